@@ -1,0 +1,203 @@
+"""Facts: what frames mean. Frozen, small, made once by `Conversation`, read by everyone else.
+
+A request's identity is `request`, the number of the frame that carried it: unique for the
+program's life, whatever ids and tokens a peer chose or repeated. Values from the wire are kept
+as received; what breaks a rule is described in `problems`, never repaired and never dropped.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any, NamedTuple, TypeAlias
+
+JsonObject: TypeAlias = dict[str, Any]
+RequestId: TypeAlias = str | int | float | None
+"""A JSON-RPC id as received; MCP allows strings and integers only."""
+
+
+class Side(enum.IntEnum):
+    """Who sent a message."""
+
+    CLIENT = 0
+    SERVER = 1
+
+
+class Standing(enum.IntEnum):
+    """What state a named request was in when a message about it came."""
+
+    ACTIVE = 0
+    """The request was open."""
+    ANSWERED = 1
+    """It had been answered: the message is late."""
+    CANCELLED = 2
+    """It had been cancelled: the message is late."""
+    UNKNOWN = 3
+    """No such request or token is known on this connection."""
+
+
+class ConnectionOpened(NamedTuple):
+    """A transport is up: for stdio the process has started (`detail` holds pid and command)."""
+
+    number: int
+    connection: str
+    at: float
+    when: float
+    detail: JsonObject
+
+
+class ConnectionNegotiated(NamedTuple):
+    """The opening exchange succeeded; `revision` is a protocol version such as `2025-11-25`."""
+
+    number: int
+    connection: str
+    at: float
+    when: float
+    revision: str
+    server_info: JsonObject
+    capabilities: JsonObject
+    instructions: str | None
+
+
+class ConnectionClosed(NamedTuple):
+    """The transport is gone. `reason` is words; `exit_code` the process's, None if unknown."""
+
+    number: int
+    connection: str
+    at: float
+    when: float
+    reason: str
+    exit_code: int | None
+
+
+class StderrReceived(NamedTuple):
+    """One line of the server's standard error, decoded with replacement."""
+
+    number: int
+    connection: str
+    at: float
+    when: float
+    line: str
+
+
+class RequestMade(NamedTuple):
+    """Either side asked for something. `number` is the request's identity from here on.
+
+    `token` is the progress token as received, None when there was none; `resume_token` likewise.
+    `problems` says what is wrong with the message (id of a wrong type or in use, token in use …).
+    """
+
+    number: int
+    connection: str
+    at: float
+    when: float
+    sender: Side
+    id: RequestId
+    method: str
+    params: JsonObject
+    token: Any
+    resume_token: Any
+    problems: tuple[str, ...]
+
+
+class RequestAnswered(NamedTuple):
+    """A reply. Exactly one of `result` and `error` is set.
+
+    `request` is None when the id matches nothing known (`standing` UNKNOWN); a reply to a request
+    already answered or cancelled names it and has that standing. `next_resume_token` is None when
+    the key is absent. `size` is the reply's length in bytes.
+    `result` of an oversized reply (see `jsonrpc.OVERSIZED`) holds `Elided` values.
+    """
+
+    number: int
+    connection: str
+    at: float
+    when: float
+    sender: Side
+    id: RequestId
+    request: int | None
+    standing: Standing
+    result: JsonObject | None
+    error: JsonObject | None
+    next_resume_token: Any
+    size: int
+    problems: tuple[str, ...]
+
+
+class RequestCancelled(NamedTuple):
+    """`notifications/cancelled`: `sender` gives up its own request `id`."""
+
+    number: int
+    connection: str
+    at: float
+    when: float
+    sender: Side
+    id: RequestId
+    request: int | None
+    standing: Standing
+    reason: str | None
+    problems: tuple[str, ...]
+
+
+class ProgressReceived(NamedTuple):
+    """`notifications/progress`. Made for every one of them, however wrong.
+
+    `token` is as received. `progress` and `total` are the numbers as received (never bool, NaN or
+    infinite), None when absent or of a wrong type; `message` a string of at most
+    `MESSAGE_LIMIT` characters, None when absent or of a wrong type. `problems` is empty for a
+    well-formed notification.
+    """
+
+    number: int
+    connection: str
+    at: float
+    when: float
+    sender: Side
+    token: Any
+    request: int | None
+    standing: Standing
+    progress: int | float | None
+    total: int | float | None
+    message: str | None
+    problems: tuple[str, ...]
+
+
+class NotificationReceived(NamedTuple):
+    """Any other notification, from either side."""
+
+    number: int
+    connection: str
+    at: float
+    when: float
+    sender: Side
+    method: str
+    params: JsonObject
+    problems: tuple[str, ...]
+
+
+class UnreadableReceived(NamedTuple):
+    """A line that is no JSON-RPC message: `kind` is the envelope's kind, `problem` words."""
+
+    number: int
+    connection: str
+    at: float
+    when: float
+    sender: Side
+    kind: str
+    problem: str
+
+
+Fact: TypeAlias = (
+    ConnectionOpened
+    | ConnectionNegotiated
+    | ConnectionClosed
+    | StderrReceived
+    | RequestMade
+    | RequestAnswered
+    | RequestCancelled
+    | ProgressReceived
+    | NotificationReceived
+    | UnreadableReceived
+)
+
+MESSAGE_LIMIT = 4096
+"""Longest progress message kept in a fact, in characters; the frame keeps the whole."""

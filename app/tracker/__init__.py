@@ -1,0 +1,1 @@
+"""The domain: facts become jobs. Pure; time is an argument."""

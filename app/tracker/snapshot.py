@@ -1,0 +1,149 @@
+"""What views read: immutable pictures of jobs, and what changed since the last ones."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+from app.protocol.facts import JsonObject, ProgressReceived, RequestAnswered, Side
+
+JobId: TypeAlias = int
+"""Counts up from 1 for each tracker, in order of the jobs' start."""
+
+
+class JobState(enum.Enum):
+    """The states of a job, as the window names them."""
+
+    RUNNING = "Running"
+    STALLED = "Stalled"
+    NEEDS_YOU = "Needs you"
+    CANCELLING = "Cancelling"
+    RESUMABLE = "Resumable"
+    DONE = "Done"
+    FAILED = "Failed"
+    CANCELLED = "Cancelled"
+    TIMED_OUT = "Timed out"
+    LOST = "Lost"
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no more is expected of the job."""
+        return self not in _GOING_ON
+
+
+_GOING_ON = frozenset(
+    {JobState.RUNNING, JobState.STALLED, JobState.NEEDS_YOU, JobState.CANCELLING}
+)
+
+
+class Mark(NamedTuple):
+    """Something irregular about a job: a stable `key`, words, and how often it was seen.
+
+    Keys: not-increasing, above-total, after-end, after-cancel, wrong-type, total-changed,
+    total-not-positive, late-result, duplicate-reply, token-in-use, tool-error … (see `marks.py`).
+    `first` is the number of the frame that showed it first.
+    """
+
+    key: str
+    text: str
+    count: int
+    first: int
+
+
+class Phase(NamedTuple):
+    """A stretch of progress under one message: when it began and ended (`at`), ticks within."""
+
+    message: str
+    began_at: float
+    ended_at: float | None
+    tick_count: int
+
+
+class ChartPoint(NamedTuple):
+    """A stretch of a job's progress for a chart: its last tick's time, lowest, highest, last."""
+
+    at: float
+    low: float
+    high: float
+    last: float
+
+
+class Failure(NamedTuple):
+    """Why a job did not succeed: `where` is server or local; `code` the JSON-RPC code if any."""
+
+    where: str
+    message: str
+    code: int | None = None
+    data: object = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class JobSnapshot:
+    """One job at one moment, cheap enough to make ten times a second for every visible row.
+
+    Times named `_at` are monotonic seconds, `_when` wall seconds since the epoch. Unknown is
+    None. `fraction` is 0.0 to 1.0 and None when the bar must be busy: total missing, not
+    positive, or clearly exceeded. `eta_s` is None when unknown and `math.inf` beyond 100 days.
+    """
+
+    id: JobId
+    connection: str
+    server: str
+    sender: Side
+    request: int
+    request_id: str | int | float | None
+    method: str
+    name: str
+    summary: str
+    token: object
+    state: JobState
+    progress: int | float | None
+    total: int | float | None
+    fraction: float | None
+    message: str | None
+    tick_count: int
+    late_count: int
+    rate: float | None
+    eta_s: float | None
+    started_at: float
+    started_when: float
+    ended_at: float | None
+    elapsed_s: float
+    last_tick_at: float | None
+    silent_s: float
+    stall_after_s: float | None
+    marks: tuple[Mark, ...]
+    failure: Failure | None
+    reply_size: int | None
+
+
+class JobDetail(NamedTuple):
+    """The longer story of one job, made when its pane is open.
+
+    `params` is the request's, `answer` the reply that ended it (None while it runs or when it
+    was lost); `ticks` the newest ones; `chart` the whole course, thinned; `phases` oldest first.
+    """
+
+    snapshot: JobSnapshot
+    params: JsonObject
+    answer: RequestAnswered | None
+    ticks: Sequence[ProgressReceived]
+    chart: Sequence[ChartPoint]
+    phases: Sequence[Phase]
+
+
+class Changes(NamedTuple):
+    """What one `apply` or `tick` did.
+
+    `added` and `removed` in order; `progressed` jobs had ticks or any other change to their
+    snapshot; `moved` is the part of them whose state changed. `ticks` has one entry for every
+    `ProgressReceived`, in wire order: (job or None, that job's tick count after it, the fact).
+    """
+
+    added: tuple[JobId, ...] = ()
+    removed: tuple[JobId, ...] = ()
+    progressed: frozenset[JobId] = frozenset()
+    moved: frozenset[JobId] = frozenset()
+    ticks: Sequence[tuple[JobId | None, int, ProgressReceived]] = ()
