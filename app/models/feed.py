@@ -1,0 +1,134 @@
+"""The monitor's stream of updates, gathered into batches that a window can keep up with."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer, Signal, Slot
+
+from app.tracker.snapshot import Changes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from app.protocol.frame import Frame
+
+INTERVAL_MS: Final = 100
+"""Least time between two batches: at most ten updates a second for each token."""
+
+
+class UpdateRead(Protocol):
+    """What the feed reads of an update; `app.monitor.Update` fits."""
+
+    @property
+    def frames(self) -> Sequence[Frame]:
+        """The frames of one chunk, in order."""
+
+    @property
+    def changes(self) -> Changes:
+        """What they did to the jobs."""
+
+    @property
+    def servers(self) -> frozenset[str]:
+        """Names of the servers whose state changed."""
+
+
+class Publisher(Protocol):
+    """Where updates come from; `app.monitor.Monitor` fits."""
+
+    def subscribe(self, listener: Callable[[UpdateRead], None]) -> Callable[[], None]:
+        """Call `listener` for every update until the returned function is called."""
+
+
+def merged(earlier: Changes, later: Changes) -> Changes:
+    """Both changes as one, without ticks; a job that came and went within them is left out."""
+    gone = set(later.removed)
+    passing = gone.intersection(earlier.added)
+    return Changes(
+        added=tuple(job for job in (*earlier.added, *later.added) if job not in passing),
+        removed=(*earlier.removed, *(job for job in later.removed if job not in passing)),
+        progressed=(earlier.progressed | later.progressed) - gone,
+        moved=(earlier.moved | later.moved) - gone,
+    )
+
+
+class Feed(QObject):
+    """Passes on what a monitor publishes: the first change at once, then ten times a second.
+
+    Between batches frames are kept and changes merged, so nothing is lost and nothing is told
+    twice; after a batch the views get `INTERVAL_MS` to breathe, however long it took them.
+    Order within a batch: servers, then jobs, then frames, so that a row that refers to a job or a
+    server finds it.
+    """
+
+    frames_added = Signal(object)
+    """`list[Frame]`, in order, never empty."""
+    jobs_changed = Signal(object)
+    """`Changes`; its `ticks` are always empty, frames and snapshots tell the same."""
+    servers_changed = Signal(object)
+    """`frozenset[str]`, never empty."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._frames: list[Frame] = []
+        self._changes = Changes()
+        self._servers: frozenset[str] = frozenset()
+        self._unsubscribe: Callable[[], None] | None = None
+        self._since_batch = QElapsedTimer()
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        # A coarse timer may fire five per cent early, which is more than ten a second.
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self._on_timeout)
+
+    @property
+    def pending(self) -> int:
+        """How many frames wait for the next batch."""
+        return len(self._frames)
+
+    def attach(self, publisher: Publisher) -> None:
+        """Listen to `publisher` instead of whatever was listened to before."""
+        self.detach()
+        self._unsubscribe = publisher.subscribe(self._gather)
+
+    def detach(self) -> None:
+        """Stop listening; what was gathered is passed on first."""
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+            self._unsubscribe = None
+        self.flush()
+
+    def flush(self) -> None:
+        """Pass on at once what waits. For the end of a session; views are fed by the timer."""
+        self._timer.stop()
+        frames, self._frames = self._frames, []
+        changes, self._changes = self._changes, Changes()
+        servers, self._servers = self._servers, frozenset()
+        if servers:
+            self.servers_changed.emit(servers)
+        if changes != Changes():
+            self.jobs_changed.emit(changes)
+        if frames:
+            self.frames_added.emit(frames)
+        self._since_batch.start()
+
+    def _gather(self, update: UpdateRead) -> None:
+        """Keep an update; quick, for it runs between reading and tracking."""
+        self._frames.extend(update.frames)
+        self._changes = merged(self._changes, update.changes)
+        self._servers |= update.servers
+        if not self._timer.isActive():
+            self._timer.start(self._wait_ms())
+
+    def _wait_ms(self) -> int:
+        if not self._since_batch.isValid():
+            return 0
+        return max(0, INTERVAL_MS - self._since_batch.elapsed())
+
+    @Slot()
+    def _on_timeout(self) -> None:
+        early_ms = self._wait_ms()
+        if early_ms:
+            self._timer.start(early_ms)
+        else:
+            self.flush()
