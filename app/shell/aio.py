@@ -1,0 +1,90 @@
+"""The one place that knows qasync: asyncio on Qt's event loop, and who owns each task."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Self, TypeVarTuple
+
+import anyio
+from qasync import QEventLoop
+
+from app.problem import ProblemError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from anyio.abc import TaskGroup
+    from PySide6.QtWidgets import QApplication
+
+    from app.problem import Problem
+
+_Args = TypeVarTuple("_Args")
+
+_log = logging.getLogger(__name__)
+
+
+def run_on_qt(application: QApplication, main: Callable[[], Coroutine[Any, Any, int]]) -> int:
+    """Run `main` to its end on an event loop that serves both Qt and asyncio.
+
+    `main` awaits its own end: closing the last window must not stop the loop under it, so
+    the application is told not to quit by itself.
+    """
+    application.setQuitOnLastWindowClosed(False)
+    loop = QEventLoop(application)
+    with asyncio.Runner(loop_factory=lambda: loop) as runner:
+        return runner.run(main())
+
+
+class Tasks:
+    """Owns every coroutine that a button starts; an async context manager.
+
+    A task that raises is told of once, through one of two places, and never ends the others:
+    `on_problem` for what users, servers and disks do wrong, `on_bug` for our own errors. Leaving
+    the context cancels what still runs and waits for it.
+    """
+
+    def __init__(
+        self, on_problem: Callable[[Problem], None], on_bug: Callable[[BaseException], None]
+    ) -> None:
+        self._on_problem = on_problem
+        self._on_bug = on_bug
+        self._group: TaskGroup | None = None
+
+    async def __aenter__(self) -> Self:
+        """Open the group that the tasks live in."""
+        self._group = anyio.create_task_group()
+        await self._group.__aenter__()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Cancel and await every task."""
+        if self._group is not None:
+            group, self._group = self._group, None
+            group.cancel_scope.cancel()
+            await group.__aexit__(kind, error, trace)
+
+    def start(
+        self, name: str, function: Callable[[*_Args], Awaitable[object]], *args: *_Args
+    ) -> None:
+        """Start `function(*args)` under `name`. After the end of the context it does nothing."""
+        if self._group is None:
+            _log.info("not started, the window is closing: %s", name)
+            return
+        self._group.start_soon(self._guarded, function, args, name=name)
+
+    async def _guarded(
+        self, function: Callable[..., Awaitable[object]], args: tuple[Any, ...]
+    ) -> None:
+        try:
+            await function(*args)
+        except ProblemError as error:
+            self._on_problem(error.problem)
+        except Exception as error:  # noqa: BLE001  # the one place for our own errors in tasks
+            self._on_bug(error)

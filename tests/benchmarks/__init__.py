@@ -1,0 +1,1 @@
+"""Benchmarks: figures, not tests. ``python3 packaging/dev.py bench [NAME…] [--json]``."""

@@ -1,0 +1,54 @@
+"""One contender in a process of its own: ``python -m tests.benchmarks.contender NAME ARG…``.
+
+Prints one line of JSON. Started by `figures.contend`, on the same event loop as the window.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+from typing import Any
+
+from PySide6.QtWidgets import QApplication
+
+from app.shell.aio import run_on_qt
+from tests.benchmarks import baselines, window_runs
+
+
+async def _bare(count: str, tokens: str) -> dict[str, Any]:
+    return {"rate": await baselines.bare_rate(int(count), int(tokens))}
+
+
+async def _sdk(count: str, tokens: str) -> dict[str, Any]:
+    return {"rate": await baselines.sdk_rate(int(count), int(tokens))}
+
+
+_RUNS = {
+    "bare": _bare,
+    "sdk": _sdk,
+    "window-ingest": window_runs.ingest,
+    "window-latency": window_runs.latency,
+    "window-long-line": window_runs.long_line,
+    "window-idle": window_runs.idle,
+}
+
+
+def main() -> int:
+    """Run the contender named on the command line."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    application = QApplication(sys.argv[:1])
+    name, *arguments = sys.argv[1:]
+
+    async def measured() -> int:
+        figures = await _RUNS[name](*arguments)
+        figures["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        print(json.dumps(figures))
+        return 0
+
+    return run_on_qt(application, measured)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

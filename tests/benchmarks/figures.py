@@ -1,0 +1,40 @@
+"""What a benchmark yields: named figures, each with its unit and the value to reach."""
+
+from __future__ import annotations
+
+import json
+import statistics
+import subprocess
+import sys
+from typing import Any, NamedTuple
+
+
+class Figure(NamedTuple):
+    """One measured value. `target` is words such as ``>= 150000``; empty when none is set."""
+
+    name: str
+    value: float | None
+    unit: str
+    target: str = ""
+
+
+def contend(name: str, *arguments: object) -> dict[str, Any]:
+    """Run one contender in a process of its own and return the figures it printed.
+
+    A process each, so that peak memory and caches are its own.
+
+    Raises:
+        RuntimeError: the contender failed; quotes its stderr.
+    """
+    command = [sys.executable, "-m", "tests.benchmarks.contender", name, *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)  # noqa: S603
+    if done.returncode:
+        raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
+    figures = json.loads(done.stdout.splitlines()[-1])
+    assert isinstance(figures, dict)
+    return figures
+
+
+def median(rows: list[dict[str, Any]], key: str) -> float:
+    """The median of one figure over several runs."""
+    return statistics.median(float(row[key]) for row in rows)

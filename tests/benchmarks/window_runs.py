@@ -1,0 +1,205 @@
+"""Runs of the real window (offscreen) under load, on a real process and real pipes."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+import time
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtWidgets import QApplication
+
+from app.monitor import Call, Monitor, Update
+from app.sessions.definitions import StdioDefinition
+from app.shell.application import Program
+from app.shell.options import WindowOptions
+from tests.benchmarks.baselines import flood_command
+from tests.benchmarks.heartbeat import Heartbeat, percentile
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from app.tracker.snapshot import JobSnapshot
+
+
+@asynccontextmanager
+async def open_window() -> AsyncIterator[Program]:
+    """The whole program with an empty data directory, running until the block ends."""
+    application = QApplication.instance()
+    assert isinstance(application, QApplication)
+    with tempfile.TemporaryDirectory() as folder:
+        program = Program(application, WindowOptions(data_dir=Path(folder)))
+        async with anyio.create_task_group() as group:
+            group.start_soon(program.run)
+            await program.ready.wait()
+            try:
+                yield program
+            finally:
+                program.quit()
+
+
+def _definition(command: list[str]) -> StdioDefinition:
+    return StdioDefinition(name="bench", command=command[0], args=tuple(command[1:]))
+
+
+def _demo() -> StdioDefinition:
+    return _definition([sys.executable, "-m", "app.demo"])
+
+
+def call_of(tool: str, **arguments: object) -> Call:
+    """A tools/call on the benchmark's server without limits."""
+    params = {"name": tool, "arguments": arguments}
+    return Call(server="bench", method="tools/call", params=params, idle_timeout_s=None)
+
+
+class _TickWatch:
+    """Counts ticks as the monitor publishes them."""
+
+    def __init__(self) -> None:
+        self.count = 0
+        self.frames = 0
+        self.first = self.last = 0.0
+
+    def __call__(self, update: Update) -> None:
+        self.frames += len(update.frames)
+        if update.changes.ticks:
+            self.last = time.perf_counter()
+            self.first = self.first or self.last
+            self.count += len(update.changes.ticks)
+
+
+async def ingest(count: str, tokens: str) -> dict[str, Any]:
+    """A server floods the window with `count` notifications over `tokens` tokens."""
+    watch, beat = _TickWatch(), Heartbeat()
+    async with open_window() as program:
+        monitor = program.monitor
+        monitor.add_server(_definition(flood_command(int(count), int(tokens))))
+        await monitor.connect("bench")
+        monitor.subscribe(watch)
+        async with anyio.create_task_group() as beating:
+            beating.start_soon(beat.run)
+            async with anyio.create_task_group() as calls:
+                for _ in range(int(tokens)):
+                    calls.start_soon(monitor.call, call_of("flood"))
+            beating.cancel_scope.cancel()
+        shown = sum(_ticks(monitor))
+        late = beat.lateness()
+    return {
+        "rate": watch.count / (watch.last - watch.first),
+        "lost": int(count) - watch.count,
+        "lost_in_jobs": int(count) - shown,
+        "late_p99_ms": late.p99,
+        "late_max_ms": late.maximum,
+    }
+
+
+def _ticks(monitor: Monitor) -> list[int]:
+    return [snapshot.tick_count for snapshot in _snapshots(monitor)]
+
+
+def _snapshots(monitor: Monitor) -> list[JobSnapshot]:
+    found = [monitor.snapshot(job) for job in monitor.jobs()]
+    return [snapshot for snapshot in found if snapshot is not None]
+
+
+class _PaintWatch(QObject):
+    """Notes when a widget was last painted."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.painted = anyio.Event()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() is QEvent.Type.Paint:
+            self.painted.set()
+        return super().eventFilter(watched, event)
+
+
+async def latency(ticks: str) -> dict[str, Any]:
+    """From a server's write (its clock is in the message) to the snapshot and the painted row."""
+    command = [sys.executable, "-m", "tests.benchmarks.stamping_server", ticks]
+    to_snapshot: list[float] = []
+    to_paint: list[float] = []
+    async with open_window() as program:
+        paint = _PaintWatch()
+        program.window.job_list.viewport().installEventFilter(paint)
+        monitor = program.monitor
+        monitor.add_server(_definition(command))
+        await monitor.connect("bench")
+        written = 0.0
+
+        def heard(update: Update) -> None:
+            nonlocal written
+            for job, _count, fact in update.changes.ticks:
+                assert job is not None
+                snapshot = monitor.snapshot(job)
+                assert snapshot is not None
+                assert snapshot.progress == fact.progress
+                written = float(fact.message or 0)
+                to_snapshot.append(time.monotonic() - written)
+                paint.painted = anyio.Event()
+
+        monitor.subscribe(heard)
+        async with anyio.create_task_group() as group:
+            group.start_soon(monitor.call, call_of("stamp"))
+            with anyio.move_on_after(int(ticks) / 10 + 10):
+                while len(to_paint) < int(ticks):
+                    seen = len(to_snapshot)
+                    while len(to_snapshot) == seen:
+                        await anyio.sleep(0.001)
+                    await paint.painted.wait()
+                    to_paint.append(time.monotonic() - written)
+            group.cancel_scope.cancel()
+    return {
+        "ticks": len(to_snapshot),
+        "snapshot_p50_ms": percentile(sorted(to_snapshot), 0.5) * 1e3,
+        "snapshot_p99_ms": percentile(sorted(to_snapshot), 0.99) * 1e3,
+        "paint_p50_ms": percentile(sorted(to_paint), 0.5) * 1e3,
+        "paint_p99_ms": percentile(sorted(to_paint), 0.99) * 1e3,
+    }
+
+
+async def long_line(megabytes: str, shape: str) -> dict[str, Any]:
+    """One reply of `megabytes`, as one string (`text`) or as many small items (`items`)."""
+    beat = Heartbeat()
+    async with open_window() as program:
+        monitor = program.monitor
+        monitor.add_server(_demo())
+        await monitor.connect("bench")
+        async with anyio.create_task_group() as beating:
+            beating.start_soon(beat.run)
+            started = time.perf_counter()
+            outcome = await monitor.call(call_of("long_line", megabytes=int(megabytes), shape=shape))
+            spent = time.perf_counter() - started
+            await anyio.sleep(0.5)
+            beating.cancel_scope.cancel()
+        late = beat.lateness()
+    assert outcome.failure is None, outcome.failure
+    return {
+        "seconds": spent,
+        "bytes": len(outcome.raw),
+        "late_p99_ms": late.p99,
+        "late_max_ms": late.maximum,
+    }
+
+
+async def idle(jobs: str, seconds: str) -> dict[str, Any]:
+    """The share of a core that the window takes while `jobs` run in silence."""
+    async with open_window() as program:
+        monitor = program.monitor
+        monitor.add_server(_demo())
+        await monitor.connect("bench")
+        async with anyio.create_task_group() as group:
+            for _ in range(int(jobs)):
+                group.start_soon(monitor.call, call_of("never_answers"))
+            await anyio.sleep(3)
+            cpu, wall = time.process_time(), time.perf_counter()
+            await anyio.sleep(float(seconds))
+            share = (time.process_time() - cpu) / (time.perf_counter() - wall)
+            running = sum(not snapshot.state.is_over for snapshot in _snapshots(monitor))
+            group.cancel_scope.cancel()
+    return {"cpu_percent": share * 100, "running": running}
