@@ -1,0 +1,179 @@
+"""Run, test, measure and build the program from a checkout, with nothing but a Python installed.
+
+    python3 packaging/dev.py run --demo     open the window with the demo server
+    python3 packaging/dev.py test           every check, then every test
+
+Standard library only. It makes a virtual environment in .venv the first time.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+_OLDEST = (3, 11)
+_NEWER_NAMES = ("python3.14", "python3.13", "python3.12", "python3.11")
+
+
+def _newer_python() -> str | None:
+    """Find an interpreter that is new enough; a name on the path may be an empty shim, so try."""
+    for program in filter(None, map(shutil.which, _NEWER_NAMES)):
+        if subprocess.run([program, "-c", ""], capture_output=True, check=False).returncode == 0:
+            return program
+    return None
+
+
+if tuple(sys.version_info[:2]) < _OLDEST:
+    _newer = _newer_python()
+    if _newer is None:
+        sys.exit(
+            f"MCP Progress Monitor needs Python 3.11 or newer, and {sys.executable} is "
+            f"{sys.version.split()[0]}. Install a newer one and start this with it:\n"
+            "    python3.12 packaging/dev.py " + " ".join(sys.argv[1:])
+        )
+    sys.exit(subprocess.call([_newer, *sys.argv]))
+
+from environment import ROOT, Environment  # noqa: E402
+from launch import run  # noqa: E402
+from screen import (  # noqa: E402
+    PACKAGES,
+    ensure_platform,
+    has_display,
+    missing,
+    native_platform,
+    virtual_screen,
+)
+from system import SetupError, install_command, say  # noqa: E402
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+# All tests together: the checks before them and this stay well below a quarter of an hour.
+_SESSION_TIMEOUT_S = 660
+
+LINTERS: tuple[tuple[str, ...], ...] = (
+    ("ruff", "check", "."),
+    ("ruff", "format", "--check", "."),
+    ("mypy",),
+)
+_IMPORT_LINTER = "from importlinter.cli import lint_imports_command as main; main()"
+
+
+def setup(environment: Environment) -> int:
+    """Make everything ready: dependencies, and the libraries a window needs."""
+    environment.ensure()
+    ensure_platform(environment, "offscreen", os.environ)
+    if has_display(os.environ):
+        ensure_platform(environment, native_platform(os.environ), os.environ)
+    else:
+        with virtual_screen(os.environ) as environ:
+            ensure_platform(environment, native_platform(environ), environ)
+        if lacking := missing(environment, "xcb"):
+            say(f"For a window this machine lacks {', '.join(lacking)}:")
+            say(f"    {install_command(PACKAGES)}")
+    say("Ready. Try: python3 packaging/dev.py run --demo")
+    return 0
+
+
+def lint(environment: Environment) -> int:
+    """Run every check that reads the code without running it."""
+    environment.ensure()
+    return _steps(environment, _lint_steps())
+
+
+def test(environment: Environment, arguments: Sequence[str]) -> int:
+    """Run the checks, then the tests; all of them, even after one failed."""
+    environment.ensure()
+    ensure_platform(environment, "offscreen", os.environ)
+    tests = ["-m", "pytest", f"--session-timeout={_SESSION_TIMEOUT_S}", *arguments]
+    return _steps(environment, {**_lint_steps(), "pytest": tests})
+
+
+def _lint_steps() -> dict[str, list[str]]:
+    steps = {" ".join(step): ["-m", *step] for step in LINTERS}
+    return {**steps, "lint-imports": ["-c", _IMPORT_LINTER]}
+
+
+def _steps(environment: Environment, steps: Mapping[str, Sequence[str]]) -> int:
+    """Run each step, show its name and time, and fail if any failed."""
+    failed = []
+    for name, arguments in steps.items():
+        say(f"── {name}")
+        started = time.monotonic()
+        done = subprocess.run([str(environment.python), *arguments], cwd=ROOT, check=False)
+        verdict = "ok" if done.returncode == 0 else f"FAILED (exit code {done.returncode})"
+        say(f"── {name}: {verdict}, {time.monotonic() - started:.1f} s")
+        if done.returncode:
+            failed.append(name)
+    say("All steps passed." if not failed else f"Failed: {', '.join(failed)}")
+    return 1 if failed else 0
+
+
+def bench(environment: Environment, arguments: Sequence[str]) -> int:
+    """Run benchmarks and print their figures; nothing passes or fails here."""
+    environment.ensure()
+    ensure_platform(environment, "offscreen", os.environ)
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    command = [str(environment.python), "-m", "tests.benchmarks", *arguments]
+    return subprocess.run(command, cwd=ROOT, check=False).returncode
+
+
+def build(environment: Environment) -> int:
+    """Build the wheel into dist/."""
+    environment.ensure()
+    folder = ROOT / "dist"
+    environment.pip("wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT))
+    newest = max(folder.glob("*.whl"), key=lambda wheel: wheel.stat().st_mtime)
+    say(f"Built {newest}")
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="packaging/dev.py",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for name, text in {
+        "setup": "make .venv, install the dependencies, check that a window can open",
+        "run": "run the program: what follows is passed to it",
+        "test": "run every check and every test: what follows is passed to pytest",
+        "bench": "run benchmarks: [NAME …] [--json]",
+        "lint": "run ruff, mypy and import-linter",
+        "build": "build the wheel into dist/",
+    }.items():
+        commands.add_parser(name, help=text, add_help=name not in _PASSING_ON)
+    return parser
+
+
+_PASSING_ON = {"run": run, "test": test, "bench": bench}
+_PLAIN = {"setup": setup, "lint": lint, "build": build}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Do what the arguments say and return the exit code."""
+    parser = _parser()
+    if arguments and arguments[0] in _PASSING_ON:
+        known, rest = parser.parse_args(arguments[:1]), list(arguments[1:])
+    else:
+        known, rest = parser.parse_args(arguments), []
+    environment = Environment()
+    try:
+        if known.command in _PASSING_ON:
+            return _PASSING_ON[known.command](environment, rest)
+        return _PLAIN[known.command](environment)
+    except SetupError as error:
+        say(f"dev.py: {error}")
+        return 1
+    except KeyboardInterrupt:
+        return 130
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

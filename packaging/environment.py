@@ -1,0 +1,135 @@
+"""The project's virtual environment: made once, filled from the constraints, renewed on change."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from system import SetupError, install, is_debian, say
+
+ROOT = Path(__file__).resolve().parent.parent
+OLDEST = (3, 11)
+
+
+class Environment:
+    """A virtual environment in the checkout at `root`, holding the project itself, editable.
+
+    A stamp file inside it remembers what was installed and which Qt platforms were seen working;
+    both are forgotten together when the dependencies change.
+    """
+
+    def __init__(self, root: Path = ROOT) -> None:
+        self.root = root
+        self.folder = root / ".venv"
+        self.constraints = root / "packaging" / "constraints.txt"
+        self._stamp = self.folder / "dev-stamp.json"
+
+    @property
+    def python(self) -> Path:
+        """The environment's interpreter."""
+        if sys.platform == "win32":
+            return self.folder / "Scripts" / "python.exe"
+        return self.folder / "bin" / "python"
+
+    def ensure(self) -> None:
+        """Make the environment, or renew it, unless it already holds what the project asks for.
+
+        Raises:
+            SetupError: it cannot be made here; the message says what to do.
+        """
+        wanted = self.fingerprint()
+        if self._remembered().get("installed") == wanted and self.python.exists():
+            return
+        if not self._has_pip():
+            self._create()
+        self._fill()
+        self._remember({"installed": wanted})
+
+    def fingerprint(self) -> str:
+        """Return a digest of all that decides what is installed: not of the linters' settings."""
+        project = tomllib.loads((self.root / "pyproject.toml").read_text(encoding="utf-8"))
+        parts = [project.get("build-system"), project.get("project")]
+        parts.append(project.get("tool", {}).get("hatch"))
+        text = json.dumps(parts, sort_keys=True) + self.constraints.read_text(encoding="utf-8")
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def works_on(self, platform: str) -> bool:
+        """Tell whether this Qt platform was seen working with what is installed now."""
+        return platform in self._remembered().get("platforms", [])
+
+    def remember_platform(self, platform: str) -> None:
+        """Keep in the stamp that this Qt platform works."""
+        stamp = self._remembered()
+        stamp["platforms"] = sorted({*stamp.get("platforms", []), platform})
+        self._remember(stamp)
+
+    def _remembered(self) -> dict[str, Any]:
+        try:
+            stamp = json.loads(self._stamp.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return stamp if isinstance(stamp, dict) else {}
+
+    def _remember(self, stamp: dict[str, Any]) -> None:
+        self._stamp.write_text(json.dumps(stamp), encoding="utf-8")
+
+    def _has_pip(self) -> bool:
+        """Tell whether the environment's interpreter starts, is new enough and has pip."""
+        probe = f"import sys, pip; sys.exit(sys.version_info[:2] < {OLDEST})"
+        return self.python.exists() and _succeeds([str(self.python), "-c", probe])
+
+    def _create(self) -> None:
+        if not _succeeds([sys.executable, "-c", "import ensurepip, venv"]):
+            _install_venv()
+        say(f"Making the virtual environment {self.folder} (Python {sys.version.split()[0]})")
+        command = [sys.executable, "-m", "venv", "--clear", str(self.folder)]
+        if subprocess.run(command, stdout=sys.stderr, check=False).returncode:
+            raise SetupError(
+                f"{sys.executable} could not make a virtual environment in {self.folder}; its own "
+                "words are above. Is the disk full, or the folder not yours?"
+            )
+
+    def _fill(self) -> None:
+        say("Installing the dependencies (packaging/constraints.txt); the first time takes a while")
+        # The build backend first, from the same constraints: then nothing is fetched unpinned.
+        self.pip("install", "-c", str(self.constraints), "hatchling")
+        editable = f"{self.root}[dev]"
+        options = ["-c", str(self.constraints), "--no-build-isolation"]
+        self.pip("install", *options, "-e", editable)
+
+    def pip(self, *arguments: str) -> None:
+        """Run the environment's pip quietly.
+
+        Raises:
+            SetupError: pip failed; its own words stand above the message.
+        """
+        command = [str(self.python), "-m", "pip", "--disable-pip-version-check", "-q", *arguments]
+        if subprocess.run(command, cwd=self.root, stdout=sys.stderr, check=False).returncode:
+            raise SetupError(
+                f"pip {' '.join(arguments)} failed; its own words are above. Can this machine "
+                "reach its package index (see: pip config list)? Then run this again."
+            )
+
+
+def _succeeds(command: list[str]) -> bool:
+    try:
+        return subprocess.run(command, capture_output=True, check=False).returncode == 0
+    except OSError:
+        return False
+
+
+def _install_venv() -> None:
+    """Install what Debian takes out of Python: venv's way to get pip."""
+    version = f"{sys.version_info.major}.{sys.version_info.minor}"
+    if is_debian() and Path(sys.executable).resolve().is_relative_to("/usr/bin"):
+        install([f"python{version}-venv"], "This Python cannot make virtual environments yet")
+        return
+    raise SetupError(
+        f"{sys.executable} lacks the modules venv and ensurepip, so it cannot make a virtual "
+        f"environment. Install a whole Python {version} and run this again with it."
+    )

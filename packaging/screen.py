@@ -1,0 +1,174 @@
+"""Where Qt draws: does its platform plugin really load, is there a display, else a virtual one.
+
+Importing PySide6 proves little: the import works where the window cannot open, because the plugin
+loads its libraries only when an application is built. So an application is built, in a process of
+its own that may die.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from system import SetupError, install, is_debian, is_root, say
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
+
+    from environment import Environment
+
+# What a bare Debian 12 lacks for both platforms, found with ldd on the plugins, and one font:
+# without any, every letter is a box.
+PACKAGES = (
+    "libegl1",
+    "libgl1",
+    "libdbus-1-3",
+    "libfontconfig1",
+    "libxkbcommon-x11-0",
+    "libxcb-cursor0",
+    "libxcb-icccm4",
+    "libxcb-image0",
+    "libxcb-keysyms1",
+    "libxcb-randr0",
+    "libxcb-render-util0",
+    "libxcb-shape0",
+    "libxcb-xinerama0",
+    "libxcb-xkb1",
+    "fonts-dejavu-core",
+)
+
+_NO_FONT = "Qt finds no font"
+_PROBE = f"""
+import sys
+from PySide6.QtGui import QFontDatabase
+from PySide6.QtWidgets import QApplication
+application = QApplication([])
+if not QFontDatabase.families():
+    sys.exit("{_NO_FONT}")
+print(application.platformName())
+"""
+
+
+def has_display(environ: Mapping[str, str]) -> bool:
+    """Tell whether a window can appear: macOS and Windows always have a screen to draw on.
+
+    Someone who names a platform in QT_QPA_PLATFORM has decided, and is not second-guessed.
+    """
+    if sys.platform in ("darwin", "win32"):
+        return True
+    return any(environ.get(n) for n in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"))
+
+
+def native_platform(environ: Mapping[str, str]) -> str:
+    """Return the name of Qt's platform for the display there is."""
+    named = environ.get("QT_QPA_PLATFORM", "").split(";")[0].split(":")[0]
+    if named:
+        return named
+    if sys.platform in ("darwin", "win32"):
+        return "cocoa" if sys.platform == "darwin" else "windows"
+    return "xcb" if environ.get("DISPLAY") else "wayland"
+
+
+def trouble(python: Path, platform: str, environ: Mapping[str, str]) -> str | None:
+    """Build an application on this platform in a process of its own; return what went wrong."""
+    try:
+        done = subprocess.run(
+            [str(python), "-c", _PROBE],
+            env={**environ, "QT_QPA_PLATFORM": platform},
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=120,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return "it did not start within two minutes"
+    if done.returncode == 0:
+        return None
+    return done.stderr.strip() or f"it ended with exit code {done.returncode}"
+
+
+def ensure_platform(environment: Environment, platform: str, environ: Mapping[str, str]) -> None:
+    """Make sure that Qt starts on this platform, installing libraries where that is allowed.
+
+    Raises:
+        SetupError: it does not start; the message names the missing libraries and what to type.
+    """
+    if environment.works_on(platform):
+        return
+    words = trouble(environment.python, platform, environ)
+    if words is not None and (lacking := missing(environment, platform) or _font(words)):
+        install(PACKAGES, f"Qt's platform '{platform}' lacks {', '.join(lacking)}")
+        words = trouble(environment.python, platform, environ)
+    if words is not None:
+        lacking = missing(environment, platform)
+        named = f" (still missing: {', '.join(lacking)})" if lacking else ""
+        raise SetupError(f"Qt does not start on the platform '{platform}'{named}:\n{words}")
+    environment.remember_platform(platform)
+
+
+def ensure_xvfb() -> str | None:
+    """Return the virtual X server's program, installing it where allowed; None where it is not."""
+    if shutil.which("Xvfb") is None and is_debian() and is_root():
+        install(["xvfb"], "A virtual screen needs Xvfb")
+    return shutil.which("Xvfb")
+
+
+@contextlib.contextmanager
+def virtual_screen(environ: Mapping[str, str]) -> Iterator[dict[str, str]]:
+    """Yield the variables under which a window opens on a screen nobody sees.
+
+    Xvfb where there is one; else Qt's own offscreen platform, which draws the same widgets but no
+    window frames and needs no X server.
+    """
+    program = ensure_xvfb()
+    if program is None:
+        say("Xvfb is not installed (sudo apt-get install -y xvfb); Qt draws off screen instead.")
+        yield {**environ, "QT_QPA_PLATFORM": "offscreen"}
+        return
+    reader, writer = os.pipe()
+    # The server chooses a free number and tells it through the pipe: no race, no guessing.
+    command = [program, "-displayfd", str(writer), "-screen", "0", "1600x1000x24"]
+    server = subprocess.Popen(
+        [*command, "-nolisten", "tcp", "-noreset"],
+        pass_fds=[writer],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        # Ctrl+C is for the program on the screen; the screen ends after it.
+        start_new_session=True,
+    )
+    os.close(writer)
+    try:
+        with os.fdopen(reader) as numbers:
+            number = numbers.readline().strip()
+        if not number:
+            raise SetupError(f"{program} did not start (exit code {server.wait()}).")
+        yield {**environ, "DISPLAY": f":{number}", "QT_QPA_PLATFORM": "xcb"}
+    finally:
+        server.terminate()
+        server.wait()
+
+
+def missing(environment: Environment, platform: str) -> list[str]:
+    """Name the libraries that Qt's plugin for the platform asks for and the machine lacks."""
+    plugins = environment.folder.glob(
+        f"lib/python*/site-packages/PySide6/Qt/plugins/platforms/libq{platform}*.so"
+    )
+    ldd = shutil.which("ldd")
+    if ldd is None:
+        return []
+    libraries: set[str] = set()
+    for plugin in plugins:
+        done = subprocess.run([ldd, str(plugin)], capture_output=True, text=True, check=False)
+        lines = (line.split() for line in done.stdout.splitlines() if "not found" in line)
+        libraries.update(words[0] for words in lines)
+    return sorted(libraries)
+
+
+def _font(words: str) -> list[str]:
+    return ["a font"] if _NO_FONT in words else []
