@@ -1,0 +1,75 @@
+"""How a whole server behaves: from starting late to never speaking MCP at all."""
+
+import signal
+import sys
+import time
+from collections.abc import Callable
+from typing import Final
+
+from app.demo.eras import Negotiation
+from app.demo.options import Options
+from app.demo.server import Server
+from app.demo.tools import TOOLS
+from app.demo.wire import PeerGoneError, Wire
+
+_WELCOME: Final = (
+    b"Welcome to Not An MCP Server 4.2!\n"
+    b"Listening on http://localhost:8080/ ...\n"
+    b"Type 'help' for help.\n"
+)
+
+
+def run(options: Options, wire: Wire) -> int:
+    """Serve one client as the profile wants, and return the exit code of the process."""
+    if options.ignores_sigterm:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    time.sleep(options.start_delay_s)
+    try:
+        return _BROKEN.get(options.profile, _serve)(options, wire)
+    except PeerGoneError:
+        return 0
+    finally:
+        time.sleep(options.linger_s if options.ignores_eof else options.shutdown_delay_s)
+
+
+def _serve(options: Options, wire: Wire) -> int:
+    server = Server(
+        wire,
+        Negotiation(options.versions, options.answered_version),
+        TOOLS,
+        page_size=options.page_size,
+        ignored_methods=options.ignored_methods,
+    )
+    server.run()
+    if not options.ignores_eof:
+        server.close()
+    return 0
+
+
+def _stay_silent(_options: Options, wire: Wire) -> int:
+    """Read everything and answer nothing."""
+    for _ in wire.lines():
+        continue
+    return 0
+
+
+def _exit_at_once(options: Options, _wire: Wire) -> int:
+    """Fail as servers do that lack their configuration."""
+    sys.stderr.write("demo server: DEMO_API_KEY is not set\n")
+    sys.stderr.write("demo server: set it and start me again\n")
+    return options.exit_code
+
+
+def _talk_rubbish(_options: Options, wire: Wire) -> int:
+    """Be some other program, with a prompt and an opinion on every line."""
+    wire.send_bytes(_WELCOME)
+    for line in wire.lines():
+        wire.send_bytes(b"> Unknown command: " + line[:40].strip() + b"\n")
+    return 0
+
+
+_BROKEN: Final[dict[str, Callable[[Options, Wire], int]]] = {
+    "silent": _stay_silent,
+    "exit": _exit_at_once,
+    "rubbish": _talk_rubbish,
+}

@@ -1,0 +1,181 @@
+"""The server: takes lines, serves each request in its own thread, minds cancellations."""
+
+import json
+import threading
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+from app.demo.call import Call, CancelledCallError
+from app.demo.content import Content
+from app.demo.eras import Dialect, Negotiation
+from app.demo.messages import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    REQUEST_CANCELLED,
+    JsonObject,
+    RequestId,
+    RpcError,
+    error_reply,
+    result_reply,
+    text_result,
+)
+from app.demo.questions import Questions
+from app.demo.tool import Tool
+from app.demo.wire import PeerGoneError, Wire
+
+_CLOSING_TIME_S: Final = 0.3
+
+
+class Server:
+    """One connection with one client.
+
+    Lines are read in the thread that calls `run`; each request is served in a daemon thread, so
+    that a slow one holds up nobody and none keeps the process alive.
+    """
+
+    def __init__(
+        self,
+        wire: Wire,
+        negotiation: Negotiation,
+        tools: Sequence[Tool],
+        *,
+        page_size: int = 0,
+        ignored_methods: Iterable[str] = (),
+    ) -> None:
+        """Serve `tools`; requests for `ignored_methods` get no answer at all."""
+        self._wire = wire
+        self._negotiation = negotiation
+        self._ignored = frozenset(ignored_methods)
+        self._questions = Questions(wire)
+        self._methods = Content(tools, page_size).methods()
+        self._calls: dict[RequestId, tuple[Call, threading.Thread]] = {}
+        self._lock = threading.Lock()
+
+    def run(self) -> None:
+        """Serve until the client closes its end of stdin."""
+        for line in self._wire.lines():
+            self.receive(line)
+
+    def receive(self, line: bytes) -> None:
+        """Take one line: a message, a batch where the revision has them, or rubbish."""
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            return self._refuse(RpcError(PARSE_ERROR, f"Not JSON: {error}"))
+        session = self._negotiation.session
+        if isinstance(message, list) and session is not None and session.has_batches:
+            for member in message:
+                self._receive_one(member)
+            return None
+        return self._receive_one(message)
+
+    def join(self, timeout_s: float) -> None:
+        """Wait until no request is being served, at most `timeout_s` for each."""
+        for _, thread in self._open():
+            thread.join(timeout_s)
+
+    def close(self) -> None:
+        """Cancel whatever is still running and give it a moment to end."""
+        calls = self._open()
+        for call, _ in calls:
+            call.cancel()
+        for _, thread in calls:
+            thread.join(_CLOSING_TIME_S / len(calls))
+
+    def _open(self) -> list[tuple[Call, threading.Thread]]:
+        with self._lock:
+            return list(self._calls.values())
+
+    def _receive_one(self, message: Any) -> None:
+        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+            return self._refuse(RpcError(INVALID_REQUEST, "Not a JSON-RPC 2.0 message"))
+        method, params = message.get("method"), message.get("params", {})
+        if method is None and ("result" in message or "error" in message):
+            return self._questions.answered(message)
+        if not isinstance(method, str) or not isinstance(params, dict):
+            return self._refuse(RpcError(INVALID_REQUEST, "Method or params have a wrong type"))
+        if "id" not in message:
+            return self._notified(method, params)
+        return self._requested(message["id"], method, params)
+
+    def _refuse(self, error: RpcError) -> None:
+        self._wire.send(error_reply(None, error))
+
+    def _notified(self, method: str, params: JsonObject) -> None:
+        if method == "notifications/initialized":
+            self._negotiation.initialized()
+        elif method == "notifications/cancelled":
+            self._cancel(params.get("requestId"))
+
+    def _cancel(self, request_id: object) -> None:
+        """Cancel that call; one that ended meanwhile, or never was, is no concern of ours."""
+        for call, _ in self._open():
+            if call.id == request_id:
+                call.cancel()
+
+    def _requested(self, request_id: Any, method: str, params: JsonObject) -> None:
+        if isinstance(request_id, bool) or not isinstance(request_id, str | int):
+            return self._refuse(RpcError(INVALID_REQUEST, "An id is a string or an integer"))
+        if method in self._ignored:
+            return None
+        try:
+            self._begin(request_id, method, params)
+        except RpcError as error:
+            self._wire.send(error_reply(request_id, error))
+        return None
+
+    def _begin(self, request_id: RequestId, method: str, params: JsonObject) -> None:
+        if method == "initialize":
+            return self._wire.send(result_reply(request_id, self._negotiation.initialize(params)))
+        dialect = self._negotiation.dialect(method, params)
+        if method == "server/discover":
+            result = dialect.dress(method, self._negotiation.discover())
+            return self._wire.send(result_reply(request_id, result))
+        if method not in self._methods:
+            raise RpcError(METHOD_NOT_FOUND, f"No method {method}")
+        return self._start(request_id, dialect, method, params)
+
+    def _start(
+        self, request_id: RequestId, dialect: Dialect, method: str, params: JsonObject
+    ) -> None:
+        call = Call(self._wire, self._questions, dialect, request_id, method, params)
+        name = f"{method} {request_id}"
+        thread = threading.Thread(target=self._serve, args=(call,), name=name, daemon=True)
+        with self._lock:
+            if request_id in self._calls:
+                raise RpcError(INVALID_REQUEST, f"Request {request_id!r} is still open")
+            self._calls[request_id] = call, thread
+        thread.start()
+
+    def _serve(self, call: Call) -> None:
+        try:
+            self._answer(call)
+        except PeerGoneError:
+            return
+        finally:
+            with self._lock:
+                del self._calls[call.id]
+
+    def _answer(self, call: Call) -> None:
+        try:
+            result = self._methods[call.method](call)
+        except RpcError as error:
+            call.fail(error)
+        except CancelledCallError:
+            _end_cancelled(call)
+        except PeerGoneError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the client must learn that its call is over
+            call.fail(RpcError(INTERNAL_ERROR, f"{type(error).__name__}: {error}"))
+        else:
+            if result is not None:
+                call.reply(result)
+
+
+def _end_cancelled(call: Call) -> None:
+    if call.on_cancel == "error":
+        call.fail(RpcError(REQUEST_CANCELLED, "Request cancelled"))
+    elif call.on_cancel == "result":
+        call.reply(text_result("Stopped before the end, as you asked."))

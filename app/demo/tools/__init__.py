@@ -1,0 +1,15 @@
+"""The tools, in tables by what they are about. `TOOLS` is all of them, the pleasant ones first."""
+
+from typing import Final
+
+from app.demo.tool import Tool
+from app.demo.tools import asking, endings, steady, texts, traffic, violations
+
+TOOLS: Final[tuple[Tool, ...]] = (
+    *steady.TOOLS,
+    *violations.TOOLS,
+    *endings.TOOLS,
+    *traffic.TOOLS,
+    *texts.TOOLS,
+    *asking.TOOLS,
+)
