@@ -1,0 +1,180 @@
+"""A client for tests that drives the demo server in the same process, one line at a time."""
+
+from __future__ import annotations
+
+import json
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from app.demo.eras import (
+    CAPABILITIES_STAMP,
+    ERAS,
+    PER_REQUEST_VERSIONS,
+    VERSION_STAMP,
+    Negotiation,
+)
+from app.demo.server import Server
+from app.demo.tools import TOOLS
+from app.demo.wire import Wire
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from app.demo.tool import Tool
+
+NEWEST_HANDSHAKE = "2025-11-25"
+PER_REQUEST = PER_REQUEST_VERSIONS[-1]
+STAMPS: dict[str, Any] = {VERSION_STAMP: PER_REQUEST, CAPABILITIES_STAMP: {}}
+PATIENCE_S = 10.0
+TOKEN = "a"
+
+Message = dict[str, Any]
+
+
+class Sink:
+    """Stands for stdout: keeps the bytes, and lets a test wait for what it wants to see."""
+
+    def __init__(self) -> None:
+        self.written = b""
+        self._changed = threading.Condition()
+
+    def write(self, data: memoryview, /) -> int:
+        with self._changed:
+            self.written += bytes(data)
+            self._changed.notify_all()
+        return len(data)
+
+    def wait_for(self, is_there: Callable[[bytes], bool]) -> None:
+        with self._changed:
+            assert self._changed.wait_for(lambda: is_there(self.written), PATIENCE_S)
+
+
+class NoSource:
+    """Stands for a stdin nobody reads: tests hand each line to the server themselves."""
+
+    def readline(self) -> bytes:
+        return b""
+
+
+@dataclass(frozen=True)
+class Played:
+    """What the server wrote while one thing was done to it."""
+
+    raw: bytes
+
+    @property
+    def messages(self) -> list[Any]:
+        return [json.loads(line) for line in self.raw.splitlines()]
+
+    @property
+    def ticks(self) -> list[Any]:
+        """The parameters of all progress notifications."""
+        return [m["params"] for m in self.messages if m.get("method") == "notifications/progress"]
+
+    @property
+    def replies(self) -> list[Message]:
+        return [m for m in self.messages if "result" in m or "error" in m]
+
+    @property
+    def reply(self) -> Message:
+        (reply,) = self.replies
+        return reply
+
+    @property
+    def result(self) -> Message:
+        result: Message = self.reply["result"]
+        return result
+
+    @property
+    def error(self) -> Message:
+        error: Message = self.reply["error"]
+        return error
+
+    @property
+    def values(self) -> list[Any]:
+        return [tick["progress"] for tick in self.ticks]
+
+
+class Client:
+    """Speaks one revision with a server of its own; the handshake is done when it is built."""
+
+    def __init__(
+        self,
+        version: str = NEWEST_HANDSHAKE,
+        *,
+        tools: Sequence[Tool] = TOOLS,
+        negotiation: Negotiation | None = None,
+        page_size: int = 0,
+        ignored_methods: Sequence[str] = (),
+        opens: bool = True,
+    ) -> None:
+        self.sink = Sink()
+        self.version = version
+        self.server = Server(
+            Wire(NoSource(), self.sink),
+            negotiation or Negotiation(ERAS["both"]),
+            tools,
+            page_size=page_size,
+            ignored_methods=ignored_methods,
+        )
+        self._stamps = STAMPS if version == PER_REQUEST else {}
+        self._last_id = 0
+        if opens and not self._stamps:
+            self.open()
+
+    def open(self) -> Played:
+        """Do the handshake and return the server's part of it."""
+        params = {
+            "protocolVersion": self.version,
+            "capabilities": {},
+            "clientInfo": {"name": "test", "version": "0"},
+        }
+        played = self.request("initialize", params)
+        self.notify("notifications/initialized")
+        return played
+
+    def line(self, line: bytes) -> Played:
+        """Send one line as it is and wait until all that it started has ended."""
+        start = len(self.sink.written)
+        self.server.receive(line)
+        self.server.join(PATIENCE_S)
+        return Played(self.sink.written[start:])
+
+    def send(self, message: object) -> Played:
+        return self.line(json.dumps(message).encode() + b"\n")
+
+    def request(self, method: str, params: Message | None = None, token: object = None) -> Played:
+        return self.send(self.message(method, params, token))
+
+    def begin(self, method: str, params: Message, token: object = None) -> int:
+        """Send a request, do not wait for its end, and return its id."""
+        message = self.message(method, params, token)
+        self.server.receive(json.dumps(message).encode())
+        return int(message["id"])
+
+    def message(self, method: str, params: Message | None = None, token: object = None) -> Message:
+        """Return the request as this revision wants it, with the next id."""
+        self._last_id += 1
+        meta = {**self._stamps, **({} if token is None else {"progressToken": token})}
+        complete = {**(params or {}), **({"_meta": meta} if meta else {})}
+        return {"jsonrpc": "2.0", "id": self._last_id, "method": method, "params": complete}
+
+    def notify(self, method: str, params: Message | None = None) -> None:
+        self.send({"jsonrpc": "2.0", "method": method, "params": params or {}})
+
+    def call(self, tool: str, token: object = TOKEN, /, **arguments: object) -> Played:
+        """Call a tool and return all that came of it."""
+        return self.request("tools/call", {"name": tool, "arguments": arguments}, token)
+
+    def begin_call(self, tool: str, token: object = TOKEN, /, **arguments: object) -> int:
+        """Start a tool and return the request's id once its first tick is there."""
+        params = {"name": tool, "arguments": arguments}
+        request_id = self.begin("tools/call", params, token)
+        self.sink.wait_for(lambda written: b"notifications/progress" in written)
+        return request_id
+
+    def cancel(self, request_id: int) -> Played:
+        """Cancel a call and wait for its end."""
+        params = {"requestId": request_id, "reason": "test"}
+        return self.send({"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params})
