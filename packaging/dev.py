@@ -148,25 +148,25 @@ def _parser() -> argparse.ArgumentParser:
         "lint": "run ruff, mypy and import-linter",
         "build": "build the wheel into dist/",
     }.items():
-        commands.add_parser(name, help=text, add_help=name not in _PASSING_ON)
+        commands.add_parser(name, help=text, add_help=name not in PASSING_ON)
     return parser
 
 
-_PASSING_ON = {"run": run, "test": test, "bench": bench}
+PASSING_ON = {"run": run, "test": test, "bench": bench}
 _PLAIN = {"setup": setup, "lint": lint, "build": build}
 
 
 def main(arguments: Sequence[str]) -> int:
     """Do what the arguments say and return the exit code."""
     parser = _parser()
-    if arguments and arguments[0] in _PASSING_ON:
+    if arguments and arguments[0] in PASSING_ON:
         known, rest = parser.parse_args(arguments[:1]), list(arguments[1:])
     else:
         known, rest = parser.parse_args(arguments), []
     environment = Environment()
     try:
-        if known.command in _PASSING_ON:
-            return _PASSING_ON[known.command](environment, rest)
+        if known.command in PASSING_ON:
+            return PASSING_ON[known.command](environment, rest)
         return _PLAIN[known.command](environment)
     except SetupError as error:
         say(f"dev.py: {error}")

@@ -123,10 +123,15 @@ def _succeeds(command: list[str]) -> bool:
         return False
 
 
+def is_system_python() -> bool:
+    """Tell whether this interpreter is one that the system's packages brought."""
+    return Path(sys.executable).resolve().is_relative_to("/usr/bin")
+
+
 def _install_venv() -> None:
     """Install what Debian takes out of Python: venv's way to get pip."""
     version = f"{sys.version_info.major}.{sys.version_info.minor}"
-    if is_debian() and Path(sys.executable).resolve().is_relative_to("/usr/bin"):
+    if is_debian() and is_system_python():
         install([f"python{version}-venv"], "This Python cannot make virtual environments yet")
         return
     raise SetupError(

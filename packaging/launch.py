@@ -28,7 +28,7 @@ _VALUED = frozenset(
     }
 )
 # Beyond what a window needs to start and draw itself on a slow machine.
-_SCREENSHOT_PATIENCE_S = 120.0
+SCREENSHOT_PATIENCE_S = 120.0
 _DEFAULT_AFTER_S = 5.0
 
 
@@ -47,7 +47,7 @@ def run(environment: Environment, arguments: Sequence[str]) -> int:
     words = with_screenshot(arguments, Path.cwd() / f"screenshot-{stamp}.png")
     with virtual_screen(os.environ) as environ:
         ensure_platform(environment, native_platform(environ), environ)
-        return _photograph([*command, *words], environ, words)
+        return photograph([*command, *words], environ, words)
 
 
 def _become(command: list[str]) -> NoReturn:
@@ -57,10 +57,10 @@ def _become(command: list[str]) -> NoReturn:
     os.execv(command[0], command)  # noqa: S606 -- no shell is the point
 
 
-def _photograph(command: list[str], environ: Mapping[str, str], words: Sequence[str]) -> int:
+def photograph(command: list[str], environ: Mapping[str, str], words: Sequence[str]) -> int:
     """Run the program until it saved its picture, and say where."""
-    file = Path(_value_of("--screenshot", words))
-    patience = _SCREENSHOT_PATIENCE_S + _seconds(_value_of("--after", words))
+    file = Path(value_of("--screenshot", words))
+    patience = SCREENSHOT_PATIENCE_S + _seconds(value_of("--after", words))
     with subprocess.Popen(command, env=dict(environ)) as process:
         previous = signal.signal(signal.SIGTERM, lambda *_: process.terminate())
         try:
@@ -79,7 +79,7 @@ def _photograph(command: list[str], environ: Mapping[str, str], words: Sequence[
 
 def opens_window(arguments: Sequence[str]) -> bool:
     """Tell whether these arguments of the program open its window."""
-    own = list(arguments[: arguments.index("--")] if "--" in arguments else arguments)
+    own, _ = _split(arguments)
     if _TELLING & set(own):
         return False
     command = next((w for i, w in enumerate(own) if not _is_option(own, i)), None)
@@ -93,10 +93,10 @@ def _is_option(words: Sequence[str], index: int) -> bool:
 
 def with_screenshot(arguments: Sequence[str], file: Path) -> list[str]:
     """Return the arguments with the option that saves a picture, before any ``--``."""
-    if "--screenshot" in arguments or any(a.startswith("--screenshot=") for a in arguments):
-        return list(arguments)
     own, rest = _split(arguments)
-    after = [] if any(a.split("=")[0] == "--after" for a in own) else ["--after", f"{_DEFAULT_AFTER_S:g}"]
+    if value_of("--screenshot", own):
+        return list(arguments)
+    after = [] if value_of("--after", own) else ["--after", f"{_DEFAULT_AFTER_S:g}"]
     return [*own, "--screenshot", str(file), *after, *rest]
 
 
@@ -107,7 +107,7 @@ def _split(arguments: Sequence[str]) -> tuple[list[str], list[str]]:
     return words[:at], words[at:]
 
 
-def _value_of(option: str, arguments: Sequence[str]) -> str:
+def value_of(option: str, arguments: Sequence[str]) -> str:
     """Return an option's value, given as ``--option value`` or ``--option=value``."""
     own, _ = _split(arguments)
     for index, word in enumerate(own):

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 # What a bare Debian 12 lacks for both platforms, found with ldd on the plugins, and one font:
 # without any, every letter is a box.
 PACKAGES = (
+    "libglib2.0-0",
     "libegl1",
     "libgl1",
     "libdbus-1-3",

@@ -1,0 +1,151 @@
+from __future__ import annotations
+
+import os
+import re
+import sys
+import tomllib
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import dev
+from environment import ROOT
+from screen import PACKAGES
+from system import SetupError
+from tests.unit.packaging.recorder import Recorder
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+class Ready:
+    """An environment in which everything is there already."""
+
+    python = Path("python")
+
+    def ensure(self) -> None:
+        """Have everything."""
+
+    def works_on(self, _platform: str) -> bool:
+        """Have every platform."""
+        return True
+
+
+@pytest.fixture
+def ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let dev.py find everything ready."""
+    monkeypatch.setattr(dev, "Environment", Ready)
+
+
+@pytest.fixture
+def recorder(monkeypatch: pytest.MonkeyPatch, ready: None) -> Recorder:
+    """Remember the steps instead of running them; mypy fails."""
+    made = Recorder(lambda line: 1 if "mypy" in line else 0)
+    monkeypatch.setattr("dev.subprocess.run", made)
+    return made
+
+
+def test_every_step_runs_after_one_failed_and_the_failure_is_named(
+    recorder: Recorder, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert dev.main(["test", "-k", "wire"]) == 1
+
+    names = ["ruff check", "ruff format --check", "mypy", "importlinter", "pytest"]
+    assert all(n in line for n, line in zip(names, recorder.commands, strict=True))
+    assert recorder.commands[-1].endswith("-k wire")
+    assert "Failed: mypy\n" in capsys.readouterr().err
+
+
+def test_lint_runs_the_checks_without_the_tests(recorder: Recorder) -> None:
+    dev.main(["lint"])
+
+    assert not any("pytest" in line for line in recorder.commands)
+    assert len(recorder.commands) == 4
+
+
+def test_steps_that_all_pass_end_with_zero(
+    monkeypatch: pytest.MonkeyPatch, ready: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("dev.subprocess.run", Recorder())
+
+    assert dev.main(["lint"]) == 0
+    assert "All steps passed." in capsys.readouterr().err
+
+
+def test_names_and_options_reach_the_benchmarks(recorder: Recorder) -> None:
+    dev.main(["bench", "ingest", "--json"])
+
+    assert recorder.commands == ["python -m tests.benchmarks ingest --json"]
+
+
+def test_what_follows_run_is_the_programs(monkeypatch: pytest.MonkeyPatch, ready: None) -> None:
+    passed: list[Sequence[str]] = []
+
+    def remember(_environment: object, arguments: Sequence[str]) -> int:
+        passed.append(arguments)
+        return 7
+
+    monkeypatch.setitem(dev.PASSING_ON, "run", remember)
+
+    assert dev.main(["run", "--help", "--", "node", "--version"]) == 7
+    assert passed == [["--help", "--", "node", "--version"]]
+
+
+def test_what_the_person_has_to_do_is_a_sentence_and_exit_code_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def refuse(_self: object) -> None:
+        raise SetupError("Install it")
+
+    monkeypatch.setattr(Ready, "ensure", refuse)
+    monkeypatch.setattr(dev, "Environment", Ready)
+
+    assert dev.main(["lint"]) == 1
+    assert capsys.readouterr() == ("", "dev.py: Install it\n")
+
+
+def test_an_unknown_command_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as caught:
+        dev.main(["tset"])
+
+    assert caught.value.code == 2
+    assert "setup" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no mode bits")
+def test_the_integration_script_calls_the_test_command() -> None:
+    script = ROOT / ".ci" / "run"
+
+    assert os.access(script, os.X_OK)
+    assert "python3 packaging/dev.py test" in script.read_text(encoding="utf-8")
+
+
+def test_the_workflow_installs_what_the_program_itself_would() -> None:
+    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8")
+
+    assert [p for p in PACKAGES if not re.search(rf"\s{re.escape(p)}\s", workflow)] == []
+
+
+def _project() -> dict[str, Any]:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+
+def _constraints() -> list[str]:
+    text = (ROOT / "packaging" / "constraints.txt").read_text(encoding="utf-8")
+    return [line for line in text.splitlines() if line and not line.startswith("#")]
+
+
+def test_every_dependency_is_pinned_to_one_version() -> None:
+    project = _project()["project"]
+    asked = [*project["dependencies"], *project["optional-dependencies"]["dev"]]
+    names = {re.split(r"[<>=;\[ ]", line, maxsplit=1)[0].lower() for line in asked}
+    pinned = {line.partition("==")[0] for line in _constraints()}
+
+    assert names - pinned == set()
+
+
+def test_a_constraint_is_a_name_a_version_and_at_most_a_marker() -> None:
+    shape = re.compile(r"[a-z0-9-]+==[0-9][0-9a-z.]*(; sys_platform == '\w+')?")
+
+    assert [line for line in _constraints() if not shape.fullmatch(line)] == []

@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+
+import screen
+from environment import Environment
+from system import SetupError
+
+needs_xvfb = pytest.mark.skipif(shutil.which("Xvfb") is None, reason="Xvfb is not installed")
+
+
+class Machine:
+    """A machine on which Qt says, one after the other, what is in `words`; None means it works."""
+
+    def __init__(
+        self, monkeypatch: pytest.MonkeyPatch, *words: str | None, lacks: str = ""
+    ) -> None:
+        self.probed: list[str] = []
+        self.installed: list[str] = []
+        self._words = list(words)
+        self._lacks = lacks.split()
+        monkeypatch.setattr(screen, "trouble", self._trouble)
+        monkeypatch.setattr(screen, "missing", lambda *_: self._lacks)
+        monkeypatch.setattr(screen, "install", self._install)
+
+    def _trouble(self, _python: Path, platform: str, _environ: object) -> str | None:
+        self.probed.append(platform)
+        return self._words.pop(0)
+
+    def _install(self, packages: tuple[str, ...], why: str) -> None:
+        self.installed.append(why)
+        assert "libxcb-icccm4" in packages
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> Environment:
+    """An environment that remembers nothing yet."""
+    made = Environment(tmp_path)
+    made.folder.mkdir()
+    return made
+
+
+@pytest.mark.parametrize("name", ["DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"])
+def test_linux_has_a_display_where_a_variable_names_one(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+
+    assert screen.has_display({name: ":0"})
+    assert not screen.has_display({name: ""})
+
+
+@pytest.mark.parametrize("platform", ["darwin", "win32"])
+def test_a_desktop_system_always_has_a_display(
+    monkeypatch: pytest.MonkeyPatch, platform: str
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+
+    assert screen.has_display({})
+
+
+@pytest.mark.parametrize(
+    ("platform", "environ", "expected"),
+    [
+        ("linux", {"DISPLAY": ":0", "WAYLAND_DISPLAY": "wayland-0"}, "xcb"),
+        ("linux", {"WAYLAND_DISPLAY": "wayland-0"}, "wayland"),
+        ("linux", {"DISPLAY": ":0", "QT_QPA_PLATFORM": "wayland;xcb"}, "wayland"),
+        ("linux", {"QT_QPA_PLATFORM": "offscreen:size=1x1"}, "offscreen"),
+        ("darwin", {}, "cocoa"),
+        ("win32", {}, "windows"),
+    ],
+)
+def test_the_native_platform_follows_the_display(
+    monkeypatch: pytest.MonkeyPatch, platform: str, environ: dict[str, str], expected: str
+) -> None:
+    monkeypatch.setattr(sys, "platform", platform)
+
+    assert screen.native_platform(environ) == expected
+
+
+def test_qt_really_starts_off_screen_here() -> None:
+    assert screen.trouble(Path(sys.executable), "offscreen", os.environ) is None
+
+
+def test_a_platform_that_cannot_load_is_told_in_qts_words() -> None:
+    words = screen.trouble(Path(sys.executable), "nonesuch", os.environ)
+
+    assert words is not None
+    assert "nonesuch" in words
+
+
+def test_a_platform_is_tried_once_and_remembered(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(monkeypatch, None)
+
+    screen.ensure_platform(environment, "xcb", {})
+    screen.ensure_platform(environment, "xcb", {})
+
+    assert machine.probed == ["xcb"]
+    assert machine.installed == []
+
+
+def test_missing_libraries_are_installed_and_qt_is_tried_again(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(monkeypatch, "could not load", None, lacks="libxcb-icccm.so.4")
+
+    screen.ensure_platform(environment, "xcb", {})
+
+    assert machine.probed == ["xcb", "xcb"]
+    assert machine.installed == ["Qt's platform 'xcb' lacks libxcb-icccm.so.4"]
+
+
+def test_a_machine_without_fonts_gets_one(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(monkeypatch, "Qt finds no font", None)
+
+    screen.ensure_platform(environment, "offscreen", {})
+
+    assert machine.installed == ["Qt's platform 'offscreen' lacks a font"]
+
+
+def test_a_fault_that_no_package_mends_is_told_without_installing(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    machine = Machine(monkeypatch, "could not connect to display :99")
+
+    with pytest.raises(SetupError, match="'xcb':\ncould not connect to display :99"):
+        screen.ensure_platform(environment, "xcb", {})
+
+    assert machine.installed == []
+    assert not environment.works_on("xcb")
+
+
+def test_what_still_lacks_after_installing_is_named(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Machine(monkeypatch, "could not load", "could not load", lacks="libodd.so.1")
+
+    with pytest.raises(SetupError, match=r"still missing: libodd\.so\.1"):
+        screen.ensure_platform(environment, "xcb", {})
+
+
+def test_without_xvfb_qt_draws_off_screen(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(screen, "ensure_xvfb", lambda: None)
+
+    with screen.virtual_screen({"LANG": "C"}) as environ:
+        assert environ == {"LANG": "C", "QT_QPA_PLATFORM": "offscreen"}
+
+    assert "apt-get install -y xvfb" in capsys.readouterr().err
+
+
+def test_xvfb_is_not_installed_by_someone_without_rights(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("screen.shutil.which", lambda _: None)
+    monkeypatch.setattr(screen, "is_debian", lambda: True)
+    monkeypatch.setattr(screen, "is_root", lambda: False)
+    monkeypatch.setattr(screen, "install", lambda *_: pytest.fail("installed without rights"))
+
+    assert screen.ensure_xvfb() is None
+
+
+@needs_xvfb
+def test_a_virtual_screen_lives_as_long_as_its_block() -> None:
+    with screen.virtual_screen({}) as environ:
+        socket = Path("/tmp/.X11-unix/X" + environ["DISPLAY"].removeprefix(":"))  # noqa: S108
+        assert environ["QT_QPA_PLATFORM"] == "xcb"
+        assert socket.exists()
+
+    assert not socket.exists()
+
+
+@needs_xvfb
+def test_two_virtual_screens_get_two_numbers() -> None:
+    with screen.virtual_screen({}) as first, screen.virtual_screen({}) as second:
+        assert first["DISPLAY"] != second["DISPLAY"]
+
+
+@pytest.mark.skipif(shutil.which("false") is None, reason="needs a program that fails")
+def test_a_server_that_does_not_start_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(screen, "ensure_xvfb", lambda: shutil.which("false"))
+
+    with pytest.raises(SetupError, match=r"false did not start \(exit code 1\)"):
+        screen.virtual_screen({}).__enter__()
