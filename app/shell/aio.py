@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Self, TypeVarTuple
 
 import anyio
@@ -13,6 +12,7 @@ from qasync import QEventLoop
 from app.problem import ProblemError
 
 if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine
     from types import TracebackType
 
     from anyio.abc import TaskGroup

@@ -44,8 +44,7 @@ class ConsentDialog(QDialog):
         self.tree.setAccessibleName(self.tr("Servers, each with what it would run"))
         self.tree.header().setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
         self.tree.setWordWrap(True)
-        for definition in self._definitions:
-            self._add(definition)
+        self._items = [self._added(definition) for definition in self._definitions]
         self.tree.expandAll()
         self.tree.resizeColumnToContents(0)
         self.tree.itemChanged.connect(self._on_item_changed)
@@ -64,8 +63,8 @@ class ConsentDialog(QDialog):
         """The definitions that are ticked."""
         return tuple(
             definition
-            for row, definition in enumerate(self._definitions)
-            if self.tree.topLevelItem(row).checkState(0) is Qt.CheckState.Checked
+            for item, definition in zip(self._items, self._definitions, strict=True)
+            if item.checkState(0) is Qt.CheckState.Checked
         )
 
     @Slot()
@@ -74,7 +73,7 @@ class ConsentDialog(QDialog):
         self.servers_agreed.emit(self.agreed())
         super().accept()
 
-    def _add(self, definition: ServerDefinition) -> None:
+    def _added(self, definition: ServerDefinition) -> QTreeWidgetItem:
         item = QTreeWidgetItem([visible(definition.name), ""])
         item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
         item.setCheckState(0, Qt.CheckState.Unchecked)
@@ -89,6 +88,7 @@ class ConsentDialog(QDialog):
             child.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
             item.addChild(child)
         self.tree.addTopLevelItem(item)
+        return item
 
     def _lay_out(self, origin: str) -> None:
         label = QLabel(self)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
@@ -15,8 +17,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.problem import Problem
 from app.text import visible
+
+if TYPE_CHECKING:
+    from app.problem import Problem
 
 _KEPT = 50
 

@@ -27,7 +27,7 @@ def contend(name: str, *arguments: object) -> dict[str, Any]:
         RuntimeError: the contender failed; quotes its stderr.
     """
     command = [sys.executable, "-m", "tests.benchmarks.contender", name, *map(str, arguments)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)  # noqa: S603
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
     figures = json.loads(done.stdout.splitlines()[-1])

@@ -6,11 +6,11 @@ import sys
 import tempfile
 from pathlib import Path
 
+from app.shell.application import Program
+from app.shell.options import WindowOptions
 from PySide6.QtWidgets import QApplication
 
 from app.shell.aio import run_on_qt
-from app.shell.application import Program
-from app.shell.options import WindowOptions
 
 
 def main() -> int:

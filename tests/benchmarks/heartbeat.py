@@ -34,9 +34,7 @@ class Heartbeat:
     def lateness(self) -> Lateness:
         """Percentiles of all beats so far."""
         late = sorted(self._late) or [0.0]
-        return Lateness(
-            percentile(late, 0.50) * 1e3, percentile(late, 0.99) * 1e3, late[-1] * 1e3
-        )
+        return Lateness(percentile(late, 0.50) * 1e3, percentile(late, 0.99) * 1e3, late[-1] * 1e3)
 
 
 def percentile(ordered: list[float], share: float) -> float:

@@ -12,6 +12,7 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 from app.protocol.peer import TokenSource
+
 from tests.benchmarks.figures import Figure, contend, median
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def startup(*, quick: bool) -> list[Figure]:
 
 def _timed(command: list[str]) -> float:
     started = time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True, timeout=120)  # noqa: S603
+    subprocess.run(command, check=True, capture_output=True, timeout=120)
     return time.perf_counter() - started
 
 

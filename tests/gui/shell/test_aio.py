@@ -1,0 +1,124 @@
+"""Tasks on Qt's loop: owned, told of, cancelled."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from app.problem import Problem, ProblemError
+from app.shell.aio import Tasks
+
+pytestmark = pytest.mark.anyio
+
+
+class _Told:
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self.bugs: list[BaseException] = []
+
+    def tasks(self) -> Tasks:
+        return Tasks(self.problems.append, self.bugs.append)
+
+
+async def _fail(error: Exception) -> None:
+    raise error
+
+
+async def test_a_problem_in_a_task_is_told_in_words_and_the_others_go_on() -> None:
+    told, done = _Told(), anyio.Event()
+
+    async def goes_on() -> None:
+        done.set()
+
+    async with told.tasks() as tasks:
+        tasks.start("fails", _fail, ProblemError(Problem("No such server")))
+        tasks.start("goes on", goes_on)
+        await done.wait()
+        await anyio.lowlevel.checkpoint()
+    assert told.problems == [Problem("No such server")]
+    assert told.bugs == []
+
+
+async def test_an_error_of_our_own_is_told_apart_from_problems() -> None:
+    told, error = _Told(), ValueError("ours")
+    async with told.tasks() as tasks:
+        tasks.start("fails", _fail, error)
+        with anyio.fail_after(5):
+            while not told.bugs:  # the list is the very thing under test
+                await anyio.lowlevel.checkpoint()
+    assert told.bugs == [error]
+    assert told.problems == []
+
+
+async def test_leaving_cancels_what_still_runs_and_waits_for_it() -> None:
+    told, ended, started = _Told(), [], anyio.Event()
+
+    async def runs_for_ever() -> None:
+        try:
+            started.set()
+            await anyio.sleep_forever()
+        finally:
+            ended.append(True)
+
+    async with told.tasks() as tasks:
+        tasks.start("for ever", runs_for_ever)
+        await started.wait()
+    assert ended == [True]
+
+
+async def test_a_task_after_the_end_is_not_started() -> None:
+    told = _Told()
+    async with told.tasks() as tasks:
+        pass
+    tasks.start("late", _fail, ValueError("never raised"))
+    assert told.bugs == []
+
+
+def test_the_loop_runs_processes_and_returns_what_main_returns() -> None:
+    script = """
+        import sys, anyio
+        from PySide6.QtWidgets import QApplication, QLabel
+        from app.shell.aio import run_on_qt
+
+        async def main():
+            label = QLabel("shown")
+            label.show()
+            done = await anyio.run_process([sys.executable, "-c", "print('hello')"])
+            label.close()  # closing the last window must not end the loop under us
+            await anyio.sleep(0.01)
+            return len(done.stdout.split())
+
+        sys.exit(run_on_qt(QApplication(sys.argv), main) + 41)
+    """
+    done = subprocess.run(
+        [sys.executable, "-X", "dev", "-c", textwrap.dedent(script)],
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stderr) == (42, b"")
+
+
+def test_setting_a_label_twenty_thousand_times_leaves_the_process_alive() -> None:
+    # PySide6 6.12.0 on Python 3.11 loses a reference to None on each such call and dies.
+    script = """
+        from PySide6.QtWidgets import QApplication, QLabel
+
+        application = QApplication([])
+        label = QLabel()
+        for number in range(20_000):
+            label.setText(str(number))
+        print(label.text())
+    """
+    done = subprocess.run(
+        [sys.executable, "-c", textwrap.dedent(script)],
+        capture_output=True,
+        check=False,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout.strip()) == (0, b"19999"), done.stderr

@@ -1,0 +1,57 @@
+"""Problems are shown in words, newest first, until dismissed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QPushButton
+
+from app.problem import Problem
+from app.widgets.notice_bar import NoticeBar
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+_FIRST = Problem("The server did not start", "my-server", "Check the command.", "exit code 3")
+_SECOND = Problem("No such tool")
+
+
+def _texts(bar: NoticeBar) -> list[str]:
+    return [label.text() for label in bar.findChildren(QLabel)]
+
+
+def test_it_hides_while_there_is_nothing_to_say(qtbot: QtBot) -> None:
+    bar = NoticeBar()
+    qtbot.addWidget(bar)
+    assert bar.isHidden()
+
+
+def test_the_newest_problem_is_in_front_and_dismissing_shows_the_one_before(qtbot: QtBot) -> None:
+    bar = NoticeBar()
+    qtbot.addWidget(bar)
+    bar.show_problem(_FIRST)
+    bar.show_problem(_SECOND)
+    assert _SECOND.what in _texts(bar)
+    bar.findChildren(QPushButton)[0].click()
+    assert "The server did not start — my-server" in _texts(bar)
+    with qtbot.waitSignal(bar.emptied):
+        bar.findChildren(QPushButton)[0].click()
+    assert bar.isHidden()
+
+
+def test_the_same_problem_again_does_not_pile_up(qtbot: QtBot) -> None:
+    bar = NoticeBar()
+    qtbot.addWidget(bar)
+    for problem in (_FIRST, _SECOND, _FIRST):
+        bar.show_problem(problem)
+    assert bar.problems() == (_SECOND, _FIRST)
+
+
+def test_server_text_is_plain_and_bounded(qtbot: QtBot) -> None:
+    bar = NoticeBar()
+    qtbot.addWidget(bar)
+    bar.show_problem(Problem("<b>bold</b>" + "x" * 100_000))
+    labels = bar.findChildren(QLabel)
+    assert all(label.textFormat() is Qt.TextFormat.PlainText for label in labels)
+    assert max(len(label.text()) for label in labels) <= 1000
