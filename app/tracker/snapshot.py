@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
-from app.protocol.facts import JsonObject, ProgressReceived, RequestAnswered, Side
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from app.protocol.facts import JsonObject, ProgressReceived, RequestAnswered, Side
 
 JobId: TypeAlias = int
 """Counts up from 1 for each tracker, in order of the jobs' start."""
@@ -33,9 +35,7 @@ class JobState(enum.Enum):
         return self not in _GOING_ON
 
 
-_GOING_ON = frozenset(
-    {JobState.RUNNING, JobState.STALLED, JobState.NEEDS_YOU, JobState.CANCELLING}
-)
+_GOING_ON = frozenset({JobState.RUNNING, JobState.STALLED, JobState.NEEDS_YOU, JobState.CANCELLING})
 
 
 class Mark(NamedTuple):
@@ -48,7 +48,7 @@ class Mark(NamedTuple):
 
     key: str
     text: str
-    count: int
+    count: int  # type: ignore[assignment]  # hides tuple.count, which nobody asks of a mark
     first: int
 
 
@@ -123,7 +123,8 @@ class JobDetail(NamedTuple):
     """The longer story of one job, made when its pane is open.
 
     `params` is the request's, `answer` the reply that ended it (None while it runs or when it
-    was lost); `ticks` the newest ones; `chart` the whole course, thinned; `phases` oldest first.
+    was lost); `ticks` the newest ones; `chart` the whole course, thinned; `phases` oldest first,
+    of which `dropped_phases` older ones are no longer kept.
     """
 
     snapshot: JobSnapshot
@@ -132,6 +133,7 @@ class JobDetail(NamedTuple):
     ticks: Sequence[ProgressReceived]
     chart: Sequence[ChartPoint]
     phases: Sequence[Phase]
+    dropped_phases: int = 0
 
 
 class Changes(NamedTuple):
@@ -139,7 +141,8 @@ class Changes(NamedTuple):
 
     `added` and `removed` in order; `progressed` jobs had ticks or any other change to their
     snapshot; `moved` is the part of them whose state changed. `ticks` has one entry for every
-    `ProgressReceived`, in wire order: (job or None, that job's tick count after it, the fact).
+    `ProgressReceived`, in wire order: (job or None, that job's tick count after it, the fact);
+    the count is 0 where there is no job. A job in `removed` is in none of the other sets.
     """
 
     added: tuple[JobId, ...] = ()

@@ -1,0 +1,83 @@
+"""How a job ends: what a reply, a lost connection or a time limit makes of it, in words."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from app import text
+from app.protocol.facts import ConnectionClosed, JsonObject, RequestAnswered, Side
+from app.tracker import marks
+from app.tracker.snapshot import Failure, JobState
+
+WORDS_LIMIT: Final = 2000
+"""Most characters of a server's words that a failure carries; the answer keeps the whole."""
+
+
+class Ending(NamedTuple):
+    """A job's last state, why it failed, and a mark's key if the reply itself is irregular."""
+
+    state: JobState
+    failure: Failure | None = None
+    mark: str | None = None
+
+
+def of_answer(answer: RequestAnswered) -> Ending:
+    """What a reply to an open request that nobody gave up makes of its job."""
+    if answer.error is not None:
+        return Ending(JobState.FAILED, failure_of_error(answer.sender, answer.error))
+    result = answer.result or {}
+    if result.get("isError") is True:
+        return Ending(JobState.FAILED, Failure("server", _words_of_tool(result)), marks.TOOL_ERROR)
+    kind = result.get("resultType", "complete")
+    if kind != "complete":
+        words = (
+            f"The server did not finish: its result is of type {text.one_line(str(kind), 60)!r}, "
+            "which asks for a further step. The whole result is kept with the job."
+        )
+        return Ending(JobState.FAILED, Failure("local", words), marks.UNFINISHED)
+    return Ending(JobState.DONE)
+
+
+def failure_of_error(sender: Side, error: JsonObject) -> Failure:
+    """A JSON-RPC error in its sender's words, with its code where that is an integer."""
+    message, code = error.get("message"), error.get("code")
+    is_code = isinstance(code, int) and not isinstance(code, bool)
+    words = message if isinstance(message, str) and message else "An error without a message"
+    where = "server" if sender is Side.SERVER else "local"
+    shown = text.elide(words, WORDS_LIMIT)
+    return Failure(where, shown, code if is_code else None, error.get("data"))
+
+
+def _words_of_tool(result: JsonObject) -> str:
+    """The text blocks of a tool's error result; what to look at when there are none."""
+    content = result.get("content")
+    blocks = content if isinstance(content, list) else []
+    words = "\n".join(block for block in map(_text_of_block, blocks) if block)
+    return text.elide(words, WORDS_LIMIT) or "The tool reported an error without words"
+
+
+def _text_of_block(block: Any) -> str:
+    """The text of one content block, empty for other kinds."""
+    words = block.get("text") if isinstance(block, dict) else None
+    return words[: WORDS_LIMIT + 1] if isinstance(words, str) else ""
+
+
+def of_close(closed: ConnectionClosed) -> Ending:
+    """What the end of its connection makes of a job that waits for a reply."""
+    code = "" if closed.exit_code is None else f" (exit code {closed.exit_code})"
+    reason = f": {closed.reason}" if closed.reason else ""
+    words = f"The connection ended before the reply{reason}{code}"
+    return Ending(JobState.LOST, Failure("local", words))
+
+
+def of_timeout(words: str) -> Ending:
+    """What running out of time makes of a job; `words` say what was outstanding and since when."""
+    return Ending(JobState.TIMED_OUT, Failure("local", words))
+
+
+def of_cancel(answer: RequestAnswered | None, reason: str | None) -> Ending:
+    """What a cancel makes of a job, once a reply confirmed it or silence had lasted long enough."""
+    if answer is not None and answer.error is not None:
+        return Ending(JobState.CANCELLED, failure_of_error(answer.sender, answer.error))
+    mark = None if answer is None else marks.LATE_RESULT
+    return Ending(JobState.CANCELLED, Failure("local", reason or "Cancelled"), mark)

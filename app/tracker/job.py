@@ -1,0 +1,307 @@
+"""One job while it lives: takes ticks, judges them, ends. Views read pictures of it instead.
+
+The tracker's loop handles the well-formed tick of a running job by itself, on the attributes
+named below; whatever is not plain comes to `Job.take`. See `app.tracker.tracker`.
+"""
+
+from __future__ import annotations
+
+import collections
+from typing import TYPE_CHECKING, Final
+
+from app.protocol.facts import ProgressReceived, RequestAnswered, RequestMade, Standing
+from app.protocol.frame import server_name
+from app.text import duration, number
+from app.tracker import marks, naming
+from app.tracker.amount import as_float, is_above
+from app.tracker.history import Chart
+from app.tracker.marks import Marks
+from app.tracker.phases import Phases
+from app.tracker.rates import SAMPLE_S, Rates, Rhythm
+from app.tracker.snapshot import ChartPoint, Failure, JobId, JobState
+
+if TYPE_CHECKING:
+    from app.tracker.endings import Ending
+
+TICKS_KEPT: Final = 200
+_CONDENSED_TICKS: Final = 16
+_CONDENSED_POINTS: Final = 128
+_CONDENSED_PHASES: Final = 32
+_NEVER: Final = float("-inf")
+_ENDLESS: Final = float("inf")
+_LATE_MARKS: Final = {
+    JobState.CANCELLING: marks.AFTER_CANCEL,
+    JobState.CANCELLED: marks.AFTER_CANCEL,
+    JobState.TIMED_OUT: marks.AFTER_TIMEOUT,
+}
+
+
+class Course:
+    """How a job's progress went: made with its first tick, so that other jobs stay small."""
+
+    __slots__ = ("chart", "phases", "rates", "rhythm")
+
+    def __init__(self, at: float) -> None:
+        self.chart = Chart()
+        self.phases = Phases()
+        self.rhythm = Rhythm(at)
+        self.rates: Rates | None = None
+
+
+class Job:
+    """One long operation, from its request to its end.
+
+    The loop's attributes: a tick is plain when `progress` < its number <= `limit` and its total
+    equals `total`. `progress` is minus infinity before the first number; `limit` is minus
+    infinity while every tick needs judging, infinity while no total is known. At `sample_at` or
+    later a tick is also to be sampled; minus infinity asks for the very next one.
+    """
+
+    __slots__ = (
+        "answer",
+        "cancel_at",
+        "cancel_reason",
+        "course",
+        "ended_at",
+        "failure",
+        "id",
+        "known_total",
+        "last",
+        "late_count",
+        "limit",
+        "marks",
+        "message",
+        "name",
+        "odd_count",
+        "progress",
+        "request",
+        "sample_at",
+        "server",
+        "state",
+        "summary",
+        "tick_count",
+        "ticks",
+        "total",
+    )
+
+    def __init__(self, job: JobId, request: RequestMade) -> None:
+        """A job that runs since `request` was made."""
+        self.id = job
+        self.request = request
+        self.server = server_name(request.connection)
+        self.name = naming.name(request)
+        self.summary = naming.summary(request)
+        self.state = JobState.RUNNING
+        self.marks = Marks()
+        self.course: Course | None = None
+        self.ticks: collections.deque[ProgressReceived] = collections.deque(maxlen=TICKS_KEPT)
+        self.tick_count = 0
+        self.odd_count = 0
+        self.late_count = 0
+        self.progress: int | float = _NEVER
+        self.total: int | float | None = None
+        self.known_total: int | float | None = None
+        self.limit: int | float = _NEVER
+        self.sample_at = _NEVER
+        self.message: str | None = None
+        self.last: ProgressReceived | None = None
+        self.answer: RequestAnswered | None = None
+        self.failure: Failure | None = None
+        self.ended_at: float | None = None
+        self.cancel_at: float | None = None
+        self.cancel_reason: str | None = None
+        for problem in request.problems:
+            self.marks.note(_key_of_request_problem(problem), problem, request.number)
+
+    @property
+    def good_count(self) -> int:
+        """Ticks that broke no rule."""
+        return self.tick_count - self.odd_count
+
+    def sample(self, at: float) -> bool:
+        """Let the newest tick, a good one of time `at`, into rate, chart and phases.
+
+        True when the job was stalled and runs again.
+        """
+        self.sample_at = at + SAMPLE_S
+        value = as_float(self.progress)
+        course = self.course = self.course or Course(at)
+        if course.rates is None:
+            course.rates = Rates(at, value, self.good_count)
+        else:
+            course.rates.add(at, value)
+        course.chart.add(at, value)
+        course.rhythm.add(at)
+        self.look(at)
+        return self._wake()
+
+    def look(self, at: float) -> None:
+        """Compare the newest message with the phase under way."""
+        if self.message is not None and self.course is not None:
+            self.course.phases.turn(self.message, at, self.tick_count)
+
+    def take(self, fact: ProgressReceived) -> None:
+        """Take any tick, however wrong: count it, mark it, show its number; never raises."""
+        self.tick_count += 1
+        self.ticks.append(fact)
+        is_late = fact.standing is not Standing.ACTIVE or self.state.is_over
+        for problem in fact.problems:
+            self.marks.note(marks.WRONG_TYPE, problem, fact.number)
+        if is_late:
+            self._mark_late(fact)
+        if self.state.is_over:
+            self.odd_count += 1
+            return
+        self._keep_extremes()
+        is_good = self._take_numbers(fact) and not is_late and not fact.problems
+        self.message = self.message if fact.message is None else fact.message
+        self.last = fact
+        if is_good:
+            self._sample_if_due(fact.at)
+        else:
+            self._take_odd(fact.at)
+
+    def _sample_if_due(self, at: float) -> None:
+        """After a good tick that was not plain."""
+        if at >= self.sample_at:
+            self.sample(at)
+        else:
+            self.look(at)
+
+    def _take_odd(self, at: float) -> None:
+        """After a bad tick: it ends a silence, and is drawn, but enters no rate."""
+        self.odd_count += 1
+        course = self.course = self.course or Course(at)
+        course.rhythm.add(at)
+        self._keep_extremes()
+        self.look(at)
+        self._wake()
+
+    def _wake(self) -> bool:
+        """Run again if stalled; whether that is so."""
+        is_woken = self.state is JobState.STALLED
+        if is_woken:
+            self.state = JobState.RUNNING
+        return is_woken
+
+    def _keep_extremes(self) -> None:
+        """Draw the newest number. Between two such moments numbers only rise: no peak is lost."""
+        if self.last is not None and self.course is not None and self.progress != _NEVER:
+            self.course.chart.add(self.last.at, as_float(self.progress))
+
+    def _mark_late(self, fact: ProgressReceived) -> None:
+        """Mark a tick that came after the end, or after a cancel."""
+        self.late_count += 1
+        if self.ended_at is None:
+            key, since, what = marks.AFTER_CANCEL, self.cancel_at, "the request was cancelled"
+        else:
+            key = _LATE_MARKS.get(self.state, marks.AFTER_END)
+            since, what = self.ended_at, f"the job's end ({self.state.value})"
+        late = "" if since is None else f"{duration(fact.at - since)} "
+        self.marks.note(key, f"Progress came {late}after {what}", fact.number)
+
+    def _take_numbers(self, fact: ProgressReceived) -> bool:
+        """Show the tick's numbers and mark what is wrong with them; whether they only rise."""
+        was_above = self._is_above()
+        self._take_total(fact)
+        progress, before = fact.progress, self.progress
+        if progress is None:
+            return False
+        self.progress = progress
+        is_increasing = progress > before
+        if not is_increasing:
+            words = f"Progress did not increase: {number(progress)} after {number(before)}"
+            self.marks.note(marks.NOT_INCREASING, words, fact.number)
+        if self._is_above():
+            words = f"Progress is above its total: {number(progress)} of {number(self.total or 0)}"
+            self.marks.note(marks.ABOVE_TOTAL, words, fact.number)
+        elif was_above:
+            self._restart_rate()
+        return is_increasing
+
+    def _is_above(self) -> bool:
+        """Whether the newest number is clearly above a positive total."""
+        total = self.total
+        return total is not None and total > 0 and is_above(self.progress, total)
+
+    def _take_total(self, fact: ProgressReceived) -> None:
+        """Show the tick's total and mark what is wrong with it."""
+        before, total = self.total, fact.total
+        if total is None and fact.problems:
+            return  # it could not be read, which is marked already
+        if before is not None and total != before:
+            now = "missing" if total is None else number(total)
+            words = f"The total changed: {now} after {number(before)}"
+            self.marks.note(marks.TOTAL_CHANGED, words, fact.number)
+        self.total = total
+        self.limit = _ENDLESS if total is None else total
+        if total is None:
+            return
+        if self.known_total is not None and total != self.known_total:
+            self._restart_rate()
+        self.known_total = total
+        if total <= 0:
+            self.limit = _NEVER
+            words = f"The total is not positive: {number(total)}"
+            self.marks.note(marks.TOTAL_NOT_POSITIVE, words, fact.number)
+
+    def _restart_rate(self) -> None:
+        """Forget the rate: the next good tick is the start of a new one."""
+        if self.course is not None:
+            self.course.rates = None
+        self.sample_at = _NEVER
+
+    def stall_after_s(self) -> float | None:
+        """The silence beyond which the job is stalled; None before the first tick."""
+        return None if self.course is None else self.course.rhythm.stall_after_s()
+
+    def stall_if_silent(self, now: float) -> bool:
+        """Become stalled if that is due; whether it was."""
+        limit = self.stall_after_s()
+        if self.state is not JobState.RUNNING or limit is None or self.last is None:
+            return False
+        if now - self.last.at <= limit:
+            return False
+        self.state = JobState.STALLED
+        self.sample_at = _NEVER
+        return True
+
+    def cancel(self, at: float, reason: str | None) -> None:
+        """Wait for what the other side makes of a cancel; the grace time begins at `at`."""
+        self.state = JobState.CANCELLING
+        self.cancel_at = at
+        self.cancel_reason = reason or self.cancel_reason
+
+    def is_cancel_due(self, now: float, grace_s: float) -> bool:
+        """Whether a cancel has met with silence for the grace time."""
+        is_waiting = self.state is JobState.CANCELLING and self.cancel_at is not None
+        return is_waiting and now - (self.cancel_at or 0.0) >= grace_s
+
+    def end(self, ending: Ending, at: float) -> None:
+        """Be over. What a running job needs is let go; its course stays to be looked at."""
+        self.state = ending.state
+        self.failure = ending.failure
+        self.ended_at = at
+        self._keep_extremes()
+        if self.last is not None:
+            self.look(self.last.at)
+        if self.course is not None:
+            self.course.rates = None
+
+    def chart(self) -> list[ChartPoint]:
+        """The whole course up to the newest tick."""
+        self._keep_extremes()
+        return [] if self.course is None else self.course.chart.points()
+
+    def condense(self) -> None:
+        """Keep only the outline of the course, as an older finished row does."""
+        self.ticks = collections.deque(self.ticks, maxlen=_CONDENSED_TICKS)
+        if self.course is not None:
+            self.course.chart.condense_to(_CONDENSED_POINTS)
+            self.course.phases.shrink(_CONDENSED_PHASES)
+
+
+def _key_of_request_problem(problem: str) -> str:
+    """The mark for a problem that `Conversation` stated of a request."""
+    is_about_use = "token" in problem and "use" in problem
+    return marks.TOKEN_IN_USE if is_about_use else marks.IRREGULAR_REQUEST

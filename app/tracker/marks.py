@@ -1,0 +1,61 @@
+"""Marks: what was irregular about a job, counted by kind, with the words of the first case."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from app.tracker.snapshot import Mark
+
+NOT_INCREASING: Final = "not-increasing"
+"""A tick's progress was equal to the one before, or below it."""
+ABOVE_TOTAL: Final = "above-total"
+TOTAL_CHANGED: Final = "total-changed"
+TOTAL_NOT_POSITIVE: Final = "total-not-positive"
+WRONG_TYPE: Final = "wrong-type"
+"""A tick that is not formed as the protocol asks; the words say how."""
+AFTER_END: Final = "after-end"
+AFTER_CANCEL: Final = "after-cancel"
+AFTER_TIMEOUT: Final = "after-timeout"
+"""A tick for a request that we had given up; no fault of the server's."""
+LATE_RESULT: Final = "late-result"
+"""A result for a request that was cancelled or given up; it is kept."""
+DUPLICATE_REPLY: Final = "duplicate-reply"
+"""A further reply to a request already answered; the first one counts."""
+IRREGULAR_REPLY: Final = "irregular-reply"
+TOKEN_IN_USE: Final = "token-in-use"  # noqa: S105 - a progress token is no password
+"""The request's progress token was that of another open request."""
+IRREGULAR_REQUEST: Final = "irregular-request"
+TOOL_ERROR: Final = "tool-error"
+"""The tool's own result says `isError`."""
+UNFINISHED: Final = "unfinished-result"
+"""A result of another type than complete: it does not end the work."""
+CANCEL_TOO_LATE: Final = "cancel-too-late"
+"""The cancel notice came after the reply."""
+
+
+class Marks:
+    """The marks of one job, in the order of their first cases. Never more than one per key."""
+
+    __slots__ = ("_by_key", "_frozen")
+
+    def __init__(self) -> None:
+        self._by_key: dict[str, Mark] = {}
+        self._frozen: tuple[Mark, ...] | None = ()
+
+    def note(self, key: str, text: str, number: int) -> None:
+        """Count one more case of `key`, seen in frame `number`; the first case's words stay."""
+        known = self._by_key.get(key)
+        if known is None:
+            self._by_key[key] = Mark(key, text, 1, number)
+        else:
+            self._by_key[key] = Mark(key, known.text, known.count + 1, known.first)
+        self._frozen = None
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._by_key
+
+    def as_tuple(self) -> tuple[Mark, ...]:
+        """All marks; the same object until one is added."""
+        if self._frozen is None:
+            self._frozen = tuple(self._by_key.values())
+        return self._frozen

@@ -1,0 +1,49 @@
+"""Which requests are jobs, and what a job is called."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from app import text
+
+if TYPE_CHECKING:
+    from app.protocol.facts import RequestMade
+
+METHODS: Final = frozenset(
+    {
+        "tools/call",
+        "resources/read",
+        "prompts/get",
+        "completion/complete",
+        "sampling/createMessage",
+        "elicitation/create",
+    }
+)
+"""What is a job even without a progress token; with one, every request is."""
+
+NAME_LIMIT: Final = 200
+_SUBJECTS: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_LEFT_OUT: Final = frozenset({"_meta", "arguments"})
+
+
+def is_job(request: RequestMade) -> bool:
+    """Whether a request is an operation that the user sees as a job."""
+    return request.token is not None or request.method in METHODS
+
+
+def name(request: RequestMade) -> str:
+    """The tool, prompt or resource that is asked for, else the method; visible, bounded."""
+    subject = request.params.get(_SUBJECTS.get(request.method, ""))
+    if isinstance(subject, str) and subject:
+        return text.one_line(subject, NAME_LIMIT)
+    return text.one_line(request.method, NAME_LIMIT)
+
+
+def summary(request: RequestMade) -> str:
+    """The arguments on one line; for a method that has none, its other parameters."""
+    arguments = request.params.get("arguments")
+    if isinstance(arguments, dict):
+        return text.summary(arguments)
+    subject = _SUBJECTS.get(request.method)
+    params = request.params.items()
+    return text.summary({k: v for k, v in params if k != subject and k not in _LEFT_OUT})
