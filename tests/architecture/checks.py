@@ -1,0 +1,122 @@
+"""What the linters cannot express: each check reads one module and returns where it is broken."""
+
+from __future__ import annotations
+
+import ast
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.architecture.source import Module
+
+MODULE_LINES = 500
+_LOOSE_TASKS = frozenset({"ensure_future", "asyncSlot"})
+
+
+def _at(module: Module, node: ast.AST, what: str) -> str:
+    return f"{module.path.as_posix()}:{getattr(node, 'lineno', 1)}: {what}"
+
+
+def _name(node: ast.expr) -> str:
+    """Return the last name of an expression such as ``self.application`` or ``get_loop()``."""
+    if isinstance(node, ast.Call):
+        return _name(node.func)
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def _method_calls(module: Module, *names: str) -> Iterator[tuple[ast.Call, ast.Attribute]]:
+    for node in ast.walk(module.tree):
+        function = node.func if isinstance(node, ast.Call) else None
+        if isinstance(function, ast.Attribute) and function.attr in names:
+            yield cast("ast.Call", node), function
+
+
+def nested_loops(module: Module) -> list[str]:
+    """Find ``.exec(`` on anything but the application.
+
+    A dialog's or menu's own event loop, reached from a coroutine, hangs every other task for good.
+    """
+    return [
+        _at(module, call, f"{_name(function.value)}.{function.attr}()")
+        for call, function in _method_calls(module, "exec", "exec_")
+        if _name(function.value) not in {"app", "application", "qapp"}
+    ]
+
+
+def leaking_connections(module: Module) -> list[str]:
+    """Find lambdas, partials and local functions connected to signals: they leak the widget."""
+    local = _local_functions(module.tree)
+    return [
+        _at(module, call, f"connect({ast.unparse(argument)})")
+        for call, _ in _method_calls(module, "connect")
+        for argument in call.args
+        if _is_loose_callable(argument, local)
+    ]
+
+
+def _is_loose_callable(argument: ast.expr, local: set[str]) -> bool:
+    if isinstance(argument, ast.Call):
+        return _name(argument) in {"partial", "partialmethod"}
+    if isinstance(argument, ast.Name):
+        return argument.id in local
+    return isinstance(argument, ast.Lambda)
+
+
+def _local_functions(tree: ast.Module) -> set[str]:
+    """Return the names that are bound to a function, lambda or partial inside a function."""
+    functions = [n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)]
+    inner = [n for function in functions for n in ast.walk(function) if n is not function]
+    found = {n.name for n in inner if isinstance(n, ast.FunctionDef | ast.AsyncFunctionDef)}
+    for node in inner:
+        if isinstance(node, ast.Assign) and _is_loose_callable(node.value, set()):
+            found.update(target.id for target in node.targets if isinstance(target, ast.Name))
+    return found
+
+
+def loose_tasks(module: Module) -> list[str]:
+    """Find tasks that nobody owns: they are collected, or fail, unseen."""
+    named = [
+        _at(module, node, _mention(node))
+        for node in ast.walk(module.tree)
+        if _mention(node) in _LOOSE_TASKS
+    ]
+    started = [
+        _at(module, call, f"{_name(function.value)}.create_task")
+        for call, function in _method_calls(module, "create_task")
+        if "group" not in _name(function.value)
+    ]
+    return named + started
+
+
+def _mention(node: ast.AST) -> str:
+    return _name(node) if isinstance(node, ast.Name | ast.Attribute) else ""
+
+
+def too_long(module: Module) -> list[str]:
+    """Find a module that should be two."""
+    lines = len(module.text.splitlines())
+    return [_at(module, module.tree, f"{lines} lines")] if lines > MODULE_LINES else []
+
+
+def own_resource_paths(module: Module) -> list[str]:
+    """Find a module that looks for shipped files itself instead of asking ``app.paths``."""
+    found = [f"imports {n}" for n in sorted(module.imported) if n == "importlib.resources"]
+    found += [
+        f"{node.id} used"
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Name) and node.id == "__file__"
+    ]
+    return [_at(module, module.tree, what) for what in found]
+
+
+def widgets_in_models(module: Module) -> list[str]:
+    """Find Qt beyond QtCore in a model: then it could not be tested, or used, without a window."""
+    qt = sorted(n for n in module.imported if n.startswith("PySide6."))
+    return [
+        _at(module, module.tree, f"imports {name}")
+        for name in qt
+        if name != "PySide6.QtCore" and not name.startswith("PySide6.QtCore.")
+    ]

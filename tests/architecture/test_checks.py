@@ -1,0 +1,95 @@
+"""The source keeps the rules in ``checks``, and each check tells a bad sample from a good one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.architecture import checks
+from tests.architecture.source import modules, parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from tests.architecture.source import Module
+
+    Check = Callable[[Module], list[str]]
+
+EVERYWHERE: list[Check] = [checks.loose_tasks, checks.too_long]
+IN_THE_APPLICATION: list[Check] = [checks.nested_loops, checks.leaking_connections]
+
+
+@pytest.mark.parametrize("check", EVERYWHERE)
+def test_the_repository_keeps_the_rule(check: Check) -> None:
+    assert [e for m in modules("app", "tests", "packaging") for e in check(m)] == []
+
+
+@pytest.mark.parametrize("check", IN_THE_APPLICATION)
+def test_the_application_keeps_the_rule(check: Check) -> None:
+    assert [e for m in modules("app") for e in check(m)] == []
+
+
+def test_shipped_files_are_found_only_through_paths() -> None:
+    # The demo servers import nothing of the application, so not paths either.
+    asking = [m for m in modules("app") if m.path.parts[1] not in {"paths.py", "demo"}]
+
+    assert [e for m in asking for e in checks.own_resource_paths(m)] == []
+
+
+def test_models_know_no_widgets() -> None:
+    assert [e for m in modules("app/models") for e in checks.widgets_in_models(m)] == []
+
+
+BAD = [
+    (checks.nested_loops, "dialog.exec()"),
+    (checks.nested_loops, "self.menu.exec_(point)"),
+    (checks.nested_loops, "QMessageBox(self).exec()"),
+    (checks.leaking_connections, "button.clicked.connect(lambda: self.go())"),
+    (checks.leaking_connections, "button.clicked.connect(partial(self.go, 1))"),
+    (checks.leaking_connections, "button.clicked.connect(functools.partial(go, 1))"),
+    (checks.leaking_connections, "def f():\n    def g(): ...\n    s.connect(g)"),
+    (checks.leaking_connections, "def f():\n    g = lambda: 1\n    s.connect(g)"),
+    (checks.leaking_connections, "def f():\n    async def g(): ...\n    s.connect(g)"),
+    (checks.loose_tasks, "asyncio.create_task(work())"),
+    (checks.loose_tasks, "asyncio.get_running_loop().create_task(work())"),
+    (checks.loose_tasks, "loop.create_task(work())"),
+    (checks.loose_tasks, "asyncio.ensure_future(work())"),
+    (checks.loose_tasks, "@asyncSlot()\nasync def f(): ..."),
+    (checks.loose_tasks, "@qasync.asyncSlot()\nasync def f(): ..."),
+    (checks.too_long, "x = 1\n" * 501),
+    (checks.own_resource_paths, "icon = Path(__file__).parent / 'icon.svg'"),
+    (checks.own_resource_paths, "from importlib.resources import files"),
+    (checks.own_resource_paths, "import importlib.resources"),
+    (checks.widgets_in_models, "from PySide6.QtWidgets import QLabel"),
+    (checks.widgets_in_models, "from PySide6 import QtGui"),
+    (checks.widgets_in_models, "import PySide6.QtGui"),
+]
+
+GOOD = [
+    (checks.nested_loops, "application.exec()\nself._application.execute()\nexec('1')"),
+    (checks.leaking_connections, "def f(self):\n    button.clicked.connect(self._on_clicked)"),
+    (checks.leaking_connections, "def go(): ...\nbutton.clicked.connect(go)"),
+    (checks.leaking_connections, "sqlite3.connect(path)\nsqlite3.connect(str(path))"),
+    (checks.loose_tasks, "self._group.create_task(work())\ngroup.start_soon(work)"),
+    (checks.loose_tasks, "anyio.create_task_group()"),
+    (checks.too_long, "x = 1\n" * 500),
+    (checks.own_resource_paths, "from app.paths import resource\nresource('icons/app.svg')"),
+    (checks.widgets_in_models, "from PySide6.QtCore import Qt\nfrom PySide6 import QtCore"),
+]
+
+
+@pytest.mark.parametrize(("check", "text"), BAD)
+def test_a_bad_sample_is_found(check: Check, text: str) -> None:
+    assert check(parsed(text)) != []
+
+
+@pytest.mark.parametrize(("check", "text"), GOOD)
+def test_a_good_sample_passes(check: Check, text: str) -> None:
+    assert check(parsed(text)) == []
+
+
+def test_an_offence_says_where_it_is() -> None:
+    found = checks.nested_loops(parsed("\n\ndialog.exec()", "app/widgets/form.py"))
+
+    assert found == ["app/widgets/form.py:3: dialog.exec()"]

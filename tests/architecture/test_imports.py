@@ -1,0 +1,70 @@
+"""What may be loaded where, seen by really loading it with the forbidden libraries taken away."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+from tests.architecture.source import APP, ROOT, modules
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+WITH_A_FACE = frozenset({"models", "widgets", "shell"})
+
+_LOAD = """
+import importlib, sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"PySide6", "shiboken6", "qasync"}:
+            raise ImportError(f"{name} is blocked")
+
+sys.meta_path.insert(0, Blocked())
+for name in sys.argv[1:]:
+    importlib.import_module(name)
+"""
+
+
+def _load_without_qt(names: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", _LOAD, *names], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+
+
+def _core_modules() -> list[str]:
+    files = [f.relative_to(ROOT).with_suffix("") for f in sorted(APP.rglob("*.py"))]
+    return [
+        ".".join(f.parts).removesuffix(".__init__")
+        for f in files
+        if f.parts[1] not in WITH_A_FACE and f.name != "__main__"
+    ]
+
+
+def test_the_core_and_the_command_line_load_where_qt_cannot_be_imported() -> None:
+    names = _core_modules()
+    done = _load_without_qt(names)
+
+    assert {"app.cli", "app.monitor", "app.tracker"} <= set(names)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_the_blockade_stops_a_module_that_needs_qt() -> None:
+    done = _load_without_qt(["app.shell.aio"])
+
+    assert done.returncode == 1
+    assert "is blocked" in done.stderr
+
+
+def test_the_demo_servers_need_the_standard_library_alone() -> None:
+    demo = modules("app/demo")
+    foreign = {
+        f"{module.path}: {name}"
+        for module in demo
+        for name in module.imported
+        if name.partition(".")[0] not in sys.stdlib_module_names and not name.startswith("app.demo")
+    }
+
+    assert len(demo) > 1
+    assert foreign == set()

@@ -1,0 +1,119 @@
+"""The repository speaks of no machine it was written on, and the tests lie where one looks."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path, PurePosixPath
+
+import pytest
+
+from tests.architecture.source import APP, ROOT, TESTS, modules, tracked_texts
+
+# Written so that this file does not contain what it looks for.
+_MACHINE_BOUND = re.compile(
+    "|".join(
+        (
+            r"(?<![\w.])/(?:work|root|opt/(?:wheels|pypi))(?:/|\b(?=['\"`\s]))",
+            r"(?<![\w.])/(?:home|Users)/(?!user|you|me\b|someone)\w",
+            r"[A-Z]:\\{1,2}Users\\",
+            r"\b(?:files\.)?pythonhosted\.org|\bpypi\.org/simple|\bregistry\.npmjs",
+            r"pkg\.dev\b|\bartifactory\b",
+            r"--(?:extra-)?index-url[ =]|--find-links[ =]|--hash=",
+        )
+    )
+)
+
+
+def machine_bound(text: str) -> list[str]:
+    """Find registry addresses and absolute paths of one particular machine."""
+    return [found.group() for found in _MACHINE_BOUND.finditer(text)]
+
+
+def test_no_registry_and_no_path_of_one_machine_is_in_the_repository() -> None:
+    own = PurePosixPath(Path(__file__).relative_to(ROOT).as_posix())
+    found = {
+        name: hits
+        for name, text in tracked_texts()
+        if PurePosixPath(name) != own and (hits := machine_bound(text))
+    }
+
+    assert found == {}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "open('/work/main/app')",
+        "cd /root/clone",
+        "HOME=/root ",
+        "/opt/wheels/x.whl",
+        "/home/alice/src",
+        r"C:\Users\alice",
+        "https://files.pythonhosted.org/packages",
+        "pip install --index-url https://example.org/simple x",
+        "click==8.0 --hash=sha256:00",
+    ],
+)
+def test_machine_bound_text_is_found(text: str) -> None:
+    assert machine_bound(text) != []
+
+
+@pytest.mark.parametrize(
+    "text", ["/usr/bin/python3", "/home/user/file", "self.root / 'work'", "a/work/b", "../root/x"]
+)
+def test_ordinary_paths_pass(text: str) -> None:
+    assert machine_bound(text) == []
+
+
+def _mirrored(test: Path, sources: set[Path]) -> bool:
+    """Tell whether a test's place and name point at a module: ``test_job.py``, ``test_job_x.py``.
+
+    The tests of a package as a whole are named after it.
+    """
+    name = test.stem.removeprefix("test_")
+    stems = {s.stem for s in sources if s.parent == test.parent}
+    packages = {s.parent.name for s in sources if s.parent == test.parent}
+    return any(name == stem or name.startswith(f"{stem}_") for stem in stems | packages)
+
+
+def _sources() -> set[Path]:
+    """Return every module, as its path below app/, and those of packaging/ beside them."""
+    own = {p.relative_to(APP) for p in APP.rglob("*.py")}
+    return own | {p.relative_to(ROOT) for p in (ROOT / "packaging").glob("*.py")}
+
+
+def test_unit_tests_lie_where_their_module_lies() -> None:
+    unit = TESTS / "unit"
+    tests = [p.relative_to(unit) for p in unit.rglob("test_*.py")]
+    sources = _sources()
+
+    assert tests
+    assert [t.as_posix() for t in tests if not _mirrored(t, sources)] == []
+
+
+@pytest.mark.parametrize(
+    ("test", "expected"),
+    [
+        ("tracker/test_job.py", True),
+        ("tracker/test_job_states.py", True),
+        ("tracker/test_tracker.py", True),
+        ("tracker/test_jobs.py", False),
+        ("test_job.py", False),
+        ("store/test_job.py", False),
+    ],
+)
+def test_a_misplaced_test_is_noticed(test: str, *, expected: bool) -> None:
+    sources = {Path("tracker/__init__.py"), Path("tracker/job.py")}
+
+    assert _mirrored(Path(test), sources) is expected
+
+
+def test_every_folder_of_tests_is_a_package() -> None:
+    folders = {m.path.parent for m in modules("tests")}
+
+    assert [f.as_posix() for f in folders if not (ROOT / f / "__init__.py").exists()] == []
+
+
+def test_packaging_is_no_package() -> None:
+    # It would shadow the library of that name, which pip's and pytest's parts import.
+    assert not (ROOT / "packaging" / "__init__.py").exists()
