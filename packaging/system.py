@@ -50,7 +50,7 @@ def install(packages: Sequence[str], why: str) -> None:
         )
     if not is_root():
         raise SetupError(
-            f"{why}. Install it, then run this again:\n    {install_command(packages)}"
+            f"{why}. Install what is missing, then run this again:\n    {install_command(packages)}"
         )
     say(f"{why}. Installing with apt-get: {' '.join(packages)}")
     _apt("update", "-q")
