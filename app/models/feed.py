@@ -43,7 +43,7 @@ class Publisher(Protocol):
 def merged(earlier: Changes, later: Changes) -> Changes:
     """Both changes as one, without ticks; a job that came and went within them is left out."""
     gone = set(later.removed)
-    passing = gone.intersection(earlier.added)
+    passing = gone.intersection((*earlier.added, *later.added))
     return Changes(
         added=tuple(job for job in (*earlier.added, *later.added) if job not in passing),
         removed=(*earlier.removed, *(job for job in later.removed if job not in passing)),
@@ -104,6 +104,8 @@ class Feed(QObject):
         frames, self._frames = self._frames, []
         changes, self._changes = self._changes, Changes()
         servers, self._servers = self._servers, frozenset()
+        if not (servers or frames or changes != Changes()):
+            return
         if servers:
             self.servers_changed.emit(servers)
         if changes != Changes():

@@ -1,0 +1,129 @@
+"""A job in words: what its row, its pane and a screen reader say, from one snapshot."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QCoreApplication
+
+from app import text
+
+if TYPE_CHECKING:
+    from app.tracker.snapshot import JobSnapshot, JobState
+
+_LIMIT: Final = 400  # characters: wider than any column, cheap to measure
+SILENT_AFTER_S: Final = 2.0
+"""A running job without a tick for so long says when the last one came."""
+
+
+def tr(words: str) -> str:
+    """Translate in the context of jobs."""
+    return QCoreApplication.translate("Jobs", words)
+
+
+def line(words: str) -> str:
+    """Server text for one line: control and direction characters visible, bounded."""
+    return text.one_line(words, _LIMIT)
+
+
+def wire(value: object) -> str:
+    """An id or a token as it is on the wire: strings bare, digits not grouped, bounded."""
+    if isinstance(value, str):
+        return line(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return text.number(value).replace(",", "")
+    return text.summary({"": value}).removeprefix("=")
+
+
+def state_word(state: JobState) -> str:
+    """The state's name in the user's language."""
+    return tr(state.value)
+
+
+def name(job: JobSnapshot) -> str:
+    """Tool title or method."""
+    return line(job.name) or line(job.method)
+
+
+def token(job: JobSnapshot) -> str:
+    """The progress token as it is on the wire: strings bare, "none" when there is none."""
+    return tr("no token") if job.token is None else wire(job.token)
+
+
+def percent(job: JobSnapshot) -> str:
+    """`"63.2 %"`, or nothing when there is no honest fraction."""
+    return "" if job.fraction is None else text.percent(job.fraction)
+
+
+def count(job: JobSnapshot) -> str:
+    """`"632 / 1,000"`, `"4,812"` without a total, or nothing before the first tick."""
+    return text.amount(job.progress, job.total)
+
+
+def amount(job: JobSnapshot) -> str:
+    """What stands beside the bar: the percentage, else the count."""
+    return percent(job) or count(job)
+
+
+def rate(job: JobSnapshot) -> str:
+    """`"12/s"`, or nothing while unknown."""
+    return "" if job.rate is None else text.rate(job.rate)
+
+
+def time_left(job: JobSnapshot) -> str:
+    """`"31 s left"`, or nothing while unknown."""
+    return "" if job.eta_s is None or job.state.is_over else text.time_left(job.eta_s)
+
+
+def elapsed(job: JobSnapshot) -> str:
+    """How long the job runs, in whole seconds; how long it ran, exactly."""
+    if job.state.is_over:
+        return text.duration(job.elapsed_s)
+    return text.duration(math.floor(job.elapsed_s)) if job.elapsed_s >= 1 else ""
+
+
+def last_tick(job: JobSnapshot) -> str:
+    """`"last tick 2 s ago"`, that there was none yet, or nothing when the job is over."""
+    if job.state.is_over:
+        return ""
+    return tr("no tick yet") if job.last_tick_at is None else text.last_tick(job.silent_s)
+
+
+def ticks(job: JobSnapshot) -> str:
+    """`"812 ticks"`."""
+    return text.count(job.tick_count, "tick")
+
+
+def status(job: JobSnapshot) -> str:
+    """The second line under the state: rate, time left, elapsed; or how it ended."""
+    if job.state.is_over:
+        return tr("{duration}, {ticks}").format(duration=elapsed(job), ticks=ticks(job))
+    if job.silent_s >= SILENT_AFTER_S or job.tick_count == 0:
+        parts = [last_tick(job), elapsed(job)]
+    else:
+        parts = [rate(job), time_left(job), elapsed(job)]
+    return " · ".join(part for part in parts if part)
+
+
+def message(job: JobSnapshot) -> str:
+    """The server's newest words: why it failed, else its progress message."""
+    if job.failure is not None:
+        return line(job.failure.message)
+    return line(job.message or "")
+
+
+def marks(job: JobSnapshot) -> str:
+    """All irregularities in one line each, or nothing."""
+    return "\n".join(mark(one.text, one.count) for one in job.marks)
+
+
+def mark(words: str, times: int) -> str:
+    """One irregularity and how often it was seen."""
+    return line(words) if times == 1 else f"{line(words)} ({text.number(times)} x)"
+
+
+def spoken(job: JobSnapshot) -> str:
+    """The whole row as one sentence, for screen readers and as a plain tool tip."""
+    parts = (name(job), line(job.server), state_word(job.state), amount(job), message(job))
+    return ", ".join(part for part in (*parts, status(job)) if part)

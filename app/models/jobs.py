@@ -1,0 +1,298 @@
+"""The jobs as a table: one row each, pictures of them made only for rows that are looked at."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    QTimer,
+    Signal,
+    Slot,
+)
+
+from app.models.job_columns import COLUMNS, Column
+from app.models.job_texts import spoken
+from app.models.row_runs import runs
+from app.tracker.snapshot import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from app.tracker.snapshot import Changes, JobDetail, JobId, JobSnapshot
+
+SNAPSHOT: Final = int(Qt.ItemDataRole.UserRole) + 1
+"""Role of a row's `JobSnapshot`, for delegates."""
+
+SETTLED_AFTER_S: Final = 0.5
+"""A job that ends sooner never shows as running: its row must not flash."""
+
+_ROWWISE: Final = 64  # measured: fewer runs are cheaper row by row, more as one span
+
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class JobSource(Protocol):
+    """Where pictures of jobs come from; `app.monitor.Monitor` fits."""
+
+    def snapshot(self, job: JobId) -> JobSnapshot | None:
+        """The job now; None when it was removed."""
+
+    def detail(self, job: JobId) -> JobDetail | None:
+        """The job's longer story; None when it was removed."""
+
+    def jobs(self) -> Sequence[JobId]:
+        """All jobs in order of start."""
+
+
+class JobsModel(QAbstractTableModel):
+    """Rows are jobs in order of start, or sorted by a column; columns are `Column`.
+
+    A change marks a row as outdated; its snapshot is made when the row is painted, sorted or
+    copied. So a thousand running jobs cost what the twenty visible ones cost. Sorting happens
+    here, in one pass over keys, and not in a proxy, which would ask for data twice a comparison.
+    """
+
+    groups_changed = Signal()
+    """A job came, went or changed its state: filters and counts are outdated."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._source: JobSource | None = None
+        self._order: list[JobId] = []
+        self._rows: dict[JobId, int] = {}
+        self._snapshots: dict[JobId, JobSnapshot] = {}
+        self._outdated: set[JobId] = set()
+        self._going_on: set[JobId] = set()
+        self._young: set[JobId] = set()
+        self._sorting: tuple[Column, bool] | None = None
+        self._settle = QTimer(self)
+        self._settle.setSingleShot(True)
+        self._settle.setInterval(round(SETTLED_AFTER_S * 1000))
+        self._settle.timeout.connect(self._on_settled)
+
+    # What the jobs are
+
+    def set_source(self, source: JobSource) -> None:
+        """Show the jobs of `source`, all of them, from now on."""
+        self.beginResetModel()
+        self._source = source
+        self._order, self._rows = [], {}
+        for jobs in (self._outdated, self._going_on, self._young, self._snapshots):
+            jobs.clear()
+        self._append(source.jobs())
+        self.endResetModel()
+        self._resort()
+        self.groups_changed.emit()
+
+    @property
+    def source(self) -> JobSource | None:
+        """Where the pictures come from, None before `set_source`."""
+        return self._source
+
+    @Slot(object)
+    def apply(self, changes: Changes) -> None:
+        """Follow what happened to the jobs (`Feed.jobs_changed`)."""
+        self._remove(changes.removed)
+        added = [job for job in changes.added if job not in self._rows]
+        if added:
+            first = len(self._order)
+            self.beginInsertRows(QModelIndex(), first, first + len(added) - 1)
+            self._append(added)
+            self.endInsertRows()
+        known = [job for job in changes.progressed if job in self._rows]
+        self._outdated.update(known)
+        for job in changes.moved:
+            self._take_state(job)
+        self._announce([self._rows[job] for job in known])
+        if added or changes.removed or changes.moved:
+            self._resort()
+            self.groups_changed.emit()
+
+    def tick(self, visible: Collection[int]) -> None:
+        """Let a second pass: elapsed times and ETAs are outdated; repaint rows of `visible`.
+
+        Rows out of sight are made anew when they come into sight.
+        """
+        self._outdated |= self._going_on
+        self._resort()
+        self._announce([row for row in visible if self.job_at(row) in self._going_on])
+
+    @property
+    def is_anything_going_on(self) -> bool:
+        """Whether any job's picture changes by the mere passing of time."""
+        return bool(self._going_on)
+
+    def job_at(self, row: int) -> JobId | None:
+        """The job of a row, None beyond the end."""
+        return self._order[row] if 0 <= row < len(self._order) else None
+
+    def row_of(self, job: JobId) -> int | None:
+        """The row of a job, None when it is not shown."""
+        return self._rows.get(job)
+
+    def snapshot(self, job: JobId) -> JobSnapshot | None:
+        """The job as the views show it, made anew if outdated."""
+        if job in self._outdated or job not in self._snapshots:
+            self._outdated.discard(job)
+            made = self._source.snapshot(job) if self._source else None
+            if made is not None:
+                self._snapshots[job] = made
+        return self._snapshots.get(job)
+
+    def settled_state(self, job: JobId) -> JobState | None:
+        """The job's state for filters and counts; None while it is too young to be told."""
+        known = self._snapshots.get(job)
+        return None if known is None or job in self._young else known.state
+
+    def count_by_state(self) -> Mapping[JobState, int]:
+        """How many settled jobs there are of each state."""
+        states = (self.settled_state(job) for job in self._order)
+        return Counter(state for state in states if state is not None)
+
+    # What Qt asks
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:
+        """Number of jobs."""
+        return 0 if parent.isValid() else len(self._order)
+
+    def columnCount(self, parent: _Index = QModelIndex()) -> int:
+        """Number of columns, hidden ones included."""
+        return 0 if parent.isValid() else len(COLUMNS)
+
+    def headerData(
+        self,
+        section: int,
+        orientation: Qt.Orientation,
+        role: int = Qt.ItemDataRole.DisplayRole,
+    ) -> str | None:
+        """Titles of the columns."""
+        if orientation is not Qt.Orientation.Horizontal or not 0 <= section < len(COLUMNS):
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return COLUMNS[Column(section)].title()
+        return None
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Bounded plain text for display, or the snapshot: numbers never cross as C integers."""
+        if role not in _ANSWERED or not index.isValid():
+            return None
+        job = self.job_at(index.row())
+        snapshot = None if job is None else self.snapshot(job)
+        if snapshot is None or role == SNAPSHOT:
+            return snapshot
+        if role == Qt.ItemDataRole.AccessibleTextRole and index.column() == Column.JOB:
+            return spoken(snapshot)
+        column = COLUMNS[Column(index.column())]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return int(_RIGHT if column.is_number else _LEFT)
+        return column.text(snapshot)
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sort by a column and keep it so; -1 returns to the order of start."""
+        descending = order is Qt.SortOrder.DescendingOrder
+        self._sorting = (Column(column), descending) if 0 <= column < len(COLUMNS) else None
+        self._resort()
+
+    # How it is kept
+
+    def _append(self, jobs: Iterable[JobId]) -> None:
+        for job in jobs:
+            self._rows[job] = len(self._order)
+            self._order.append(job)
+            self._young.add(job)
+            self._take_state(job)
+        if self._young and not self._settle.isActive():
+            self._settle.start()
+
+    def _take_state(self, job: JobId) -> None:
+        if job not in self._rows:
+            return
+        self._outdated.add(job)
+        snapshot = self.snapshot(job)
+        if snapshot is None or snapshot.state.is_over:
+            self._going_on.discard(job)
+            self._young.discard(job)
+            return
+        self._going_on.add(job)
+        if snapshot.elapsed_s >= SETTLED_AFTER_S or snapshot.state is not JobState.RUNNING:
+            self._young.discard(job)
+
+    def _remove(self, jobs: Iterable[JobId]) -> None:
+        gone = {job: self._rows[job] for job in jobs if job in self._rows}
+        for first, last in reversed(runs(gone.values())):
+            self.beginRemoveRows(QModelIndex(), first, last)
+            del self._order[first : last + 1]
+            self.endRemoveRows()
+        if not gone:
+            return
+        for job in gone:
+            self._snapshots.pop(job, None)
+        for jobs_of_a_kind in (self._outdated, self._going_on, self._young):
+            jobs_of_a_kind.difference_update(gone)
+        self._rows = {job: row for row, job in enumerate(self._order)}
+
+    def _announce(self, rows: Collection[int]) -> None:
+        if not rows:
+            return
+        stretches = runs(rows)
+        if len(stretches) > _ROWWISE:
+            stretches = [(stretches[0][0], stretches[-1][1])]
+        for first, last in stretches:
+            self.dataChanged.emit(self.index(first, 0), self.index(last, len(COLUMNS) - 1))
+
+    def _resort(self) -> None:
+        wanted = self._sorted()
+        if wanted == self._order:
+            return
+        # No hint: PySide 6.11.3 crashes on an empty list of parents (measured).
+        self.layoutAboutToBeChanged.emit()
+        before = self.persistentIndexList()
+        jobs = [self.job_at(index.row()) for index in before]
+        self._order = wanted
+        self._rows = {job: row for row, job in enumerate(wanted)}
+        after = [
+            QModelIndex() if job is None else self.index(self._rows[job], index.column())
+            for index, job in zip(before, jobs, strict=True)
+        ]
+        self.changePersistentIndexList(before, after)
+        self.layoutChanged.emit()
+
+    def _sorted(self) -> list[JobId]:
+        by_start = sorted(self._order)
+        if self._sorting is None:
+            return by_start
+        column, descending = self._sorting
+        shown = {job: self.snapshot(job) for job in by_start}
+        keys = {job: COLUMNS[column].key(snapshot) for job, snapshot in shown.items() if snapshot}
+        unknown = [job for job in by_start if keys.get(job) is None]
+        known = [job for job in by_start if keys.get(job) is not None]
+        # Unknown is at the end in both directions; equals stay in order of start.
+        return sorted(known, key=keys.__getitem__, reverse=descending) + unknown
+
+    @Slot()
+    def _on_settled(self) -> None:
+        waiting = [job for job in self._young if job in self._rows]
+        for job in waiting:
+            self._take_state(job)
+        self._announce([self._rows[job] for job in waiting])
+        self.groups_changed.emit()
+        if self._young:
+            self._settle.start()
+
+
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_ANSWERED = frozenset(
+    {
+        int(Qt.ItemDataRole.DisplayRole),
+        int(Qt.ItemDataRole.TextAlignmentRole),
+        int(Qt.ItemDataRole.AccessibleTextRole),
+        SNAPSHOT,
+    }
+)

@@ -1,0 +1,156 @@
+"""Paints the rows of the job list and tells which of their buttons was clicked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPointF,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+)
+from PySide6.QtGui import QHelpEvent, QMouseEvent, QPainter
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QToolTip,
+)
+
+from app.models import job_texts
+from app.models.job_columns import COLUMNS, Column
+from app.models.jobs import SNAPSHOT
+from app.tracker.snapshot import JobSnapshot
+from app.widgets.appearance import Appearance, Tone
+from app.widgets.job_cells import JobCells, button_rects, row_size
+from app.widgets.plain_text import plain_tip
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import QObject
+
+    from app.widgets.row_actions import RowAction
+
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class JobDelegate(QStyledItemDelegate):
+    """Paints a `JobSnapshot` in the columns of `JobsModel` and tells which button was clicked."""
+
+    action_clicked = Signal(object, object)
+    """The `JobId` and the `RowAction`."""
+
+    def __init__(self, appearance: Appearance, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._cells = JobCells(appearance)
+        self._hovered: tuple[int, str] | None = None
+        self._pressed: tuple[int, str] | None = None
+
+    def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
+        """Two lines high in every column, so that all rows are alike."""
+        return row_size(option.font)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        """Paint one cell."""
+        self._paint_ground(painter, option)
+        job = index.data(SNAPSHOT)
+        if not isinstance(job, JobSnapshot):
+            return
+        painter.save()
+        column = Column(index.column())
+        if column is Column.ACTIONS:
+            place = self._hovered
+            hovered = place[1] if place is not None and place[0] == job.id else ""
+            self._cells.paint_buttons(painter, option, job, hovered)
+        else:
+            self._cells.paint(painter, option, column, job)
+        painter.restore()
+
+    def editorEvent(
+        self,
+        event: QEvent,
+        model: QAbstractItemModel,
+        option: QStyleOptionViewItem,
+        index: _Index,
+    ) -> bool:
+        """Turn a click that begins and ends on a button into `action_clicked`."""
+        job = index.data(SNAPSHOT)
+        if not isinstance(event, QMouseEvent) or not isinstance(job, JobSnapshot):
+            return super().editorEvent(event, model, option, index)
+        action = self._action_at(event.position(), option.rect, index, job)
+        place = None if action is None else (job.id, action.key)
+        if event.type() is QEvent.Type.MouseMove:
+            self.hover(option.widget, place)
+            return False
+        if event.button() is not Qt.MouseButton.LeftButton:
+            return False
+        if event.type() is QEvent.Type.MouseButtonRelease:
+            pressed, self._pressed = self._pressed, None
+            if action is not None and pressed == place:
+                self.action_clicked.emit(job.id, action)
+        else:
+            self._pressed = place
+        return action is not None
+
+    def hover(self, widget: object, place: tuple[int, str] | None) -> None:
+        """Show the button at `place` as under the mouse, None when there is none."""
+        if place != self._hovered:
+            self._hovered = place
+            if isinstance(widget, QAbstractItemView):
+                widget.viewport().update()
+
+    def helpEvent(
+        self,
+        event: QHelpEvent,
+        view: QAbstractItemView,
+        option: QStyleOptionViewItem,
+        index: _Index,
+    ) -> bool:
+        """Show the whole of what the cell abbreviates, as plain text."""
+        job = index.data(SNAPSHOT)
+        if event.type() is not QEvent.Type.ToolTip or not isinstance(job, JobSnapshot):
+            return super().helpEvent(event, view, option, index)
+        action = self._action_at(QPointF(event.pos()), option.rect, index, job)
+        words = action.tip() if action is not None else _tip(job, Column(index.column()))
+        QToolTip.showText(event.globalPos(), plain_tip(words), view)
+        return True
+
+    def _paint_ground(self, painter: QPainter, option: QStyleOptionViewItem) -> None:
+        if option.state & QStyle.StateFlag.State_Selected:
+            strength = 0.20 if option.state & QStyle.StateFlag.State_Active else 0.12
+            painter.fillRect(option.rect, self._appearance.ground(Tone.ACCENT, strength))
+        elif option.state & QStyle.StateFlag.State_MouseOver:
+            painter.fillRect(option.rect, self._appearance.ground(Tone.TEXT, 0.04))
+        painter.setPen(self._appearance.line())
+        painter.drawLine(option.rect.bottomLeft(), option.rect.bottomRight())
+
+    def _action_at(
+        self, place: QPointF, cell: QRect, index: _Index, job: JobSnapshot
+    ) -> RowAction | None:
+        if index.column() != Column.ACTIONS:
+            return None
+        for action, area in button_rects(cell, job):
+            if area.contains(place.toPoint()):
+                return action
+        return None
+
+
+def _tip(job: JobSnapshot, column: Column) -> str:
+    if column is Column.PROGRESS:
+        parts = (job_texts.count(job), job_texts.percent(job), job_texts.message(job))
+    elif column is Column.SERVER:
+        parts = (job_texts.line(job.connection), job_texts.token(job), "")
+    elif column is Column.STATUS:
+        parts = (job_texts.state_word(job.state), job_texts.status(job), job_texts.marks(job))
+    elif column is Column.JOB:
+        parts = (job_texts.name(job), job_texts.line(job.summary), job_texts.marks(job))
+    else:
+        parts = (COLUMNS[column].text(job), "", "")
+    return "\n".join(part for part in parts if part)

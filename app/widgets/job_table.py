@@ -1,0 +1,176 @@
+"""The bare table under the job list: a flat tree view with our ground and an empty state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPoint, QRect, Qt, Slot
+from PySide6.QtGui import QAction, QPainter
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTreeView
+
+from app.models.job_columns import COLUMNS, FIRST_SHOWN, Column
+from app.widgets.appearance import Appearance, Tone
+from app.widgets.column_fit import fitted
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import QAbstractItemModel, QByteArray
+    from PySide6.QtGui import QPaintEvent, QResizeEvent
+    from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
+
+_WIDTHS: Final = {Column.JOB: 270, Column.SERVER: 120, Column.STATUS: 215}
+_PROGRESS_LEAST: Final = 230
+_UNFITTED: Final = frozenset({Column.PROGRESS, Column.ACTIONS})
+
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class JobTable(QTreeView):
+    """A flat list of equally high rows; says in words why it is empty."""
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._is_narrowed = False
+        self._wanted: dict[int, int] = {}
+        self._is_fitting = False
+        self._column_menu = QMenu(self)
+        self.setFrameShape(self.Shape.NoFrame)
+        self.setRootIsDecorated(False)
+        self.setItemsExpandable(False)
+        self.setUniformRowHeights(True)
+        self.setMouseTracking(True)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        appearance.changed.connect(self.viewport().update)
+
+    def show_jobs(self, jobs: QAbstractItemModel) -> None:
+        """Show the rows of `jobs`, whose columns are `Column`."""
+        self.setModel(jobs)
+        self._set_up_columns()
+
+    def restore_header(self, state: QByteArray) -> bool:
+        """Take up a saved header; False when it does not fit these columns."""
+        is_restored = self.header().restoreState(state)
+        self._fix_resizing()
+        return is_restored
+
+    def set_narrowed(self, is_narrowed: bool) -> None:
+        """Whether an empty list is the filter's doing."""
+        if is_narrowed != self._is_narrowed:
+            self._is_narrowed = is_narrowed
+            self.viewport().update()
+
+    def in_sight(self) -> list[QModelIndex]:
+        """The first cell of every row that is at least partly visible."""
+        found: list[QModelIndex] = []
+        index = self.indexAt(self.viewport().rect().topLeft())
+        bottom = self.viewport().height()
+        while index.isValid() and self.visualRect(index).top() < bottom:
+            found.append(index.siblingAtColumn(0))
+            index = self.indexBelow(index)
+        return found
+
+    def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        """Draw a row, and a bar at its left when the keyboard acts on it."""
+        super().drawRow(painter, option, index)
+        if self.hasFocus() and index.row() == self.currentIndex().row():
+            edge = QRect(0, option.rect.top(), 3, option.rect.height())
+            painter.fillRect(edge, self._appearance.colour(Tone.ACCENT))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the rows, or why there are none."""
+        super().paintEvent(event)
+        model: QAbstractItemModel | None = self.model()
+        if model is None or model.rowCount():
+            return
+        painter = QPainter(self.viewport())
+        painter.setPen(self._appearance.colour(Tone.MUTED))
+        words = self.tr("No job fits the filter") if self._is_narrowed else self.tr("No jobs yet")
+        painter.drawText(self.viewport().rect(), int(Qt.AlignmentFlag.AlignCenter), words)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Paint anew when the window comes to the front: the selection's ground depends on it."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.ActivationChange:
+            self.viewport().update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Share the width out anew."""
+        super().resizeEvent(event)
+        self._fit_columns()
+
+    def _set_up_columns(self) -> None:
+        header = self.header()
+        header.setSectionsMovable(True)
+        header.setStretchLastSection(False)
+        header.setHighlightSections(False)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        header.customContextMenuRequested.connect(self._on_columns_requested)
+        for column in COLUMNS:
+            header.setSectionHidden(column, column not in FIRST_SHOWN)
+            header.resizeSection(column, self._scaled(_WIDTHS.get(column, 110)))
+        self._fix_resizing()
+        header.sectionResized.connect(self._on_column_resized)
+        header.setSortIndicatorClearable(True)
+        header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        self.setSortingEnabled(True)
+
+    def _fix_resizing(self) -> None:
+        header = self.header()
+        header.setMinimumSectionSize(self._scaled(36))
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setSectionResizeMode(Column.PROGRESS, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(Column.ACTIONS, QHeaderView.ResizeMode.Fixed)
+        header.resizeSection(Column.ACTIONS, self._scaled(38))
+        flexible = (column for column in COLUMNS if column not in _UNFITTED)
+        self._wanted = {
+            column: header.sectionSize(column) or self._scaled(_WIDTHS.get(column, 110))
+            for column in flexible
+        }
+
+    def _fit_columns(self) -> None:
+        """Give way to the progress bar in a narrow window, and take the room back in a wide one."""
+        header = self.header()
+        wanted = {
+            column: width
+            for column, width in self._wanted.items()
+            if not header.isSectionHidden(column)
+        }
+        room = self.viewport().width() - self._scaled(_PROGRESS_LEAST)
+        self._is_fitting = True
+        for column, width in fitted(wanted, room).items():
+            header.resizeSection(column, width)
+        self._is_fitting = False
+
+    @Slot(int, int, int)
+    def _on_column_resized(self, column: int, _before: int, width: int) -> None:
+        if not self._is_fitting and column in self._wanted and width:
+            self._wanted[column] = width
+
+    def _scaled(self, width: int) -> int:
+        """A width meant for a 13 pixel font, at the font there is."""
+        return max(width, round(width * self.fontMetrics().height() / 16))
+
+    @Slot(QPoint)
+    def _on_columns_requested(self, place: QPoint) -> None:
+        self._column_menu.clear()
+        for column, about in COLUMNS.items():
+            if column in {Column.JOB, Column.ACTIONS}:
+                continue
+            action = self._column_menu.addAction(about.title())
+            action.setData(int(column))
+            action.setCheckable(True)
+            action.setChecked(not self.header().isSectionHidden(column))
+            action.toggled.connect(self._on_column_toggled)
+        self._column_menu.popup(self.header().mapToGlobal(place))
+
+    @Slot(bool)
+    def _on_column_toggled(self, is_shown: bool) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            self._is_fitting = True
+            self.header().setSectionHidden(action.data(), not is_shown)
+            self._fit_columns()

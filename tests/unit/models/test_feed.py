@@ -1,0 +1,197 @@
+"""The feed: how often the window is told, and that it is told everything."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.models.feed import INTERVAL_MS, Feed, UpdateRead, merged
+from app.protocol.frame import Channel, Frame
+from app.tracker.snapshot import Changes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from pytestqt.qtbot import QtBot
+
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+
+class Update(NamedTuple):
+    frames: Sequence[Frame] = ()
+    changes: Changes = Changes()
+    servers: frozenset[str] = frozenset()
+
+
+class Station:
+    """A publisher that says what a test tells it to."""
+
+    def __init__(self) -> None:
+        self.listeners: list[Callable[[UpdateRead], None]] = []
+
+    def subscribe(self, listener: Callable[[UpdateRead], None]) -> Callable[[], None]:
+        self.listeners.append(listener)
+
+        def unsubscribe() -> None:
+            self.listeners.remove(listener)
+
+        return unsubscribe
+
+    def publish(self, update: Update) -> None:
+        for listener in self.listeners:
+            listener(update)
+
+
+class Ear:
+    """Keeps what a feed says, with the time."""
+
+    def __init__(self, feed: Feed) -> None:
+        self.times: list[float] = []
+        self.frames: list[Frame] = []
+        self.changes: list[Changes] = []
+        self.servers: list[frozenset[str]] = []
+        feed.frames_added.connect(self.frames.extend)
+        feed.jobs_changed.connect(self._on_changes)
+        feed.servers_changed.connect(self.servers.append)
+
+    def _on_changes(self, changes: Changes) -> None:
+        self.times.append(time.monotonic())
+        self.changes.append(changes)
+
+
+def frame(number: int) -> Frame:
+    return Frame(number, "s#1", Channel.RECEIVED, 0.0, 0.0, b"{}")
+
+
+@pytest.fixture
+def station() -> Station:
+    return Station()
+
+
+@pytest.fixture
+def feed(station: Station) -> Feed:
+    feed = Feed()
+    feed.attach(station)
+    return feed
+
+
+@pytest.fixture
+def ear(feed: Feed) -> Ear:
+    return Ear(feed)
+
+
+def ticked(*jobs: int) -> Update:
+    return Update(changes=Changes(progressed=frozenset(jobs)))
+
+
+@pytest.mark.requirement("NFR-2")
+def test_a_flood_reaches_the_window_at_most_ten_times_a_second(
+    qtbot: QtBot, station: Station, ear: Ear
+) -> None:
+    until = time.monotonic() + 0.55
+    while time.monotonic() < until:
+        station.publish(ticked(1))
+        qtbot.wait(1)
+    gaps = [later - earlier for earlier, later in zip(ear.times, ear.times[1:], strict=False)]
+    assert len(ear.times) >= 3
+    assert min(gaps) >= INTERVAL_MS / 1000 - 0.002
+
+
+@pytest.mark.requirement("NFR-2")
+def test_the_first_change_is_told_at_once(qtbot: QtBot, station: Station, ear: Ear) -> None:
+    began = time.monotonic()
+    station.publish(ticked(1))
+    qtbot.waitUntil(lambda: bool(ear.changes), timeout=1000)
+    assert ear.times[0] - began < INTERVAL_MS / 2000
+
+
+def test_a_change_after_a_pause_is_told_at_once_too(
+    qtbot: QtBot, station: Station, ear: Ear
+) -> None:
+    station.publish(ticked(1))
+    qtbot.waitUntil(lambda: len(ear.changes) == 1)
+    qtbot.wait(INTERVAL_MS + 20)
+    began = time.monotonic()
+    station.publish(ticked(1))
+    qtbot.waitUntil(lambda: len(ear.changes) == 2)
+    assert ear.times[1] - began < INTERVAL_MS / 2000
+
+
+def test_no_frame_is_lost_or_told_twice(
+    qtbot: QtBot, station: Station, feed: Feed, ear: Ear
+) -> None:
+    for number in range(500):
+        station.publish(Update(frames=[frame(number)]))
+        if number % 100 == 0:
+            qtbot.wait(5)
+    assert feed.pending > 0
+    qtbot.waitUntil(lambda: len(ear.frames) == 500)
+    assert [one.number for one in ear.frames] == list(range(500))
+    assert feed.pending == 0
+
+
+def test_changes_between_two_batches_come_as_one(qtbot: QtBot, station: Station, ear: Ear) -> None:
+    station.publish(Update(changes=Changes(added=(1,)), servers=frozenset({"a"})))
+    station.publish(Update(changes=Changes(added=(2,)), servers=frozenset({"b"})))
+    station.publish(ticked(1))
+    qtbot.waitUntil(lambda: bool(ear.changes))
+    assert ear.changes == [Changes(added=(1, 2), progressed=frozenset({1}))]
+    assert ear.servers == [frozenset({"a", "b"})]
+
+
+def test_nothing_is_told_when_nothing_happened(qtbot: QtBot, station: Station, ear: Ear) -> None:
+    station.publish(Update())
+    qtbot.wait(INTERVAL_MS // 2)
+    assert (ear.changes, ear.frames, ear.servers) == ([], [], [])
+
+
+def test_detaching_passes_on_what_waits_and_then_listens_no_more(
+    station: Station, feed: Feed, ear: Ear
+) -> None:
+    station.publish(Update(frames=[frame(1)]))
+    feed.detach()
+    station.publish(Update(frames=[frame(2)]))
+    assert [one.number for one in ear.frames] == [1]
+    assert station.listeners == []
+
+
+def test_attaching_elsewhere_leaves_the_former_publisher(station: Station, feed: Feed) -> None:
+    other = Station()
+    feed.attach(other)
+    assert (len(station.listeners), len(other.listeners)) == (0, 1)
+
+
+def test_a_job_that_came_and_went_within_a_batch_is_not_told_of() -> None:
+    earlier = Changes(added=(1, 2), progressed=frozenset({1, 2}), moved=frozenset({2}))
+    later = Changes(removed=(2,))
+    assert merged(earlier, later) == Changes(added=(1,), progressed=frozenset({1}))
+
+
+@given(
+    st.lists(
+        st.tuples(st.sets(st.integers(1, 9)), st.sets(st.integers(1, 9)), st.booleans()),
+        max_size=12,
+    )
+)
+def test_merged_changes_have_the_effect_of_the_single_ones(
+    steps: list[tuple[set[int], set[int], bool]],
+) -> None:
+    alive: set[int] = set()
+    seen: set[int] = set()
+    whole = Changes()
+    for wanted, touched, is_removing in steps:
+        added = tuple(sorted(wanted - seen))
+        seen.update(added)
+        alive.update(added)
+        removed = tuple(sorted(touched & alive)) if is_removing else ()
+        alive.difference_update(removed)
+        progressed = frozenset(touched & alive)
+        whole = merged(whole, Changes(added, removed, progressed, progressed))
+    assert set(whole.added) == alive
+    assert whole.removed == ()
+    assert whole.progressed <= alive
