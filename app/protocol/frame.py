@@ -26,8 +26,8 @@ class Channel(enum.IntEnum):
 class Part(NamedTuple):
     """A frame's place in a JSON-RPC batch: element `index` (from 1) of `count`."""
 
-    index: int
-    count: int
+    index: int  # type: ignore[assignment]  # hides the tuple's method of that name
+    count: int  # type: ignore[assignment]  # idem
 
 
 class Frame(NamedTuple):

@@ -1,0 +1,140 @@
+"""The passive reader of a connection: frames in, facts out, for both directions and both eras."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from pydantic_core import from_json
+
+from app.protocol.eras import as_object
+from app.protocol.exchanges import Exchanges
+from app.protocol.facts import (
+    ConnectionClosed,
+    ConnectionOpened,
+    Fact,
+    Side,
+    StderrReceived,
+)
+from app.protocol.frame import Channel, Frame
+from app.protocol.jsonrpc import OVERSIZED, classify, decode, decode_in_slices
+from app.protocol.ledger import key_of
+from app.protocol.progress import plain_progress
+from app.protocol.reading import NotJsonError, TooDeepError, read_value, repeated_keys
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_UNDECODED = object()
+_WIRE = (Channel.SENT, Channel.RECEIVED)
+
+
+class Conversation:
+    """Reads the frames of one connection, in order, and states what they mean.
+
+    It keeps the tables of open requests and active tokens of both sides, so that every fact
+    names the request it is about. Each frame of the wire gives one fact, but for a batch line
+    (its elements are frames of their own); a reply that opens the session gives a second one.
+    """
+
+    def __init__(self, connection: str) -> None:
+        self.connection = connection
+        self._exchanges = Exchanges()
+
+    @property
+    def open_requests(self) -> int:
+        """How many requests of both sides await a reply."""
+        return sum(ledger.open_count for ledger in self._exchanges.of.values())
+
+    @property
+    def open_tokens(self) -> int:
+        """How many progress tokens of both sides are active."""
+        return sum(ledger.token_count for ledger in self._exchanges.of.values())
+
+    @property
+    def remembered(self) -> int:
+        """How many ended requests and tokens, and running tasks, are remembered; bounded."""
+        return sum(ledger.remembered_count for ledger in self._exchanges.of.values())
+
+    def is_token_active(self, token: Any, side: Side = Side.CLIENT) -> bool:
+        """Whether a request of `side` that is going on has `token`."""
+        return key_of(token) in self._exchanges.of[side].token_owners
+
+    def read(self, frames: Sequence[Frame]) -> list[Fact]:
+        """State the facts of `frames`, in their order.
+
+        An oversized frame takes a millisecond for every 100 kB or so: see `read_in_slices`.
+        """
+        facts: list[Fact] = []
+        add, plain = facts.append, plain_progress
+        received, server = Channel.RECEIVED, Side.SERVER
+        owners = self._exchanges.of[Side.CLIENT].token_owners
+        for frame in frames:
+            message: Any = _UNDECODED
+            raw = frame[5]
+            if frame[2] is received and len(raw) <= OVERSIZED and frame[7]:
+                try:
+                    message = from_json(raw, allow_inf_nan=False, cache_strings="keys")
+                    fact = plain(frame, message, server, owners)
+                except (ValueError, TypeError, KeyError):
+                    fact = None
+                if fact is not None:
+                    add(fact)
+                    continue
+            facts.extend(self._facts(frame, message))
+        return facts
+
+    def read_in_slices(self, frames: Sequence[Frame]) -> Iterator[list[Fact]]:
+        """Do the work of `read` in slices of a few milliseconds, for oversized frames.
+
+        The lists, some of them empty, make up the whole result, in order.
+        """
+        ordinary: list[Frame] = []
+        for frame in frames:
+            if len(frame.raw) <= OVERSIZED or frame.channel not in _WIRE:
+                ordinary.append(frame)
+                continue
+            yield self.read(ordinary)
+            ordinary = []
+            yield from self._oversized(frame)
+        yield self.read(ordinary)
+
+    def _oversized(self, frame: Frame) -> Iterator[list[Fact]]:
+        slices = decode_in_slices(frame.raw, is_complete=frame.is_complete)
+        while True:
+            try:
+                next(slices)
+            except StopIteration as stop:
+                yield self._exchanges.state(frame, stop.value)
+                return
+            yield []
+
+    def _facts(self, frame: Frame, message: Any) -> list[Fact]:
+        """State the facts of a frame of any kind, of which `message` may be decoded already."""
+        if frame.channel is Channel.STDERR:
+            line = frame.raw.decode(errors="replace").rstrip("\r\n")
+            return [StderrReceived(frame.number, frame.connection, frame.at, frame.when, line)]
+        if frame.channel is Channel.EVENT:
+            return self._event(frame)
+        if message is _UNDECODED:
+            envelope = decode(frame.raw, is_complete=frame.is_complete)
+        else:
+            envelope = classify(message, repeated_keys(frame.raw, message))
+        return self._exchanges.state(frame, envelope)
+
+    def _event(self, frame: Frame) -> list[Fact]:
+        try:
+            fields = as_object(read_value(frame.raw).value)
+        except (NotJsonError, TooDeepError):
+            return []
+        number, connection, at, when = frame.number, frame.connection, frame.at, frame.when
+        match fields.pop("event", None):
+            case "opened":
+                return [ConnectionOpened(number, connection, at, when, fields)]
+            case "closed" | "failed":
+                self._exchanges.clear()
+                reason = str(fields.get("reason") or fields.get("what") or "")
+                exit_code = fields.get("exit_code")
+                code = exit_code if isinstance(exit_code, int) else None
+                return [ConnectionClosed(number, connection, at, when, reason, code)]
+            case _:
+                return []

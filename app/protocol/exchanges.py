@@ -1,0 +1,291 @@
+"""What single messages mean, given the requests and tokens that are open on the connection."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from app.protocol import eras
+from app.protocol.facts import (
+    ConnectionNegotiated,
+    Fact,
+    JsonObject,
+    NotificationReceived,
+    ProgressReceived,
+    RequestAnswered,
+    RequestCancelled,
+    RequestMade,
+    Side,
+    Standing,
+    UnreadableReceived,
+)
+from app.protocol.frame import Channel, Frame
+from app.protocol.jsonrpc import Envelope, Kind
+from app.protocol.ledger import Ended, Ledger, OpenRequest, key_of
+from app.protocol.progress import PROGRESS, any_progress
+from app.protocol.reading import shown
+from app.protocol.tasks import STATUS, finished_task, live_task, task_named_by
+
+CANCELLED = "notifications/cancelled"
+LISTEN = "subscriptions/listen"
+
+
+class Exchanges:
+    """Both sides' open requests and tokens, and the reading of messages against them."""
+
+    def __init__(self) -> None:
+        self.of = {Side.CLIENT: Ledger(), Side.SERVER: Ledger()}
+
+    def clear(self) -> None:
+        """The connection is gone: nothing is open any more."""
+        for ledger in self.of.values():
+            ledger.clear()
+
+    def state(self, frame: Frame, message: Envelope) -> list[Fact]:
+        """State the facts of one message; a whole batch has none, its elements have."""
+        sender = Side.CLIENT if frame.channel is Channel.SENT else Side.SERVER
+        match message.kind:
+            case Kind.REQUEST:
+                return [self._request(frame, sender, message)]
+            case Kind.NOTIFICATION:
+                return [self._notification(frame, sender, message)]
+            case Kind.RESULT | Kind.ERROR:
+                return self._reply(frame, sender, message)
+            case Kind.BATCH if frame.part is None:
+                return []
+            case _:
+                return [_unreadable(frame, sender, message)]
+
+    def _request(self, frame: Frame, sender: Side, message: Envelope) -> RequestMade:
+        params = eras.as_object(message.params)
+        method = message.method or ""
+        ledger = self.of[sender]
+        problems = [*message.problems]
+        token, resume_token = _read_request_meta(params, problems)
+        if (other := ledger.open_number(message.id)) is not None:
+            problems.append(f"the id {shown(message.id)} is in use by the request of frame {other}")
+        token_key = None if token is None else key_of(token)
+        if token_key is not None and (other := ledger.token_owners.get(token_key)) is not None:
+            problems.append(
+                f"the progress token {shown(token)} is in use by the request of frame {other}"
+            )
+        request = OpenRequest(
+            frame.number,
+            method,
+            token_key,
+            task_named_by(method, params),
+            eras.offered_revision(method, params),
+        )
+        ledger.begin(message.id, request)
+        return RequestMade(
+            frame.number,
+            frame.connection,
+            frame.at,
+            frame.when,
+            sender,
+            message.id,
+            method,
+            params,
+            token,
+            resume_token,
+            tuple(problems),
+        )
+
+    def _reply(self, frame: Frame, sender: Side, message: Envelope) -> list[Fact]:
+        ledger = self.of[_other(sender)]
+        result = eras.as_object(message.result)
+        problems = [*message.problems]
+        next_resume_token = _read_result_meta(result, problems)
+        ended = ledger.answer(message.id, live_task(result))
+        if ended.standing is Standing.UNKNOWN and message.id is not None:
+            problems.append(_no_such_request(ledger, message.id))
+        _end_tasks(ledger, ended.request, result)
+        is_error = message.kind is Kind.ERROR
+        answered = RequestAnswered(
+            frame.number,
+            frame.connection,
+            frame.at,
+            frame.when,
+            sender,
+            message.id,
+            ended.number,
+            ended.standing,
+            None if is_error else result,
+            eras.as_object(message.error) if is_error else None,
+            next_resume_token,
+            len(frame.raw),
+            tuple(problems),
+        )
+        negotiated = None if is_error else _negotiated(frame, sender, ended.request, result)
+        return [answered] if negotiated is None else [answered, negotiated]
+
+    def _notification(self, frame: Frame, sender: Side, message: Envelope) -> Fact:
+        params = eras.as_object(message.params)
+        if message.method == PROGRESS:
+            return self._progress(frame, sender, params, message.problems)
+        if message.method == CANCELLED:
+            return self._cancelled(frame, sender, params, message.problems)
+        if message.method == STATUS and (task := finished_task(params)) is not None:
+            self.of[_other(sender)].end_task(task)
+        return NotificationReceived(
+            frame.number,
+            frame.connection,
+            frame.at,
+            frame.when,
+            sender,
+            message.method or "",
+            params,
+            message.problems,
+        )
+
+    def _progress(
+        self, frame: Frame, sender: Side, params: JsonObject, problems: tuple[str, ...]
+    ) -> ProgressReceived:
+        token = params.get("progressToken")
+        return any_progress(
+            frame, sender, params, self.of[_other(sender)].find_token(token), problems
+        )
+
+    def _cancelled(
+        self, frame: Frame, sender: Side, params: JsonObject, problems: tuple[str, ...]
+    ) -> RequestCancelled:
+        identity, reason = params.get("requestId"), params.get("reason")
+        notes = [*problems]
+        if not _is_id(identity):
+            seen = shown(identity) if "requestId" in params else "missing"
+            notes.append(f'"requestId" is {seen}, not a string or an integer')
+        if reason is not None and not isinstance(reason, str):
+            notes.append(f'"reason" is {shown(reason)}, not a string')
+        ended = self._end_cancelled(sender, identity)
+        return RequestCancelled(
+            frame.number,
+            frame.connection,
+            frame.at,
+            frame.when,
+            sender,
+            identity if _is_id(identity) else None,
+            ended.number,
+            ended.standing,
+            reason if isinstance(reason, str) else None,
+            tuple(notes),
+        )
+
+    def _end_cancelled(self, sender: Side, identity: Any) -> Ended:
+        """Strike out the sender's own request; a server may also end a client's `listen`.
+
+        The latter is 2026-07-28, "Cancellation": on stdio it is how a subscription ends.
+        """
+        own = self.of[sender].cancel(identity)
+        if own.standing is Standing.UNKNOWN and sender is Side.SERVER:
+            listening = self.of[Side.CLIENT]
+            if listening.open_method(identity) == LISTEN:
+                return listening.cancel(identity)
+        return own
+
+
+def _other(side: Side) -> Side:
+    return Side.SERVER if side is Side.CLIENT else Side.CLIENT
+
+
+def _is_id(value: Any) -> bool:
+    return isinstance(value, str | int | float) and not isinstance(value, bool)
+
+
+def _meta_of(payload: JsonObject, problems: list[str]) -> JsonObject:
+    meta = payload.get("_meta")
+    if "_meta" in payload and not isinstance(meta, dict):
+        problems.append(f'"_meta" is {shown(meta)}, not an object')
+    return eras.as_object(meta)
+
+
+def _read_request_meta(params: JsonObject, problems: list[str]) -> tuple[Any, Any]:
+    """The progress token and the resume token of a request."""
+    meta = _meta_of(params, problems)
+    token = meta.get("progressToken")
+    if "progressToken" in meta and (not isinstance(token, str | int) or isinstance(token, bool)):
+        problems.append(f"the progress token {shown(token)} is neither a string nor an integer")
+    return token, _read_outside_meta("resumeToken", params, meta, problems)
+
+
+def _read_result_meta(result: JsonObject, problems: list[str]) -> Any:
+    """The token to resume a request with, None when there is none."""
+    token = _read_outside_meta("nextResumeToken", result, _meta_of(result, problems), problems)
+    if token is not None and (not isinstance(token, str) or not token):
+        problems.append('"nextResumeToken" is not a string with content')
+    return token
+
+
+def _read_outside_meta(
+    name: str, payload: JsonObject, meta: JsonObject, problems: list[str]
+) -> Any:
+    """A resume token, which an early form of the draft had beside `_meta` instead of in it."""
+    if name in meta:
+        if meta[name] is None:
+            problems.append(f'"{name}" is null')
+        return meta[name]
+    if payload.get(name) is not None:
+        problems.append(f'"{name}" is beside "_meta" instead of in it')
+    return payload.get(name)
+
+
+class _Likeness(NamedTuple):
+    value: Any
+    words: str
+
+
+def _no_such_request(ledger: Ledger, identity: str | int | float) -> str:
+    """Say that a reply's id is unknown, and if it is known with another JSON type, that."""
+    problem = f"no open request has the id {shown(identity)}"
+    for candidate in _alike(identity):
+        if ledger.open_number(candidate.value) is not None:
+            return f"{problem}; {shown(candidate.value)}, {candidate.words}, is open"
+    return problem
+
+
+def _alike(identity: str | int | float) -> list[_Likeness]:
+    if isinstance(identity, str):
+        is_number = identity.isascii() and identity.isdigit() and len(identity) < 20
+        return [_Likeness(int(identity), "a number")] if is_number else []
+    alike = [_Likeness(str(identity), "a string")]
+    if isinstance(identity, float) and identity.is_integer():
+        alike += [
+            _Likeness(int(identity), "an integer"),
+            _Likeness(str(int(identity)), "a string"),
+        ]
+    return alike
+
+
+def _end_tasks(ledger: Ledger, request: OpenRequest | None, result: JsonObject) -> None:
+    """End the task that a reply to a `tasks/…` request shows to be over."""
+    if request is None or not request.method.startswith("tasks/"):
+        return
+    for task in (request.task, finished_task(result)):
+        if task is not None:
+            ledger.end_task(task)
+
+
+def _negotiated(
+    frame: Frame, sender: Side, request: OpenRequest | None, result: JsonObject
+) -> ConnectionNegotiated | None:
+    """The fact that a reply opens the session, if it does."""
+    if request is None or request.revision is None or sender is not Side.SERVER:
+        return None
+    agreed = eras.read_opening(request.method, result, request.revision)
+    if agreed is None:
+        return None
+    return ConnectionNegotiated(
+        frame.number,
+        frame.connection,
+        frame.at,
+        frame.when,
+        agreed.revision,
+        agreed.server_info,
+        agreed.capabilities,
+        agreed.instructions,
+    )
+
+
+def _unreadable(frame: Frame, sender: Side, message: Envelope) -> UnreadableReceived:
+    problem = "; ".join(message.problems) or "a batch within a batch"
+    return UnreadableReceived(
+        frame.number, frame.connection, frame.at, frame.when, sender, message.kind.value, problem
+    )

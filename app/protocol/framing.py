@@ -1,0 +1,164 @@
+"""From a stream's bytes to numbered frames: lines are split once, batches cut into elements."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from app.protocol.frame import Channel, Frame, Part
+from app.protocol.jsonrpc import OVERSIZED, encode
+from app.protocol.outline import array_elements
+from app.protocol.reading import NotJsonError, TooDeepError, read_value
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Sequence
+
+_FRAMES_AT_A_TIME = 500
+_MAY_BE_BATCH = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r]*\[")
+# Skips the named tuple's own constructor, which takes as long again for every line.
+_new = tuple.__new__
+
+
+class FrameNumbers:
+    """Numbers frames, from 1, for the whole program: made once and passed down."""
+
+    def __init__(self, first: int = 1) -> None:
+        self._next = first
+
+    def take(self, count: int = 1) -> int:
+        """Take `count` consecutive numbers and return the first."""
+        first = self._next
+        self._next += count
+        return first
+
+
+class LineSplitter:
+    """Cuts a byte stream at line feeds, whatever its chunks, in time linear in its length."""
+
+    def __init__(self) -> None:
+        self._held: list[bytes] = []
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Take the next bytes; return the lines they complete, without their line feeds."""
+        lines = data.split(b"\n")
+        rest = lines.pop()
+        if lines and self._held:
+            self._held.append(lines[0])
+            lines[0] = b"".join(self._held)
+            self._held.clear()
+        if rest:
+            self._held.append(rest)
+        return lines
+
+    def flush(self) -> bytes | None:
+        """At the end of the stream: return the line it ended within, None if there is none."""
+        if not self._held:
+            return None
+        line = b"".join(self._held)
+        self._held.clear()
+        return line
+
+
+class Framer:
+    """Makes the frames of one connection.
+
+    `when` is always wall time (seconds since the epoch), `at` monotonic time (seconds).
+    """
+
+    def __init__(self, connection: str, numbers: FrameNumbers) -> None:
+        self._connection = connection
+        self._numbers = numbers
+
+    def received(
+        self, lines: Sequence[bytes], when: float, at: float, *, is_complete: bool = True
+    ) -> list[Frame]:
+        """Frame lines of the server's output; a batch is followed by a frame for each element.
+
+        A batch of many megabytes takes long: for lines of more than `jsonrpc.OVERSIZED` bytes
+        use `received_in_slices`. `is_complete` is False for a last line without its line feed.
+        """
+        if any(_MAY_BE_BATCH.match(raw) for raw in [raw for raw in lines if raw[:1] != b"{"]):
+            slices = self.received_in_slices(lines, when, at, is_complete=is_complete)
+            return [frame for frames in slices for frame in frames]
+        connection, channel, new = self._connection, Channel.RECEIVED, _new
+        first = self._numbers.take(len(lines))
+        return [
+            new(Frame, (number, connection, channel, when, at, raw, None, is_complete))
+            for number, raw in enumerate(lines, first)
+        ]
+
+    def received_in_slices(
+        self, lines: Sequence[bytes], when: float, at: float, *, is_complete: bool = True
+    ) -> Iterator[list[Frame]]:
+        """Do the work of `received` in slices of a few milliseconds.
+
+        The lists, some of them empty, make up the whole result, in order.
+        """
+        for raw in lines:
+            yield [self._frame(Channel.RECEIVED, raw, when, at, None, is_complete=is_complete)]
+            elements = yield from _batch_elements(raw)
+            for begin in range(0, len(elements), _FRAMES_AT_A_TIME):
+                yield [
+                    self._frame(Channel.RECEIVED, element, when, at, Part(index, len(elements)))
+                    for index, element in enumerate(
+                        elements[begin : begin + _FRAMES_AT_A_TIME], begin + 1
+                    )
+                ]
+
+    def sent(self, raw: bytes, when: float, at: float) -> Frame:
+        """Frame a message that we write to the server; its own line feed is left out."""
+        return self._frame(Channel.SENT, raw.removesuffix(b"\n"), when, at)
+
+    def stderr(self, line: bytes, when: float, at: float) -> Frame:
+        """Frame one line of the server's standard error."""
+        return self._frame(Channel.STDERR, line, when, at)
+
+    def event(self, name: str, when: float, at: float, **fields: object) -> Frame:
+        """Frame an event of the connection's life, a JSON object `{"event": name, …fields}`.
+
+        Names: `opened` (command, args, cwd, env names, pid), `failed` (a problem's members),
+        `closed` (reason, exit_code).
+        """
+        return self._frame(Channel.EVENT, encode({"event": name, **fields}), when, at)
+
+    def _frame(
+        self,
+        channel: Channel,
+        raw: bytes,
+        when: float,
+        at: float,
+        part: Part | None = None,
+        *,
+        is_complete: bool = True,
+    ) -> Frame:
+        number = self._numbers.take()
+        return Frame(number, self._connection, channel, when, at, raw, part, is_complete)
+
+
+def _batch_elements(raw: bytes) -> Generator[list[Frame], None, list[bytes]]:
+    """Cut a batch line into its elements; none if it is no batch or not well-formed."""
+    if not (_MAY_BE_BATCH.match(raw) and _is_sound(raw)):
+        return []
+    slices = array_elements(raw)
+    while True:
+        try:
+            next(slices)
+        except StopIteration as stop:
+            elements: list[bytes] = stop.value
+            return elements
+        except NotJsonError:
+            return []
+        yield []
+
+
+def _is_sound(raw: bytes) -> bool:
+    """Whether a line that opens a bracket is worth cutting: a log line may begin so as well."""
+    if len(raw) > OVERSIZED:
+        return True
+    try:
+        read_value(raw)
+    except NotJsonError:
+        return False
+    except TooDeepError:
+        return True
+    return True

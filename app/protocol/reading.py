@@ -1,0 +1,217 @@
+"""Lenient reading of JSON text: the value, and words for every rule that its bytes break."""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any, NamedTuple
+
+from pydantic_core import from_json
+
+DEEPEST = 200
+"""Deepest nesting that is decoded, the limit of pydantic's parser; see `TooDeepError`."""
+
+BOM = b"\xef\xbb\xbf"
+
+COLON_ESCAPE = b"\\u003"
+"""Begins the escape of a colon, and of a few other characters."""
+
+_MOST_PROBLEMS = 8
+_LONE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+
+
+class Elided(NamedTuple):
+    """Stands for a value that was left undecoded because of its `size` in bytes, or its depth."""
+
+    size: int
+
+
+class Reading(NamedTuple):
+    """A decoded value, and what was wrong with its text."""
+
+    value: Any
+    problems: tuple[str, ...]
+
+
+class NotJsonError(ValueError):
+    """The bytes are no JSON text, however leniently read; the message says where and why."""
+
+
+class TooDeepError(ValueError):
+    """The value is nested deeper than `DEEPEST`: it would break whoever walks it by recursion."""
+
+
+def read_value(raw: bytes) -> Reading:
+    """Decode one JSON value.
+
+    A byte order mark, invalid UTF-8, lone surrogates, NaN, control characters in strings and
+    repeated keys are read and described.
+
+    Raises:
+        NotJsonError: no reading makes sense of the bytes.
+        TooDeepError: the value is nested too deep to be handed on.
+    """
+    try:
+        value = from_json(raw, allow_inf_nan=False, cache_strings="keys")
+    except ValueError as error:
+        if "recursion limit" in str(error):
+            raise TooDeepError(str(error)) from None
+        return _read_leniently(raw)
+    return Reading(value, repeated_keys(raw, value))
+
+
+def repeated_keys(raw: bytes, value: Any) -> tuple[str, ...]:
+    """Describe keys that occur twice in one object of `value`, which was decoded from `raw`.
+
+    Every key has its colon. If there are as many colons as decoded keys and colons in decoded
+    strings, no key was lost. Only otherwise is the text decoded a second time.
+    """
+    if raw.count(b":") == _colon_count(value) and COLON_ESCAPE not in raw:
+        return ()
+    notes = _Notes()
+    try:
+        json.loads(raw, object_pairs_hook=notes.as_dict)
+    except (ValueError, RecursionError):  # pydantic has read it: then no repeated key is known
+        return ()
+    return notes.as_tuple()
+
+
+def _colon_count(value: Any) -> int:
+    """How many colons the JSON text of `value` has, if none is written as an escape."""
+    count = 0
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        kind = type(item)
+        if kind is str:
+            count += item.count(":")
+        elif kind is dict:
+            count += len(item)
+            pending.extend(item)
+            pending.extend(item.values())
+        elif kind is list:
+            pending.extend(item)
+    return count
+
+
+class _Notes:
+    """Collects problems while `json` decodes: each once, at most `_MOST_PROBLEMS`."""
+
+    def __init__(self) -> None:
+        self._problems: dict[str, None] = {}
+
+    def add(self, problem: str) -> None:
+        if len(self._problems) < _MOST_PROBLEMS:
+            self._problems[problem] = None
+        elif problem not in self._problems:
+            self._problems["and more problems of the kind"] = None
+
+    def as_tuple(self) -> tuple[str, ...]:
+        return tuple(self._problems)
+
+    def as_dict(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        members = dict(pairs)
+        if len(members) != len(pairs):
+            self._note_repeated(pairs)
+        return members
+
+    def _note_repeated(self, pairs: list[tuple[str, Any]]) -> None:
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                self.add(
+                    f"the key {shown(key)} occurs more than once in one object; "
+                    "its last value counts"
+                )
+            seen.add(key)
+
+    def constant(self, name: str) -> float:
+        self.add(f"{name} is no JSON number")
+        return float(name)
+
+    def integer(self, digits: str) -> int | Elided:
+        try:
+            return int(digits)
+        except ValueError:
+            self.add(f"an integer of {len(digits):,} digits is too long to be read")
+            return Elided(len(digits))
+
+
+def _read_leniently(raw: bytes) -> Reading:
+    notes = _Notes()
+    if raw.startswith(BOM):
+        notes.add("a byte order mark before the message")
+        raw = raw[len(BOM) :]
+    text = _as_text(raw, notes)
+    try:
+        value = _decode(text, notes)
+    except RecursionError:
+        raise TooDeepError("nested too deep") from None
+    if _is_too_deep(value):
+        raise TooDeepError("nested too deep")
+    if _LONE_SURROGATE.search(text) and _has_lone_surrogate(value):
+        notes.add("half of a surrogate pair, which is no character")
+    return Reading(value, notes.as_tuple())
+
+
+def _as_text(raw: bytes, notes: _Notes) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        notes.add(f"invalid UTF-8 at byte {error.start + 1}; shown as \N{REPLACEMENT CHARACTER}")
+        return raw.decode(errors="replace")
+
+
+def _decode(text: str, notes: _Notes) -> Any:
+    try:
+        return _decoder(notes, is_strict=True).decode(text)
+    except json.JSONDecodeError as error:
+        if not error.msg.startswith("Invalid control character"):
+            raise NotJsonError(f"{error.msg} at character {error.pos + 1:,}") from None
+        notes.add(f"a bare control character in a string, at character {error.pos + 1:,}")
+    try:
+        return _decoder(notes, is_strict=False).decode(text)
+    except json.JSONDecodeError as error:
+        raise NotJsonError(f"{error.msg} at character {error.pos + 1:,}") from None
+
+
+def _decoder(notes: _Notes, *, is_strict: bool) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        strict=is_strict,
+        parse_constant=notes.constant,
+        parse_int=notes.integer,
+        object_pairs_hook=notes.as_dict,
+    )
+
+
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST):
+        below: list[Any] = []
+        for item in level:
+            if type(item) is dict:
+                below.extend(item.values())
+            elif type(item) is list:
+                below.extend(item)
+        if not below:
+            return False
+        level = below
+    return True
+
+
+def _has_lone_surrogate(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def shown(value: Any, limit: int = 40) -> str:
+    """`value` as short JSON in ASCII, for use within a sentence about it."""
+    if isinstance(value, Elided):
+        return f"a value of {value.size:,} bytes"
+    if isinstance(value, str):
+        value = value[: limit + 1]
+    text = json.dumps(value)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"
