@@ -68,12 +68,13 @@ def test_ordinary_paths_pass(text: str) -> None:
 def _mirrored(test: Path, sources: set[Path]) -> bool:
     """Tell whether a test's place and name point at a module: ``test_job.py``, ``test_job_x.py``.
 
-    The tests of a package as a whole are named after it.
+    Tests of a package as a whole are named after it, or ``test_invariants.py``.
     """
     name = test.stem.removeprefix("test_")
     stems = {s.stem for s in sources if s.parent == test.parent}
     packages = {s.parent.name for s in sources if s.parent == test.parent}
-    return any(name == stem or name.startswith(f"{stem}_") for stem in stems | packages)
+    names = stems | packages | ({"invariants"} if packages else set())
+    return any(name == known or name.startswith(f"{known}_") for known in names)
 
 
 def _sources() -> set[Path]:
@@ -97,9 +98,11 @@ def test_unit_tests_lie_where_their_module_lies() -> None:
         ("tracker/test_job.py", True),
         ("tracker/test_job_states.py", True),
         ("tracker/test_tracker.py", True),
+        ("tracker/test_invariants.py", True),
         ("tracker/test_jobs.py", False),
         ("test_job.py", False),
         ("store/test_job.py", False),
+        ("store/test_invariants.py", False),
     ],
 )
 def test_a_misplaced_test_is_noticed(test: str, *, expected: bool) -> None:
