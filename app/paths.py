@@ -1,0 +1,76 @@
+"""Where files live: the user's data, and the resources that ship with the program.
+
+Nothing else in the program builds such a path; a checkout and an installed wheel differ only here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+
+from app.problem import Problem, ProblemError
+
+APPLICATION = "mcp-progress-monitor"
+"""Folder name of the program's data, and its name as a command."""
+
+_PACKAGE = Path(__file__).resolve().parent
+
+
+def default_data_dir() -> Path:
+    """The folder for the user's data by the platform's custom; it need not exist.
+
+    `$XDG_DATA_HOME` (Linux, by default `~/.local/share`), `~/Library/Application Support` (macOS),
+    `%LOCALAPPDATA%` (Windows).
+    """
+    return _data_home() / APPLICATION
+
+
+def data_dir(chosen: Path | None = None) -> Path:
+    """Make sure that the data folder is there, readable by its owner alone, and return it.
+
+    `chosen` is the user's `--data-dir`. An existing folder keeps the rights it has.
+    `ProblemError` when it cannot be made.
+    """
+    folder = (chosen.expanduser() if chosen else default_data_dir()).absolute()
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ProblemError(
+            Problem(
+                "The data folder cannot be made",
+                str(folder),
+                "Choose another one with --data-dir.",
+                error.strerror or str(error),
+            )
+        ) from error
+    return folder
+
+
+def resource(name: str) -> Path:
+    """A shipped file such as `"icons/app.svg"`: inside the package once installed, else beside it.
+
+    `FileNotFoundError` names the file: a missing resource is a fault of the build.
+    """
+    for folder in (_PACKAGE / "resources", _PACKAGE.parent / "resources"):
+        found = folder / name
+        if found.exists():
+            return found
+    raise FileNotFoundError(f"the resource {name!r} is not shipped beside {_PACKAGE}")
+
+
+def import_root() -> Path:
+    """The folder from which Python imports this program: what a child needs on its PYTHONPATH."""
+    return _PACKAGE.parent
+
+
+def _data_home() -> Path:
+    """The platform's folder for programs' data; an empty or relative variable counts as unset."""
+    if sys.platform == "win32":
+        variable, fallback = "LOCALAPPDATA", Path("AppData", "Local")
+    elif sys.platform == "darwin":
+        variable, fallback = "", Path("Library", "Application Support")
+    else:
+        variable, fallback = "XDG_DATA_HOME", Path(".local", "share")
+    configured = Path(os.environ.get(variable, ""))
+    return configured if configured.is_absolute() else Path.home() / fallback

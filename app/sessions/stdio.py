@@ -1,0 +1,163 @@
+"""The stdio transport: a server process, its pipes cut into frames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from app.protocol.framing import LineSplitter
+from app.protocol.jsonrpc import OVERSIZED
+from app.sessions.process import ServerProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
+
+    from app.protocol.facts import JsonObject
+    from app.protocol.frame import Frame
+    from app.protocol.framing import Framer
+    from app.sessions.clock import Clock
+    from app.sessions.definitions import StdioDefinition
+
+_SLICE_LINES: Final = 256
+"""Most lines returned at once: about a millisecond's work, however small the lines are."""
+STDERR_LINE_BYTES: Final = 64 * 1024
+"""Longer lines of stderr become several frames, all but the last marked as incomplete."""
+
+
+class StdioTransport:
+    """Speaks to a process over its stdin and stdout, one message a line."""
+
+    def __init__(self, definition: StdioDefinition, framer: Framer, clock: Clock) -> None:
+        """Frames are made by `framer` and stamped once for every chunk read."""
+        self._definition = definition
+        self._framer = framer
+        self._clock = clock
+        self._process: ServerProcess | None = None
+        self._splitter = LineSplitter()
+        self._slices: Iterator[list[Frame]] = iter(())
+        self._stamp = (0.0, 0.0)
+        self._is_over = False
+
+    @property
+    def pid(self) -> int | None:
+        """The server's process id, None before `open`."""
+        return self._process.pid if self._process else None
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code, negative for a signal, None while the server runs."""
+        return self._process.exit_code if self._process else None
+
+    async def open(self) -> JsonObject:
+        """Start the process; tells command, arguments, folder, names of variables, pid."""
+        definition = self._definition
+        self._process = await ServerProcess.start(definition)
+        return {
+            "command": definition.command,
+            "args": list(definition.args),
+            "cwd": definition.cwd,
+            "env": sorted(definition.env),
+            "pid": self._process.pid,
+        }
+
+    async def watch(self, on_stderr: Callable[[Sequence[Frame]], Awaitable[None]]) -> None:
+        """Wait for the process's end and read its stderr meanwhile."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._running.watch)
+            await self._read_stderr(on_stderr)
+
+    async def receive(self) -> list[Frame]:
+        """The next lines of stdout as frames; a last line without an end is marked so."""
+        while True:
+            for frames in self._slices:
+                if frames:
+                    return frames
+                await checkpoint()  # within a message of many megabytes
+            await self._read_on()
+
+    async def send(self, raw: bytes) -> None:
+        """Write one message as a line."""
+        await self._running.write(raw + b"\n")
+
+    async def close(self) -> None:
+        """End the process and its children: stdin closed, then SIGTERM, then SIGKILL."""
+        if self._process is not None:
+            await self._process.end()
+
+    async def release(self) -> None:
+        """Close the pipes."""
+        if self._process is not None:
+            await self._process.release()
+
+    async def _read_on(self) -> None:
+        """Read the next chunk; at the end of the stream what is left of a line."""
+        if self._is_over:
+            raise anyio.EndOfStream
+        data = await self._running.read_stdout()
+        self._stamp = self._clock.wall(), self._clock.monotonic()
+        self._is_over = not data
+        lines = self._splitter.feed(data) if data else [self._splitter.flush()]
+        self._slices = self._cut([line for line in lines if line is not None])
+
+    def _cut(self, lines: Sequence[bytes]) -> Iterator[list[Frame]]:
+        """Frames of the lines, a slice at a time."""
+        is_complete = not self._is_over
+        for start in range(0, len(lines), _SLICE_LINES):
+            part = lines[start : start + _SLICE_LINES]
+            if any(len(line) > OVERSIZED for line in part):
+                yield from self._framer.received_in_slices(
+                    part, *self._stamp, is_complete=is_complete
+                )
+            else:
+                yield self._framer.received(part, *self._stamp, is_complete=is_complete)
+
+    @property
+    def _running(self) -> ServerProcess:
+        if self._process is None:
+            raise anyio.ClosedResourceError
+        return self._process
+
+    async def _read_stderr(self, on_stderr: Callable[[Sequence[Frame]], Awaitable[None]]) -> None:
+        lines = _StderrLines()
+        while data := await self._running.read_stderr():
+            pieces = lines.feed(data)
+            for start in range(0, len(pieces), _SLICE_LINES):
+                await on_stderr(self._stderr_frames(pieces[start : start + _SLICE_LINES]))
+                await checkpoint()  # a flood of lines on stderr must not hold the loop either
+        if rest := lines.flush():
+            await on_stderr(self._stderr_frames(rest))
+
+    def _stderr_frames(self, pieces: Sequence[tuple[bytes, bool]]) -> list[Frame]:
+        when, at = self._clock.wall(), self._clock.monotonic()
+        return [
+            self._framer.stderr(raw, when, at)._replace(is_complete=is_complete)
+            for raw, is_complete in pieces
+        ]
+
+
+class _StderrLines:
+    """Cuts stderr into (bytes, whether they end a line): at line feeds and at a bound."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[tuple[bytes, bool]]:
+        *whole, self._rest = (self._rest + data).split(b"\n")
+        pieces = [piece for line in whole for piece in _bounded(line)]
+        *full, (self._rest, _) = _bounded(self._rest)
+        return pieces + full
+
+    def flush(self) -> list[tuple[bytes, bool]]:
+        rest, self._rest = self._rest, b""
+        return [(rest, False)] if rest else []
+
+
+def _bounded(line: bytes) -> Iterator[tuple[bytes, bool]]:
+    """`line` in pieces of bounded length; the last one, perhaps empty, ends it."""
+    start = 0
+    while len(line) - start > STDERR_LINE_BYTES:
+        yield line[start : start + STDERR_LINE_BYTES], False
+        start += STDERR_LINE_BYTES
+    yield line[start:], True

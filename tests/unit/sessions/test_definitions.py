@@ -1,0 +1,69 @@
+"""Server definitions: what is accepted, and what makes two of them the same server."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+import pydantic
+import pytest
+
+from app.sessions.definitions import StdioDefinition, demo_definition, unique_name
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        {"name": ""},
+        {"command": ""},
+        {"command": "a\0b"},
+        {"args": ("a\0b",)},
+        {"env": {"": "1"}},
+        {"env": {"A=B": "1"}},
+        {"env": {"A": "1\0"}},
+        {"era": "stone"},
+        {"connect_timeout_s": 0},
+        {"connect_timeout_s": float("inf")},
+    ],
+)
+def test_what_no_process_can_be_started_with_is_refused(wrong: dict[str, Any]) -> None:
+    with pytest.raises(pydantic.ValidationError):
+        StdioDefinition(**{"name": "n", "command": "c", **wrong})
+
+
+def test_a_server_is_the_same_whatever_its_name_and_patience() -> None:
+    one = StdioDefinition(name="one", command="c", args=("x",), connect_timeout_s=1)
+    assert one.fingerprint == one.model_copy(update={"name": "2"}).fingerprint
+    assert one.fingerprint == one.model_copy(update={"connect_timeout_s": 2.0}).fingerprint
+
+
+@pytest.mark.parametrize(
+    "change", [{"args": ("y",)}, {"env": {"A": "1"}}, {"cwd": "/"}, {"era": "handshake"}]
+)
+def test_a_server_started_otherwise_is_another(change: dict[str, Any]) -> None:
+    one = StdioDefinition(name="one", command="c")
+    assert one.fingerprint != one.model_copy(update=change).fingerprint
+
+
+def test_a_definition_cannot_be_changed() -> None:
+    definition = StdioDefinition(name="n", command="c")
+    with pytest.raises(pydantic.ValidationError):
+        definition.command = "other"
+
+
+def test_the_demo_server_runs_on_this_python_with_its_arguments() -> None:
+    definition = demo_definition("--profile", "silent", era="handshake")
+    assert definition.command == sys.executable
+    assert definition.args == ("-m", "app.demo", "--profile", "silent")
+    assert definition.era == "handshake"
+
+
+def test_the_demo_server_keeps_the_users_import_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PYTHONPATH", "/mine")
+    assert demo_definition().env["PYTHONPATH"].split(os.pathsep)[1:] == ["/mine"]
+
+
+def test_a_taken_name_gets_the_next_free_number() -> None:
+    assert unique_name("db", []) == "db"
+    assert unique_name("db", ["db", "db-2", "db-4"]) == "db-3"

@@ -1,0 +1,76 @@
+"""Where the program's files live."""
+
+from __future__ import annotations
+
+import stat
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from app import paths
+from app.problem import ProblemError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+linux_only = pytest.mark.skipif(sys.platform != "linux", reason="the custom of Linux desktops")
+
+
+@linux_only
+def test_the_data_folder_follows_the_desktop_custom(isolated_home: Path) -> None:
+    assert paths.default_data_dir() == isolated_home / ".local/share/mcp-progress-monitor"
+
+
+@linux_only
+@pytest.mark.parametrize("value", ["", "relative/folder"])
+def test_a_data_home_that_is_no_absolute_path_counts_as_unset(
+    value: str, isolated_home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", value)
+    assert paths.default_data_dir() == isolated_home / ".local/share/mcp-progress-monitor"
+
+
+def test_asking_where_it_is_makes_no_folder() -> None:
+    assert not paths.default_data_dir().exists()
+
+
+def test_a_new_data_folder_is_readable_by_its_owner_alone(tmp_path: Path) -> None:
+    folder = paths.data_dir(tmp_path / "new" / "data")
+    assert stat.S_IMODE(folder.stat().st_mode) == 0o700
+
+
+def test_an_existing_data_folder_keeps_its_rights(tmp_path: Path) -> None:
+    tmp_path.chmod(0o755)
+    assert paths.data_dir(tmp_path) == tmp_path
+    assert stat.S_IMODE(tmp_path.stat().st_mode) == 0o755
+
+
+def test_a_data_folder_that_cannot_be_made_is_a_problem_with_its_path(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.write_text("")
+    with pytest.raises(ProblemError) as caught:
+        paths.data_dir(file / "data")
+    assert caught.value.problem.where == str(file / "data")
+    assert "--data-dir" in caught.value.problem.hint
+
+
+def test_resources_are_found_beside_the_package_of_a_checkout() -> None:
+    assert paths.resource("icons").is_dir()
+
+
+def test_resources_inside_the_package_win(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for folder in ("app/resources", "resources"):
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "style.qss").write_text(folder)
+    monkeypatch.setattr(paths, "_PACKAGE", tmp_path / "app")
+    assert paths.resource("style.qss").read_text() == "app/resources"
+
+
+def test_a_missing_resource_is_named() -> None:
+    with pytest.raises(FileNotFoundError, match=r"no-such\.svg"):
+        paths.resource("no-such.svg")
+
+
+def test_the_package_can_be_imported_from_the_import_root() -> None:
+    assert (paths.import_root() / "app" / "paths.py").is_file()
