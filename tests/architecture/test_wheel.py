@@ -13,17 +13,19 @@ import pytest
 from tests.architecture.source import APP, ROOT
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from pathlib import Path
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[zipfile.ZipFile]:
     """Build the wheel as any installer would."""
     folder: Path = tmp_path_factory.mktemp("wheel")
     command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(folder)]
     subprocess.run(command, cwd=ROOT, capture_output=True, check=True)
     (file,) = folder.glob("*.whl")
-    return zipfile.ZipFile(file)
+    with zipfile.ZipFile(file) as opened:
+        yield opened
 
 
 def test_every_module_and_every_resource_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
