@@ -103,11 +103,11 @@ def _steps(environment: Environment, steps: Mapping[str, Sequence[str]]) -> int:
     """Run each step, show its name and time, and fail if any failed."""
     failed = []
     for name, arguments in steps.items():
-        say(f"── {name}")
+        say(f"-- {name}")
         started = time.monotonic()
         done = subprocess.run([str(environment.python), *arguments], cwd=ROOT, check=False)
         verdict = "ok" if done.returncode == 0 else f"FAILED (exit code {done.returncode})"
-        say(f"── {name}: {verdict}, {time.monotonic() - started:.1f} s")
+        say(f"-- {name}: {verdict}, {time.monotonic() - started:.1f} s")
         if done.returncode:
             failed.append(name)
     say("All steps passed." if not failed else f"Failed: {', '.join(failed)}")
