@@ -114,9 +114,12 @@ def ensure_platform(environment: Environment, platform: str, environ: Mapping[st
 
 
 def ensure_xvfb() -> str | None:
-    """Return the virtual X server's program, installing it where allowed; None where it is not."""
+    """Return the virtual X server's program, installed where that is allowed and possible."""
     if shutil.which("Xvfb") is None and is_debian() and is_root():
-        install(["xvfb"], "A virtual screen needs Xvfb")
+        try:
+            install(["xvfb"], "A virtual screen needs Xvfb")
+        except SetupError as error:
+            say(str(error))
     return shutil.which("Xvfb")
 
 

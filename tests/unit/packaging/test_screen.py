@@ -168,6 +168,21 @@ def test_xvfb_is_not_installed_by_someone_without_rights(monkeypatch: pytest.Mon
     assert screen.ensure_xvfb() is None
 
 
+def test_xvfb_that_cannot_be_installed_is_said_and_done_without(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def fail(*_: object) -> None:
+        raise SetupError("apt-get update failed")
+
+    monkeypatch.setattr("screen.shutil.which", lambda _: None)
+    monkeypatch.setattr(screen, "is_debian", lambda: True)
+    monkeypatch.setattr(screen, "is_root", lambda: True)
+    monkeypatch.setattr(screen, "install", fail)
+
+    assert screen.ensure_xvfb() is None
+    assert "apt-get update failed" in capsys.readouterr().err
+
+
 @needs_xvfb
 def test_a_virtual_screen_lives_as_long_as_its_block() -> None:
     with screen.virtual_screen({}) as environ:
