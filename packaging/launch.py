@@ -53,6 +53,8 @@ def run(environment: Environment, arguments: Sequence[str]) -> int:
 def _become(command: list[str]) -> NoReturn:
     """Run the program in place of this one, so that its signals and exit code are its own."""
     if sys.platform == "win32":
+        # Windows cannot replace a process. Ctrl+C is for the program, which ends its servers first.
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
         sys.exit(subprocess.call(command))
     os.execv(command[0], command)  # noqa: S606 -- no shell is the point
 
