@@ -33,7 +33,7 @@ _UNSEEN = re.compile(
 The joiners U+200C and U+200D stay: scripts and emoji need them.
 """
 _SHORT_ESCAPES: Final = {"\n": r"\n", "\r": r"\r", "\t": r"\t"}
-_SUMMARY_DEPTH: Final = 3
+_SUMMARY_DEPTH: Final = 2
 _SUMMARY_ITEMS: Final = 12
 _SUMMARY_STRING: Final = 60
 
@@ -90,8 +90,13 @@ def _three_digits(value: float) -> str:
     return f"{value:,.1f}" if value < 9.95 else f"{value:,.0f}"
 
 
-def duration(seconds: float) -> str:
-    """A span of time: `350 ms`, `3.2 s`, `31 s`, `4 min 12 s`, `1 h 4 min`, `2 d 3 h`."""
+def duration(seconds: int | float) -> str:
+    """A span of time: `350 ms`, `3.2 s`, `31 s`, `4 min 12 s`, `1 h 4 min`, `2 d 3 h`.
+
+    An integer is whole seconds and read as such: `3 s`, not `3.0 s`.
+    """
+    if isinstance(seconds, int):
+        return _whole_duration(max(seconds, 0))
     if not math.isfinite(seconds):
         return INFINITE
     seconds = max(seconds, 0.0)
@@ -232,7 +237,7 @@ def summary(arguments: Mapping[str, object], limit: int = 120) -> str:
 
 
 def _brief(value: object, depth: int) -> str:
-    """One JSON value in few characters; structures to `depth` levels and a dozen members."""
+    """One JSON value in few characters; structures to `depth` more levels and a dozen members."""
     if isinstance(value, str):
         return json.dumps(one_line(value, _SUMMARY_STRING), ensure_ascii=False).replace(r"\\", "\\")
     if isinstance(value, bool) or value is None:

@@ -38,4 +38,9 @@ def fraction(progress: float | None, total: float | None) -> float | None:
         return None
     if progress <= 0:
         return 0.0
-    return 1.0 if progress >= total else as_float(progress / total)
+    if progress >= total:
+        return 1.0
+    try:
+        return progress / total
+    except OverflowError:  # a float of an integer that is beyond floats
+        return as_float(progress) / as_float(total)

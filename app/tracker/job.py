@@ -37,15 +37,19 @@ _LATE_MARKS: Final = {
 
 
 class Course:
-    """How a job's progress went: made with its first tick, so that other jobs stay small."""
+    """How a job's progress went: made with its first tick, so that other jobs stay small.
 
-    __slots__ = ("chart", "phases", "rates", "rhythm")
+    `odd` is the newest tick that broke a rule.
+    """
+
+    __slots__ = ("chart", "odd", "phases", "rates", "rhythm")
 
     def __init__(self, at: float) -> None:
         self.chart = Chart()
         self.phases = Phases()
         self.rhythm = Rhythm(at)
         self.rates: Rates | None = None
+        self.odd: ProgressReceived | None = None
 
 
 class Job:
@@ -118,6 +122,11 @@ class Job:
         """Ticks that broke no rule."""
         return self.tick_count - self.odd_count
 
+    def rated_progress(self, rates: Rates) -> float:
+        """The newest number that may enter the rate."""
+        is_odd = self.course is not None and self.course.odd is self.last
+        return rates.value if is_odd else as_float(self.progress)
+
     def sample(self, at: float) -> bool:
         """Let the newest tick, a good one of time `at`, into rate, chart and phases.
 
@@ -159,7 +168,7 @@ class Job:
         if is_good:
             self._sample_if_due(fact.at)
         else:
-            self._take_odd(fact.at)
+            self._take_odd(fact)
 
     def _sample_if_due(self, at: float) -> None:
         """After a good tick that was not plain."""
@@ -168,13 +177,14 @@ class Job:
         else:
             self.look(at)
 
-    def _take_odd(self, at: float) -> None:
+    def _take_odd(self, fact: ProgressReceived) -> None:
         """After a bad tick: it ends a silence, and is drawn, but enters no rate."""
         self.odd_count += 1
-        course = self.course = self.course or Course(at)
-        course.rhythm.add(at)
+        course = self.course = self.course or Course(fact.at)
+        course.odd = fact
+        course.rhythm.add(fact.at)
         self._keep_extremes()
-        self.look(at)
+        self.look(fact.at)
         self._wake()
 
     def _wake(self) -> bool:

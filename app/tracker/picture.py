@@ -61,13 +61,14 @@ def _pace(job: Job, now: float, share: float | None) -> tuple[float | None, floa
     rates = course.rates
     if not rates.is_known(now, job.good_count):
         return None, None
-    value = as_float(job.progress)
-    rate = rates.read(now, value)
+    rated = job.rated_progress(rates)
+    rate = rates.read(now, rated)
     if share is None or total is None:
         return rate, None
     # The clock runs from the last tick and stops where the job counts as stalled.
     passed = min(max(now - last.at, 0.0), course.rhythm.stall_after_s())
-    return rate, eta(as_float(total) - value, rates.read(last.at, value), passed)
+    left = as_float(total) - as_float(job.progress)
+    return rate, eta(left, rates.read(last.at, rated), passed)
 
 
 def detail_of(job: Job, now: float) -> JobDetail:

@@ -56,13 +56,13 @@ class _Delta:
 
     def freeze(self, ticks: Sequence[_Tick] = ()) -> Changes:
         """The finished record; a job that is gone is named as removed only."""
+        ticked = set(map(operator.itemgetter(0), ticks))  # in C: there may be thousands
+        self.progressed.update(job for job in ticked if job is not None)
         gone = set(self.removed)
-        progressed = self.progressed.union(map(operator.itemgetter(0), ticks))
         added = tuple(job for job in self.added if job not in gone)
         removed = tuple(job for job in self.removed if job not in self.added)
-        return Changes(
-            added, removed, frozenset(progressed - gone), frozenset(self.moved - gone), ticks
-        )
+        progressed, moved = frozenset(self.progressed - gone), frozenset(self.moved - gone)
+        return Changes(added, removed, progressed, moved, ticks)
 
 
 class Tracker:

@@ -1,0 +1,176 @@
+"""A playbook: facts told one by one, as `Conversation` would state them, with a clock of its own.
+
+The story keeps the standing of its requests, so that a tick after a reply is late, as it is live.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from app.protocol.facts import (
+    ConnectionClosed,
+    ProgressReceived,
+    RequestAnswered,
+    RequestCancelled,
+    RequestMade,
+    Side,
+    Standing,
+)
+from app.tracker.snapshot import Changes
+from app.tracker.tracker import Tracker
+
+if TYPE_CHECKING:
+    from app.protocol.facts import Fact
+    from app.tracker.snapshot import JobDetail, JobSnapshot
+
+CONNECTION = "local-db#1"
+
+
+class Story:
+    """One tracker and the facts it is told. Times are seconds since the story's begin."""
+
+    def __init__(self, tracker: Tracker | None = None) -> None:
+        self.tracker = Tracker() if tracker is None else tracker
+        self.now = 0.0
+        self._number = 100
+        self._standing: dict[int, Standing] = {}
+        self._held: list[Fact] | None = None
+
+    def _next(self) -> int:
+        self._number += 1
+        return self._number
+
+    def forget_standings(self) -> None:
+        """Let go what the story itself remembers of its requests."""
+        self._standing.clear()
+
+    def hold(self) -> None:
+        """Keep what is told from here on, for one chunk."""
+        self._held = []
+
+    def release(self) -> Changes:
+        """Tell in one chunk what was held."""
+        facts, self._held = self._held or [], None
+        return self.tell(*facts)
+
+    def tell(self, *facts: Fact) -> Changes:
+        if self._held is None:
+            return self.tracker.apply(facts, self.now)
+        self._held.extend(facts)
+        return Changes()
+
+    def call(
+        self,
+        token: object = "a",  # noqa: S107 - a progress token is no password
+        *,
+        method: str = "tools/call",
+        params: dict[str, Any] | None = None,
+        connection: str = CONNECTION,
+        sender: Side = Side.CLIENT,
+        problems: tuple[str, ...] = (),
+        number: int | None = None,
+    ) -> int:
+        """Make a request; its number, which is also its id."""
+        number = self._next() if number is None else number
+        self._standing[number] = Standing.ACTIVE
+        given = {"name": "export", "arguments": {"rows": 3}} if params is None else params
+        self.tell(
+            RequestMade(
+                number, connection, self.now, 1e9 + self.now, sender, number, method, given, token,
+                None, problems,
+            )
+        )  # fmt: skip
+        return number
+
+    def progress(
+        self,
+        request: int | None,
+        progress: int | float | None,
+        total: int | float | None = None,
+        message: str | None = None,
+        *,
+        problems: tuple[str, ...] = (),
+        connection: str = CONNECTION,
+    ) -> ProgressReceived:
+        """Make the fact of a tick, without telling it."""
+        known = self._standing.get(-1 if request is None else request, Standing.UNKNOWN)
+        return ProgressReceived(
+            self._next(), connection, self.now, 1e9 + self.now, Side.SERVER, "a", request, known,
+            progress, total, message, problems,
+        )  # fmt: skip
+
+    def tick(
+        self,
+        request: int | None,
+        progress: int | float | None,
+        total: int | float | None = None,
+        message: str | None = None,
+        *,
+        problems: tuple[str, ...] = (),
+    ) -> Changes:
+        return self.tell(self.progress(request, progress, total, message, problems=problems))
+
+    def ticks(self, request: int, *values: float, total: float | None = None) -> None:
+        """One tick a second, the first at once."""
+        for place, value in enumerate(values):
+            self.now += 1 if place else 0
+            self.tick(request, value, total)
+
+    def reply(
+        self,
+        request: int,
+        result: dict[str, Any] | None = None,
+        *,
+        error: dict[str, Any] | None = None,
+        size: int = 40,
+        problems: tuple[str, ...] = (),
+    ) -> Changes:
+        standing = self._standing.get(request, Standing.UNKNOWN)
+        self._standing[request] = Standing.ANSWERED
+        given = {"content": []} if result is None and error is None else result
+        known = None if standing is Standing.UNKNOWN else request
+        return self.tell(
+            RequestAnswered(
+                self._next(), CONNECTION, self.now, 1e9 + self.now, Side.SERVER, request, known,
+                standing, given, error, None, size, problems,
+            )
+        )  # fmt: skip
+
+    def cancel(self, request: int, reason: str | None = "enough") -> Changes:
+        standing = self._standing[request]
+        if standing is Standing.ACTIVE:
+            self._standing[request] = Standing.CANCELLED
+        return self.tell(
+            RequestCancelled(
+                self._next(), CONNECTION, self.now, 1e9 + self.now, Side.CLIENT, request, request,
+                standing, reason, (),
+            )
+        )  # fmt: skip
+
+    def close(self, reason: str = "the process ended", exit_code: int | None = 3) -> Changes:
+        return self.tell(
+            ConnectionClosed(
+                self._next(), CONNECTION, self.now, 1e9 + self.now, reason, exit_code
+            )
+        )  # fmt: skip
+
+    def wait(self, seconds: float) -> Changes:
+        self.now += seconds
+        return self.tracker.tick(self.now)
+
+    def job(self, request: int) -> JobSnapshot:
+        """The snapshot of a request's job, now."""
+        job = self.tracker.job_of(request)
+        assert job is not None
+        snapshot = self.tracker.snapshot(job, self.now)
+        assert snapshot is not None
+        return snapshot
+
+    def detail(self, request: int) -> JobDetail:
+        detail = self.tracker.detail(self.job(request).id, self.now)
+        assert detail is not None
+        return detail
+
+    def marks(self, request: int) -> dict[str, int]:
+        """How often each mark was seen, by key."""
+        return {mark.key: mark.count for mark in self.job(request).marks}

@@ -1,0 +1,181 @@
+"""What holds for every sequence of facts, and for a very long one."""
+
+from __future__ import annotations
+
+import gc
+import math
+import tracemalloc
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.protocol.facts import (
+    ConnectionClosed,
+    Fact,
+    ProgressReceived,
+    RequestAnswered,
+    RequestCancelled,
+    RequestMade,
+    Side,
+    Standing,
+)
+from app.tracker.rows import Rows
+from app.tracker.tracker import Tracker
+from tests.unit.tracker.story import Story
+from tests.unit.tracker.test_amount import NUMBERS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_REQUESTS = st.sampled_from([1, 2, 3])
+_KNOWN = st.one_of(st.none(), _REQUESTS)
+_NUMBER = st.integers(1000, 10**6)
+_AT = st.floats(0, 1000)
+_SIDE = st.sampled_from(Side)
+_STANDING = st.sampled_from(Standing)
+_PROBLEMS = st.sampled_from([(), (), (), ("odd",)])
+_SMALL = st.one_of(st.integers(-2, 12), st.floats(-2, 12), NUMBERS)
+_CONNECTION = st.sampled_from(["s#1", "s#2"])
+_OBJECT = st.dictionaries(
+    st.sampled_from(["isError", "content", "resultType", "message", "code"]),
+    st.recursive(
+        st.none() | st.booleans() | st.integers(-9, 9) | st.text(max_size=5),
+        lambda children: st.lists(children, max_size=3),
+        max_leaves=5,
+    ),
+)
+
+_MADE = st.builds(
+    RequestMade, _REQUESTS, _CONNECTION, _AT, _AT, _SIDE, st.integers(0, 9),
+    st.sampled_from(["tools/call", "ping"]), _OBJECT, st.sampled_from([None, "a", 0, 1.5, []]),
+    st.none(), _PROBLEMS,
+)  # fmt: skip
+_ANSWERED = st.builds(
+    RequestAnswered, _NUMBER, _CONNECTION, _AT, _AT, _SIDE, st.integers(0, 9), _KNOWN, _STANDING,
+    st.none() | _OBJECT, st.none() | _OBJECT, st.none(), st.integers(0, 10**6), _PROBLEMS,
+)  # fmt: skip
+_CANCELLED = st.builds(
+    RequestCancelled, _NUMBER, _CONNECTION, _AT, _AT, _SIDE, st.integers(0, 9), _KNOWN, _STANDING,
+    st.none() | st.text(max_size=5), _PROBLEMS,
+)  # fmt: skip
+_CLOSED = st.builds(
+    ConnectionClosed, _NUMBER, _CONNECTION, _AT, _AT, st.text(max_size=5), st.none() | st.integers()
+)
+_TICK = st.builds(
+    ProgressReceived, _NUMBER, _CONNECTION, _AT, _AT, _SIDE, st.just("a"), _KNOWN, _STANDING,
+    st.none() | _SMALL, st.none() | _SMALL, st.none() | st.text(max_size=6), _PROBLEMS,
+)  # fmt: skip
+_FACTS: st.SearchStrategy[Fact] = st.one_of(
+    _MADE, _TICK, _TICK, _TICK, _ANSWERED, _CANCELLED, _CLOSED
+)
+
+
+@given(st.lists(st.lists(_FACTS, max_size=10), max_size=6), st.lists(_AT, min_size=8, max_size=8))
+def test_no_sequence_of_facts_breaks_the_tracker(
+    chunks: list[list[Fact]], times: list[float]
+) -> None:
+    tracker = Tracker(Rows(ended_kept=2))
+    for chunk, now in zip(chunks, times, strict=False):
+        before = set(tracker.jobs())
+        changes = tracker.apply(chunk, now)
+        after = set(tracker.jobs())
+        told = [fact for fact in chunk if isinstance(fact, ProgressReceived)]
+        assert [fact for _, _, fact in changes.ticks] == told
+        assert (before | set(changes.added)) - set(changes.removed) == after
+        assert changes.moved <= changes.progressed <= after
+        for job in after:
+            _check_job(tracker, job, now)
+        assert tracker.tick(now).progressed <= after | before
+
+
+def _check_job(tracker: Tracker, job: int, now: float) -> None:
+    """What holds for the picture of any job."""
+    detail = tracker.detail(job, now)
+    assert detail is not None
+    snapshot = detail.snapshot
+    assert snapshot.fraction is None or 0.0 <= snapshot.fraction <= 1.0
+    assert snapshot.rate is None or math.isfinite(snapshot.rate)
+    assert snapshot.eta_s is None or snapshot.eta_s >= 0
+    assert snapshot.elapsed_s >= 0
+    assert snapshot.silent_s >= 0
+    assert len(detail.ticks) == min(snapshot.tick_count, 200)
+    assert 0 <= snapshot.late_count <= snapshot.tick_count
+    assert snapshot.state.is_over == (snapshot.ended_at is not None)
+    if snapshot.tick_count > snapshot.late_count and snapshot.progress is not None:
+        assert detail.chart[-1].low <= detail.chart[-1].last <= detail.chart[-1].high
+
+
+@given(st.lists(st.tuples(st.floats(0, 3), st.integers(-50, 1000)), min_size=1, max_size=60))
+def test_the_chart_of_a_job_has_the_extremes_of_all_its_ticks(
+    course: list[tuple[float, int]],
+) -> None:
+    story = Story()
+    request = story.call()
+    for gap, value in course:
+        story.now += gap
+        story.tick(request, value)
+    chart, values = story.detail(request).chart, [value for _, value in course]
+    assert min(point.low for point in chart) == min(values)
+    assert max(point.high for point in chart) == max(values)
+    assert chart[-1].last == values[-1]
+    assert story.job(request).tick_count == len(course)
+
+
+def _calls(story: Story, count: int) -> None:
+    """Calls from request to reply, each with progress; every tenth fails in another way."""
+    for place in range(count):
+        request = story.call(f"token {place}")
+        for value in (1, 2, 2):
+            story.now += 0.1
+            story.tick(request, value, 2, f"step {value}")
+        if place % 10:
+            story.reply(request)
+        else:
+            story.cancel(request)
+            story.now += 10
+            story.tracker.tick(story.now)
+            story.tick(request, 3, 2)
+        story.tell(story.progress(None, 1))
+
+
+def _traced_bytes(story: Story) -> int:
+    """Traced memory without what only the story remembers and the interpreter's free lists."""
+    story.forget_standings()
+    gc.collect()
+    return tracemalloc.get_traced_memory()[0]
+
+
+@pytest.fixture
+def _traced() -> Iterator[None]:
+    tracemalloc.start()
+    yield
+    tracemalloc.stop()
+
+
+@pytest.mark.requirement("FR-5")
+@pytest.mark.usefixtures("_traced")
+def test_calls_leave_nothing_behind_but_their_bounded_rows() -> None:
+    """A million calls are these, over and over: growth by a single reference would show."""
+    story = Story(Tracker(Rows(ended_kept=50)))
+    _calls(story, 700)
+    before = _traced_bytes(story)
+    _calls(story, 2000)
+    after = _traced_bytes(story)
+    assert story.tracker.open_count == 0
+    assert len(story.tracker.jobs()) == 50
+    assert story.tracker.dropped_count == 2650
+    assert after - before < 2000 * 2  # the slack is for the allocator: no pointer has two bytes
+
+
+@pytest.mark.usefixtures("_traced")
+def test_removed_jobs_leave_nothing_behind() -> None:
+    story = Story()
+    sizes = []
+    for _ in range(3):
+        _calls(story, 600)
+        story.tracker.remove(story.tracker.jobs())
+        sizes.append(_traced_bytes(story))
+    assert story.tracker.jobs() == ()
+    assert sizes[-1] - sizes[0] < 1200 * 2

@@ -1,0 +1,402 @@
+"""Which jobs there are, what changes are reported, and how jobs end."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from app.protocol.facts import (
+    ConnectionOpened,
+    NotificationReceived,
+    Side,
+    StderrReceived,
+    UnreadableReceived,
+)
+from app.tracker.rows import Rows
+from app.tracker.snapshot import Changes, JobState
+from app.tracker.tracker import CANCEL_GRACE_S, Tracker
+from tests.unit.tracker.story import CONNECTION, Story
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.mark.parametrize(
+    "method",
+    [
+        "tools/call",
+        "resources/read",
+        "prompts/get",
+        "completion/complete",
+        "sampling/createMessage",
+        "elicitation/create",
+    ],
+)
+def test_an_operation_without_a_token_is_a_job(story: Story, method: str) -> None:
+    request = story.call(None, method=method)
+    assert story.job(request).method == method
+    assert story.job(request).token is None
+
+
+@pytest.mark.parametrize(
+    "method", ["initialize", "ping", "tools/list", "server/discover", "roots/list"]
+)
+def test_other_requests_are_jobs_with_a_token_only(story: Story, method: str) -> None:
+    assert story.tracker.job_of(story.call(None, method=method)) is None
+    assert story.job(story.call("p", method=method)).name == method
+
+
+@pytest.mark.requirement("FR-4")
+def test_each_active_token_has_its_own_job_with_the_context_of_its_request(story: Story) -> None:
+    first = story.call("a", params={"name": "export", "arguments": {"rows": 3}})
+    second = story.call(0, params={"uri": "file:///x"}, method="resources/read")
+    story.tick(first, 1)
+    story.tick(second, 7)
+    one, two = story.job(first), story.job(second)
+    assert (one.token, one.name, one.summary, one.progress) == ("a", "export", "rows=3", 1)
+    assert (two.token, two.name, two.summary, two.progress) == (0, "file:///x", "", 7)
+    assert (one.server, one.connection, one.request) == ("local-db", CONNECTION, first)
+    assert story.tracker.jobs() == (one.id, two.id)
+    assert story.tracker.open_count == 2
+
+
+def test_a_server_may_be_the_one_who_asks(story: Story) -> None:
+    request = story.call("s", method="sampling/createMessage", params={}, sender=Side.SERVER)
+    assert story.job(request).sender is Side.SERVER
+
+
+def test_a_token_in_use_is_marked_on_the_new_job(story: Story) -> None:
+    request = story.call("a", problems=('progress token "a" is in use by request 7',))
+    other = story.call("b", problems=("the id is a boolean",))
+    assert story.marks(request) == {"token-in-use": 1}
+    assert story.marks(other) == {"irregular-request": 1}
+
+
+def test_the_same_request_told_twice_is_one_job(story: Story) -> None:
+    request = story.call()
+    story.call(number=request)
+    assert len(story.tracker.jobs()) == 1
+
+
+def test_changes_name_what_was_added_ticked_and_moved(story: Story) -> None:
+    request = story.call()
+    job = story.job(request).id
+    facts = [story.progress(request, value, 10) for value in (1, 2)]
+    changes = story.tell(*facts)
+    assert changes == Changes(
+        progressed=frozenset({job}), ticks=[(job, 1, facts[0]), (job, 2, facts[1])]
+    )
+    done = story.reply(request)
+    assert (done.progressed, done.moved, done.ticks) == (frozenset({job}), frozenset({job}), [])
+
+
+def test_facts_that_concern_no_job_change_nothing(story: Story) -> None:
+    changes = story.tell(
+        ConnectionOpened(1, CONNECTION, 0.0, 0.0, {}),
+        StderrReceived(2, CONNECTION, 0.0, 0.0, "hello"),
+        NotificationReceived(3, CONNECTION, 0.0, 0.0, Side.SERVER, "notifications/x", {}, ()),
+        UnreadableReceived(4, CONNECTION, 0.0, 0.0, Side.SERVER, "garbage", "no JSON"),
+    )
+    assert changes == Changes(ticks=[])
+
+
+@pytest.mark.requirement("UT-2")
+def test_a_tick_with_an_unknown_token_is_counted_for_its_connection(story: Story) -> None:
+    story.call()
+    fact = story.progress(None, 5)
+    changes = story.tell(fact)
+    assert changes.ticks == [(None, 0, fact)]
+    assert changes.progressed == frozenset()
+    assert story.tracker.unattached_ticks(CONNECTION) == 1
+    assert story.tracker.unattached_ticks("other#1") == 0
+
+
+def test_unattached_counts_are_kept_for_a_bounded_number_of_connections(story: Story) -> None:
+    for place in range(1001):
+        story.tell(story.progress(None, 1, connection=f"s#{place}"))
+    assert story.tracker.unattached_ticks("s#0") == 0
+    assert story.tracker.unattached_ticks("s#1000") == 1
+
+
+def _reply(story: Story, request: int) -> None:
+    story.reply(request)
+
+
+def _error(story: Story, request: int) -> None:
+    story.reply(request, error={"code": -32000, "message": "no"})
+
+
+def _cancel(story: Story, request: int) -> None:
+    story.cancel(request)
+    story.wait(CANCEL_GRACE_S)
+
+
+def _close(story: Story, _request: int) -> None:
+    story.close()
+
+
+def _time_out(story: Story, request: int) -> None:
+    story.tracker.note_timeout(story.job(request).id, story.now, "too long")
+
+
+@pytest.mark.requirement("FR-5")
+@pytest.mark.requirement("UT-4")
+@pytest.mark.parametrize("end", [_reply, _error, _cancel, _close, _time_out])
+def test_the_table_of_open_jobs_is_emptied_by(
+    story: Story, end: Callable[[Story, int], None]
+) -> None:
+    request = story.call()
+    story.tick(request, 1, 2)
+    assert story.tracker.open_count == 1
+    end(story, request)
+    assert story.tracker.open_count == 0
+    assert story.job(request).state.is_over
+
+
+def test_a_result_makes_a_job_done(story: Story) -> None:
+    request = story.call()
+    story.tick(request, 10, 10)
+    story.now = 4.0
+    story.reply(request, {"content": [], "resultType": "complete"}, size=99)
+    story.now = 60.0
+    job = story.job(request)
+    assert job.state is JobState.DONE
+    assert (job.ended_at, job.elapsed_s, job.silent_s, job.reply_size) == (4.0, 4.0, 4.0, 99)
+    assert (job.failure, job.rate, job.eta_s, job.fraction) == (None, None, None, 1.0)
+
+
+def test_a_tools_own_error_is_failed_in_the_servers_words(story: Story) -> None:
+    request = story.call()
+    blocks = [
+        {"type": "text", "text": "disk full"},
+        {"type": "image"},
+        "?",
+        {"text": "on /dev/sda"},
+    ]
+    story.reply(request, {"isError": True, "content": blocks})
+    job = story.job(request)
+    assert job.state is JobState.FAILED
+    assert job.failure is not None
+    assert (job.failure.where, job.failure.message) == ("server", "disk full\non /dev/sda")
+    assert story.marks(request) == {"tool-error": 1}
+
+
+def test_a_tools_error_without_words_still_says_something(story: Story) -> None:
+    request = story.call()
+    story.reply(request, {"isError": True, "content": None})
+    failure = story.job(request).failure
+    assert failure is not None
+    assert failure.message == "The tool reported an error without words"
+
+
+@pytest.mark.parametrize("flag", [False, "true", 1, None])
+def test_only_a_true_is_error_fails_a_job(story: Story, flag: object) -> None:
+    request = story.call()
+    story.reply(request, {"isError": flag})
+    assert story.job(request).state is JobState.DONE
+
+
+def test_a_json_rpc_error_is_failed_with_code_and_data(story: Story) -> None:
+    request = story.call()
+    story.reply(request, error={"code": -32602, "message": "unknown tool", "data": {"n": 1}})
+    job = story.job(request)
+    assert job.state is JobState.FAILED
+    assert job.failure == ("server", "unknown tool", -32602, {"n": 1})
+
+
+@pytest.mark.parametrize("error", [{}, {"message": 5, "code": True}, {"message": "", "code": "x"}])
+def test_a_malformed_error_fails_the_job_without_inventing_a_code(
+    story: Story, error: dict[str, object]
+) -> None:
+    request = story.call()
+    story.reply(request, error=error)
+    assert story.job(request).failure == ("server", "An error without a message", None, None)
+
+
+def test_a_result_of_another_type_is_not_taken_for_success(story: Story) -> None:
+    request = story.call()
+    story.reply(request, {"resultType": "input_required", "inputRequests": {}})
+    job = story.job(request)
+    assert job.state is JobState.FAILED
+    assert job.failure is not None
+    assert "input_required" in job.failure.message
+    assert story.marks(request) == {"unfinished-result": 1}
+
+
+def test_problems_of_a_reply_are_marked(story: Story) -> None:
+    request = story.call()
+    story.reply(request, problems=("no jsonrpc member",))
+    assert story.marks(request) == {"irregular-reply": 1}
+    assert story.job(request).state is JobState.DONE
+
+
+def test_a_second_reply_is_marked_and_the_first_counts(story: Story) -> None:
+    request = story.call()
+    story.reply(request, {"content": [], "n": 1})
+    story.reply(request, {"content": [], "n": 2})
+    answer = story.detail(request).answer
+    assert story.marks(request) == {"duplicate-reply": 1}
+    assert answer is not None
+    assert answer.result == {"content": [], "n": 1}
+
+
+def test_a_reply_to_nothing_known_changes_nothing(story: Story) -> None:
+    assert story.reply(1) == Changes(ticks=[])
+
+
+def test_a_cancel_is_awaited_and_confirmed_by_an_error(story: Story) -> None:
+    request = story.call()
+    moved = story.cancel(request).moved
+    assert story.job(request).state is JobState.CANCELLING
+    assert moved == {story.job(request).id}
+    story.reply(request, error={"code": -32800, "message": "Request cancelled"})
+    job = story.job(request)
+    assert job.state is JobState.CANCELLED
+    assert job.failure == ("server", "Request cancelled", -32800, None)
+    assert job.marks == ()
+
+
+def test_a_cancel_is_confirmed_by_silence_after_the_grace_time(story: Story) -> None:
+    request = story.call()
+    story.cancel(request, "no longer wanted")
+    assert story.wait(CANCEL_GRACE_S - 0.1).moved == frozenset()
+    assert story.job(request).state is JobState.CANCELLING
+    assert story.wait(0.1).moved == {story.job(request).id}
+    assert story.job(request).state is JobState.CANCELLED
+    assert story.job(request).failure == ("local", "no longer wanted", None, None)
+
+
+@pytest.mark.parametrize("wait_s", [1.0, CANCEL_GRACE_S])
+def test_a_late_result_leaves_a_job_cancelled_and_is_kept(story: Story, wait_s: float) -> None:
+    request = story.call()
+    story.cancel(request)
+    story.wait(wait_s)
+    story.reply(request, {"content": [], "n": 1})
+    answer = story.detail(request).answer
+    assert story.job(request).state is JobState.CANCELLED
+    assert story.marks(request) == {"late-result": 1}
+    assert answer is not None
+    assert answer.result == {"content": [], "n": 1}
+
+
+def test_an_error_after_the_grace_time_only_confirms(story: Story) -> None:
+    request = story.call()
+    _cancel(story, request)
+    story.reply(request, error={"code": 1, "message": "cancelled"})
+    assert story.job(request).marks == ()
+    assert story.detail(request).answer is not None
+
+
+def test_a_wish_to_cancel_shows_at_once(story: Story) -> None:
+    request = story.call()
+    changes = story.tracker.note_cancel_requested(story.job(request).id, story.now)
+    assert changes.moved == {story.job(request).id}
+    assert story.job(request).state is JobState.CANCELLING
+    story.now += 1
+    assert story.cancel(request).moved == frozenset()
+    story.wait(CANCEL_GRACE_S - 0.5)
+    assert story.job(request).state is JobState.CANCELLING, "the grace time begins when it is sent"
+
+
+def test_a_result_that_crossed_the_wish_to_cancel_counts(story: Story) -> None:
+    request = story.call()
+    story.tracker.note_cancel_requested(story.job(request).id, story.now)
+    story.reply(request)
+    assert story.job(request).state is JobState.DONE
+
+
+def test_a_cancel_after_the_reply_is_marked(story: Story) -> None:
+    request = story.call()
+    story.reply(request)
+    story.cancel(request)
+    assert story.job(request).state is JobState.DONE
+    assert story.marks(request) == {"cancel-too-late": 1}
+
+
+def test_the_cancel_that_follows_a_timeout_is_no_irregularity(story: Story) -> None:
+    request = story.call()
+    _time_out(story, request)
+    story.cancel(request)
+    job = story.job(request)
+    assert (job.state, job.marks) == (JobState.TIMED_OUT, ())
+    assert job.failure == ("local", "too long", None, None)
+
+
+def test_a_reply_after_a_timeout_is_kept_and_marked(story: Story) -> None:
+    request = story.call()
+    _time_out(story, request)
+    story.cancel(request)
+    story.reply(request, error={"code": 1, "message": "cancelled"})
+    assert story.job(request).state is JobState.TIMED_OUT
+    assert story.marks(request) == {"late-result": 1}
+
+
+def test_wishes_for_ended_and_unknown_jobs_are_ignored(story: Story) -> None:
+    request = story.call()
+    story.reply(request)
+    for job in (story.job(request).id, 999):
+        assert story.tracker.note_timeout(job, 1.0, "x") == Changes()
+        assert story.tracker.note_cancel_requested(job, 1.0) == Changes()
+    assert story.job(request).state is JobState.DONE
+
+
+def test_a_lost_connection_tells_each_of_its_running_jobs_why(story: Story) -> None:
+    done, running, cancelling = story.call("a"), story.call("b"), story.call("c")
+    elsewhere = story.call("d", connection="other#1")
+    story.reply(done)
+    story.cancel(cancelling)
+    changes = story.close("the process ended", 3)
+    words = "The connection ended before the reply: the process ended (exit code 3)"
+    for request in (running, cancelling):
+        assert story.job(request).state is JobState.LOST
+        assert story.job(request).failure == ("local", words, None, None)
+    assert changes.moved == {story.job(running).id, story.job(cancelling).id}
+    assert story.job(done).state is JobState.DONE
+    assert story.job(elsewhere).state is JobState.RUNNING
+
+
+def test_removing_takes_ended_jobs_only(story: Story) -> None:
+    ended, running = story.call("a"), story.call("b")
+    story.reply(ended)
+    job = story.job(ended).id
+    changes = story.tracker.remove([job, story.job(running).id, 999])
+    assert changes == Changes(removed=(job,))
+    assert story.tracker.snapshot(job, 0.0) is None
+    assert story.tracker.detail(job, 0.0) is None
+    assert story.tracker.job_of(ended) is None
+    assert story.tracker.jobs() == (story.job(running).id,)
+    fact = story.progress(ended, 1)
+    assert story.tell(fact).ticks == [(None, 0, fact)]
+
+
+def test_every_running_job_is_refreshed_each_second(story: Story) -> None:
+    running, ended = story.call("a"), story.call("b")
+    story.reply(ended)
+    assert story.wait(1).progressed == {story.job(running).id}
+
+
+def test_the_oldest_ended_jobs_go_when_there_are_too_many() -> None:
+    story = Story(Tracker(Rows(ended_kept=3)))
+    running = story.call("r")
+    removed = [job for _ in range(5) for job in story.reply(story.call()).removed]
+    assert removed == [2, 3]
+    assert story.tracker.jobs() == (1, 4, 5, 6)
+    assert story.job(running).state is JobState.RUNNING
+    assert story.tracker.dropped_count == 2
+
+
+def test_large_replies_are_bounded_together_and_the_newest_stays() -> None:
+    story = Story(Tracker(Rows(bytes_kept=1000)))
+    sizes = [400, 500, 400, 5000, 10]
+    removed = [story.reply(story.call(), size=size).removed for size in sizes]
+    assert removed == [(), (), (1,), (2, 3), (4,)]
+
+
+def test_a_job_that_begins_and_goes_in_one_chunk_is_not_reported() -> None:
+    story = Story(Tracker(Rows(ended_kept=1)))
+    story.hold()
+    for _ in range(2):
+        story.reply(story.call())
+    changes = story.release()
+    assert (changes.added, changes.removed, changes.progressed) == ((2,), (), frozenset({2}))
