@@ -1,0 +1,56 @@
+"""The command line: arguments in, exit code out, and never a traceback for the user."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import click
+
+from app.cli.commands import program
+from app.cli.exits import CommandFailed, ExitCode
+from app.cli.options import CommonOptions, Invocation
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_SEPARATOR = "--"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return its exit code; `arguments` are `sys.argv[1:]` by default.
+
+    The one place where whatever went wrong becomes words: usage and expected failures with their
+    code, a defect of this program as one sentence that names the file with the details.
+    """
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    invocation = Invocation()
+    try:
+        return _run(words, invocation)
+    except click.ClickException as error:
+        error.show()
+        return ExitCode.USAGE
+    except CommandFailed as failure:
+        click.echo(failure.as_text(), err=True)
+        return failure.code
+    except (KeyboardInterrupt, click.Abort):
+        return ExitCode.CANCELLED
+    except Exception as error:  # noqa: BLE001 - the last resort, so that no traceback is shown
+        from app.cli.defect import report_defect
+
+        click.echo(report_defect(error, words), err=True)
+        return ExitCode.DEFECT
+
+
+def _run(words: list[str], invocation: Invocation) -> int:
+    """Part the server's command from our own words and let click read those."""
+    if _SEPARATOR in words:
+        place = words.index(_SEPARATOR)
+        words, command = words[:place], tuple(words[place + 1 :])
+        if not command:
+            raise click.UsageError("A server's command must follow --, as in: -- python server.py")
+        invocation.common = CommonOptions(command=command)
+    code = program.main(
+        words, prog_name="mcp-progress-monitor", standalone_mode=False, obj=invocation
+    )
+    return int(code or ExitCode.DONE)

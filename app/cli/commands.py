@@ -1,0 +1,178 @@
+"""The commands as a user sees them: names, options, help with examples.
+
+Each command imports its work when it runs, so that help is instant and nothing but the window
+needs Qt.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from app import __version__
+from app.cli.options import Invocation, common_options, name_values
+from app.cli.order import CallOrder
+
+_GROUP_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor --demo
+  mcp-progress-monitor -- python my_server.py
+  mcp-progress-monitor --config ~/.cursor/mcp.json
+  mcp-progress-monitor tools --demo
+  mcp-progress-monitor call --demo burst --arg n=1000
+
+\b
+Exit codes: 0 done, 1 the tool or server answered with an error, 2 wrong usage,
+3 could not connect or connection lost, 4 timed out, 5 cancelled, 8 a file cannot
+be read or written.
+"""
+
+_TOOLS_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor tools --demo
+  mcp-progress-monitor tools --json -- npx -y @modelcontextprotocol/server-everything
+  mcp-progress-monitor tools --config mcp.json --server local-db
+"""
+
+_CALL_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor call --demo burst --arg n=1000
+  mcp-progress-monitor call export --arg city=Oslo --arg limit=3 -- python server.py
+  mcp-progress-monitor call --config mcp.json export --args @arguments.json --json
+  mcp-progress-monitor call --demo burst --int-token 0 --repeat 5
+
+Ctrl+C once cancels politely and waits; twice leaves at once.
+"""
+
+
+class _Group(click.Group):
+    """Tells those who forgot the two dashes how to start a server."""
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the command named first in `args`, or say what to write instead."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            advice = f"To open a server, write two dashes first: -- {' '.join(args)}"
+            raise click.UsageError(f"{error.message} {advice}", ctx) from error
+
+
+class _ServerCommand(click.Command):
+    """Shows in its usage that a server's command may follow."""
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Add what `main` has taken away before click reads the rest."""
+        return [*super().collect_usage_pieces(ctx), "[-- SERVER_COMMAND [ARG]...]"]
+
+
+@click.group(
+    cls=_Group,
+    invoke_without_command=True,
+    epilog=_GROUP_EXAMPLES,
+    subcommand_metavar="[COMMAND [ARG]... | -- SERVER_COMMAND [ARG]...]",
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+)
+@common_options
+@click.option(
+    "--screenshot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Save a picture of the window as FILE (PNG) and quit.",
+)
+@click.option(
+    "--after",
+    type=click.FloatRange(min=0),
+    metavar="S",
+    help="Take the picture after S seconds (default 5).",
+)
+@click.version_option(__version__, prog_name="mcp-progress-monitor")
+@click.pass_context
+def program(
+    ctx: click.Context, invocation: Invocation, screenshot: Path | None, after: float | None
+) -> int:
+    """Watch the progress of long-running MCP calls.
+
+    Without a command, the window opens; with the server that --demo, --config or
+    "-- SERVER_COMMAND" names, if any.
+    """
+    ctx.obj = invocation
+    if after is not None and screenshot is None:
+        raise click.UsageError("--after says when to take a picture: add --screenshot FILE.")
+    if ctx.invoked_subcommand is None:
+        from app.cli.window import open_window
+
+        return open_window(invocation.common, screenshot, 5.0 if after is None else after)
+    if screenshot is not None:
+        raise click.UsageError(f"--screenshot has no meaning for {ctx.invoked_subcommand!r}.")
+    return 0
+
+
+@program.command(cls=_ServerCommand, epilog=_TOOLS_EXAMPLES)
+@common_options
+@click.option("--json", "as_json", is_flag=True, help="Write one JSON document.")
+def tools(invocation: Invocation, as_json: bool) -> int:
+    """List a server's tools with their arguments.
+
+    The server is named by "-- SERVER_COMMAND [ARG]...", --config FILE [--server NAME] or --demo.
+    """
+    from app.cli.tools import list_tools
+
+    return list_tools(invocation, in_json=as_json)
+
+
+@program.command(cls=_ServerCommand, epilog=_CALL_EXAMPLES)
+@common_options
+@click.argument("tool")
+@click.option(
+    "--arg",
+    "pairs",
+    callback=name_values,
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="One argument, converted by the tool's schema; JSON is accepted. May be given again.",
+)
+@click.option(
+    "--args",
+    "document",
+    metavar="JSON|@FILE",
+    help="All arguments as one JSON object, or a file holding it; --arg adds to them.",
+)
+@click.option("--token", metavar="TEXT", help="Send this text as the progress token.")
+@click.option("--int-token", type=int, metavar="N", help="Send this integer as progress token.")
+@click.option("--no-token", is_flag=True, help="Send no progress token.")
+@click.option(
+    "--idle-timeout",
+    type=click.FloatRange(min=0),
+    default=1800.0,
+    metavar="S",
+    help="Give up after S seconds of silence (default 1800; 0 never does).",
+)
+@click.option(
+    "--total-timeout",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    metavar="S",
+    help="Give up S seconds after the start (default 0: never).",
+)
+@click.option(
+    "--repeat",
+    type=click.IntRange(min=1),
+    default=1,
+    metavar="N",
+    help="Call the tool N times at once.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Write one JSON event per line.")
+def call(invocation: Invocation, /, **chosen: Any) -> int:
+    """Call TOOL, show its progress on standard error and its result on standard output.
+
+    The server is named by "-- SERVER_COMMAND [ARG]...", --config FILE [--server NAME] or --demo.
+    """
+    order = CallOrder(**chosen)
+    order.check()
+    from app.cli.call import call_tool
+
+    return call_tool(invocation, order)

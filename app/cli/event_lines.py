@@ -1,0 +1,76 @@
+"""The text of `--json` events: fields, order and number formats that scripts rely on."""
+
+from __future__ import annotations
+
+import json
+import math
+from json.encoder import encode_basestring_ascii as quoted
+from typing import TYPE_CHECKING
+
+from app.cli.reply import as_json, exact_member
+from app.protocol.facts import MESSAGE_LIMIT, ProgressReceived, Standing
+
+if TYPE_CHECKING:
+    from app.tracker.snapshot import JobId, JobSnapshot
+
+_LATE = frozenset({Standing.ANSWERED, Standing.CANCELLED})
+
+
+def event_line(event: str, elapsed: str, **fields: str) -> str:
+    """One event as a line; `fields` are JSON already, `elapsed` the digits of its `t`."""
+    members = "".join(f',"{name}":{value}' for name, value in fields.items())
+    return f'{{"event":"{event}","t":{elapsed}{members}}}\n'
+
+
+def elapsed(seconds: float) -> str:
+    """Seconds since the start, to the microsecond."""
+    return f"{max(seconds, 0.0):.6f}"
+
+
+def pace(job: JobSnapshot | None) -> str:
+    """The members `rate` and `eta_s` of a progress event; unknown and unending are null."""
+    rate = None if job is None else job.rate
+    eta_s = None if job is None else job.eta_s
+    return f'"rate":{_finite(rate)},"eta_s":{_finite(eta_s)}'
+
+
+def _finite(value: float | None) -> str:
+    return "null" if value is None or not math.isfinite(value) else repr(round(value, 6))
+
+
+def progress_line(
+    fact: ProgressReceived, seconds: str, job: JobId | None, count: int, pace_members: str
+) -> str:
+    """A progress event, written by hand: this is the line a flood consists of.
+
+    A late one says so (`late`), an irregular one what is wrong (`problems`).
+    """
+    message = fact.message
+    return (
+        f'{{"event":"progress","t":{seconds},"job":{"null" if job is None else job}'
+        f',"token":{quoted(fact.token) if type(fact.token) is str else as_json(fact.token)}'
+        f',"progress":{_number(fact.progress)},"total":{_number(fact.total)}'
+        f',"message":{"null" if message is None else quoted(message)}'
+        f',{pace_members},"count":{count}{_remarks(fact)}}}\n'
+    )
+
+
+def _number(value: float | None) -> str:
+    return "null" if value is None else repr(value)
+
+
+def _remarks(fact: ProgressReceived) -> str:
+    late = ',"late":true' if fact.standing in _LATE else ""
+    return f'{late},"problems":{as_json(list(fact.problems))}' if fact.problems else late
+
+
+def is_cut(fact: ProgressReceived) -> bool:
+    """Whether the fact's message may be only the head of what was sent."""
+    return fact.message is not None and len(fact.message) >= MESSAGE_LIMIT
+
+
+def whole_message(raw: bytes) -> str:
+    """The message of a progress notification with all its characters."""
+    params = exact_member(raw, "params").encode()
+    value = json.loads(exact_member(params, "message"))
+    return value if isinstance(value, str) else ""

@@ -1,0 +1,235 @@
+"""`--json`: one event per line, in wire order, none left out. The events are a public interface."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Protocol
+
+from app.cli.event_lines import (
+    elapsed,
+    event_line,
+    is_cut,
+    pace,
+    progress_line,
+    whole_message,
+)
+from app.cli.reply import as_json, exact_member
+from app.protocol.eras import era_of
+from app.protocol.facts import (
+    ConnectionClosed,
+    ConnectionNegotiated,
+    NotificationReceived,
+    ProgressReceived,
+    RequestAnswered,
+    RequestMade,
+    Side,
+    Standing,
+    StderrReceived,
+)
+from app.protocol.frame import server_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from app.cli.exits import CommandFailed
+    from app.cli.output import Output
+    from app.monitor import Outcome, Update
+    from app.tracker.snapshot import JobId, JobSnapshot
+
+LOG_MESSAGE = "notifications/message"
+
+
+class JobBook(Protocol):
+    """What is asked of the monitor; `app.monitor.Monitor` fits."""
+
+    def snapshot(self, job: JobId) -> JobSnapshot | None:
+        """The job now."""
+
+    def job_of(self, request: int) -> JobId | None:
+        """The job a request belongs to, by the number of its frame."""
+
+
+class JsonEvents:
+    """Writes an update's events with one write, made before the next chunk is read.
+
+    Hence a reader that is slow slows the server, and nothing is ever queued or thrown away.
+    """
+
+    def __init__(self, output: Output, book: JobBook, started_at: float) -> None:
+        """`started_at` is the monotonic second from which events count `t`."""
+        self._output = output
+        self._book = book
+        self._started_at = started_at
+        self._answered: set[JobId] = set()
+        self._counts: dict[JobId, int] = {}
+        self._job_count = 0
+        self._frame_count = 0
+        self._makers: dict[type, Callable[[Any, _Chunk], str]] = {
+            ProgressReceived: self._progress,
+            ConnectionNegotiated: self._connected,
+            RequestMade: self._request,
+            RequestAnswered: self._answer,
+            NotificationReceived: self._notification,
+            StderrReceived: self._stderr,
+            ConnectionClosed: self._closed,
+        }
+
+    def on_update(self, update: Update) -> None:
+        """Write the events of one chunk."""
+        self._frame_count += len(update.frames)
+        self._job_count += len(update.changes.added)
+        chunk = _Chunk(update, self._book)
+        made = [(self._makers.get(type(fact)), fact) for fact in update.facts]
+        lines = [make(fact, chunk) for make, fact in made if make is not None]
+        self._write("".join(lines))
+
+    def show(self, outcome: Outcome) -> None:
+        """Write the error of a call that ended without a reply; replies were written as facts."""
+        failure = outcome.failure
+        if failure is not None and outcome.job not in self._answered:
+            code = None if failure.code is None else str(failure.code)
+            self._error(outcome.job, failure.where, failure.message, code, failure.data)
+
+    def fail(self, failure: CommandFailed) -> None:
+        """Write why the command cannot go on; `job` is null."""
+        self._error(None, "local", failure.problem.as_text())
+
+    async def animate(self) -> None:
+        """Return: every event is written when it happens."""
+
+    def close(self) -> None:
+        """Write the summary, which is always the last event."""
+        summary = {"jobs": self._job_count, "findings": 0, "frames": self._frame_count}
+        fields = {name: str(number) for name, number in summary.items()}
+        self._write(event_line("summary", self._now(), **fields, recording="null"))
+
+    def _error(
+        self,
+        job: JobId | None,
+        where: str,
+        message: str,
+        code: str | None = None,
+        data: object = None,
+    ) -> None:
+        fields = {"where": as_json(where), "code": code or "null", "message": as_json(message)}
+        line = event_line("error", self._now(), job=as_json(job), **fields, data=as_json(data))
+        self._write(line)
+
+    def _write(self, lines: str) -> None:
+        if lines:
+            self._output.write(lines.encode())
+
+    def _now(self) -> str:
+        return self._t(time.monotonic())
+
+    def _t(self, at: float) -> str:
+        return elapsed(at - self._started_at)
+
+    def _connected(self, fact: ConnectionNegotiated, _chunk: _Chunk) -> str:
+        era = era_of(fact.revision).value
+        return event_line(
+            "connected",
+            self._t(fact.at),
+            server=as_json(server_name(fact.connection)),
+            protocolVersion=as_json(fact.revision),
+            era=as_json(era),
+            capabilities=as_json(fact.capabilities),
+            serverInfo=as_json(fact.server_info),
+        )
+
+    def _request(self, fact: RequestMade, _chunk: _Chunk) -> str:
+        job = self._book.job_of(fact.number)
+        if job is None or fact.sender is not Side.CLIENT:
+            return ""
+        return event_line(
+            "request",
+            self._t(fact.at),
+            job=as_json(job),
+            attempt="1",
+            id=as_json(fact.id),
+            method=as_json(fact.method),
+            token=as_json(fact.token),
+        )
+
+    def _progress(self, fact: ProgressReceived, chunk: _Chunk) -> str:
+        job, count = chunk.next_tick()
+        if job is not None:
+            self._counts[job] = count
+        if fact.sender is not Side.SERVER:
+            return ""
+        if is_cut(fact):
+            fact = fact._replace(message=whole_message(chunk.raw(fact.number)) or fact.message)
+        return progress_line(fact, self._t(fact.at), job, count, chunk.pace(job))
+
+    def _answer(self, fact: RequestAnswered, chunk: _Chunk) -> str:
+        job = None if fact.request is None else self._book.job_of(fact.request)
+        if job is None or fact.sender is not Side.SERVER:
+            return ""
+        late = {} if fact.standing is Standing.ACTIVE else {"late": "true"}
+        if not late:
+            self._answered.add(job)
+        raw = chunk.raw(fact.number)
+        if fact.error is not None:
+            error = exact_member(raw, "error").encode()
+            fields = {name: exact_member(error, name) for name in ("code", "message", "data")}
+            where = as_json("server")
+            return event_line(
+                "error", self._t(fact.at), job=as_json(job), where=where, **fields, **late
+            )
+        return event_line(
+            "result",
+            self._t(fact.at),
+            job=as_json(job),
+            result=exact_member(raw, "result"),
+            duration_s=self._duration(job, fact.at),
+            ticks=str(self._counts.get(job, 0)),
+            **late,
+        )
+
+    def _duration(self, job: JobId, at: float) -> str:
+        snapshot = self._book.snapshot(job)
+        return "null" if snapshot is None else elapsed(at - snapshot.started_at)
+
+    def _notification(self, fact: NotificationReceived, chunk: _Chunk) -> str:
+        if fact.method != LOG_MESSAGE or fact.sender is not Side.SERVER:
+            return ""
+        params = exact_member(chunk.raw(fact.number), "params").encode()
+        fields = {name: exact_member(params, name) for name in ("level", "logger", "data")}
+        return event_line("log", self._t(fact.at), **fields)
+
+    def _stderr(self, fact: StderrReceived, _chunk: _Chunk) -> str:
+        return event_line("stderr", self._t(fact.at), line=as_json(fact.line))
+
+    def _closed(self, fact: ConnectionClosed, _chunk: _Chunk) -> str:
+        reason, code = as_json(fact.reason), as_json(fact.exit_code)
+        return event_line("closed", self._t(fact.at), reason=reason, exit_code=code)
+
+
+class _Chunk:
+    """What the events of one update share, looked up once for all of them."""
+
+    def __init__(self, update: Update, book: JobBook) -> None:
+        self._update = update
+        self._book = book
+        self._ticks = iter(update.changes.ticks)
+        self._paces: dict[JobId | None, str] = {}
+        self._raws: dict[int, bytes] | None = None
+
+    def next_tick(self) -> tuple[JobId | None, int]:
+        """The job of the next progress fact, and its count: there is one for each, in order."""
+        job, count, _ = next(self._ticks)
+        return job, count
+
+    def pace(self, job: JobId | None) -> str:
+        """The job's rate and ETA after the whole chunk."""
+        found = self._paces.get(job)
+        if found is None:
+            found = pace(None if job is None else self._book.snapshot(job))
+            self._paces[job] = found
+        return found
+
+    def raw(self, number: int) -> bytes:
+        """The exact bytes of the frame with this number."""
+        if self._raws is None:
+            self._raws = {frame.number: frame.raw for frame in self._update.frames}
+        return self._raws.get(number, b"{}")

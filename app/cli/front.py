@@ -1,0 +1,28 @@
+"""What every way of showing a command has in common."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from app.cli.exits import CommandFailed
+    from app.monitor import Outcome, Update
+
+
+class Front(Protocol):
+    """Shows what happens while a command talks to a server; `JsonEvents` and `TextFront` do."""
+
+    def on_update(self, update: Update) -> None:
+        """Listen to the monitor; called once for each chunk of frames."""
+
+    def show(self, outcome: Outcome) -> None:
+        """Show how one call ended."""
+
+    def fail(self, failure: CommandFailed) -> None:
+        """Tell why the command cannot go on."""
+
+    async def animate(self) -> None:
+        """Redraw what changes with time until cancelled, or return if nothing does."""
+
+    def close(self) -> None:
+        """Show the last things; nothing is shown afterwards."""

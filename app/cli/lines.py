@@ -1,0 +1,80 @@
+"""Progress as lines of text, for standard error that is no terminal."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from typing import TYPE_CHECKING
+
+import anyio
+
+from app.cli import words
+from app.protocol.facts import Side
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from app.cli.output import Output
+    from app.cli.words import Snapshots
+    from app.tracker.snapshot import Changes, JobId
+
+_BETWEEN_LINES_S = 1.0
+
+
+class LineMeter:
+    """One line per change of a job: the first at once, then one a second, and always the last."""
+
+    def __init__(
+        self,
+        errors: Output,
+        book: Snapshots,
+        *,
+        is_numbered: bool,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Write to `errors`; `is_numbered` adds the job's number to its name."""
+        self._clock = clock
+        self._errors = errors
+        self._book = book
+        self._is_numbered = is_numbered
+        self._due: dict[JobId, float] = {}
+        self._waiting: set[JobId] = set()
+        self._over: set[JobId] = set()
+
+    def on_changes(self, changes: Changes) -> None:
+        """Write what is due of the jobs that changed."""
+        self._waiting |= changes.progressed - self._over
+        self._write_due()
+
+    async def animate(self) -> None:
+        """Write the changes that had to wait, once their second is over."""
+        while True:
+            await anyio.sleep(_BETWEEN_LINES_S / 4)
+            self._write_due()
+
+    def say(self, line: str) -> None:
+        """Write any other line; the caller has made it safe."""
+        self._errors.text(f"{line}\n")
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        """Make room for output of another kind: lines are never in its way."""
+        yield
+
+    def close(self) -> None:
+        """Nothing is left to write: the end of a job is never held back."""
+
+    def _write_due(self) -> None:
+        now = self._clock()
+        for job in sorted(self._waiting):
+            snapshot = self._book.snapshot(job)
+            is_ours = snapshot is not None and snapshot.sender is Side.CLIENT
+            if snapshot is None or not is_ours:
+                self._waiting.discard(job)
+            elif snapshot.state.is_over or now >= self._due.get(job, 0.0):
+                self._waiting.discard(job)
+                self._due[job] = now + _BETWEEN_LINES_S
+                if snapshot.state.is_over:
+                    self._over.add(job)
+                if snapshot.tick_count or snapshot.state.is_over:
+                    self.say(words.line(snapshot, is_numbered=self._is_numbered))

@@ -1,0 +1,142 @@
+"""The options that every command shares: which server, how to start it, where data lives.
+
+Nothing heavy is imported here: `--help` and `--version` answer at once.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+ERAS = ("auto", "handshake", "per-request")
+LOG_LEVELS = ("debug", "info", "warning", "error")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CommonOptions:
+    """What the shared options said. None, empty or False means the option was not given.
+
+    `command` is what follows `--`, None without `--`. Times in seconds.
+    """
+
+    command: tuple[str, ...] | None = None
+    demo: bool = False
+    config: Path | None = None
+    server: str | None = None
+    cwd: Path | None = None
+    env: tuple[tuple[str, str], ...] = ()
+    era: str | None = None
+    data_dir: Path | None = None
+    log_level: str | None = None
+    connect_timeout: float | None = None
+
+    def over(self, outer: CommonOptions) -> CommonOptions:
+        """These options, completed by those that stood before the command's name."""
+        merged = {
+            field.name: getattr(self, field.name) or getattr(outer, field.name)
+            for field in dataclasses.fields(self)
+        }
+        merged["env"] = outer.env + self.env
+        return CommonOptions(**merged)
+
+
+def name_values(
+    ctx: click.Context, param: click.Parameter, values: Sequence[str]
+) -> tuple[tuple[str, str], ...]:
+    """Split every `NAME=VALUE` of an option; values may be empty and hold further equals signs."""
+    pairs = tuple(value.partition("=") for value in values)
+    for text, (name, sign, _) in zip(values, pairs, strict=True):
+        if not name or not sign:
+            message = f"{text!r} is not NAME=VALUE, for example city=Oslo."
+            raise click.BadParameter(message, ctx, param)
+    return tuple((name, value) for name, _, value in pairs)
+
+
+_OPTIONS = (
+    click.option("--demo", is_flag=True, help="Use the bundled demo server."),
+    click.option(
+        "--config",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Take servers from a client's configuration file (mcpServers, or VS Code's servers).",
+    ),
+    click.option("--server", metavar="NAME", help="Choose one server of --config by its name."),
+    click.option(
+        "--cwd",
+        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="Start the server in this folder.",
+    ),
+    click.option(
+        "--env",
+        callback=name_values,
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="Set an environment variable for the server; may be given again.",
+    ),
+    click.option(
+        "--era",
+        type=click.Choice(ERAS),
+        help="How to open the session: find out (auto), or as one of the two protocol eras.",
+    ),
+    click.option(
+        "--connect-timeout",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="S",
+        help="Give up connecting after S seconds (default 15).",
+    ),
+    click.option(
+        "--data-dir",
+        type=click.Path(file_okay=False, path_type=Path),
+        metavar="DIR",
+        help="Keep settings and logs in this folder.",
+    ),
+    click.option(
+        "--log-level",
+        type=click.Choice(LOG_LEVELS, case_sensitive=False),
+        help="Tell more or less on standard error (default warning); info and below include"
+        " the server's own standard error.",
+    ),
+)
+
+
+@dataclasses.dataclass(slots=True)
+class Invocation:
+    """One run of the program: what stood before the command's name, and when it began.
+
+    `started_at` is in the monotonic seconds of `time.monotonic`.
+    """
+
+    started_at: float = dataclasses.field(default_factory=time.monotonic)
+    common: CommonOptions = CommonOptions()
+
+
+def common_options(
+    function: Callable[Concatenate[Invocation, P], T],
+) -> Callable[..., T]:
+    """Add the shared options to a command and hand it an `Invocation` with what they said."""
+
+    @functools.wraps(function)
+    def command(*args: P.args, **kwargs: P.kwargs) -> T:
+        invocation = click.get_current_context().ensure_object(Invocation)
+        own: dict[str, Any] = {name: kwargs.pop(name) for name in _NAMES}
+        common = CommonOptions(**own).over(invocation.common)
+        return function(dataclasses.replace(invocation, common=common), *args, **kwargs)
+
+    for option in reversed(_OPTIONS):
+        option(command)
+    return command
+
+
+_NAMES = tuple(field.name for field in dataclasses.fields(CommonOptions) if field.name != "command")

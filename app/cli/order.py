@@ -1,0 +1,43 @@
+"""What `call` was asked to do, before any server is known."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import click
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CallOrder:
+    """The options of one `call` command, as typed. Times in seconds; 0 means no limit.
+
+    `pairs` are the `--arg NAME=VALUE`s, `document` the text of `--args`.
+    """
+
+    tool: str
+    pairs: tuple[tuple[str, str], ...] = ()
+    document: str | None = None
+    token: str | None = None
+    int_token: int | None = None
+    no_token: bool = False
+    idle_timeout: float = 0.0
+    total_timeout: float = 0.0
+    repeat: int = 1
+    as_json: bool = False
+
+    def check(self) -> None:
+        """Refuse, as a usage error, options that contradict each other."""
+        chosen = [self.token is not None, self.int_token is not None, self.no_token]
+        if sum(chosen) > 1:
+            raise click.UsageError("Give only one of --token, --int-token and --no-token.")
+        if self.repeat > 1 and any(chosen[:2]):
+            raise click.UsageError(
+                "Calls that run at once need a token each: leave --token and --int-token out"
+                " with --repeat, and each call gets its own."
+            )
+        names = [name for name, _ in self.pairs]
+        for name in names:
+            if names.count(name) > 1:
+                raise click.UsageError(
+                    f"--arg {name} is given twice. For a list write {name}='[1, 2]'."
+                )

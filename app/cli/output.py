@@ -1,0 +1,84 @@
+"""Standard output as a stream of exact bytes that waits for its reader and survives its end."""
+
+from __future__ import annotations
+
+import io
+import os
+import select
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+def _ignore() -> None:
+    """What happens by default when the reader goes: nothing."""
+
+
+class Output:
+    """Writes bytes at once and whole; blocks while the reader is slow, which slows the server.
+
+    When the reader is gone (`| head`) or the disk is full, `on_gone` is called once, `failure`
+    holds what was not a mere goodbye, and what is written later goes nowhere. Never raises.
+    """
+
+    def __init__(self, stream: TextIO | None) -> None:
+        """Write to `stream`, past its own buffer; None, a closed standard output, is nowhere."""
+        self._stream = stream
+        self._descriptor = _descriptor(stream)
+        self.on_gone: Callable[[], None] = _ignore
+        self.is_gone = False
+        self.is_writing = False
+        self.failure: OSError | None = None
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a person, and a terminal that obeys escape sequences, reads along."""
+        return self._stream is not None and not self._stream.closed and self._stream.isatty()
+
+    def write(self, data: bytes) -> None:
+        """Write all of `data` before returning."""
+        if self.is_gone or self._stream is None:
+            return
+        self.is_writing = True
+        try:
+            self._write(data)
+        except OSError as error:
+            self._end(error)
+        finally:
+            self.is_writing = False
+
+    def text(self, text: str) -> None:
+        """Write `text` in the stream's encoding; what that cannot express is escaped."""
+        encoding = getattr(self._stream, "encoding", None) or "utf-8"
+        self.write(text.encode(encoding, "backslashreplace"))
+
+    def _write(self, data: bytes) -> None:
+        if self._descriptor is None:
+            assert self._stream is not None  # noqa: S101 - write() has seen to it
+            self._stream.buffer.write(data)
+            self._stream.flush()
+            return
+        rest = memoryview(data)
+        while rest:
+            try:
+                rest = rest[os.write(self._descriptor, rest) :]
+            except BlockingIOError:
+                # Whoever shares the pipe or terminal made it non-blocking: wait, do not lose.
+                select.select([], [self._descriptor], [])
+
+    def _end(self, error: OSError) -> None:
+        self.is_gone = True
+        if not isinstance(error, BrokenPipeError):
+            self.failure = error
+        self.on_gone()
+
+
+def _descriptor(stream: TextIO | None) -> int | None:
+    if stream is None:
+        return None
+    try:
+        stream.flush()
+        return stream.fileno()
+    except (io.UnsupportedOperation, OSError, ValueError):
+        return None

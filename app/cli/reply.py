@@ -1,0 +1,113 @@
+"""Replies as they came: the exact JSON of a message's member, every digit of it."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import TYPE_CHECKING, NoReturn
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_SPACE = re.compile(r"[ \t\r\n]*+")
+_SCALAR = re.compile(r'[^ \t\r\n,\[\]{}":]++')
+_BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]', re.DOTALL)
+"""A bracket, or a whole string so that brackets within are passed over; never tried twice."""
+_UNSAFE = re.compile("[\r\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+"""Ends of lines for some readers, and what a terminal or the eye would obey."""
+
+
+def exact_member(raw: bytes, name: str) -> str:
+    """The JSON of a message's member as sent, every digit of every number kept, on one line.
+
+    Control and direction characters are escaped, which changes no value. JSON that is only nearly
+    JSON is made valid: text instead of `NaN`, U+FFFD for broken UTF-8, the last of several members
+    of one name. `"null"` when there is no such member.
+    """
+    text = raw.decode("utf-8-sig", "replace")
+    try:
+        found = [part for key, part in _members(text) if key == name]
+    except ValueError:
+        return "null"
+    return _UNSAFE.sub(_escaped, _valid(found[-1])) if found else "null"
+
+
+def _members(text: str) -> Iterator[tuple[str, str]]:
+    """Every name of the object in `text`, with its value's JSON."""
+    at = _skip(text, text.index("{") + 1)
+    while text[at : at + 1] == '"':
+        end = _end(text, at)
+        key = json.loads(text[at:end], strict=False)
+        start = _skip(text, _skip(text, end) + 1)
+        end = _end(text, start)
+        yield key, text[start:end]
+        at = _skip(text, _skip(text, end) + 1)
+
+
+def _end(text: str, start: int) -> int:
+    """The place behind the value that begins at `start`, however deeply it is nested."""
+    scalar = _SCALAR.match(text, start)
+    if scalar:
+        return scalar.end()
+    depth = 0
+    for found in _BRACKET.finditer(text, start):
+        mark = text[found.start()]
+        depth += (mark in "[{") - (mark in "]}")
+        if depth == 0:
+            return found.end()
+    raise ValueError("the JSON breaks off")
+
+
+def _skip(text: str, at: int) -> int:
+    match = _SPACE.match(text, at)
+    return match.end() if match else at
+
+
+def _valid(part: str) -> str:
+    """`part` itself if it is JSON, otherwise what Python can make of it."""
+    try:
+        _STRICT.decode(part)
+    except RecursionError:
+        return part  # its brackets match; Python can walk it no further
+    except ValueError:
+        return as_json(json.loads(part, strict=False))
+    return part
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return " " if found[0] == "\r" else f"\\u{ord(found[0]):04x}"
+
+
+def _refuse(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
+
+
+# Numbers stay text: only their being numbers matters, and very long ones would be refused.
+_STRICT = json.JSONDecoder(parse_int=str, parse_float=str, parse_constant=_refuse)
+
+
+def as_json(value: object, *, indent: int | None = None) -> str:
+    """Valid JSON in ASCII, on one line without `indent`; what JSON cannot express becomes text."""
+    separators = (",", ":") if indent is None else None
+    try:
+        return json.dumps(value, separators=separators, indent=indent, allow_nan=False)
+    except (TypeError, ValueError):
+        value = _expressible(value)
+        return json.dumps(value, separators=separators, indent=indent, allow_nan=False)
+
+
+def _expressible(value: object) -> object:
+    match value:
+        case dict():
+            return {str(key): _expressible(item) for key, item in value.items()}
+        case list():
+            return [_expressible(item) for item in value]
+        case float() if math.isnan(value):
+            return "NaN"
+        case float() if math.isinf(value):
+            return "Infinity" if value > 0 else "-Infinity"
+        case None | bool() | int() | float() | str():
+            return value
+        case _:
+            return str(value)

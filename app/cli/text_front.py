@@ -1,0 +1,123 @@
+"""The front for people: progress and messages on standard error, results on standard output."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+from app.cli import words
+from app.cli.answers import answer_text, is_error
+from app.cli.events import LOG_MESSAGE
+from app.cli.reply import as_json
+from app.protocol.facts import NotificationReceived, Side, StderrReceived, UnreadableReceived
+from app.text import one_line, visible
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from app.cli.exits import CommandFailed
+    from app.cli.output import Output
+    from app.monitor import Outcome, Update
+    from app.tracker.snapshot import Changes
+
+_WEIGHTS = {"debug": 0, "info": 1, "notice": 1, "warning": 2}
+_HEAVIEST = 3
+_STDERR_WEIGHT = _WEIGHTS["info"]
+_MOST_UNREADABLE = 5
+
+
+class Meter(Protocol):
+    """Shows how far jobs are; `LineMeter` and `BarMeter` do."""
+
+    def on_changes(self, changes: Changes) -> None:
+        """Show what changed."""
+
+    async def animate(self) -> None:
+        """Show what changes with time, until cancelled."""
+
+    def say(self, line: str) -> None:
+        """Write a line that is no progress."""
+
+    def aside(self) -> AbstractContextManager[None]:
+        """Keep out of the way for a while."""
+
+    def close(self) -> None:
+        """Show the last state."""
+
+
+class TextFront:
+    """Everything in words. Server text is exact where a program reads it, visible on a terminal."""
+
+    def __init__(self, output: Output, errors: Output, meter: Meter, level: str) -> None:
+        """`level` is the least weighty of a server's messages to show."""
+        self._output = output
+        self._errors = errors
+        self._meter = meter
+        self._least = _WEIGHTS.get(level, _HEAVIEST)
+        self._unreadable_count = 0
+
+    def on_update(self, update: Update) -> None:
+        """Show a chunk's messages, then its progress."""
+        for fact in update.facts:
+            if isinstance(fact, NotificationReceived):
+                self._notification(fact)
+            elif isinstance(fact, StderrReceived) and self._least <= _STDERR_WEIGHT:
+                self._meter.say(f"stderr: {one_line(fact.line, 2000)}")
+            elif isinstance(fact, UnreadableReceived) and fact.sender is Side.SERVER:
+                self._unreadable(fact)
+        self._meter.on_changes(update.changes)
+
+    def show(self, outcome: Outcome) -> None:
+        """Print a result on standard output, an error in the server's words on standard error."""
+        with self._meter.aside():
+            if outcome.result is None:
+                self._complain(_failure_text(outcome))
+            elif is_error(outcome.result):
+                self._complain(f"The tool answered with an error:\n{answer_text(outcome.raw)}")
+            else:
+                self._answer(answer_text(outcome.raw))
+
+    def fail(self, failure: CommandFailed) -> None:
+        """Leave the telling to `main`, which does it for every command."""
+
+    async def animate(self) -> None:
+        """Keep the meter moving."""
+        await self._meter.animate()
+
+    def close(self) -> None:
+        """Show the last state of every job."""
+        self._meter.close()
+
+    def _answer(self, text: str) -> None:
+        is_for_eyes = self._output.is_terminal
+        self._output.text(visible(text, keep_line_ends=True) if is_for_eyes else text)
+
+    def _complain(self, text: str) -> None:
+        self._errors.text(visible(text.rstrip("\n"), keep_line_ends=True) + "\n")
+
+    def _notification(self, fact: NotificationReceived) -> None:
+        if fact.method != LOG_MESSAGE or fact.sender is not Side.SERVER:
+            return
+        level = fact.params.get("level")
+        weight = _WEIGHTS.get(level, _HEAVIEST) if isinstance(level, str) else _HEAVIEST
+        if weight >= self._least:
+            logger, data = fact.params.get("logger"), fact.params.get("data")
+            self._meter.say(words.log_line(level, logger, data))
+
+    def _unreadable(self, fact: UnreadableReceived) -> None:
+        """Tell of lines that are no messages: a server that prints to its standard output."""
+        self._unreadable_count += 1
+        if self._unreadable_count <= _MOST_UNREADABLE:
+            self._meter.say(f"The server wrote a line that is no message: {one_line(fact.problem)}")
+        if self._unreadable_count == _MOST_UNREADABLE:
+            self._meter.say("Further lines of the kind are not told of.")
+
+
+def _failure_text(outcome: Outcome) -> str:
+    """Why a call did not succeed; the server's code and data where it gave them."""
+    failure = outcome.failure
+    if failure is None:
+        return "The call ended without a result."
+    code = "" if failure.code is None else f" {failure.code}"
+    head = f"The server answered with error{code}: " if failure.where == "server" else ""
+    data = "" if failure.data is None else f"\n{as_json(failure.data)}"
+    return f"{head}{failure.message}{data}"

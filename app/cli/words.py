@@ -1,0 +1,65 @@
+"""A job in a few words for the terminal; all of them safe to print."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Protocol
+
+from app import text
+from app.tracker.snapshot import JobState
+
+if TYPE_CHECKING:
+    from app.tracker.snapshot import JobId, JobSnapshot
+
+NAME_LENGTH = 40
+_SILENCE_WORTH_TELLING_S = 5.0
+
+
+class Snapshots(Protocol):
+    """Where jobs are looked up; `app.monitor.Monitor` fits."""
+
+    def snapshot(self, job: JobId) -> JobSnapshot | None:
+        """The job now."""
+
+
+def name(job: JobSnapshot, *, is_numbered: bool) -> str:
+    """The tool's name, with the job's number where several run at once."""
+    short = text.one_line(job.name, NAME_LENGTH)
+    return f"{short} #{job.id}" if is_numbered else short
+
+
+def amount(job: JobSnapshot) -> str:
+    """How far: `632 / 1,000  63.2 %`, `4,812`, or nothing before the first tick."""
+    known = text.amount(job.progress, job.total)
+    return f"{known}  {text.percent(job.fraction)}" if job.fraction is not None else known
+
+
+def pace(job: JobSnapshot) -> str:
+    """How fast and how long: `12/s  31 s left`; once over, `done in 3.2 s, 812 ticks`."""
+    if job.state.is_over:
+        ticks = text.count(job.tick_count, "tick")
+        return f"{job.state.value.lower()} in {text.duration(job.elapsed_s)}, {ticks}"
+    parts = [
+        job.state.value if job.state is not JobState.RUNNING else "",
+        "" if job.rate is None else text.rate(job.rate),
+        "" if job.eta_s is None else text.time_left(job.eta_s),
+        text.last_tick(job.silent_s) if job.silent_s >= _SILENCE_WORTH_TELLING_S else "",
+    ]
+    return "  ".join(part for part in parts if part)
+
+
+def message(job: JobSnapshot) -> str:
+    """The newest message, on one line."""
+    return "" if job.message is None else text.one_line(job.message)
+
+
+def line(job: JobSnapshot, *, is_numbered: bool) -> str:
+    """All of that in one line."""
+    parts = (amount(job), pace(job), "" if job.state.is_over else message(job))
+    return f"{name(job, is_numbered=is_numbered)}: {'  '.join(part for part in parts if part)}"
+
+
+def log_line(level: object, logger: object, data: Any) -> str:
+    """A server's log message: `warning db: slow query`."""
+    words = data if isinstance(data, str) else text.summary({"data": data}, 400)
+    source = f"{level} {logger}" if isinstance(logger, str) else str(level)
+    return f"{text.one_line(source, 60)}: {text.one_line(words, 2000)}"

@@ -1,0 +1,94 @@
+"""Whatever goes wrong becomes words and an exit code, never a traceback."""
+
+from __future__ import annotations
+
+import sys
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any, NoReturn
+
+import pytest
+
+from app.cli import main
+from app.cli.exits import CommandFailed, ExitCode
+from app.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+Failing = "Callable[[BaseException], None]"
+
+
+@pytest.fixture
+def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
+    """Make the command `tools` raise something."""
+
+    def fail_with(error: BaseException) -> None:
+        def list_tools(*_: Any, **__: Any) -> NoReturn:
+            raise error
+
+        module = SimpleNamespace(list_tools=list_tools)
+        monkeypatch.setitem(sys.modules, "app.cli.tools", module)
+
+    return fail_with
+
+
+def test_an_expected_failure_is_told_in_safe_words(
+    failing: Callable[[BaseException], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    problem = Problem("It \x1b[2J broke", "here", "Try again.", "first\nsecond")
+    failing(CommandFailed(ExitCode.NOT_CONNECTED, problem))
+    assert main(["tools"]) == 3
+    assert capsys.readouterr().err == "It \\x1b[2J broke (here)\nfirst\nsecond\nTry again.\n"
+
+
+def test_a_defect_is_written_to_a_file_and_told_in_one_sentence(
+    failing: Callable[[BaseException], None],
+    capsys: pytest.CaptureFixture[str],
+    data_dir: Path,
+) -> None:
+    failing(ExceptionGroup("tasks", [ValueError("our own mistake")]))
+    assert main(["tools", "--data-dir", str(data_dir), "--env", "SECRET=hunter2"]) == 70
+    said = capsys.readouterr().err
+    (written,) = data_dir.iterdir()
+    assert said == (
+        f"The program failed through a defect of its own; please report it with {written}\n"
+    )
+    account = written.read_text()
+    assert "our own mistake" in account
+    assert "Traceback" in account
+    assert "'--data-dir'" in account
+    assert "hunter2" not in account
+
+
+def test_a_servers_command_is_not_written_down(
+    failing: Callable[[BaseException], None], data_dir: Path
+) -> None:
+    failing(ValueError("mistake"))
+    main(["tools", f"--data-dir={data_dir}", "--", "server", "--password", "hunter2"])
+    (written,) = data_dir.iterdir()
+    assert "hunter2" not in written.read_text()
+
+
+def test_a_defect_is_told_even_where_no_file_can_be_written(
+    failing: Callable[[BaseException], None],
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    failing(ValueError("our own mistake"))
+    occupied = tmp_path / "file"
+    occupied.touch()
+    monkeypatch.setattr("tempfile.gettempdir", lambda: str(occupied))
+    assert main(["tools", "--data-dir", str(occupied / "below")]) == 70
+    said = capsys.readouterr().err
+    assert "our own mistake" in said
+    assert "Traceback" not in said
+
+
+def test_an_interrupt_before_anything_runs_is_quiet(
+    failing: Callable[[BaseException], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing(KeyboardInterrupt())
+    assert main(["tools"]) == 5
+    assert capsys.readouterr().err.strip() == ""

@@ -1,0 +1,133 @@
+"""Options stand anywhere before the two dashes, and contradictions are refused."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app import __version__
+from app.cli import main
+from app.cli.options import CommonOptions
+
+
+@pytest.fixture
+def seen(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
+    """What each command was handed, with its work left out."""
+    seen: list[Any] = []
+
+    def note(*args: Any, **kwargs: Any) -> int:
+        seen.append((*args, *kwargs.values()))
+        return 0
+
+    monkeypatch.setitem(sys.modules, "app.cli.call", _Module(call_tool=note))
+    monkeypatch.setitem(sys.modules, "app.cli.tools", _Module(list_tools=note))
+    monkeypatch.setitem(sys.modules, "app.cli.window", _Module(open_window=note))
+    return seen
+
+
+class _Module:
+    def __init__(self, **functions: Any) -> None:
+        self.__dict__.update(functions)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["call", "burst", "--demo", "--data-dir", "d", "--arg", "n=3", "--json"],
+        ["--data-dir", "d", "call", "--json", "--arg", "n=3", "--demo", "burst"],
+        ["--demo", "--data-dir=d", "call", "burst", "--json", "--arg=n=3"],
+    ],
+)
+def test_options_may_stand_anywhere(seen: list[Any], words: list[str]) -> None:
+    assert main(words) == 0
+    invocation, order = seen[0]
+    assert invocation.common.demo
+    assert invocation.common.data_dir == Path("d")
+    assert (order.tool, order.pairs, order.as_json) == ("burst", (("n", "3"),), True)
+
+
+def test_everything_after_the_dashes_is_the_servers(seen: list[Any]) -> None:
+    assert main(["call", "t", "--json", "--", "python", "--json", "--", "-h"]) == 0
+    invocation, order = seen[0]
+    assert invocation.common.command == ("python", "--json", "--", "-h")
+    assert order.as_json
+
+
+def test_the_window_opens_without_a_command(seen: list[Any]) -> None:
+    assert main(["--screenshot", "a.png", "--after", "2", "--", "server"]) == 0
+    common, screenshot, after_s = seen[0]
+    assert common.command == ("server",)
+    assert (screenshot, after_s) == (Path("a.png"), 2.0)
+    main([])
+    assert seen[1] == (CommonOptions(), None, 5.0)
+
+
+def test_variables_given_before_and_after_the_command_add_up(seen: list[Any]) -> None:
+    main(["--env", "A=1", "tools", "--env", "B=x=y", "--env", "C="])
+    assert seen[0][0].common.env == (("A", "1"), ("B", "x=y"), ("C", ""))
+
+
+def test_the_option_nearest_to_the_command_counts(seen: list[Any]) -> None:
+    main(["--era", "handshake", "--connect-timeout", "3", "tools", "--era", "per-request"])
+    common = seen[0][0].common
+    assert (common.era, common.connect_timeout) == ("per-request", 3.0)
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (["call", "t", "--token", "a", "--int-token", "0"], "only one of"),
+        (["call", "t", "--no-token", "--token", ""], "only one of"),
+        (["call", "t", "--repeat", "2", "--int-token", "0"], "--repeat"),
+        (["call", "t", "--repeat", "0"], "--repeat"),
+        (["call", "t", "--arg", "n"], "not NAME=VALUE"),
+        (["call", "t", "--arg", "n=1", "--arg", "n=2"], "given twice"),
+        (["call"], "TOOL"),
+        (["tools", "--"], "must follow --"),
+        (["tools", "--env", "=x"], "not NAME=VALUE"),
+        (["tools", "--cwd", "/no/such/folder"], "/no/such/folder"),
+        (["--after", "3"], "--screenshot"),
+        (["--screenshot", "a.png", "tools"], "no meaning"),
+        (["python", "server.py"], "-- python server.py"),
+        (["resume"], "No such command"),
+        (["call", "t", "--task"], "No such option"),
+    ],
+)
+def test_wrong_usage_says_what_and_exits_with_2(
+    seen: list[Any], words: list[str], advice: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    assert advice in capsys.readouterr().err
+    assert not seen
+
+
+@pytest.mark.parametrize("words", [["--help"], ["call", "--help"], ["tools", "-h"]])
+def test_help_has_examples_at_every_level(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 0
+    text = capsys.readouterr().out
+    assert "Examples:\n  " in text
+    assert max(map(len, text.splitlines())) <= 100
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["--version"]) == 0
+    assert __version__ in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("word", ["--help", "--version"])
+def test_help_and_version_load_nothing_heavy(word: str) -> None:
+    heavy = ["anyio", "asyncio", "pydantic", "jsonschema", "rich", "PySide6", "logging"]
+    script = (
+        "import sys; from app.cli import main; main(sys.argv[1:]);"
+        f"found = [m for m in {heavy} if m in sys.modules]; sys.exit(','.join(found) or 0)"
+    )
+    ran = subprocess.run(
+        [sys.executable, "-c", script, word], capture_output=True, text=True, check=False
+    )
+    assert (ran.returncode, ran.stderr) == (0, "")

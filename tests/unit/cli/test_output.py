@@ -1,0 +1,102 @@
+"""Standard output is written whole and in order, waits for slow readers and outlives their end."""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import threading
+from typing import TYPE_CHECKING
+
+import pytest
+
+from app.cli.output import Output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, io.TextIOWrapper]]:
+    reader, writer = os.pipe()
+    stream = os.fdopen(writer, "w", encoding="utf-8")
+    yield reader, stream
+    for end in (reader,):
+        try:
+            os.close(end)
+        except OSError as error:
+            assert error.errno == errno.EBADF  # noqa: PT017 - the test closed it already
+    stream.close()
+
+
+def test_bytes_go_past_the_buffer(pipe: tuple[int, io.TextIOWrapper]) -> None:
+    reader, stream = pipe
+    Output(stream).write(b"now\n")
+    assert os.read(reader, 100) == b"now\n"
+
+
+@pytest.mark.parametrize("is_blocking", [True, False])
+def test_a_slow_reader_gets_everything(
+    pipe: tuple[int, io.TextIOWrapper],
+    is_blocking: bool,
+) -> None:
+    reader, stream = pipe
+    os.set_blocking(stream.fileno(), is_blocking)
+    data = bytes(range(256)) * 8192
+    received: list[bytes] = []
+
+    def read() -> None:
+        while sum(map(len, received)) < len(data):
+            received.append(os.read(reader, 5000))
+
+    thread = threading.Thread(target=read)
+    thread.start()
+    Output(stream).write(data)
+    thread.join()
+    assert b"".join(received) == data
+
+
+def test_a_reader_that_left_is_told_of_once_and_is_no_failure(
+    pipe: tuple[int, io.TextIOWrapper],
+) -> None:
+    reader, stream = pipe
+    goodbyes: list[str] = []
+    output = Output(stream)
+    output.on_gone = lambda: goodbyes.append("gone")
+    os.close(reader)
+    output.write(b"one\n")
+    output.write(b"two\n")
+    assert goodbyes == ["gone"]
+    assert output.is_gone
+    assert output.failure is None
+
+
+@pytest.mark.skipif(not os.path.exists("/dev/full"), reason="needs a disk that is always full")  # noqa: PTH110
+def test_a_full_disk_is_a_failure() -> None:
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        output = Output(full)
+        output.write(b"x")
+        assert output.failure is not None
+        assert output.failure.errno == errno.ENOSPC
+
+
+def test_a_closed_standard_output_takes_everything_silently() -> None:
+    output = Output(None)
+    output.write(b"x")
+    output.text("x")
+    assert not output.is_gone
+    assert not output.is_terminal
+
+
+def test_a_stream_without_a_descriptor_is_written_through_its_buffer() -> None:
+    raw = io.BytesIO()
+    output = Output(io.TextIOWrapper(raw, encoding="utf-8"))
+    output.text("ä\n")
+    assert raw.getvalue() == "ä\n".encode()
+
+
+def test_text_that_the_encoding_lacks_is_escaped() -> None:
+    raw = io.BytesIO()
+    output = Output(io.TextIOWrapper(raw, encoding="ascii"))
+    output.text("ä\ud800\n")
+    assert raw.getvalue() == b"\\xe4\\ud800\n"

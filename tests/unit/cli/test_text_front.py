@@ -1,0 +1,164 @@
+"""For people: results on standard output, everything else on standard error."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from app.cli.output import Output
+from app.cli.text_front import TextFront
+from app.tracker.snapshot import Failure, JobState
+from tests.unit.cli.outcomes import Outcome
+from tests.unit.cli.traffic import Traffic, notice
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from app.tracker.snapshot import Changes
+
+
+class Meter:
+    """Keeps the lines it was given; shows no progress."""
+
+    def __init__(self) -> None:
+        self.lines: list[str] = []
+        self.changes: list[Changes] = []
+
+    def on_changes(self, changes: Changes) -> None:
+        self.changes.append(changes)
+
+    async def animate(self) -> None:
+        return
+
+    def say(self, line: str) -> None:
+        self.lines.append(line)
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        yield
+
+    def close(self) -> None:
+        self.lines.append("closed")
+
+
+class Terminal(io.TextIOWrapper):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+class Shown:
+    """A front and what it wrote."""
+
+    def __init__(self, level: str = "warning", *, is_terminal: bool = False) -> None:
+        self.traffic = Traffic()
+        self.meter = Meter()
+        self._out, self._err = io.BytesIO(), io.BytesIO()
+        kind = Terminal if is_terminal else io.TextIOWrapper
+        self._streams = kind(self._out, encoding="utf-8"), io.TextIOWrapper(self._err, "utf-8")
+        output, errors = map(Output, self._streams)
+        self.front = TextFront(output, errors, self.meter, level)
+
+    def result(self, result: Any) -> None:
+        """A call ended with this result."""
+        raw = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode()
+        state = JobState.FAILED if result.get("isError") else JobState.DONE
+        self.front.show(Outcome(1, result, None, state, raw=raw))
+
+    @property
+    def out(self) -> str:
+        return self._out.getvalue().decode()
+
+    @property
+    def err(self) -> str:
+        return self._err.getvalue().decode()
+
+
+def block(text: str) -> dict[str, Any]:
+    return {"content": [{"type": "text", "text": text}]}
+
+
+def test_a_result_is_exact_for_programs() -> None:
+    shown = Shown()
+    shown.result(block("a\x1b[31mb\r\nc\u202e"))
+    assert shown.out == "a\x1b[31mb\r\nc\u202e\n"
+    assert shown.err == ""
+
+
+def test_a_result_is_harmless_on_a_terminal() -> None:
+    shown = Shown(is_terminal=True)
+    shown.result(block("a\x1b[31mb\n\tc\u202e"))
+    assert shown.out == "a\\x1b[31mb\n\tc\\u202e\n"
+
+
+def test_a_tools_error_goes_to_standard_error_in_its_words() -> None:
+    shown = Shown()
+    shown.result({"isError": True, **block("The disk is full\x1b")})
+    assert shown.out == ""
+    assert shown.err == "The tool answered with an error:\nThe disk is full\\x1b\n"
+
+
+def test_a_servers_error_is_told_with_code_and_data() -> None:
+    shown = Shown()
+    failure = Failure("server", "No such thing", -32000, {"hint": 1})
+    shown.front.show(Outcome(1, None, failure, JobState.FAILED))
+    assert shown.err == 'The server answered with error -32000: No such thing\n{"hint":1}\n'
+
+
+def test_a_local_failure_is_told_as_it_is() -> None:
+    shown = Shown()
+    shown.front.show(Outcome(1, None, Failure("local", "Timed out"), JobState.TIMED_OUT))
+    shown.front.show(Outcome(1, None, None, JobState.CANCELLED))
+    assert shown.err == "Timed out\nThe call ended without a result.\n"
+
+
+@pytest.mark.parametrize(
+    ("level", "expected"),
+    [
+        ("error", ["error: e", "alert: a", "odd: o"]),
+        ("warning", ["warning: w", "error: e", "alert: a", "odd: o"]),
+        ("info", ["notice: n", "warning: w", "error: e", "alert: a", "odd: o", "stderr: hello"]),
+        (
+            "debug",
+            [
+                "debug: d",
+                "notice: n",
+                "warning: w",
+                "error: e",
+                "alert: a",
+                "odd: o",
+                "stderr: hello",
+            ],
+        ),
+    ],
+)
+def test_messages_are_shown_from_the_chosen_level_on(level: str, expected: list[str]) -> None:
+    shown = Shown(level)
+    for name in ("debug", "notice", "warning", "error", "alert", "odd"):
+        log = notice("notifications/message", level=name, data=name[0])
+        shown.front.on_update(shown.traffic.received(log))
+    shown.front.on_update(shown.traffic.stderr(b"hello"))
+    assert shown.meter.lines == expected
+
+
+def test_lines_that_are_no_messages_are_told_of_a_few_times() -> None:
+    shown = Shown()
+    shown.front.on_update(shown.traffic.received(*[b"print\x1b"] * 8))
+    assert len(shown.meter.lines) == 6
+    assert "no message" in shown.meter.lines[0]
+    assert "Further" in shown.meter.lines[5]
+    assert "\x1b" not in "".join(shown.meter.lines)
+
+
+def test_every_update_reaches_the_meter() -> None:
+    shown = Shown()
+    update = shown.traffic.called()
+    shown.front.on_update(update)
+    shown.front.close()
+    assert shown.meter.changes == [update.changes]
+    assert shown.meter.lines == ["closed"]

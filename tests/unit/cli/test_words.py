@@ -1,0 +1,47 @@
+"""A job in words: what is known, nothing that is not, and never a control character."""
+
+from __future__ import annotations
+
+import math
+
+from app.cli import words
+from app.tracker.snapshot import JobState
+from tests.job_stand_ins import job, new_job
+
+
+def test_a_running_job_tells_amount_pace_and_message() -> None:
+    assert words.line(job(), is_numbered=False) == (
+        "export_orders: 632 / 1,000  63.2 %  12/s  31 s left  Processing batch 632 of 1000"
+    )
+
+
+def test_the_unknown_is_left_out() -> None:
+    unknown = job(total=None, fraction=None, rate=None, eta_s=None, message=None)
+    assert words.line(unknown, is_numbered=False) == "export_orders: 632"
+    assert words.line(new_job(1), is_numbered=True) == "export_orders #1: "
+
+
+def test_an_ended_job_tells_how_long_it_took() -> None:
+    ended = job(state=JobState.DONE, elapsed_s=252.0, tick_count=812)
+    assert words.pace(ended) == "done in 4 min 12 s, 812 ticks"
+    assert words.pace(job(state=JobState.LOST, elapsed_s=3.0, tick_count=1)) == (
+        "lost in 3.0 s, 1 tick"
+    )
+
+
+def test_silence_and_other_states_are_told() -> None:
+    silent = job(state=JobState.STALLED, silent_s=14.2, rate=None, eta_s=None)
+    assert words.pace(silent) == "Stalled  last tick 14 s ago"
+    assert words.pace(job(eta_s=math.inf, rate=None)) == "∞ left"
+
+
+def test_server_text_cannot_drive_the_terminal() -> None:
+    evil = job(name="a\x1b]0;x\x07", message="b\x1b[2J\nc\u202e")
+    line = words.line(evil, is_numbered=False)
+    assert line.startswith(r"a\x1b]0;x\x07: ")
+    assert line.endswith(r"b\x1b[2J\nc\u202e")
+
+
+def test_a_log_message_tells_level_logger_and_data() -> None:
+    assert words.log_line("warning", "db", "slow\x1b") == r"warning db: slow\x1b"
+    assert words.log_line("error", None, {"rows": 3}) == "error: data={rows: 3}"

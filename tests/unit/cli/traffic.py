@@ -1,0 +1,96 @@
+"""Updates as the monitor publishes them, made from raw lines by the real wire and tracker."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from app.protocol.conversation import Conversation
+from app.protocol.framing import FrameNumbers, Framer
+from app.tracker.tracker import Tracker
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from app.protocol.facts import Fact
+    from app.protocol.frame import Frame
+    from app.tracker.snapshot import Changes, JobId, JobSnapshot
+
+
+class Update(NamedTuple):
+    """What `app.monitor.Update` is."""
+
+    frames: Sequence[Frame]
+    facts: Sequence[Fact]
+    changes: Changes
+    servers: frozenset[str] = frozenset()
+
+
+class Traffic:
+    """A connection to a server `demo` that says what a test puts into its mouth.
+
+    Its clock stands at `now`, in seconds, and moves when a test moves it.
+    """
+
+    def __init__(self) -> None:
+        self.now = 100.0
+        self._framer = Framer("demo#1", FrameNumbers())
+        self._conversation = Conversation("demo#1")
+        self._tracker = Tracker()
+
+    def snapshot(self, job: JobId) -> JobSnapshot | None:
+        """The job now."""
+        return self._tracker.snapshot(job, self.now)
+
+    def job_of(self, request: int) -> JobId | None:
+        """The job of a request, by its frame's number."""
+        return self._tracker.job_of(request)
+
+    def opened(self, revision: str) -> Update:
+        """We shook hands."""
+        request = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}}
+        request["params"] = {"protocolVersion": revision}
+        self._update([self._framer.sent(json.dumps(request).encode(), self.now, self.now)])
+        result = {
+            "protocolVersion": revision,
+            "capabilities": {"tools": {}},
+            "serverInfo": {"name": "Demo"},
+        }
+        return self.received({"jsonrpc": "2.0", "id": 1, "result": result})
+
+    def called(self, token: Any = "a", request_id: int = 7) -> Update:  # noqa: S107
+        """We called a tool."""
+        params: dict[str, Any] = {"name": "burst", "arguments": {}}
+        if token is not None:
+            params["_meta"] = {"progressToken": token}
+        message = {"jsonrpc": "2.0", "id": request_id, "method": "tools/call", "params": params}
+        return self._update([self._framer.sent(json.dumps(message).encode(), self.now, self.now)])
+
+    def received(self, *lines: bytes | dict[str, Any]) -> Update:
+        """The server wrote these lines, in one chunk."""
+        raw = [line if isinstance(line, bytes) else json.dumps(line).encode() for line in lines]
+        return self._update(self._framer.received(raw, self.now, self.now))
+
+    def stderr(self, line: bytes) -> Update:
+        """The server wrote to its standard error."""
+        return self._update([self._framer.stderr(line, self.now, self.now)])
+
+    def closed(self, reason: str, exit_code: int | None) -> Update:
+        """The connection ended."""
+        frame = self._framer.event("closed", self.now, self.now, reason=reason, exit_code=exit_code)
+        return self._update([frame])
+
+    def _update(self, frames: Sequence[Frame]) -> Update:
+        facts = self._conversation.read(frames)
+        return Update(frames, facts, self._tracker.apply(facts, self.now))
+
+
+def tick(token: Any, progress: Any, **more: Any) -> dict[str, Any]:
+    """A progress notification."""
+    params = {"progressToken": token, "progress": progress, **more}
+    return {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+
+
+def notice(method: str, **params: Any) -> dict[str, Any]:
+    """Any other notification."""
+    return {"jsonrpc": "2.0", "method": method, "params": params}
