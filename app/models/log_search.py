@@ -1,0 +1,174 @@
+"""Which frames the log shows: chosen by words, channel and kind, searched in slices."""
+
+from __future__ import annotations
+
+import re
+import time
+from typing import TYPE_CHECKING, NamedTuple
+
+from app.models.log_row import LogKind, kind_of
+from app.protocol.frame import Channel
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from app.models.log_store import FrameSource
+    from app.protocol.frame import Frame
+
+_WINDOW = 256 * 1024
+"""Bytes of one frame searched between two looks at the clock: some tenths of a millisecond."""
+
+_STRIDE = 256
+"""Frames searched between two looks at the clock, at most …"""
+
+_STRIDE_BYTES = 32 * 1024
+"""… and about how many bytes of them."""
+
+_WORDS = re.compile(r'"([^"]+)"?|(\S+)')
+
+
+class LogFilter(NamedTuple):
+    """Which frames are shown: those with all words, of one of the channels and of the kinds.
+
+    `words` are searched in the exact bytes, whatever their case.
+    """
+
+    words: tuple[str, ...] = ()
+    channels: frozenset[Channel] = frozenset(Channel)
+    kinds: frozenset[LogKind] = frozenset(LogKind)
+
+    @property
+    def shows_all(self) -> bool:
+        """Whether no frame is left out."""
+        return not self.words and self.channels >= set(Channel) and self.kinds >= set(LogKind)
+
+
+def words_in(text: str) -> tuple[str, ...]:
+    """Split what a user typed into words; `"several words"` in quotes are searched as one."""
+    return tuple(quoted or word for quoted, word in _WORDS.findall(text))
+
+
+def as_word(text: str) -> str:
+    """Return `text` as one search word, in quotes where it needs them."""
+    return f'"{text}"' if re.search(r"\s", text) else text
+
+
+class Matcher:
+    """A filter made ready for many frames."""
+
+    def __init__(self, wanted: LogFilter) -> None:
+        self._channels = None if wanted.channels >= set(Channel) else wanted.channels
+        self._kinds = None if wanted.kinds >= set(LogKind) else wanted.kinds
+        self._plain = [word.lower().encode() for word in wanted.words if word.isascii()]
+        self._patterns = [_pattern(word) for word in wanted.words if not word.isascii()]
+        self._overlap = max((12 * len(word) for word in wanted.words), default=0)
+
+    def matches(self, frame: Frame) -> bool:
+        """Say whether `frame` is shown."""
+        if self._channels is not None and frame.channel not in self._channels:
+            return False
+        if not self._holds_words(frame.raw):
+            return False
+        return self._kinds is None or kind_of(frame) in self._kinds
+
+    def steps(self, frame: Frame) -> Iterator[bool | None]:
+        """Do the same for a long frame bit by bit: None while it goes on, then the answer."""
+        if self._channels is not None and frame.channel not in self._channels:
+            yield False
+            return
+        missing: set[object] = {*self._plain, *self._patterns}
+        for start in range(0, len(frame.raw), _WINDOW):
+            if not missing:
+                break
+            window = frame.raw[start : start + _WINDOW + self._overlap].lower()
+            missing = {word for word in missing if not _occurs(word, window)}
+            yield None
+        yield not missing and (self._kinds is None or kind_of(frame) in self._kinds)
+
+    def _holds_words(self, raw: bytes) -> bool:
+        if self._plain:
+            lowered = raw.lower()
+            for word in self._plain:
+                if word not in lowered:
+                    return False
+        return all(pattern.search(raw) for pattern in self._patterns)
+
+
+def _occurs(word: object, window: bytes) -> bool:
+    if isinstance(word, re.Pattern):
+        return word.search(window) is not None
+    return isinstance(word, bytes) and word in window
+
+
+def _pattern(word: str) -> re.Pattern[bytes]:
+    r"""Match `word` in either case, as UTF-8 or as JSON escapes: `ü`, `Ü`, `\u00fc`."""
+    return re.compile(b"".join(map(_either_case, word)), re.IGNORECASE)
+
+
+def _either_case(character: str) -> bytes:
+    forms = {
+        form
+        for cased in (character.lower(), character.upper())
+        for form in (cased, _escaped(cased))
+    }
+    return b"(?:" + b"|".join(re.escape(form.encode()) for form in sorted(forms)) + b")"
+
+
+def _escaped(text: str) -> str:
+    units = text.encode("utf-16-be")
+    if text.isascii():
+        return text
+    return "".join(rf"\u{units[i] << 8 | units[i + 1]:04x}" for i in range(0, len(units), 2))
+
+
+class LogSearch:
+    """One search through a source of frames, from `place` on, as many slices as it takes.
+
+    New frames at the end are simply what is left to search.
+    """
+
+    def __init__(self, wanted: LogFilter, place: int) -> None:
+        self._matcher = Matcher(wanted)
+        self._long: Iterator[bool | None] | None = None
+        self.place = place
+
+    def left(self, source: FrameSource) -> int:
+        """How many frames of `source` have not been searched."""
+        return source.end - max(self.place, source.first)
+
+    def run(self, source: FrameSource, budget_s: float) -> list[int]:
+        """Search for about `budget_s` seconds; return the places of the frames that are shown."""
+        deadline = time.perf_counter() + budget_s
+        found: list[int] = []
+        if self.place < source.first:
+            self.place, self._long = source.first, None
+        while self.place < source.end:
+            self._stride(source, found)
+            if time.perf_counter() >= deadline:
+                break
+        return found
+
+    def _stride(self, source: FrameSource, found: list[int]) -> None:
+        matches = self._matcher.matches
+        room = _STRIDE_BYTES
+        for frame in source.frames(self.place, min(self.place + _STRIDE, source.end)):
+            if self._long is not None or len(frame.raw) > _WINDOW:
+                self._step(frame, found)
+                return
+            if matches(frame):
+                found.append(self.place)
+            self.place += 1
+            room -= len(frame.raw)
+            if room < 0:
+                return
+
+    def _step(self, frame: Frame, found: list[int]) -> None:
+        """Search one window of a long frame."""
+        if self._long is None:
+            self._long = self._matcher.steps(frame)
+        answer = next(self._long)
+        if answer is None:
+            return
+        if answer:
+            found.append(self.place)
+        self.place, self._long = self.place + 1, None

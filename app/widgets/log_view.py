@@ -1,0 +1,355 @@
+"""The log's table: follows the newest row until the user looks at an older one."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QMenu,
+    QPushButton,
+    QTableView,
+    QWidget,
+)
+
+from app.models.log import LogColumn, LogModel
+from app.widgets.appearance import GAP, Appearance, monospaced
+from app.widgets.log_delegate import LogDelegate
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import QItemSelectionRange, QPersistentModelIndex, QPoint
+    from PySide6.QtGui import QAction
+
+_CHARACTERS: Final = {
+    LogColumn.TIME: 12,
+    LogColumn.DELTA: 8,
+    LogColumn.DIRECTION: 10,
+    LogColumn.SERVER: 10,
+    LogColumn.KIND: 12,
+    LogColumn.METHOD: 22,
+    LogColumn.KEY: 11,
+    LogColumn.SUMMARY: 28,
+    LogColumn.SIZE: 9,
+}
+"""First width of each column; the summary takes what is left over and never less than this."""
+
+_UPWARDS: Final = frozenset({Qt.Key.Key_Up, Qt.Key.Key_PageUp, Qt.Key.Key_Home})
+
+COPIED_AT_MOST: Final = 5_000
+"""Rows copied at one go: 5,000 rows take some 50 ms to describe."""
+
+
+class LogView(QTableView):
+    """Rows of one height without widgets of their own; keeps its place while old rows go.
+
+    `is_following` rows scroll to the newest with each batch. A user who scrolls up stops that;
+    the button over the rows, the End key or scrolling to the end start it again.
+    """
+
+    place_chosen = Signal(object)
+    """The place of the row the user stands on; see `LogModel.place`."""
+    copy_requested = Signal()
+
+    def __init__(
+        self, model: LogModel, appearance: Appearance, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._appearance = appearance
+        self._is_following = True
+        self._is_moving = False
+        self._new = 0
+        self._anchor: int | None = None
+        self._place: int | None = None
+        self._delegate = LogDelegate(model, appearance, self)
+        self._jump = QPushButton(self)
+        self._settle = QTimer(self)
+        self._settle.setSingleShot(True)
+        self.setModel(model)
+        self.setItemDelegate(self._delegate)
+        self._set_up_table()
+        self._set_up_header()
+        self._set_up_jump()
+        self._use_font()
+        self._connect()
+
+    @property
+    def is_following(self) -> bool:
+        """Whether the newest row is kept in sight."""
+        return self._is_following
+
+    @property
+    def new_count(self) -> int:
+        """How many rows came since following stopped."""
+        return self._new
+
+    def selected_rows(self) -> list[int]:
+        """Return the selected rows in order, at most `COPIED_AT_MOST` of them."""
+        rows: list[int] = []
+        for selected in sorted(self._selection(), key=_top):
+            room = COPIED_AT_MOST - len(rows)
+            rows.extend(range(selected.top(), min(selected.bottom() + 1, selected.top() + room)))
+        return rows
+
+    def selected_count(self) -> int:
+        """Return how many rows are selected."""
+        return sum(selected.height() for selected in self._selection())
+
+    def choose(self, row: int) -> None:
+        """Make `row` the current one and bring it into sight."""
+        self._stop_following()
+        index = self._model.index(row, LogColumn.SUMMARY)
+        self.setCurrentIndex(index)
+        self.scrollTo(
+            self._model.index(row, LogColumn.TIME), QAbstractItemView.ScrollHint.PositionAtCenter
+        )
+
+    @Slot()
+    def follow(self) -> None:
+        """Go to the newest row and stay there."""
+        self._is_following = True
+        self._new = 0
+        self._show_jump()
+        self._to_end()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Take another font or palette."""
+        super().changeEvent(event)
+        if event.type() in (QEvent.Type.FontChange, QEvent.Type.ApplicationFontChange):
+            self._use_font()
+        elif event.type() is QEvent.Type.PaletteChange:
+            self._appearance.follow(self.palette())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give the summary what is left of the width."""
+        super().resizeEvent(event)
+        self._fit_summary()
+        self._place_jump()
+        if self._is_following:
+            self._settle.start(0)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """End follows, going upwards stops that, Ctrl+C copies."""
+        if event.matches(QKeySequence.StandardKey.Copy):
+            self.copy_requested.emit()
+            return
+        if event.key() == Qt.Key.Key_End:
+            self._choose_last()
+            self.follow()
+            return
+        if event.key() in _UPWARDS:
+            self._stop_following()
+        super().keyPressEvent(event)
+
+    def keyboardSearch(self, search: str) -> None:
+        """Do nothing: Qt would decode every row to find one that begins with a typed letter."""
+
+    def currentChanged(
+        self,
+        current: QModelIndex | QPersistentModelIndex,
+        previous: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        """Tell which row the user stands on; not when Qt moves on from a row that is gone."""
+        super().currentChanged(current, previous)
+        if current.isValid() and current.row() != previous.row():
+            self.place_chosen.emit(self._model.place(current.row()))
+
+    def _selection(self) -> list[QItemSelectionRange]:
+        selection = self.selectionModel().selection()
+        return [selection.at(position) for position in range(selection.count())]
+
+    def _set_up_table(self) -> None:
+        self.setAccessibleName(self.tr("Log of all messages"))
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerItem)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setCornerButtonEnabled(False)
+        rows = self.verticalHeader()
+        rows.hide()
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+
+    def _set_up_header(self) -> None:
+        header = self.horizontalHeader()
+        header.setSectionsMovable(True)
+        header.setHighlightSections(False)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        header.customContextMenuRequested.connect(self._on_header_menu_requested)
+        header.sectionResized.connect(self._on_section_resized)
+
+    def _set_up_jump(self) -> None:
+        self._jump.setAutoDefault(False)
+        self._jump.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._jump.setAutoFillBackground(True)
+        self._jump.setToolTip(self.tr("Show the newest row and stay there (End)"))
+        self._jump.hide()
+
+    def _connect(self) -> None:
+        self._settle.timeout.connect(self._on_settled)
+        self._jump.clicked.connect(self.follow)
+        self._model.rows_dropping.connect(self._on_rows_dropping)
+        self._model.rowsRemoved.connect(self._on_rows_removed)
+        self._model.rowsInserted.connect(self._on_rows_inserted)
+        self._model.modelAboutToBeReset.connect(self._on_about_to_reset)
+        self._model.modelReset.connect(self._on_model_reset)
+        self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+
+    def _use_font(self) -> None:
+        font = monospaced(QWidget.font(self))
+        self._delegate.set_font(font)
+        self.viewport().setFont(font)
+        height = self._delegate.row_height()
+        self.verticalHeader().setMinimumSectionSize(height)
+        self.verticalHeader().setDefaultSectionSize(height)
+        for column, characters in _CHARACTERS.items():
+            self.setColumnWidth(column, self._delegate.width_of(characters))
+        self._fit_summary()
+
+    def _fit_summary(self) -> None:
+        others = self.horizontalHeader().length() - self.columnWidth(LogColumn.SUMMARY)
+        if self.isColumnHidden(LogColumn.SUMMARY):
+            return
+        least = self._delegate.width_of(_CHARACTERS[LogColumn.SUMMARY])
+        self.setColumnWidth(LogColumn.SUMMARY, max(least, self.viewport().width() - others))
+
+    def _place_jump(self) -> None:
+        self._jump.adjustSize()
+        area = self.viewport().geometry()
+        self._jump.move(
+            area.right() - self._jump.width() - GAP, area.bottom() - self._jump.height() - GAP
+        )
+
+    def _show_jump(self) -> None:
+        is_shown = not self._is_following and self._model.rowCount() > 0
+        if is_shown:
+            words = self.tr("Jump to newest")
+            if self._new:
+                words = self.tr("Jump to newest, {count} new").format(count=f"{self._new:,}")
+            self._jump.setText("↓ " + words)
+            self._place_jump()
+        self._jump.setVisible(is_shown)
+
+    def _stop_following(self) -> None:
+        if self._is_following:
+            self._is_following = False
+            self._new = 0
+            self._show_jump()
+
+    def _to_end(self) -> None:
+        self._is_moving = True
+        self.scrollToBottom()
+        self._is_moving = False
+
+    def _choose_last(self) -> None:
+        last = self._model.rowCount() - 1
+        if last >= 0:
+            self.setCurrentIndex(self._model.index(last, LogColumn.SUMMARY))
+
+    def _choose_again(self) -> None:
+        """Stand on the row the user stood on before the rows were made anew."""
+        row = None if self._place is None else self._model.row_of(self._place)
+        if row is None or self.currentIndex().isValid():
+            return
+        self._place = None
+        index = self._model.index(row, LogColumn.SUMMARY)
+        flags = (
+            QItemSelectionModel.SelectionFlag.ClearAndSelect
+            | QItemSelectionModel.SelectionFlag.Rows
+        )
+        self.selectionModel().setCurrentIndex(index, flags)
+        if not self._is_following:
+            self.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
+
+    @Slot(object)
+    def _on_rows_dropping(self, count: int) -> None:
+        if not self._is_following:
+            top = self.verticalScrollBar().value()
+            self._anchor = self._model.place(top) if top < self._model.rowCount() else None
+        if 0 <= self.currentIndex().row() < count:
+            # Qt would make another row the current one, and another after that.
+            self.selectionModel().setCurrentIndex(
+                QModelIndex(), QItemSelectionModel.SelectionFlag.NoUpdate
+            )
+
+    @Slot(QModelIndex, int, int)
+    def _on_rows_removed(self, _parent: QModelIndex, _first: int, _last: int) -> None:
+        if self._anchor is not None:
+            self._is_moving = True
+            self.verticalScrollBar().setValue(self._model.row_from(self._anchor))
+            self._is_moving = False
+            self._anchor = None
+
+    @Slot(QModelIndex, int, int)
+    def _on_rows_inserted(self, _parent: QModelIndex, first: int, last: int) -> None:
+        if self._is_following:
+            self._to_end()
+        else:
+            self._new += last - first + 1
+            self._show_jump()
+        if self._place is not None:
+            self._choose_again()
+
+    @Slot()
+    def _on_about_to_reset(self) -> None:
+        current = self.currentIndex()
+        if current.isValid():
+            self._place = self._model.place(current.row())
+
+    @Slot()
+    def _on_model_reset(self) -> None:
+        self._new = 0
+        self._choose_again()
+        self._show_jump()
+        if self._is_following:
+            self._settle.start(0)
+
+    @Slot()
+    def _on_settled(self) -> None:
+        if self._is_following:
+            self._to_end()
+
+    @Slot(int)
+    def _on_scrolled(self, value: int) -> None:
+        if self._is_moving:
+            return
+        is_at_end = value >= self.verticalScrollBar().maximum()
+        if is_at_end and not self._is_following:
+            self.follow()
+        elif not is_at_end:
+            self._stop_following()
+
+    @Slot(int, int, int)
+    def _on_section_resized(self, section: int, _old: int, _new: int) -> None:
+        if section != LogColumn.SUMMARY:
+            self._fit_summary()
+
+    @Slot(object)
+    def _on_header_menu_requested(self, point: QPoint) -> None:
+        menu = QMenu(self)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for column in LogColumn:
+            title = self._model.headerData(column, Qt.Orientation.Horizontal)
+            action = menu.addAction(str(title))
+            action.setData(int(column))
+            action.setCheckable(True)
+            action.setChecked(not self.isColumnHidden(column))
+            action.setEnabled(column is not LogColumn.SUMMARY)
+        menu.triggered.connect(self._on_column_toggled)
+        menu.popup(self.horizontalHeader().mapToGlobal(point))
+
+    @Slot(object)
+    def _on_column_toggled(self, action: QAction) -> None:
+        self.setColumnHidden(action.data(), not action.isChecked())
+        self._fit_summary()
+
+
+def _top(selected: QItemSelectionRange) -> int:
+    return selected.top()

@@ -1,0 +1,334 @@
+"""The log's pane: follows, stands still, searches, shows one message in full, copies."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QAbstractButton,
+    QLabel,
+    QLineEdit,
+    QMenu,
+    QPushButton,
+    QTabWidget,
+    QToolButton,
+)
+
+from app.models.log import LogModel
+from app.models.log_row import LogKind
+from app.models.log_search import LogFilter
+from app.models.log_store import LogStore
+from app.paths import resource
+from app.protocol.frame import Channel
+from app.widgets.appearance import Appearance
+from app.widgets.json_tree import JsonTree
+from app.widgets.log_pane import LogPane
+from app.widgets.raw_view import RawView
+from tests.unit.models.log_frames import frame, progress, ticks
+from tests.unit.models.test_log_jobs import Jobs
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+    from app.widgets.log_view import LogView
+
+_CALL = {
+    "jsonrpc": "2.0",
+    "id": 7,
+    "method": "tools/call",
+    "params": {"name": "export", "arguments": {"html": "<b>bold</b>"}},
+}
+
+
+@pytest.fixture
+def model(qtbot: QtBot) -> LogModel:
+    """A log of at most 1,600 frames."""
+    return LogModel(LogStore(capacity=1_600))
+
+
+@pytest.fixture
+def pane(qtbot: QtBot, model: LogModel) -> LogPane:
+    """The pane on its own, 900 by 600."""
+    made = LogPane(model, Jobs(), Appearance(QGuiApplication.palette(), resource("icons")))
+    qtbot.addWidget(made)
+    made.resize(900, 600)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def _top(view: LogView) -> int:
+    return view.rowAt(0)
+
+
+def _is_last_in_sight(view: LogView) -> bool:
+    rect = view.visualRect(view.model().index(view.model().rowCount() - 1, 0))
+    return view.viewport().rect().contains(rect.center())
+
+
+def _button(pane: LogPane, words: str) -> QAbstractButton:
+    return next(each for each in pane.findChildren(QAbstractButton) if words in each.text())
+
+
+def _tabs(pane: LogPane) -> QTabWidget:
+    tabs = pane.findChild(QTabWidget)
+    assert isinstance(tabs, QTabWidget)
+    return tabs
+
+
+def _raw(pane: LogPane) -> RawView:
+    view = _tabs(pane).widget(1)
+    assert isinstance(view, RawView)
+    return view
+
+
+def _kinds_menu(pane: LogPane) -> QMenu:
+    menu = next(b for b in pane.findChildren(QToolButton) if b.text() == "Kinds").menu()
+    assert isinstance(menu, QMenu)
+    return menu
+
+
+def test_the_view_follows_the_newest_row(pane: LogPane, model: LogModel) -> None:
+    for first in range(0, 3_000, 300):
+        model.append(ticks(first, 300))
+        assert _is_last_in_sight(pane.view)
+
+
+def test_scrolling_up_stops_following_and_the_button_counts_new_rows(
+    pane: LogPane, model: LogModel
+) -> None:
+    model.append(ticks(0, 500))
+    pane.view.verticalScrollBar().setValue(100)
+    model.append(ticks(500, 1_000))
+    model.append(ticks(1_500, 4))
+    jump = _button(pane, "Jump to newest")
+    assert jump.isVisible()
+    assert "1,004 new" in jump.text()
+    jump.click()
+    assert _is_last_in_sight(pane.view)
+    assert not jump.isVisible()
+
+
+def test_a_view_that_was_scrolled_up_keeps_its_place_while_old_rows_go(
+    pane: LogPane, model: LogModel
+) -> None:
+    model.append(ticks(0, 1_600))
+    pane.view.verticalScrollBar().setValue(1_200)
+    before = model.frame(_top(pane.view))
+    model.append(ticks(1_600, 500))
+    assert model.dropped == 500
+    assert model.frame(_top(pane.view)) is before
+
+
+def test_the_end_key_follows_again(pane: LogPane, model: LogModel) -> None:
+    model.append(ticks(0, 500))
+    QTest.keyClick(pane.view, Qt.Key.Key_Home)
+    model.append(ticks(500, 500))
+    assert not _is_last_in_sight(pane.view)
+    QTest.keyClick(pane.view, Qt.Key.Key_End)
+    model.append(ticks(1_000, 500))
+    assert _is_last_in_sight(pane.view)
+
+
+def test_pause_stops_the_view_and_says_what_waits(pane: LogPane, model: LogModel) -> None:
+    model.append(ticks(0, 10))
+    _button(pane, "Pause").click()
+    model.append(ticks(10, 1_204))
+    assert model.rowCount() == 10
+    assert any("paused, 1,204 waiting" in each.text() for each in pane.findChildren(QLabel))
+    _button(pane, "Pause").click()
+    assert model.rowCount() == 1_214
+
+
+def test_cleared_rows_can_be_shown_again(pane: LogPane, model: LogModel) -> None:
+    model.append(ticks(0, 10))
+    _button(pane, "Clear view").click()
+    assert model.rowCount() == 0
+    _button(pane, "Show cleared").click()
+    assert model.rowCount() == 10
+    assert not _button(pane, "Show cleared").isVisible()
+
+
+def test_typing_searches_and_control_f_gets_there(
+    pane: LogPane, model: LogModel, qtbot: QtBot
+) -> None:
+    model.append([*ticks(0, 20), frame(20, b"Listening on PORT 80")])
+    pane.view.setFocus()
+    QTest.keyClick(pane.view, Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    field = pane.findChild(QLineEdit)
+    assert isinstance(field, QLineEdit)
+    with qtbot.waitSignal(pane.filter_changed) as changed:
+        QTest.keyClicks(field, "port listening")
+    assert changed.args == [LogFilter(words=("port", "listening"))]
+    assert [model.frame(row) for row in range(model.rowCount())] == [
+        frame(20, b"Listening on PORT 80")
+    ]
+
+
+def test_the_chosen_row_stays_chosen_under_another_filter(pane: LogPane, model: LogModel) -> None:
+    model.append([*ticks(0, 20), frame(20, b"needle"), *ticks(21, 20)])
+    pane.view.choose(20)
+    pane.set_filter(LogFilter(words=("needle",)))
+    assert pane.view.currentIndex().row() == 0
+    pane.set_filter(LogFilter())
+    assert pane.view.currentIndex().row() == 20
+
+
+def test_kinds_and_directions_can_be_left_out(pane: LogPane, model: LogModel) -> None:
+    model.append([progress(0), frame(1, _CALL, Channel.SENT), frame(2, b"line", Channel.STDERR)])
+    actions = {action.text(): action for action in _kinds_menu(pane).actions()}
+    actions["Progress"].trigger()
+    assert [model.kind(row) for row in range(model.rowCount())] == [
+        LogKind.REQUEST,
+        LogKind.STDERR,
+    ]
+    actions["Standard error"].trigger()
+    assert model.rowCount() == 1
+    actions["Show all of them"].trigger()
+    assert model.rowCount() == 3
+
+
+def test_the_chosen_message_is_shown_as_tree_and_as_exact_bytes(
+    pane: LogPane, model: LogModel
+) -> None:
+    one = frame(1, _CALL, Channel.SENT)
+    model.append([one])
+    pane.view.choose(0)
+    tree = pane.details.findChild(JsonTree)
+    assert isinstance(tree, JsonTree)
+    assert tree.model().index(2, 1).data() == '"tools/call"'
+    raw = _raw(pane)
+    assert raw.text == one.raw.decode()
+
+
+def test_garbage_shows_its_bytes(pane: LogPane, model: LogModel) -> None:
+    model.append([frame(1, b"oops \xff\x1b")])
+    pane.view.choose(0)
+    assert _tabs(pane).currentIndex() == 1
+    assert _raw(pane).text == r"oops \xff\x1b"
+    assert any("not JSON" in each.text() for each in pane.details.findChildren(QLabel))
+
+
+def test_a_large_message_shows_its_first_page_at_once_and_is_read_in_slices(
+    pane: LogPane, model: LogModel, qtbot: QtBot
+) -> None:
+    raw = b'{"jsonrpc":"2.0","id":7,"result":{"text":"' + b"x" * 8_000_000 + b'"}}'
+    model.append([frame(100, raw)])
+    pane.view.choose(0)
+    assert pane.details.message is None
+    view = _raw(pane)
+    assert view.text.startswith('{"jsonrpc"')
+    assert len(view.text) < 100_000
+    qtbot.waitUntil(lambda: pane.details.message is not None)
+    _tabs(pane).setCurrentIndex(1)
+    next(b for b in view.findChildren(QPushButton) if b.text() == "Show more").click()
+    assert view.text == "x" * len(view.text)
+    next(b for b in view.findChildren(QPushButton) if b.text() == "Show previous").click()
+    assert view.text.startswith('{"jsonrpc"')
+
+
+def test_a_message_leads_to_its_job(pane: LogPane, model: LogModel, qtbot: QtBot) -> None:
+    model.append([progress(51)])
+    pane.view.choose(0)
+    with qtbot.waitSignal(pane.job_opened) as opened:
+        _button(pane, "Job: export").click()
+    assert opened.args == [2]
+
+
+def test_the_details_stay_when_their_row_is_gone(pane: LogPane, model: LogModel) -> None:
+    chosen = frame(0, b"chosen")
+    model.append([chosen])
+    pane.view.choose(0)
+    model.append(ticks(1, 5_000))
+    assert pane.details.frame is chosen
+    assert not pane.view.currentIndex().isValid()
+
+
+def test_rows_are_copied_as_lines_json_and_bytes(pane: LogPane, model: LogModel) -> None:
+    model.append([frame(1, _CALL, Channel.SENT), frame(2, b"\xff")])
+    pane.view.selectAll()
+    QTest.keyClick(pane.view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    lines = QGuiApplication.clipboard().text().splitlines()
+    assert len(lines) == 2
+    assert "tools/call" in lines[0]
+    actions = {action.text(): action for action in pane.view.actions()}
+    actions["Copy raw bytes"].trigger()
+    data = QGuiApplication.clipboard().mimeData().data("application/octet-stream")
+    assert bytes(data.data()).endswith(b"\n\xff")
+    actions["Copy as JSON"].trigger()
+    assert json.dumps(_CALL, indent=2) in QGuiApplication.clipboard().text()
+
+
+def test_too_many_rows_are_copied_in_part_and_that_is_said(
+    pane: LogPane, model: LogModel, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.widgets.log_view.COPIED_AT_MOST", 3)
+    model.append(ticks(0, 10))
+    pane.view.selectAll()
+    next(a for a in pane.view.actions() if a.text() == "Copy as line").trigger()
+    assert len(QGuiApplication.clipboard().text().splitlines()) == 3
+    assert any("of 10 rows" in each.text() for each in pane.findChildren(QLabel))
+
+
+def test_a_frame_is_followed_even_if_a_filter_hides_it(pane: LogPane, model: LogModel) -> None:
+    model.append(ticks(0, 100))
+    pane.set_filter(LogFilter(words=("nothing",)))
+    pane.follow_frame(42)
+    assert pane.details.frame is not None
+    assert pane.details.frame.number == 42
+    pane.follow_frame(4_242)
+    assert any("no longer in memory" in each.text() for each in pane.findChildren(QLabel))
+
+
+def test_the_token_of_a_row_can_be_searched_for(pane: LogPane, model: LogModel) -> None:
+    model.append([progress(0, "abc"), progress(1, "xyz")])
+    pane.view.choose(1)
+    next(a for a in pane.view.actions() if "token or id" in a.text()).trigger()
+    assert [model.frame(row) for row in range(model.rowCount())] == [progress(1, "xyz")]
+
+
+def test_columns_are_chosen_in_the_headers_menu(pane: LogPane, model: LogModel) -> None:
+    header = pane.view.horizontalHeader()
+    header.customContextMenuRequested.emit(QPoint(5, 5))
+    menu = pane.view.findChildren(QMenu)[-1]
+    next(a for a in menu.actions() if a.text() == "Server").trigger()
+    assert pane.view.isColumnHidden(3)
+    menu.close()
+
+
+def test_the_look_is_remembered(pane: LogPane, model: LogModel, qtbot: QtBot) -> None:
+    pane.view.setColumnWidth(3, 222)
+    state = json.loads(json.dumps(pane.state()))
+    other = LogPane(model, Jobs(), Appearance(QGuiApplication.palette(), resource("icons")))
+    qtbot.addWidget(other)
+    other.restore(state)
+    assert other.view.columnWidth(3) == 222
+    other.restore({"header": 7, "sizes": ["x"]})
+
+
+def test_every_control_has_a_name_a_tip_and_a_place_in_the_tab_order(pane: LogPane) -> None:
+    direct = Qt.FindChildOption.FindDirectChildrenOnly
+    for control in pane.bar.findChildren(QToolButton, options=direct):
+        assert control.accessibleName()
+        assert control.toolTip()
+        assert control.focusPolicy() & Qt.FocusPolicy.TabFocus
+    assert pane.view.accessibleName()
+
+
+def test_the_view_paints_every_kind_of_row_selected_or_not(pane: LogPane, model: LogModel) -> None:
+    kinds = [
+        frame(1, _CALL, Channel.SENT),
+        frame(2, b"\xff"),
+        frame(3, "日本語 ".encode() * 200, Channel.STDERR),
+        frame(4, {"event": "opened"}, Channel.EVENT),
+    ]
+    model.append(kinds)
+    pane.view.selectRow(2)
+    image = pane.view.grab().toImage()
+    colours = {image.pixelColor(x, 60).name() for x in range(image.width())}
+    assert len(colours) > 2

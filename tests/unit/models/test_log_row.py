@@ -1,0 +1,100 @@
+"""A row says in short what a frame is, whatever the frame holds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.models.log_row import SUMMARY_LENGTH, LogKind, describe, kind_of
+from app.protocol.frame import Channel
+from tests.unit.models.log_frames import frame, progress
+
+_REQUEST = {
+    "jsonrpc": "2.0",
+    "id": 7,
+    "method": "tools/call",
+    "params": {"name": "export", "arguments": {"rows": 10}, "_meta": {"progressToken": "abc"}},
+}
+_REPLY = {"jsonrpc": "2.0", "id": 7, "result": {"content": [{"type": "text", "text": "ten"}]}}
+_ERROR = {"jsonrpc": "2.0", "id": 7, "error": {"code": -32602, "message": "No such tool"}}
+
+
+def test_a_tick_shows_token_numbers_and_message() -> None:
+    params = {"progressToken": "abc", "progress": 632, "total": 1000, "message": "Batch 632"}
+    row = describe(
+        frame(1, {"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+    )
+    assert row == (LogKind.PROGRESS, "notifications/progress", "abc", "632/1000 Batch 632")
+
+
+def test_a_request_shows_its_token_its_tool_and_arguments() -> None:
+    row = describe(frame(1, _REQUEST, Channel.SENT))
+    assert row == (LogKind.REQUEST, "tools/call", "abc", "export rows=10")
+
+
+def test_a_reply_shows_its_id_and_text() -> None:
+    assert describe(frame(1, _REPLY)) == (LogKind.REPLY, "", "7", "ten")
+
+
+def test_an_error_shows_code_and_message() -> None:
+    assert describe(frame(1, _ERROR)) == (LogKind.ERROR, "", "7", "-32602 No such tool")
+
+
+def test_stderr_and_events_are_kinds_of_their_own() -> None:
+    assert describe(frame(1, b"a \x1b[31mline", Channel.STDERR)).summary == r"a \x1b[31mline"
+    row = describe(frame(2, {"event": "opened", "pid": 42}, Channel.EVENT))
+    assert row == (LogKind.EVENT, "opened", "", "pid: 42")
+
+
+def test_the_token_seven_and_the_token_string_seven_look_different() -> None:
+    assert describe(progress(1, 7)).key == "7"
+    assert describe(progress(1, "7")).key == '"7"'
+
+
+def test_invalid_bytes_stay_visible() -> None:
+    assert describe(frame(1, b"abc\xff")).summary == r"abc\xff"
+
+
+def test_a_large_message_is_told_by_its_head() -> None:
+    raw = b'{"jsonrpc":"2.0","id":7,"result":{"text":"' + b"x" * 300_000 + b'"}}'
+    row = describe(frame(1, raw))
+    assert (row.kind, row.key) == (LogKind.REPLY, "7")
+    assert len(row.summary) <= SUMMARY_LENGTH
+
+
+_json = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=8),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=5), inner),
+    max_leaves=8,
+)
+_members = st.fixed_dictionaries(
+    {},
+    optional={
+        "jsonrpc": st.just("2.0"),
+        "id": _json,
+        "method": st.sampled_from(["notifications/progress", "tools/call", "x"]) | _json,
+        "params": _json
+        | st.fixed_dictionaries(
+            {},
+            optional={"progressToken": _json, "progress": _json, "message": _json, "_meta": _json},
+        ),
+        "result": _json | st.fixed_dictionaries({"content": _json}),
+        "error": _json,
+    },
+)
+
+
+@given(_members, st.sampled_from(Channel))
+def test_no_message_breaks_a_row(members: dict[str, Any], channel: Channel) -> None:
+    one = frame(1, members, channel)
+    row = describe(one)
+    assert row.kind is kind_of(one)
+    assert all(len(words) < 2 * SUMMARY_LENGTH for words in row[1:])
+
+
+@given(st.binary(max_size=200))
+def test_no_bytes_break_a_row(raw: bytes) -> None:
+    row = describe(frame(1, raw))
+    assert "\n" not in row.summary
