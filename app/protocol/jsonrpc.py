@@ -184,20 +184,15 @@ def _reply(members: dict[str, Any], problems: list[str]) -> Envelope:
 def encode(message: Mapping[str, Any]) -> bytes:
     """Write one message: UTF-8 on one line, without the line end, members in their order.
 
-    A lone surrogate, which a peer may have put into an id that must be echoed, is written as
-    an escape.
-
     Raises:
-        ValueError: `message` holds NaN, an infinity or something that JSON has no form for.
+        ValueError: `message` holds NaN, an infinity, half of a surrogate pair or something
+            that JSON has no form for.
     """
     try:
         text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, RecursionError) as error:
         raise ValueError(f"this cannot be written as JSON: {error}") from error
-    try:
-        return text.encode()
-    except UnicodeEncodeError:
-        return json.dumps(message, separators=(",", ":")).encode()
+    return text.encode()
 
 
 def canonical(value: Any) -> bytes:

@@ -17,7 +17,12 @@ COLON_ESCAPE = b"\\u003"
 """Begins the escape of a colon, and of a few other characters."""
 
 _MOST_PROBLEMS = 8
-_LONE_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_ESCAPE = re.compile(
+    r"(?P<sound>\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r"|\\(?!u[dD][89a-fA-F]).)"
+    r"|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+)
 
 
 class Elided(NamedTuple):
@@ -45,7 +50,7 @@ def read_value(raw: bytes) -> Reading:
     """Decode one JSON value.
 
     A byte order mark, invalid UTF-8, lone surrogates, NaN, control characters in strings and
-    repeated keys are read and described.
+    repeated keys are read and described. Strings of the value can always be written as UTF-8.
 
     Raises:
         NotJsonError: no reading makes sense of the bytes.
@@ -142,15 +147,13 @@ def _read_leniently(raw: bytes) -> Reading:
     if raw.startswith(BOM):
         notes.add("a byte order mark before the message")
         raw = raw[len(BOM) :]
-    text = _as_text(raw, notes)
+    text = _without_lone_surrogates(_as_text(raw, notes), notes)
     try:
         value = _decode(text, notes)
     except RecursionError:
         raise TooDeepError("nested too deep") from None
     if _is_too_deep(value):
         raise TooDeepError("nested too deep")
-    if _LONE_SURROGATE.search(text) and _has_lone_surrogate(value):
-        notes.add("half of a surrogate pair, which is no character")
     return Reading(value, notes.as_tuple())
 
 
@@ -160,6 +163,22 @@ def _as_text(raw: bytes, notes: _Notes) -> str:
     except UnicodeDecodeError as error:
         notes.add(f"invalid UTF-8 at byte {error.start + 1}; shown as \N{REPLACEMENT CHARACTER}")
         return raw.decode(errors="replace")
+
+
+def _without_lone_surrogates(text: str, notes: _Notes) -> str:
+    """Replace escapes of half a surrogate pair, which no file, terminal or window would take."""
+    if not _SURROGATE.search(text):
+        return text
+    sound = _ESCAPE.sub(_sound_escape, text)
+    if sound != text:
+        notes.add(
+            "half of a surrogate pair, which is no character; shown as \N{REPLACEMENT CHARACTER}"
+        )
+    return sound
+
+
+def _sound_escape(escape: re.Match[str]) -> str:
+    return escape["sound"] or r"\ufffd"
 
 
 def _decode(text: str, notes: _Notes) -> Any:
@@ -197,14 +216,6 @@ def _is_too_deep(value: Any) -> bool:
             return False
         level = below
     return True
-
-
-def _has_lone_surrogate(value: Any) -> bool:
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return True
-    return False
 
 
 def shown(value: Any, limit: int = 40) -> str:

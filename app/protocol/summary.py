@@ -26,9 +26,7 @@ EVENT_KIND = "event"
 PROGRESS_KIND = "progress"
 
 # Line ends, control characters, and the marks that turn the direction of text around.
-_UNPRINTABLE = re.compile(
-    "[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+"
-)
+_UNPRINTABLE = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+")
 
 
 def kind_of(frame: Frame) -> str:
