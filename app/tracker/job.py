@@ -313,5 +313,5 @@ class Job:
 
 def _key_of_request_problem(problem: str) -> str:
     """The mark for a problem that `Conversation` stated of a request."""
-    is_about_use = "token" in problem and "use" in problem
-    return marks.TOKEN_IN_USE if is_about_use else marks.IRREGULAR_REQUEST
+    is_taken = problem.startswith("the progress token") and " is in use " in problem
+    return marks.TOKEN_IN_USE if is_taken else marks.IRREGULAR_REQUEST

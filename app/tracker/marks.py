@@ -51,9 +51,6 @@ class Marks:
             self._by_key[key] = Mark(key, known.text, known.count + 1, known.first)
         self._frozen = None
 
-    def __contains__(self, key: str) -> bool:
-        return key in self._by_key
-
     def as_tuple(self) -> tuple[Mark, ...]:
         """All marks; the same object until one is added."""
         if self._frozen is None:

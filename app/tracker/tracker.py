@@ -58,9 +58,9 @@ class _Delta:
         """The finished record; a job that is gone is named as removed only."""
         ticked = set(map(operator.itemgetter(0), ticks))  # in C: there may be thousands
         self.progressed.update(job for job in ticked if job is not None)
-        gone = set(self.removed)
+        gone, new = set(self.removed), set(self.added)
         added = tuple(job for job in self.added if job not in gone)
-        removed = tuple(job for job in self.removed if job not in self.added)
+        removed = tuple(job for job in self.removed if job not in new)
         progressed, moved = frozenset(self.progressed - gone), frozenset(self.moved - gone)
         return Changes(added, removed, progressed, moved, ticks)
 

@@ -228,6 +228,15 @@ def test_a_tick_of_wrong_type_ends_a_stall(story: Story) -> None:
     assert story.job(request).state is JobState.RUNNING
 
 
+def test_a_tick_read_before_the_stall_but_told_after_it_ends_it(story: Story) -> None:
+    request = story.call()
+    story.tick(request, 1, 10)
+    story.wait(11)
+    story.now = 0.03
+    story.tick(request, 2, 10)
+    assert story.job(request).state is JobState.RUNNING
+
+
 def test_a_job_that_never_ticked_is_silent_but_not_stalled(story: Story) -> None:
     request = story.call()
     story.wait(3600)

@@ -1,0 +1,111 @@
+"""What replies and other ends make of a job, in whose words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from app.protocol.facts import ConnectionClosed, RequestAnswered, Side, Standing
+from app.tracker import endings
+from app.tracker.snapshot import JobState
+
+if TYPE_CHECKING:
+    from tests.unit.tracker.story import Story
+
+
+def test_a_tools_own_error_is_failed_in_the_servers_words(story: Story) -> None:
+    request = story.call()
+    blocks = [
+        {"type": "text", "text": "disk full"},
+        {"type": "image"},
+        "?",
+        {"text": "on /dev/sda"},
+    ]
+    story.reply(request, {"isError": True, "content": blocks})
+    job = story.job(request)
+    assert job.state is JobState.FAILED
+    assert job.failure is not None
+    assert (job.failure.where, job.failure.message) == ("server", "disk full\non /dev/sda")
+    assert story.marks(request) == {"tool-error": 1}
+
+
+def test_a_tools_error_without_words_still_says_something(story: Story) -> None:
+    request = story.call()
+    story.reply(request, {"isError": True, "content": None})
+    failure = story.job(request).failure
+    assert failure is not None
+    assert failure.message == "The tool reported an error without words"
+
+
+@pytest.mark.parametrize("flag", [False, "true", 1, None])
+def test_only_a_true_is_error_fails_a_job(story: Story, flag: object) -> None:
+    request = story.call()
+    story.reply(request, {"isError": flag})
+    assert story.job(request).state is JobState.DONE
+
+
+def test_a_json_rpc_error_is_failed_with_code_and_data(story: Story) -> None:
+    request = story.call()
+    story.reply(request, error={"code": -32602, "message": "unknown tool", "data": {"n": 1}})
+    job = story.job(request)
+    assert job.state is JobState.FAILED
+    assert job.failure == ("server", "unknown tool", -32602, {"n": 1})
+
+
+@pytest.mark.parametrize("error", [{}, {"message": 5, "code": True}, {"message": "", "code": "x"}])
+def test_a_malformed_error_fails_the_job_without_inventing_a_code(
+    story: Story, error: dict[str, object]
+) -> None:
+    request = story.call()
+    story.reply(request, error=error)
+    assert story.job(request).failure == ("server", "An error without a message", None, None)
+
+
+def test_a_result_of_another_type_is_not_taken_for_success(story: Story) -> None:
+    request = story.call()
+    story.reply(request, {"resultType": "input_required", "inputRequests": {}})
+    job = story.job(request)
+    assert job.state is JobState.FAILED
+    assert job.failure is not None
+    assert "input_required" in job.failure.message
+    assert story.marks(request) == {"unfinished-result": 1}
+
+
+def test_long_words_are_bounded(story: Story) -> None:
+    request = story.call()
+    story.reply(request, {"isError": True, "content": [{"type": "text", "text": "x" * 10_000}] * 3})
+    failure = story.job(request).failure
+    assert failure is not None
+    assert len(failure.message) == endings.WORDS_LIMIT
+
+
+def test_an_error_that_we_answered_is_our_own() -> None:
+    answer = RequestAnswered(
+        1, "s#1", 0.0, 0.0, Side.CLIENT, 1, 1, Standing.ACTIVE, None, {"message": "declined"}, None,
+        9, (),
+    )  # fmt: skip
+    failure = endings.of_answer(answer).failure
+    assert failure is not None
+    assert (failure.where, failure.message) == ("local", "declined")
+
+
+@pytest.mark.parametrize(
+    ("reason", "exit_code", "words"),
+    [
+        ("killed", -9, "The connection ended before the reply: killed (exit code -9)"),
+        ("", 0, "The connection ended before the reply (exit code 0)"),
+        ("closed by us", None, "The connection ended before the reply: closed by us"),
+    ],
+)
+def test_a_lost_job_says_all_that_is_known(reason: str, exit_code: int | None, words: str) -> None:
+    ending = endings.of_close(ConnectionClosed(1, "s#1", 0.0, 0.0, reason, exit_code))
+    assert ending.state is JobState.LOST
+    assert ending.failure is not None
+    assert ending.failure.message == words
+
+
+def test_a_cancel_without_a_reason_still_says_something() -> None:
+    failure = endings.of_cancel(None, None).failure
+    assert failure is not None
+    assert failure.message == "Cancelled"

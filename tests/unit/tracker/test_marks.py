@@ -1,0 +1,28 @@
+"""Marks are counted by kind and keep the words of their first case."""
+
+from __future__ import annotations
+
+from app.tracker import marks
+from app.tracker.marks import Marks
+
+
+def test_cases_of_one_kind_are_one_mark() -> None:
+    noted = Marks()
+    noted.note(marks.ABOVE_TOTAL, "11 of 10", 7)
+    noted.note(marks.NOT_INCREASING, "5 after 5", 8)
+    noted.note(marks.ABOVE_TOTAL, "12 of 10", 9)
+    assert noted.as_tuple() == (
+        ("above-total", "11 of 10", 2, 7),
+        ("not-increasing", "5 after 5", 1, 8),
+    )
+
+
+def test_reading_is_free_until_there_is_news() -> None:
+    noted = Marks()
+    assert noted.as_tuple() == ()
+    noted.note(marks.LATE_RESULT, "late", 1)
+    first = noted.as_tuple()
+    assert noted.as_tuple() is first
+    noted.note(marks.LATE_RESULT, "late", 2)
+    assert first[0].count == 1
+    assert noted.as_tuple()[0].count == 2

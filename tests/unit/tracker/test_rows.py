@@ -1,0 +1,43 @@
+"""The rows of the job list stay within their bounds."""
+
+from __future__ import annotations
+
+from app.tracker.rows import Rows
+from app.tracker.snapshot import JobState
+from app.tracker.tracker import Tracker
+from tests.unit.tracker.story import Story
+
+
+def test_the_oldest_ended_jobs_go_when_there_are_too_many() -> None:
+    story = Story(Tracker(Rows(ended_kept=3)))
+    running = story.call("r")
+    removed = [job for _ in range(5) for job in story.reply(story.call()).removed]
+    assert removed == [2, 3]
+    assert story.tracker.jobs() == (1, 4, 5, 6)
+    assert story.job(running).state is JobState.RUNNING
+    assert story.tracker.dropped_count == 2
+
+
+def test_large_replies_are_bounded_together_and_the_newest_stays() -> None:
+    story = Story(Tracker(Rows(bytes_kept=1000)))
+    sizes = [400, 500, 400, 5000, 10]
+    removed = [story.reply(story.call(), size=size).removed for size in sizes]
+    assert removed == [(), (), (1,), (2, 3), (4,)]
+
+
+def test_a_late_reply_counts_for_the_bound_as_well() -> None:
+    story = Story(Tracker(Rows(bytes_kept=1000)))
+    late, other = story.call("a"), story.call("b")
+    story.tracker.note_timeout(story.job(late).id, 0.0, "too long")
+    assert story.reply(other, size=600).removed == ()
+    assert story.reply(late, size=600).removed == (1,)
+    assert story.job(other).state is JobState.DONE
+
+
+def test_removing_gives_room_again() -> None:
+    story = Story(Tracker(Rows(ended_kept=2, bytes_kept=1000)))
+    for _ in range(3):
+        for _ in range(2):
+            assert story.reply(story.call(), size=450).removed == ()
+        story.tracker.remove(story.tracker.jobs())
+    assert story.tracker.dropped_count == 0
