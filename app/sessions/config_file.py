@@ -101,9 +101,7 @@ def _servers(path: Path, content: object) -> Mapping[str, Any]:
     for key in ("mcpServers", "servers"):
         if isinstance(found.get(key), dict):
             return dict(found[key])
-    what = (
-        "is not an object" if any(k in found for k in ("mcpServers", "servers")) else "is missing"
-    )
+    what = "is not an object" if {"mcpServers", "servers"} & found.keys() else "is missing"
     raise ProblemError(Problem(f'"mcpServers" {what} in the configuration', str(path), _EXAMPLE))
 
 

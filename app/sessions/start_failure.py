@@ -20,12 +20,8 @@ def folder_problem(definition: StdioDefinition) -> Problem | None:
     """What is wrong with the folder to start in, None when nothing is."""
     if definition.cwd is None or Path(definition.cwd).is_dir():
         return None
-    is_file = Path(definition.cwd).exists()
-    what = (
-        "The folder to start the server in is a file"
-        if is_file
-        else ("The folder to start the server in does not exist")
-    )
+    what = "is a file" if Path(definition.cwd).exists() else "does not exist"
+    what = f"The folder to start the server in {what}"
     return Problem(what, definition.cwd, "Check the folder in the server's definition.")
 
 
@@ -43,9 +39,7 @@ def start_problem(
     if isinstance(error, PermissionError):
         return _not_executable(command, path)
     if error.errno == errno.ENOEXEC:
-        hint = (
-            "A script needs a first line such as #!/usr/bin/env python3; or name its interpreter."
-        )
+        hint = "Name its interpreter, or give it a first line such as #!/usr/bin/env python3."
         return Problem("The file is no program", command, hint)
     return Problem(
         "The command cannot be started", command, "Try it in a terminal.", error.strerror or ""

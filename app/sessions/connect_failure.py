@@ -1,0 +1,81 @@
+"""Why a server that was started could not be connected to, in words, with what to try."""
+
+from __future__ import annotations
+
+import signal
+from typing import TYPE_CHECKING, Final
+
+from app.problem import Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from app.sessions.connection import Connection
+
+_QUOTED: Final = 200
+_LOST_HINT: Final = "Connect it again. If it goes on ending, run its command in a terminal."
+_START_HINT: Final = (
+    "Run the command in a terminal to see what it needs: arguments, environment variables."
+)
+_RUBBISH_HINT: Final = (
+    "Check that the command starts an MCP server in its stdio mode, with no logs on stdout."
+)
+_SILENT_HINT: Final = (
+    "Check that it is an MCP server on stdio. One that only starts slowly needs more time "
+    "(--connect-timeout)."
+)
+
+
+def ended(command: str, connection: Connection) -> Problem:
+    """The server's process ended before it was connected."""
+    what = f"{_told(connection)} before it was connected"
+    return Problem(what, command, _START_HINT, evidence(connection))
+
+
+def lost(command: str, connection: Connection) -> Problem:
+    """The server's process ended by itself while it was connected."""
+    return Problem(_told(connection), command, _LOST_HINT, evidence(connection))
+
+
+def silent(command: str, limit_s: float, asked: Sequence[str], connection: Connection) -> Problem:
+    """The server did not answer in time, or with lines that are no messages."""
+    what = f"The server did not answer {' or '.join(asked) or 'anything'} within {limit_s:g} s"
+    hint = _SILENT_HINT
+    if connection.rubbish:
+        what, hint = "This is no MCP server: what it prints is not JSON-RPC", _RUBBISH_HINT
+    return Problem(what, command, hint, evidence(connection))
+
+
+def _told(connection: Connection) -> str:
+    """How the server ended, with the exit code that it chose itself."""
+    code = connection.exit_code
+    with_code = f" with exit code {code}" if code is not None and code >= 0 else ""
+    return connection.reason + with_code
+
+
+def evidence(connection: Connection) -> str:
+    """What the server printed instead of messages, and the last lines of its standard error."""
+    parts = []
+    if connection.rubbish:
+        lines = [line.decode(errors="replace")[:_QUOTED] for line in connection.rubbish]
+        parts.append("Its output began:\n" + _indented(lines))
+    if connection.stderr_tail:
+        parts.append("Its standard error ended:\n" + _indented(connection.stderr_tail))
+    return "\n".join(parts)
+
+
+def ending(exit_code: int | None) -> str:
+    """How a server came to its end by itself."""
+    if exit_code is None:
+        return "The server closed its output"
+    if exit_code >= 0:
+        return "The server ended"
+    try:
+        name = signal.Signals(-exit_code).name
+    except ValueError:
+        name = f"signal {-exit_code}"
+    return f"The server was ended by {name}"
+
+
+def _indented(lines: Iterable[str]) -> str:
+    return "\n".join(f"  {line}" for line in lines)

@@ -1,0 +1,163 @@
+"""What a server offers: its tools, resources and prompts, page by page and kept up to date."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import anyio
+import anyio.to_thread
+
+from app.problem import Problem, ProblemError
+from app.protocol import messages
+from app.protocol.eras import as_object
+from app.protocol.jsonrpc import OVERSIZED
+from app.protocol.reading import read_value
+from app.sessions.exchange import End, Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from app.protocol.facts import JsonObject
+    from app.protocol.messages import Page, Prompt, Resource, Tool
+    from app.sessions.connection import Connection
+    from app.sessions.exchange import Exchange
+
+_LIMIT_S: Final = 60.0
+"""How long a server may take for one page."""
+_MOST_PAGES: Final = 1000
+_PAUSE_S: Final = 0.2
+"""Between two refreshings: a server may announce a change with each list it gives."""
+_PROBLEMS_SHOWN: Final = 5
+
+
+class _Kind(NamedTuple):
+    """One of the lists: its capability, how to ask for it, and who reads a page of it."""
+
+    capability: str
+    read: Callable[[JsonObject], Page[Any]]
+
+    @property
+    def method(self) -> str:
+        """The request that asks for it."""
+        return f"{self.capability}/list"
+
+    @property
+    def changed(self) -> str:
+        """The notification that it has changed."""
+        return f"notifications/{self.capability}/list_changed"
+
+
+_KINDS: Final = (
+    _Kind("tools", messages.read_tools),
+    _Kind("resources", messages.read_resources),
+    _Kind("prompts", messages.read_prompts),
+)
+
+
+class ServerLists:
+    """The lists of one connected server; `on_change` is called when one of them was read."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        capabilities: JsonObject,
+        on_change: Callable[[], None],
+    ) -> None:
+        """Begin with empty lists; only those in `capabilities` are ever asked for."""
+        self.tools: tuple[Tool, ...] = ()
+        self.resources: tuple[Resource, ...] = ()
+        self.prompts: tuple[Prompt, ...] = ()
+        self._connection = connection
+        self._on_change = on_change
+        self._kinds = [kind for kind in _KINDS if kind.capability in capabilities]
+        self._stale = set(self._kinds)
+        self._problems: dict[_Kind, Problem] = {}
+        self._wake = anyio.Event()
+        connection.on_notification = self._note
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why one of the lists could not be read, None when all could."""
+        return next(iter(self._problems.values()), None)
+
+    async def load_tools(self) -> None:
+        """Read the tools, which calls need first."""
+        await self._refresh([kind for kind in self._kinds if kind.capability == "tools"])
+
+    async def keep(self) -> None:
+        """Read the other lists, then each one again when the server says that it changed."""
+        while True:
+            await self._refresh(self._kinds)
+            await self._wake.wait()
+            self._wake = anyio.Event()
+            await anyio.sleep(_PAUSE_S)
+
+    def _note(self, method: str) -> None:
+        for kind in self._kinds:
+            if kind.changed == method:
+                self._stale.add(kind)
+                self._wake.set()
+
+    async def _refresh(self, kinds: Sequence[_Kind]) -> None:
+        for kind in kinds:
+            if kind in self._stale:
+                self._stale.discard(kind)
+                await self._load(kind)
+
+    async def _load(self, kind: _Kind) -> None:
+        self._problems.pop(kind, None)
+        try:
+            setattr(self, kind.capability, tuple(await self._items(kind)))
+        except ProblemError as error:
+            self._problems[kind] = error.problem
+        except anyio.ClosedResourceError:
+            return
+        self._on_change()
+
+    async def _items(self, kind: _Kind) -> list[Any]:
+        """All items; a list that goes on in circles is left after one round."""
+        items: list[Any] = []
+        notes: list[str] = []
+        cursors: set[str | None] = set()
+        cursor: str | None = None
+        while cursor not in cursors and len(cursors) < _MOST_PAGES:
+            cursors.add(cursor)
+            page = kind.read(await self._page(kind.method, cursor))
+            items += page.items
+            notes += page.problems
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        else:
+            notes.append(f"The pages go on in circles: the cursor {cursor!r} came again")
+        if notes:
+            what = f"What the server answered to {kind.method} is not all right"
+            detail = "\n".join(notes[:_PROBLEMS_SHOWN])
+            self._problems[kind] = Problem(what, self._connection.id, detail=detail)
+        return items
+
+    async def _page(self, method: str, cursor: str | None) -> JsonObject:
+        params = None if cursor is None else {"cursor": cursor}
+        exchange = self._connection.ask(method, params)
+        await exchange.wait(Limits(idle_s=_LIMIT_S), self._connection.now)
+        reply = exchange.reply
+        if reply is None:
+            raise self._unanswered(method, exchange)
+        if reply.result is None:
+            words = as_object(reply.error).get("message")
+            raise ProblemError(
+                Problem(f"The server refused {method}: {words}", self._connection.id)
+            )
+        if reply.size <= OVERSIZED:
+            return reply.result
+        message = await anyio.to_thread.run_sync(read_value, exchange.raw)
+        return as_object(as_object(message.value).get("result"))
+
+    def _unanswered(self, method: str, exchange: Exchange) -> Exception:
+        """What to raise for a page that did not come."""
+        if exchange.end is End.LOST:
+            return anyio.ClosedResourceError()
+        self._connection.cancel(exchange, "It took too long")
+        self._connection.give_up(exchange, End.IDLE_TIMEOUT)
+        what = f"The server did not answer {method} within {_LIMIT_S:g} s"
+        return ProblemError(Problem(what, self._connection.id))

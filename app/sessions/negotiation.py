@@ -1,0 +1,72 @@
+"""Carries out an opening: asks what `Opening` wants asked, keeps time, reports what was agreed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+
+from app.problem import Problem, ProblemError
+from app.protocol import eras
+from app.protocol.eras import Agreement, Era
+from app.protocol.opening import Ask, Opening
+from app.sessions.exchange import End
+
+if TYPE_CHECKING:
+    from app.protocol.eras import ClientIdentity
+    from app.protocol.opening import Step
+    from app.sessions.connection import Connection
+    from app.sessions.definitions import Era as EraChoice
+    from app.sessions.exchange import Exchange
+
+
+class EndedAtDiscoverError(Exception):
+    """The server ended rather than answer `server/discover`.
+
+    Some servers of the handshake era end at any message before `initialize`: it is worth
+    starting such a server again without that question.
+    """
+
+
+class Negotiation:
+    """The opening of one connection. Waits without limit: whoever runs it sets one."""
+
+    def __init__(self, connection: Connection, client: ClientIdentity, era: EraChoice) -> None:
+        """Negotiate over a connection that is open, telling the server who `client` is."""
+        self.asked: list[str] = []
+        """The opening requests that were sent, for words about their failure."""
+        self._connection = connection
+        self._client = client
+        self._is_open_question = era == "auto"
+        self._opening = Opening(client, None if era == "auto" else Era(era))
+
+    async def run(self) -> Agreement:
+        """Agree with the server and get ready to speak as agreed.
+
+        `ProblemError` when there is no common revision, `anyio.ClosedResourceError` when the
+        connection ended, `EndedAtDiscoverError` when it did so over a question of ours that the
+        server may not know.
+        """
+        step: Step = self._opening.first()
+        while isinstance(step, Ask):
+            step = self._opening.after((await self._answered(step)).reply)
+        if isinstance(step, Problem):
+            raise ProblemError(step)
+        self._begin(step)
+        return step
+
+    async def _answered(self, ask: Ask) -> Exchange:
+        """The exchange of one opening request, over or silent for as long as it may be."""
+        self.asked.append(ask.method)
+        exchange = self._connection.ask(ask.method, ask.params)
+        if await exchange.over(ask.limit_s) is End.LOST:
+            if ask.method == eras.DISCOVER and self._is_open_question:
+                raise EndedAtDiscoverError
+            raise anyio.ClosedResourceError
+        return exchange
+
+    def _begin(self, agreement: Agreement) -> None:
+        peer = self._connection.peer
+        peer.stamps = eras.stamps(agreement.revision, self._client)
+        if agreement.era is Era.HANDSHAKE:
+            self._connection.post(peer.notify(eras.INITIALIZED))

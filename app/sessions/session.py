@@ -1,0 +1,220 @@
+"""One server from its start to its end: connect, negotiate, know its lists, call, close."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from app.problem import Problem, ProblemError
+from app.sessions import connect_failure
+from app.sessions.lists import ServerLists
+from app.sessions.negotiation import EndedAtDiscoverError, Negotiation
+from app.sessions.snapshot import ServerSnapshot, ServerState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from anyio.abc import TaskGroup
+
+    from app.protocol.eras import Agreement, ClientIdentity
+    from app.sessions.connection import Connection
+    from app.sessions.definitions import Era as EraChoice
+    from app.sessions.definitions import ServerDefinition
+
+_log = logging.getLogger(__name__)
+
+_DISCONNECTED: Final = "Disconnected by the user"
+
+
+class Session:
+    """A server's connection and what was agreed over it. Used once.
+
+    `run` is the owner task; `on_change` is called whenever `snapshot` has changed.
+    """
+
+    def __init__(
+        self,
+        definition: ServerDefinition,
+        era: EraChoice,
+        make_connection: Callable[[], Connection],
+        identity: ClientIdentity,
+        on_change: Callable[[], None],
+    ) -> None:
+        """A session that `run` will begin; `era` is what to try, perhaps remembered."""
+        self.agreement: Agreement | None = None
+        """What was agreed with the server, None before."""
+        self.current: Connection | None = None
+        """The newest connection, None before the first; it may be over."""
+        self._definition = definition
+        self._era = era
+        self._make_connection = make_connection
+        self._identity = identity
+        self._on_change = on_change
+        self._state = ServerState.CONNECTING
+        self._lists: ServerLists | None = None
+        self._problem: Problem | None = None
+        self._asked: list[str] = []
+        self._scope = anyio.CancelScope()
+        self._ready = anyio.Event()
+        self._over = anyio.Event()
+
+    @property
+    def connection(self) -> Connection:
+        """The connection for calls; `ProblemError` unless the session is connected."""
+        if self._state is not ServerState.CONNECTED or self.current is None:
+            raise ProblemError(not_connected(self._definition.name))
+        return self.current
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it is connected or on the way there."""
+        return self._state in {ServerState.CONNECTING, ServerState.CONNECTED}
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the server's process is gone and all is told."""
+        return self._over.is_set()
+
+    def snapshot(self) -> ServerSnapshot:
+        """A picture of the server now."""
+        bare = ServerSnapshot(self._definition.name, self._definition, state=self._state)
+        return self._with_lists(self._with_agreement(self._with_connection(bare)))
+
+    async def ready(self) -> None:
+        """Wait until the server can be called; `ProblemError` when it never can."""
+        await self._ready.wait()
+        if self._state is not ServerState.CONNECTED:
+            raise ProblemError(self._problem or not_connected(self._definition.name))
+
+    def close(self) -> None:
+        """Ask for the polite end; `over` tells when it is reached."""
+        if self.current is not None:
+            self.current.end(_DISCONNECTED)
+        if self._state.is_up:
+            self._become(ServerState.CLOSING)
+        self._scope.cancel()
+
+    async def over(self) -> None:
+        """Wait until the server's process is gone and all is told."""
+        await self._over.wait()
+
+    async def run(self) -> None:
+        """Live the session from start to end; never raises for what a server does."""
+        try:
+            with self._scope:
+                async with anyio.create_task_group() as tasks:
+                    await self._guarded(tasks)
+                    tasks.cancel_scope.cancel()
+        finally:
+            self._become(ServerState.FAILED if self._problem else ServerState.CLOSED)
+            self._ready.set()
+            self._over.set()
+
+    async def _guarded(self, tasks: TaskGroup) -> None:
+        try:
+            await self._serve(tasks)
+        except ProblemError as error:
+            self._fail(error.problem)
+        except Exception:  # noqa: BLE001
+            # The one place for our own errors in a session: it ends, the others go on.
+            _log.exception("the session with %s met a defect", self._definition.name)
+            what = "A defect of this program ended the session"
+            self._fail(Problem(what, self._definition.name))
+
+    async def _serve(self, tasks: TaskGroup) -> None:
+        connection, agreement = await self._establish(tasks)
+        self.agreement = agreement
+        self._lists = ServerLists(connection, agreement.capabilities, self._on_change)
+        self._become(ServerState.CONNECTED)
+        tasks.start_soon(self._keep, self._lists)
+        await connection.ended()
+        self._become(ServerState.CLOSING)
+        await connection.over()
+        raise ProblemError(connect_failure.lost(self._definition.command_line, connection))
+
+    async def _keep(self, lists: ServerLists) -> None:
+        await lists.load_tools()
+        self._ready.set()
+        await lists.keep()
+
+    async def _establish(self, tasks: TaskGroup) -> tuple[Connection, Agreement]:
+        """Connect within the definition's limit, in a second attempt if the first one asks."""
+        with anyio.move_on_after(self._definition.connect_timeout_s):
+            try:
+                return await self._attempt(tasks, self._era)
+            except EndedAtDiscoverError:
+                return await self._attempt(tasks, "handshake")
+        raise ProblemError(self._silence())
+
+    async def _attempt(self, tasks: TaskGroup, era: EraChoice) -> tuple[Connection, Agreement]:
+        connection = self.current = self._make_connection()
+        negotiation = Negotiation(connection, self._identity, era)
+        self._asked = negotiation.asked
+        tasks.start_soon(connection.run)
+        await connection.opened()
+        self._on_change()
+        try:
+            return connection, await negotiation.run()
+        except anyio.ClosedResourceError:
+            await connection.over()
+            command = self._definition.command_line
+            raise ProblemError(connect_failure.ended(command, connection)) from None
+
+    def _silence(self) -> Problem:
+        """Why nothing was agreed in time."""
+        command, limit_s = self._definition.command_line, self._definition.connect_timeout_s
+        if self.current is None:
+            return Problem(f"The server could not be started within {limit_s:g} s", command)
+        return connect_failure.silent(command, limit_s, self._asked, self.current)
+
+    def _fail(self, problem: Problem) -> None:
+        self._problem = problem
+        self._become(ServerState.FAILED)
+        self._ready.set()
+
+    def _become(self, state: ServerState) -> None:
+        if state is not self._state:
+            self._state = state
+            self._on_change()
+
+    def _with_connection(self, bare: ServerSnapshot) -> ServerSnapshot:
+        if self.current is None:
+            return dataclasses.replace(bare, problem=self._problem)
+        return dataclasses.replace(
+            bare,
+            connection=self.current.id,
+            pid=self.current.pid,
+            stderr_tail=tuple(self.current.stderr_tail),
+            problem=self._problem,
+        )
+
+    def _with_agreement(self, bare: ServerSnapshot) -> ServerSnapshot:
+        if self.agreement is None:
+            return bare
+        return dataclasses.replace(
+            bare,
+            revision=self.agreement.revision,
+            era=self.agreement.era,
+            server_info=self.agreement.server_info,
+            capabilities=self.agreement.capabilities,
+            instructions=self.agreement.instructions,
+        )
+
+    def _with_lists(self, bare: ServerSnapshot) -> ServerSnapshot:
+        if self._lists is None:
+            return bare
+        return dataclasses.replace(
+            bare,
+            tools=self._lists.tools,
+            resources=self._lists.resources,
+            prompts=self._lists.prompts,
+            problem=bare.problem or self._lists.problem,
+        )
+
+
+def not_connected(name: str) -> Problem:
+    """The server has to be connected first."""
+    return Problem("The server is not connected", name, "Connect it, then try again.")

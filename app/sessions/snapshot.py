@@ -1,0 +1,62 @@
+"""What views and the command line read about a server: an immutable picture of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from app.problem import Problem
+    from app.protocol.eras import Era
+    from app.protocol.facts import JsonObject
+    from app.protocol.messages import Prompt, Resource, Tool
+    from app.sessions.definitions import ServerDefinition
+
+
+class ServerState(enum.Enum):
+    """Where a server is in its life; the values are words for the window."""
+
+    IDLE = "Not connected"
+    CONNECTING = "Connecting"
+    CONNECTED = "Connected"
+    FAILED = "Failed"
+    CLOSING = "Disconnecting"
+    CLOSED = "Disconnected"
+
+    @property
+    def is_up(self) -> bool:
+        """Whether there is a connection, or is about to be: it must be closed before the next."""
+        return self in {ServerState.CONNECTING, ServerState.CONNECTED, ServerState.CLOSING}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ServerSnapshot:
+    """One server at one moment. What is not known, or not yet, is None or empty.
+
+    `connection` is the id of the newest connection, which may be over. `problem` tells why the
+    server failed or, while it is connected, what of it cannot be used (a list it does not give).
+    `stderr_tail` holds the last lines of its standard error, oldest first.
+    """
+
+    name: str
+    definition: ServerDefinition
+    connection: str | None = None
+    state: ServerState = ServerState.IDLE
+    revision: str | None = None
+    era: Era | None = None
+    server_info: JsonObject = dataclasses.field(default_factory=dict)
+    capabilities: JsonObject = dataclasses.field(default_factory=dict)
+    instructions: str | None = None
+    tools: tuple[Tool, ...] = ()
+    resources: tuple[Resource, ...] = ()
+    prompts: tuple[Prompt, ...] = ()
+    problem: Problem | None = None
+    pid: int | None = None
+    stderr_tail: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """What the server calls itself, else the name it has here."""
+        found = self.server_info.get("title") or self.server_info.get("name")
+        return found if isinstance(found, str) else self.name
