@@ -146,8 +146,10 @@ class Appearance(QObject):
         if key not in self._icons:
             icon = QIcon()
             faint = self.ground(Tone.TEXT, 0.35)
+            chosen = self._palette.color(QPalette.ColorRole.HighlightedText)
             for size in _ICON_SIZES:
                 icon.addPixmap(self._drawn(name, self._colours[tone], size))
+                icon.addPixmap(self._drawn(name, chosen, size), QIcon.Mode.Selected)
                 icon.addPixmap(self._drawn(name, faint, size), QIcon.Mode.Disabled)
             self._icons[key] = icon
         return self._icons[key]

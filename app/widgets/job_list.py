@@ -35,6 +35,13 @@ if TYPE_CHECKING:
 
 _SECOND_MS: Final = 1000
 _COPIES: Final = ("request", "result", "token")
+_ICONS: Final = {
+    "open": "info",
+    "cancel": "cancel",
+    "again": "again",
+    "request": "copy",
+    "remove": "remove",
+}
 
 
 class JobList(QWidget):
@@ -80,6 +87,8 @@ class JobList(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.table)
         self.setFocusProxy(self.table)
+        appearance.changed.connect(self._recolour)
+        self._recolour()
 
     # For the shell
 
@@ -121,13 +130,13 @@ class JobList(QWidget):
         enter = [keys(Qt.Key.Key_Return), keys(Qt.Key.Key_Enter)]
         cancel = [keys("Ctrl+."), keys(Qt.Key.Key_Delete)]
         made = {
-            "open": self._action(self.tr("&Open"), "info", enter),
-            "cancel": self._action(self.tr("&Cancel"), "cancel", cancel),
-            "again": self._action(self.tr("&Issue again"), "again", [keys("Ctrl+Shift+R")]),
-            "request": self._action(self.tr("Copy &request"), "copy", []),
-            "result": self._action(self.tr("Copy re&sult"), "", [keys("Ctrl+Shift+C")]),
-            "token": self._action(self.tr("Copy &token"), "", [keys(keys.StandardKey.Copy)]),
-            "remove": self._action(self.tr("Re&move"), "remove", [keys("Shift+Del")]),
+            "open": self._action(self.tr("&Open"), enter),
+            "cancel": self._action(self.tr("&Cancel"), cancel),
+            "again": self._action(self.tr("&Issue again"), [keys("Ctrl+Shift+R")]),
+            "request": self._action(self.tr("Copy &request"), []),
+            "result": self._action(self.tr("Copy re&sult"), [keys("Ctrl+Shift+C")]),
+            "token": self._action(self.tr("Copy &token"), [keys(keys.StandardKey.Copy)]),
+            "remove": self._action(self.tr("Re&move"), [keys("Shift+Del")]),
         }
         made["open"].triggered.connect(self._on_open)
         made["cancel"].triggered.connect(self._on_cancel)
@@ -138,12 +147,10 @@ class JobList(QWidget):
         made["remove"].triggered.connect(self._on_remove)
         return made
 
-    def _action(self, words: str, icon: str, keys: Sequence[QKeySequence]) -> QAction:
+    def _action(self, words: str, keys: Sequence[QKeySequence]) -> QAction:
         action = QAction(words, self.table)
         action.setShortcuts(keys)
         action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-        if icon:
-            action.setIcon(self._appearance.icon(icon))
         self.table.addAction(action)
         return action
 
@@ -258,6 +265,11 @@ class JobList(QWidget):
             action.setEnabled(True)
 
     # Time and appearance
+
+    @Slot()
+    def _recolour(self) -> None:
+        for key, icon in _ICONS.items():
+            self._actions[key].setIcon(self._appearance.icon(icon))
 
     @Slot()
     def _on_second(self) -> None:

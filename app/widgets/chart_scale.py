@@ -1,0 +1,56 @@
+"""The scales of a progress chart: where a value lies, and which round values get a line."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from app.tracker.snapshot import ChartPoint
+
+_LARGEST = 1e300  # beyond, differences of two values could overflow
+
+
+class Span(NamedTuple):
+    """An axis from `low` to `high`, always of a length above zero."""
+
+    low: float
+    high: float
+
+    def share(self, value: float) -> float:
+        """Where `value` lies, 0.0 at `low` and 1.0 at `high`, never outside."""
+        return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
+
+    def lines(self, wanted: int) -> list[float]:
+        """Round values within the span, about `wanted` of them."""
+        step = _round_step((self.high - self.low) / max(wanted, 1))
+        first = math.ceil(self.low / step)
+        last = math.floor(self.high / step + 1e-9)
+        return [count * step for count in range(first, min(last, first + 50) + 1)]
+
+
+def span(values: Iterable[float]) -> Span:
+    """The span of the finite ones of `values`; zero to one when there are none."""
+    usable = [value for value in values if math.isfinite(value) and abs(value) <= _LARGEST]
+    if not usable:
+        return Span(0.0, 1.0)
+    low, high = min(usable), max(usable)
+    # Equal ends, and ends too near for a float to tell apart, still make an axis.
+    return Span(low, high if high - low > abs(high) * 1e-12 else low + max(1.0, abs(low) * 1e-6))
+
+
+def drawable(points: Sequence[ChartPoint]) -> list[ChartPoint]:
+    """The points whose numbers a painter can take."""
+    return [
+        point
+        for point in points
+        if all(abs(value) <= _LARGEST for value in (point.at, point.low, point.high, point.last))
+    ]
+
+
+def _round_step(least: float) -> float:
+    """The smallest of 1, 2, 5 times a power of ten that is at least `least`."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * 0.999999)

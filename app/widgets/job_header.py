@@ -1,0 +1,196 @@
+"""The head of a job's pane: what it is, the large bar, every number, and how it fared."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QPainter, QPalette
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+
+from app import text
+from app.models import job_texts
+from app.widgets.appearance import GAP, GAP_L, STATE_TONES, Appearance, Tone, state_icon
+from app.widgets.bar_painter import BarPainter
+from app.widgets.row_actions import CANCEL, offered
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QPaintEvent
+
+    from app.tracker.snapshot import JobSnapshot
+
+_ICON: Final = 22
+_BAR: Final = 14
+_LARGE: Final = 1.25
+
+
+class JobHeader(QWidget):
+    """Shows one snapshot; all of it is plain, selectable text."""
+
+    cancel_clicked = Signal()
+    again_clicked = Signal()
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._job: JobSnapshot | None = None
+        self._icon = QLabel(self)
+        self._name = self._label(self.tr("Name of the job"), size=_LARGE)
+        self._state = self._label(self.tr("State"), size=_LARGE)
+        self._ids = self._label(self.tr("Server, token and ids"))
+        self._amount = self._label(self.tr("Progress"), size=_LARGE)
+        self._numbers = self._label(self.tr("Numbers"))
+        self._message = self._label(self.tr("Message"))
+        self._message.setWordWrap(True)
+        self._bar = _LargeBar(appearance, self)
+        self._cancel = self._button(self.tr("Cancel"), self.tr("Cancel this job (Ctrl+.)"))
+        self._again = self._button(self.tr("Issue again"), self.tr("Send the same request again"))
+        self._cancel.clicked.connect(self.cancel_clicked)
+        self._again.clicked.connect(self.again_clicked)
+        self._lay_out()
+        appearance.changed.connect(self._on_appearance_changed)
+
+    def show_job(self, job: JobSnapshot) -> None:
+        """Show `job` as it is now."""
+        self._job = job
+        tone = STATE_TONES[job.state]
+        ratio = self.devicePixelRatioF()
+        self._icon.setPixmap(self._appearance.pixmap(state_icon(job.state), tone, _ICON, ratio))
+        self._icon.setAccessibleName(job_texts.state_word(job.state))
+        self._put(self._name, job_texts.name(job))
+        self._put(self._state, job_texts.state_word(job.state), tone)
+        self._put(self._ids, _ids(job), Tone.MUTED)
+        self._put(self._amount, job_texts.amount(job))
+        self._put(self._numbers, _numbers(job), Tone.MUTED)
+        self._put(self._message, _words(job), Tone.TEXT if job.failure is None else tone)
+        self._bar.show_job(job)
+        self._offer(job)
+
+    def _offer(self, job: JobSnapshot) -> None:
+        self._cancel.setVisible(CANCEL in offered(job))
+        self._cancel.setIcon(self._appearance.icon("cancel"))
+        self._again.setIcon(self._appearance.icon("again"))
+
+    def _label(self, name: str, *, size: float = 1.0) -> QLabel:
+        label = QLabel(self)
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        label.setAccessibleName(name)
+        label.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse
+            | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        label.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        label.setMinimumWidth(1)
+        if size != 1.0:
+            font = label.font()
+            font.setPointSizeF(font.pointSizeF() * size)
+            font.setWeight(font.Weight.DemiBold)
+            label.setFont(font)
+        return label
+
+    def _button(self, words: str, tip: str) -> QToolButton:
+        button = QToolButton(self)
+        button.setText(words)
+        button.setToolTip(tip)
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        return button
+
+    def _lay_out(self) -> None:
+        self._name.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        head = QHBoxLayout()
+        head.setSpacing(GAP)
+        head.addWidget(self._icon)
+        head.addWidget(self._name, 1)
+        head.addWidget(self._state)
+        head.addSpacing(GAP)
+        head.addWidget(self._cancel)
+        head.addWidget(self._again)
+        bar = QHBoxLayout()
+        bar.setSpacing(GAP_L)
+        bar.addWidget(self._bar, 1)
+        bar.addWidget(self._amount)
+        below = QHBoxLayout()
+        below.setSpacing(GAP_L)
+        self._ids.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        below.addWidget(self._ids, 1)
+        below.addWidget(self._numbers)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(GAP_L, GAP, GAP_L, GAP)
+        layout.setSpacing(GAP // 2)
+        layout.addLayout(head)
+        layout.addLayout(bar)
+        layout.addLayout(below)
+        layout.addWidget(self._message)
+
+    def _put(self, label: QLabel, words: str, tone: Tone = Tone.TEXT) -> None:
+        """Set a label's text and colour, only where they are other ones: ten times a second."""
+        if label.text() != words:
+            label.setText(words)
+        colour = self._appearance.colour(tone)
+        if label.palette().color(QPalette.ColorRole.WindowText) != colour:
+            palette = label.palette()
+            palette.setColor(QPalette.ColorRole.WindowText, colour)
+            label.setPalette(palette)
+
+    @Slot()
+    def _on_appearance_changed(self) -> None:
+        if self._job is not None:
+            self.show_job(self._job)
+
+
+class _LargeBar(QWidget):
+    """One large bar."""
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._painter = BarPainter(appearance)
+        self._job: JobSnapshot | None = None
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setMinimumWidth(80)
+
+    def show_job(self, job: JobSnapshot) -> None:
+        """Show the bar of `job`."""
+        self._job = job
+        self.setAccessibleName(f"{self.tr('Progress')} {job_texts.amount(job)}")
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """As high as a line of text, nearly."""
+        return QSize(240, max(_BAR, self.fontMetrics().height() - 2))
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Paint the bar."""
+        if self._job is not None:
+            self._painter.paint(QPainter(self), QRectF(self.rect()), self._job)
+
+
+def _ids(job: JobSnapshot) -> str:
+    token = job_texts.token(job)
+    named = token if job.token is None else job_texts.tr("token {}").format(token)
+    request = job_texts.tr("id {}").format(job_texts.wire(job.request_id))
+    started = job_texts.tr("started {}").format(text.clock(job.started_when))
+    parts = (job_texts.line(job.connection), job_texts.line(job.method), named, request, started)
+    return " · ".join(parts)
+
+
+def _numbers(job: JobSnapshot) -> str:
+    parts = (
+        job_texts.count(job) if job.fraction is not None else "",
+        job_texts.ticks(job),
+        job_texts.rate(job),
+        job_texts.time_left(job),
+        job_texts.elapsed(job),
+        job_texts.last_tick(job) if job.silent_s >= job_texts.SILENT_AFTER_S else "",
+    )
+    return " · ".join(part for part in parts if part)
+
+
+def _words(job: JobSnapshot) -> str:
+    """The failure in its own words and whose they are, else the newest message."""
+    if job.failure is None:
+        return job_texts.message(job)
+    is_theirs = job.failure.where == "server"
+    whose = job_texts.tr("The server says") if is_theirs else job_texts.tr("Here")
+    code = "" if job.failure.code is None else f" ({job_texts.wire(job.failure.code)})"
+    return f"{whose}{code}: {job_texts.message(job)}"

@@ -1,0 +1,177 @@
+"""One job in full: header, course, ticks, request and result."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QLabel, QStackedLayout, QTabWidget, QVBoxLayout, QWidget
+
+from app.widgets.job_header import JobHeader
+from app.widgets.job_sections import CourseSection, TicksSection
+from app.widgets.json_page import JsonPage
+from app.widgets.result_view import ResultView
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QHideEvent, QShowEvent
+
+    from app.models.jobs import JobSource
+    from app.tracker.snapshot import Changes, JobDetail, JobId
+    from app.widgets.appearance import Appearance
+
+_SECOND_MS: Final = 1000
+
+
+class JobPane(QWidget):
+    """Follows one job while it is in sight; the story is asked for only then, one section deep."""
+
+    cancel_requested = Signal(object)
+    """`tuple[JobId, ...]`."""
+    again_requested = Signal(object)
+    """`JobId`."""
+    frame_followed = Signal(object)
+    """Number of a frame to be shown in the log."""
+    search_requested = Signal(object)
+    """Words to search the log for."""
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._source: JobSource | None = None
+        self._job: JobId | None = None
+        self._request_of: JobId | None = None
+        self.header = JobHeader(appearance, self)
+        self.course = CourseSection(appearance, self)
+        self.ticks = TicksSection(self)
+        self.request = JsonPage(appearance, self.tr("Request as a tree"), self)
+        self.result = ResultView(appearance, self)
+        self.tabs = self._made_tabs()
+        self._second = QTimer(self)
+        self._second.setInterval(_SECOND_MS)
+        self._second.timeout.connect(self._refresh)
+        self._pages = self._lay_out()
+        self.header.cancel_clicked.connect(self._on_cancel)
+        self.header.again_clicked.connect(self._on_again)
+        for section in (self.course, self.ticks):
+            section.frame_followed.connect(self.frame_followed)
+        for view in (self.request, self.result):
+            view.search_requested.connect(self.search_requested)
+
+    def set_source(self, source: JobSource) -> None:
+        """Take the jobs' stories from `source`."""
+        self._source = source
+        self._job = self._request_of = None
+        self._refresh()
+
+    @property
+    def job(self) -> JobId | None:
+        """The job shown, None when there is none."""
+        return self._job
+
+    @Slot(object)
+    def show_job(self, job: JobId | None) -> None:
+        """Follow `job` from now on; None shows none."""
+        self._job = job
+        self._refresh()
+
+    @Slot(object)
+    def apply(self, changes: Changes) -> None:
+        """Follow what happened to the job (`Feed.jobs_changed`)."""
+        if self._job is None:
+            return
+        if self._job in changes.removed:
+            self.show_job(None)
+        elif self._job in changes.progressed:
+            self._refresh()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Catch up with what happened out of sight."""
+        super().showEvent(event)
+        self._refresh()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """A hidden pane costs nothing."""
+        super().hideEvent(event)
+        self._second.stop()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Follow the palette between light and dark."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.PaletteChange:
+            self._appearance.follow(QGuiApplication.palette())
+
+    def _made_tabs(self) -> QTabWidget:
+        tabs = QTabWidget(self)
+        tabs.setDocumentMode(True)
+        tabs.setAccessibleName(self.tr("Sections of the job"))
+        tabs.addTab(self.course, self.tr("&Progress"))
+        tabs.addTab(self.ticks, self.tr("&Ticks"))
+        tabs.addTab(self.request, self.tr("Re&quest"))
+        tabs.addTab(self.result, self.tr("Re&sult"))
+        tabs.currentChanged.connect(self._on_section_chosen)
+        return tabs
+
+    def _lay_out(self) -> QStackedLayout:
+        story = QWidget(self)
+        column = QVBoxLayout(story)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.header)
+        column.addWidget(self.tabs, 1)
+        nothing = QLabel(self.tr("Open a job to see its story"), self)
+        nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        nothing.setEnabled(False)
+        pages = QStackedLayout(self)
+        pages.addWidget(nothing)
+        pages.addWidget(story)
+        return pages
+
+    @Slot()
+    def _refresh(self) -> None:
+        if not self.isVisible():
+            self._second.stop()
+            return
+        detail = None
+        if self._source is not None and self._job is not None:
+            detail = self._source.detail(self._job)
+        self._pages.setCurrentIndex(0 if detail is None else 1)
+        if detail is None:
+            self._second.stop()
+            return
+        self.header.show_job(detail.snapshot)
+        self._show_section(detail)
+        self._keep_time(detail)
+
+    def _show_section(self, detail: JobDetail) -> None:
+        section = self.tabs.currentWidget()
+        if section is self.course:
+            self.course.show_detail(detail)
+        elif section is self.ticks:
+            self.ticks.show_detail(detail)
+        elif section is self.result:
+            self.result.show_result(detail.snapshot, detail.answer)
+        elif self._request_of != self._job:
+            self._request_of = self._job
+            self.request.show_value(detail.params)
+
+    def _keep_time(self, detail: JobDetail) -> None:
+        is_over = detail.snapshot.state.is_over
+        if is_over:
+            self._second.stop()
+        elif not self._second.isActive():
+            self._second.start()
+
+    @Slot(int)
+    def _on_section_chosen(self, _place: int) -> None:
+        self._refresh()
+
+    @Slot()
+    def _on_cancel(self) -> None:
+        if self._job is not None:
+            self.cancel_requested.emit((self._job,))
+
+    @Slot()
+    def _on_again(self) -> None:
+        if self._job is not None:
+            self.again_requested.emit(self._job)

@@ -1,0 +1,171 @@
+"""The sections of a job's pane that are tables: its course and its ticks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QAbstractItemModel, QModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QHeaderView,
+    QSplitter,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.models.course import FIRST_FRAME, CourseModel
+from app.models.ticks import FRAME, TickColumn, TicksModel
+from app.widgets.progress_chart import ProgressChart
+from app.widgets.side_heading import SideHeading
+
+if TYPE_CHECKING:
+    from app.tracker.snapshot import JobDetail
+    from app.widgets.appearance import Appearance
+
+_TICK_WIDTHS: Final = {
+    TickColumn.NUMBER: 9,
+    TickColumn.TIME: 13,
+    TickColumn.SINCE: 10,
+    TickColumn.PROGRESS: 12,
+    TickColumn.STEP: 12,
+    TickColumn.TOTAL: 12,
+}
+"""In digits."""
+
+
+class PlainTable(QTableView):
+    """A dense, read-only table of plain text; Ctrl+C copies the selected rows."""
+
+    def __init__(self, model: QAbstractItemModel, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setModel(model)
+        self.setAccessibleName(name)
+        self.setFrameShape(self.Shape.NoFrame)
+        self.setShowGrid(False)
+        self.setWordWrap(False)
+        self.setTabKeyNavigation(False)
+        self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.verticalHeader().hide()
+        rows = self.verticalHeader()
+        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+        rows.setDefaultSectionSize(self.fontMetrics().height() + 6)
+        self.horizontalHeader().setHighlightSections(False)
+        copy = QAction(self.tr("Copy"), self)
+        copy.setShortcut(QKeySequence(QKeySequence.StandardKey.Copy))
+        copy.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        copy.triggered.connect(self._on_copy)
+        self.addAction(copy)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+
+    @Slot()
+    def _on_copy(self) -> None:
+        rows = sorted(self.selectionModel().selectedRows(), key=QModelIndex.row)
+        columns = range(self.model().columnCount())
+        lines = (
+            "\t".join(str(row.siblingAtColumn(c).data() or "") for c in columns) for row in rows
+        )
+        QGuiApplication.clipboard().setText("\n".join(lines))
+
+
+class CourseSection(QWidget):
+    """The chart, the phases and what was irregular."""
+
+    frame_followed = Signal(object)
+    """The number of the frame in which a mark was seen first."""
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.chart = ProgressChart(appearance, self)
+        self.phases = CourseModel(("Phase", "Duration", "Ticks"), self)
+        self.marks = CourseModel(("Mark", "Times"), self)
+        self._phase_table = PlainTable(self.phases, self.tr("Phases"), self)
+        self._mark_table = PlainTable(self.marks, self.tr("Marks"), self)
+        self._mark_table.setToolTip(self.tr("Enter shows the message in the log"))
+        self._mark_table.activated.connect(self._on_mark_activated)
+        for table in (self._phase_table, self._mark_table):
+            _stretch_first(table)
+        self._marks = _titled(SideHeading(self.tr("Marks"), appearance), self._mark_table)
+        side = QSplitter(Qt.Orientation.Vertical, self)
+        side.addWidget(_titled(SideHeading(self.tr("Phases"), appearance), self._phase_table))
+        side.addWidget(self._marks)
+        halves = QSplitter(self)
+        halves.setChildrenCollapsible(False)
+        halves.addWidget(self.chart)
+        halves.addWidget(side)
+        halves.setStretchFactor(0, 1)
+        halves.setSizes([600, self.fontMetrics().averageCharWidth() * 52])
+        _fill(self, halves)
+
+    def show_detail(self, detail: JobDetail) -> None:
+        """Show the course of a job."""
+        job = detail.snapshot
+        self.chart.show_course(detail)
+        self.phases.show_phases(detail.phases, job.started_at + job.elapsed_s)
+        self.marks.show_marks(job.marks)
+        self._marks.setVisible(bool(job.marks))
+
+    @Slot(QModelIndex)
+    def _on_mark_activated(self, index: QModelIndex) -> None:
+        self.frame_followed.emit(index.data(FIRST_FRAME))
+
+
+class TicksSection(QWidget):
+    """Every tick that is kept; follows the newest while the table is scrolled to its end."""
+
+    frame_followed = Signal(object)
+    """The number of the frame that carried a tick."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.model = TicksModel(self)
+        self.table = PlainTable(self.model, self.tr("Ticks"), self)
+        self.table.setToolTip(self.tr("Enter shows the message in the log"))
+        self.table.activated.connect(self._on_activated)
+        digit = self.fontMetrics().horizontalAdvance("0")
+        for column, digits in _TICK_WIDTHS.items():
+            self.table.setColumnWidth(column, digit * digits)
+        self.table.horizontalHeader().setStretchLastSection(True)
+        _fill(self, self.table)
+
+    def show_detail(self, detail: JobDetail) -> None:
+        """Show the ticks of a job."""
+        bar = self.table.verticalScrollBar()
+        is_at_end = bar.value() >= bar.maximum()
+        self.model.show_ticks(detail.ticks, detail.snapshot.tick_count)
+        if is_at_end:
+            self.table.scrollToBottom()
+
+    @Slot(QModelIndex)
+    def _on_activated(self, index: QModelIndex) -> None:
+        self.frame_followed.emit(index.data(FRAME))
+
+
+def _stretch_first(table: QTableView) -> None:
+    header = table.horizontalHeader()
+    header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+    digit = table.fontMetrics().horizontalAdvance("0")
+    for column in range(1, table.model().columnCount()):
+        table.setColumnWidth(column, digit * (12 if column == 1 else 9))
+    table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+
+
+def _titled(heading: SideHeading, table: QTableView) -> QWidget:
+    """A table under its heading; the heading is its accessible buddy."""
+    whole = QWidget()
+    heading.set_buddy(table)
+    layout = QVBoxLayout(whole)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(0)
+    layout.addWidget(heading)
+    layout.addWidget(table)
+    return whole
+
+
+def _fill(whole: QWidget, part: QWidget) -> None:
+    layout = QVBoxLayout(whole)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.addWidget(part)
