@@ -51,7 +51,7 @@ _OPENINGS = re.compile(rb"[\[{]*+")
 _CLOSINGS = re.compile(rb"[\]}]*+")
 _TEXT = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
 _SPACE = re.compile(rb"[ \t\r\n]*+")
-_SCALAR = re.compile(rb'[^ \t\r\n,\[\]{}":]++')
+_SCALAR = re.compile(rb"-?[0-9][-+0-9.eE]*+|true|false|null|NaN|-?Infinity")
 _KEY = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"[ \t\r\n]*+:[ \t\r\n]*+', re.DOTALL)
 
 

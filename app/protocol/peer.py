@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from app.protocol.facts import JsonObject, RequestAnswered, RequestId
 
+__all__ = ["AUTO", "AutoToken", "Outgoing", "Peer", "TokenChoice", "TokenSource"]
+
 _TOKEN_KEY = "progressToken"  # noqa: S105  # the name of a member
 
 

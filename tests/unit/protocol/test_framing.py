@@ -1,0 +1,138 @@
+"""Lines from chunks, frames from lines."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.protocol.frame import Channel, Frame, Part, server_name
+from app.protocol.framing import FrameNumbers, Framer, LineSplitter
+from app.protocol.jsonrpc import OVERSIZED
+from tests.unit.protocol.wire import JSON, as_bytes, progress, result
+
+
+@given(st.lists(st.binary(max_size=20)), st.data())
+def test_any_chunking_gives_the_same_lines(lines: list[bytes], data: st.DataObject) -> None:
+    stream = b"\n".join(lines)
+    cuts = data.draw(st.lists(st.integers(0, len(stream)), max_size=8).map(sorted))
+    splitter = LineSplitter()
+    found: list[bytes] = []
+    for begin, end in zip([0, *cuts], [*cuts, len(stream)], strict=True):
+        found += splitter.feed(stream[begin:end])
+    rest = splitter.flush()
+    assert found == stream.split(b"\n")[:-1]
+    assert (rest or b"") == stream.split(b"\n")[-1]
+    assert splitter.flush() is None
+
+
+def test_a_carriage_return_stays_and_an_empty_line_is_a_line() -> None:
+    assert LineSplitter().feed(b"a\r\n\n\nb\n") == [b"a\r", b"", b"", b"b"]
+
+
+def test_a_long_line_in_many_chunks_is_joined_once() -> None:
+    splitter = LineSplitter()
+    chunk = b"x" * 65_536
+    for _ in range(1024):
+        assert splitter.feed(chunk) == []
+    (line,) = splitter.feed(b"\n")
+    assert line == chunk * 1024
+
+
+def _framer() -> Framer:
+    return Framer("local-db#2", FrameNumbers())
+
+
+def test_received_lines_become_numbered_frames() -> None:
+    numbers = FrameNumbers(first=10)
+    framer = Framer("local-db#2", numbers)
+    assert framer.received([b"{}", b"x\r"], 1000.5, 7.25) == [
+        Frame(10, "local-db#2", Channel.RECEIVED, 1000.5, 7.25, b"{}"),
+        Frame(11, "local-db#2", Channel.RECEIVED, 1000.5, 7.25, b"x\r"),
+    ]
+    assert numbers.take() == 12
+    assert framer.received([], 0.0, 0.0) == []
+
+
+def test_numbers_are_shared_between_connections() -> None:
+    numbers = FrameNumbers()
+    first, second = Framer("a#1", numbers), Framer("b#1", numbers)
+    frames = [first.sent(b"{}", 0, 0), *second.received([b"", b""], 0, 0), first.stderr(b"", 0, 0)]
+    assert [frame.number for frame in frames] == [1, 2, 3, 4]
+
+
+def test_an_incomplete_line_is_marked() -> None:
+    (frame,) = _framer().received([b'{"a'], 0, 0, is_complete=False)
+    assert not frame.is_complete
+
+
+def test_a_sent_message_leaves_out_only_its_own_line_end() -> None:
+    frame = _framer().sent(b'{"a":1}\n', 3.0, 4.0)
+    assert frame == Frame(1, "local-db#2", Channel.SENT, 3.0, 4.0, b'{"a":1}')
+
+
+def test_an_event_is_a_json_object() -> None:
+    frame = _framer().event("closed", 3.0, 4.0, reason="gone", exit_code=-9)
+    assert frame.channel is Channel.EVENT
+    assert json.loads(frame.raw) == {"event": "closed", "reason": "gone", "exit_code": -9}
+
+
+def test_a_batch_line_is_followed_by_its_exact_elements() -> None:
+    line = b' [ {"id" : 1, "result":{}} ,{"b":[2,"]"]}, 7 ]\r'
+    frames = _framer().received([b"{}", line, b"{}"], 5.0, 6.0)
+    assert [frame.number for frame in frames] == [1, 2, 3, 4, 5, 6]
+    assert [(frame.raw, frame.part) for frame in frames] == [
+        (b"{}", None),
+        (line, None),
+        (b'{"id" : 1, "result":{}}', Part(1, 3)),
+        (b'{"b":[2,"]"]}', Part(2, 3)),
+        (b"7", Part(3, 3)),
+        (b"{}", None),
+    ]
+    assert {(frame.when, frame.at, frame.connection) for frame in frames} == {
+        (5.0, 6.0, "local-db#2")
+    }
+
+
+@given(st.lists(JSON, min_size=1, max_size=5))
+def test_elements_of_any_batch_are_its_values(values: list[object]) -> None:
+    _, *elements = _framer().received([as_bytes(values)], 0, 0)
+    assert [json.loads(frame.raw) for frame in elements] == values
+
+
+@pytest.mark.parametrize(
+    "line", [b"[]", b"[INFO] started", b'[{"a":1}', b"[1,]", b'["a" "b"]', b"[ ", b"[1] 2"]
+)
+def test_a_line_that_only_looks_like_a_batch_is_one_frame(line: bytes) -> None:
+    (frame,) = _framer().received([line], 0, 0)
+    assert (frame.raw, frame.part) == (line, None)
+
+
+def test_a_batch_behind_a_byte_order_mark_is_unpacked() -> None:
+    frames = _framer().received([b'\xef\xbb\xbf[{"a":1}]'], 0, 0)
+    assert [frame.raw for frame in frames[1:]] == [b'{"a":1}']
+
+
+def test_an_oversized_batch_is_unpacked_in_slices() -> None:
+    elements = [as_bytes(progress("p", n, message="m" * 300)) for n in range(4000)]
+    line = b"[" + b",".join(elements) + b"]"
+    assert len(line) > OVERSIZED
+    lists = list(_framer().received_in_slices([line], 0, 0))
+    assert [] in lists
+    assert max(map(len, lists)) <= 500
+    frames = [frame for frames in lists for frame in frames]
+    assert [frame.raw for frame in frames] == [line, *elements]
+    assert frames[-1].part == Part(4000, 4000)
+    assert [frame.number for frame in frames] == list(range(1, 4002))
+
+
+def test_an_oversized_broken_batch_is_one_frame() -> None:
+    line = b"[" + as_bytes(result(1, text="x" * OVERSIZED))
+    assert [frame.raw for frame in _framer().received([line], 0, 0)] == [line]
+
+
+def test_a_connection_names_its_server() -> None:
+    assert server_name("local#db#2") == "local#db"
+    assert server_name("plain") == "plain"
