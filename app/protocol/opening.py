@@ -98,13 +98,19 @@ class Opening:
         """Ask for the newest revision that both speak, unless that has been tried."""
         allowed = tuple(r for r in supported if self._only in {None, _era(r)})
         revision = eras.newest_common(allowed)
+        if revision is None and self._only and eras.newest_common(supported):
+            return Problem(
+                f"The server speaks only {', '.join(supported)}, which the fixed era has not.",
+                hint="Let the era of this server be found out.",
+            )
         if revision is None:
             return _no_common(f"only {', '.join(supported) or 'revisions it does not name'}")
         tried = {(ask.method, ask.revision) for ask in self._asked}
         if eras.era_of(revision) is Era.HANDSHAKE:
             if (eras.INITIALIZE, revision) not in tried:
                 return self._initialize(revision)
-        elif (eras.DISCOVER, revision) not in tried:
+        elif self._was_silent or (eras.DISCOVER, revision) not in tried:
+            self._was_silent = False
             return self._discover(None)
         return Problem(
             f"The server refuses {revision}, which it says it speaks.",
