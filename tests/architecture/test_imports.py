@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
+import tomllib
 from typing import TYPE_CHECKING
 
 from tests.architecture.source import APP, ROOT, modules
@@ -68,3 +70,21 @@ def test_the_demo_servers_need_the_standard_library_alone() -> None:
 
     assert len(demo) > 1
     assert foreign == set()
+
+
+def panes_apart(configuration: str) -> set[str]:
+    """Return the panes that the import linter keeps apart."""
+    contracts = tomllib.loads(configuration)["tool"]["importlinter"]["contracts"]
+    (contract,) = (c for c in contracts if c["id"] == "panes-apart")
+    return set(contract["modules"])
+
+
+def test_every_pane_is_kept_apart_from_the_others() -> None:
+    pane = re.compile(r"\w+_(pane|list|form|dialog)")
+    found = {
+        f"app.widgets.{f.stem}" for f in (APP / "widgets").glob("*.py") if pane.fullmatch(f.stem)
+    }
+    apart = panes_apart((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+
+    assert len(found) > 1
+    assert found - apart == set()

@@ -68,12 +68,13 @@ def test_ordinary_paths_pass(text: str) -> None:
 def _mirrored(test: Path, sources: set[Path]) -> bool:
     """Tell whether a test's place and name point at a module: ``test_job.py``, ``test_job_x.py``.
 
-    Tests of a package as a whole are named after it, or ``test_invariants.py``.
+    Tests of a package as a whole are named after it, or ``test_invariants.py``, or ``test_main.py``
+    where it is a program.
     """
     name = test.stem.removeprefix("test_")
-    stems = {s.stem for s in sources if s.parent == test.parent}
-    packages = {s.parent.name for s in sources if s.parent == test.parent}
-    names = stems | packages | ({"invariants"} if packages else set())
+    beside = {s for s in sources if s.parent == test.parent}
+    whole = {"invariants", "main", test.parent.name} if beside else set()
+    names = whole | {s.stem for s in beside}
     return any(name == known or name.startswith(f"{known}_") for known in names)
 
 
