@@ -221,7 +221,8 @@ class Connection:
 
     async def _end_when_cancelled(self) -> None:
         try:
-            await anyio.sleep_forever()
+            # Not sleep_forever: Qt's loop has no timer for an infinite time.
+            await anyio.Event().wait()
         finally:
             self.end("The program is closing")
 

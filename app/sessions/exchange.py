@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
 
@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 
     from app.protocol.facts import RequestAnswered
     from app.protocol.peer import Outgoing
+
+_LONGEST_WAIT_S: Final = 86_400.0
+"""Longest single wait: Qt's timers count milliseconds in 32 bits. The time is taken anew after."""
 
 
 class End(enum.Enum):
@@ -88,7 +91,7 @@ class Exchange:
             if left is not None and left <= 0:
                 self.stop(reason)
                 break
-            with anyio.move_on_after(left):
+            with anyio.move_on_after(None if left is None else min(left, _LONGEST_WAIT_S)):
                 await self._over.wait()
         assert self.end is not None  # noqa: S101  # the loop's condition
         return self.end

@@ -158,10 +158,15 @@ class Session:
         self._on_change()
         try:
             return connection, await negotiation.run()
+        except ProblemError as error:
+            raise ProblemError(self._located(error.problem)) from error
         except anyio.ClosedResourceError:
             await connection.over()
             command = self._definition.command_line
             raise ProblemError(connect_failure.ended(command, connection)) from None
+
+    def _located(self, problem: Problem) -> Problem:
+        return problem if problem.where else problem._replace(where=self._definition.command_line)
 
     def _silence(self) -> Problem:
         """Why nothing was agreed in time."""
