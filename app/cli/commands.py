@@ -21,7 +21,7 @@ Examples:
   mcp-progress-monitor -- python my_server.py
   mcp-progress-monitor --config ~/.cursor/mcp.json
   mcp-progress-monitor tools --demo
-  mcp-progress-monitor call --demo burst --arg n=1000
+  mcp-progress-monitor call --demo burst --arg count=1000
 
 \b
 Exit codes: 0 done, 1 the tool or server answered with an error, 2 wrong usage,
@@ -38,7 +38,7 @@ Examples:
 
 _CALL_EXAMPLES = """\b
 Examples:
-  mcp-progress-monitor call --demo burst --arg n=1000
+  mcp-progress-monitor call --demo burst --arg count=1000
   mcp-progress-monitor call export --arg city=Oslo --arg limit=3 -- python server.py
   mcp-progress-monitor call --config mcp.json export --args @arguments.json --json
   mcp-progress-monitor call --demo burst --int-token 0 --repeat 5

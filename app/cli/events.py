@@ -61,6 +61,7 @@ class JsonEvents:
         self._book = book
         self._started_at = started_at
         self._answered: set[JobId] = set()
+        self._refused: set[JobId] = set()
         self._counts: dict[JobId, int] = {}
         self._job_count = 0
         self._frame_count = 0
@@ -86,13 +87,18 @@ class JsonEvents:
     def show(self, outcome: Outcome) -> None:
         """Write the error of a call that ended without a reply; replies were written as facts."""
         failure = outcome.failure
-        if failure is not None and outcome.job not in self._answered:
+        if failure is None or outcome.job in self._answered:
+            return
+        if failure.where != "server" or outcome.job not in self._refused:
             code = None if failure.code is None else str(failure.code)
             self._error(outcome.job, failure.where, failure.message, code, failure.data)
 
     def fail(self, failure: CommandFailed) -> None:
         """Write why the command cannot go on; `job` is null."""
         self._error(None, "local", failure.problem.as_text())
+
+    def interrupt(self) -> None:
+        """Write nothing: the end of each call tells."""
 
     async def animate(self) -> None:
         """Return: every event is written when it happens."""
@@ -170,6 +176,7 @@ class JsonEvents:
             self._answered.add(job)
         raw = chunk.raw(fact.number)
         if fact.error is not None:
+            self._refused.add(job)
             error = exact_member(raw, "error").encode()
             fields = {name: exact_member(error, name) for name in ("code", "message", "data")}
             where = as_json("server")

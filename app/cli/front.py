@@ -21,6 +21,9 @@ class Front(Protocol):
     def fail(self, failure: CommandFailed) -> None:
         """Tell why the command cannot go on."""
 
+    def interrupt(self) -> None:
+        """Tell that calls are being cancelled, which may take a while."""
+
     async def animate(self) -> None:
         """Redraw what changes with time until cancelled, or return if nothing does."""
 

@@ -62,6 +62,8 @@ class Interrupts:
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
         self._count += 1 if number == signal.SIGINT else 2
+        if self._count > 1:
+            self._output.hurry()
         if self._count > 1 and (self._output.is_writing or self.firm.is_set()):
             # The loop cannot run: its thread is here, in a write that nobody reads.
             self._end_all()

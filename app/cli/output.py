@@ -5,10 +5,15 @@ from __future__ import annotations
 import io
 import os
 import select
+import sys
 from typing import TYPE_CHECKING, TextIO
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+_NEVER_BLOCKS = 512
+"""Bytes that a pipe takes at once if it takes any (the least PIPE_BUF that POSIX allows)."""
+_HURRIED_S = 0.2
 
 
 def _ignore() -> None:
@@ -29,12 +34,20 @@ class Output:
         self.on_gone: Callable[[], None] = _ignore
         self.is_gone = False
         self.is_writing = False
+        self._is_hurried = False
         self.failure: OSError | None = None
 
     @property
     def is_terminal(self) -> bool:
         """Whether a person, and a terminal that obeys escape sequences, reads along."""
         return self._stream is not None and not self._stream.closed and self._stream.isatty()
+
+    def hurry(self) -> None:
+        """Wait for the reader no more: from now on, what it does not take soon goes nowhere.
+
+        May be called from a signal handler.
+        """
+        self._is_hurried = True
 
     def write(self, data: bytes) -> None:
         """Write all of `data` before returning."""
@@ -60,12 +73,21 @@ class Output:
             self._stream.flush()
             return
         rest = memoryview(data)
-        while rest:
+        while rest and self._may_write():
+            piece = rest[:_NEVER_BLOCKS] if self._is_hurried else rest
             try:
-                rest = rest[os.write(self._descriptor, rest) :]
+                rest = rest[os.write(self._descriptor, piece) :]
             except BlockingIOError:
                 # Whoever shares the pipe or terminal made it non-blocking: wait, do not lose.
                 select.select([], [self._descriptor], [])
+
+    def _may_write(self) -> bool:
+        """Whether to go on: in a hurry only if the reader takes something within a moment."""
+        if self._descriptor is None or not self._is_hurried or sys.platform == "win32":
+            return True
+        if not select.select([], [self._descriptor], [], _HURRIED_S)[1]:
+            self._end(BrokenPipeError())
+        return not self.is_gone
 
     def _end(self, error: OSError) -> None:
         self.is_gone = True

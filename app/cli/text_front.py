@@ -75,9 +75,15 @@ class TextFront:
                 self._complain(f"The tool answered with an error:\n{answer_text(outcome.raw)}")
             else:
                 self._answer(answer_text(outcome.raw))
+                if outcome.failure is not None:
+                    self._complain(_failure_text(outcome))
 
     def fail(self, failure: CommandFailed) -> None:
         """Leave the telling to `main`, which does it for every command."""
+
+    def interrupt(self) -> None:
+        """Tell what the user can do while the server takes its time."""
+        self._meter.say("Cancelling. Ctrl+C again leaves at once.")
 
     async def animate(self) -> None:
         """Keep the meter moving."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from app.cli.front import Front
     from app.cli.output import Output
+    from app.monitor import Update
     from app.sessions.definitions import ServerDefinition
     from app.sessions.snapshot import ServerSnapshot
     from app.tracker.snapshot import JobId
@@ -64,6 +65,7 @@ class Visit:
         self._monitor = Monitor()
         self._code = ExitCode.CANCELLED
         self._failure: CommandFailed | None = None
+        self._defect: Exception | None = None
 
     async def run(self) -> None:
         """Connect, work, disconnect; interruptible at every point."""
@@ -73,19 +75,19 @@ class Visit:
                 async with anyio.create_task_group() as group:
                     scope = anyio.CancelScope()
                     self._output.on_gone = scope.cancel
-                    group.start_soon(self._attend, interrupts, scope)
+                    group.start_soon(self._attend, interrupts, scope, front)
                     async with self._monitor as monitor:
-                        unsubscribe = monitor.subscribe(front.on_update)
+                        monitor.subscribe(self._listener(front, scope))
                         with scope:
                             await self._work_shown(front)
-                        await monitor.aclose()
-                        unsubscribe()
                     group.cancel_scope.cancel()
         finally:
             front.close()
 
     def verdict(self) -> ExitCode:
         """The exit code; raises `CommandFailed` with what prevented the work."""
+        if self._defect is not None:
+            raise self._defect
         if self._output.failure is not None:
             reason = self._output.failure.strerror or str(self._output.failure)
             problem = Problem("Standard output cannot be written", detail=reason)
@@ -93,6 +95,19 @@ class Visit:
         if self._failure is not None:
             raise self._failure
         return self._code
+
+    def _listener(self, front: Front, scope: anyio.CancelScope) -> Callable[[Update], None]:
+        """Pass updates on; a defect of ours ends the command instead of every update's silence."""
+
+        def listen(update: Update) -> None:
+            if self._defect is None:
+                try:
+                    front.on_update(update)
+                except Exception as error:  # noqa: BLE001 - raised again in verdict()
+                    self._defect = error
+                    scope.cancel()
+
+        return listen
 
     async def _work_shown(self, front: Front) -> None:
         async with anyio.create_task_group() as animation:
@@ -112,14 +127,16 @@ class Visit:
             raise CommandFailed(ExitCode.NOT_CONNECTED, error.problem) from error
         return await self._work(self._monitor, server)
 
-    async def _attend(self, interrupts: Interrupts, scope: anyio.CancelScope) -> None:
+    async def _attend(self, interrupts: Interrupts, scope: anyio.CancelScope, front: Front) -> None:
         """Act on Ctrl+C: cancel what runs and wait for it; leave when there is nothing to cancel.
 
         The second time, `Interrupts` has ended the servers' processes already.
         """
         await interrupts.polite.wait()
         asked: set[JobId] = set()
-        if not self._running():
+        if self._running():
+            front.interrupt()
+        else:
             scope.cancel()
         while not interrupts.firm.is_set():
             for job in self._running() - asked:

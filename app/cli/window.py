@@ -47,6 +47,7 @@ def open_window(common: CommonOptions, screenshot: Path | None, after_s: float) 
             log_level=level,
             screenshot=screenshot,
             after_s=after_s,
+            config=common.config,
         )
     )
 

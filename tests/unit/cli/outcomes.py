@@ -1,19 +1,17 @@
-"""How a call ended, without a monitor."""
+"""How a call ended, without a call."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
+
+from app.monitor import Outcome
 
 if TYPE_CHECKING:
     from app.tracker.snapshot import Failure, JobState
 
 
-class Outcome(NamedTuple):
-    """What `app.monitor.Outcome` is."""
-
-    job: int | None
-    result: dict[str, Any] | None
-    failure: Failure | None
-    state: JobState
-    duration_s: float = 1.0
-    raw: bytes = b""
+def outcome(
+    result: dict[str, Any] | None, failure: Failure | None, state: JobState, raw: bytes = b""
+) -> Outcome:
+    """The end of job 1 after a second."""
+    return Outcome(1, result, failure, state, 1.0, raw)

@@ -13,7 +13,7 @@ from app.cli.exits import CommandFailed, ExitCode
 from app.cli.output import Output
 from app.problem import Problem
 from app.tracker.snapshot import Failure, JobState
-from tests.unit.cli.outcomes import Outcome
+from tests.unit.cli.outcomes import outcome
 from tests.unit.cli.traffic import Traffic, notice, tick
 
 
@@ -184,17 +184,38 @@ def test_an_answered_call_has_no_second_error(witness: Witness) -> None:
     answer = {"jsonrpc": "2.0", "id": 7, "result": {"isError": True}}
     witness.events.on_update(witness.traffic.received(answer))
     failure = Failure("server", "The tool failed")
-    witness.events.show(Outcome(1, {"isError": True}, failure, JobState.FAILED))
+    witness.events.show(outcome({"isError": True}, failure, JobState.FAILED))
     assert [event["event"] for event in witness.read()] == ["request", "result"]
 
 
 def test_a_call_that_ended_without_reply_has_a_local_error(witness: Witness) -> None:
     witness.events.on_update(witness.traffic.called())
     failure = Failure("local", "Timed out", None, {"silent_s": 3})
-    witness.events.show(Outcome(1, None, failure, JobState.TIMED_OUT))
+    witness.events.show(outcome(None, failure, JobState.TIMED_OUT))
     found = witness.last()
     assert (found["event"], found["job"], found["where"]) == ("error", 1, "local")
     assert (found["code"], found["message"], found["data"]) == (None, "Timed out", {"silent_s": 3})
+
+
+def test_the_refusal_of_a_cancelled_call_is_told_once(witness: Witness) -> None:
+    witness.events.on_update(witness.traffic.called())
+    witness.traffic.cancelled()
+    error = {"code": -32800, "message": "Request cancelled"}
+    witness.events.on_update(witness.traffic.received({"jsonrpc": "2.0", "id": 7, "error": error}))
+    failure = Failure("server", "Request cancelled", -32800)
+    witness.events.show(outcome(None, failure, JobState.CANCELLED))
+    found = witness.last()
+    assert [event["event"] for event in witness.read()] == ["request", "error"]
+    assert (found["where"], found["code"], found["late"]) == ("server", -32800, True)
+
+
+def test_the_result_of_a_cancelled_call_does_not_hide_its_end(witness: Witness) -> None:
+    witness.events.on_update(witness.traffic.called())
+    witness.traffic.cancelled()
+    witness.events.on_update(witness.traffic.received({"jsonrpc": "2.0", "id": 7, "result": {}}))
+    failure = Failure("local", "Cancelled by the user")
+    witness.events.show(outcome({}, failure, JobState.CANCELLED))
+    assert [event["event"] for event in witness.read()] == ["request", "result", "error"]
 
 
 def test_a_second_reply_is_late(witness: Witness) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import io
 import os
+import sys
 import threading
 from typing import TYPE_CHECKING
 
@@ -67,6 +68,20 @@ def test_a_reader_that_left_is_told_of_once_and_is_no_failure(
     output.write(b"one\n")
     output.write(b"two\n")
     assert goodbyes == ["gone"]
+    assert output.is_gone
+    assert output.failure is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes cannot be polled there")
+def test_in_a_hurry_a_reader_that_takes_nothing_is_left_behind(
+    pipe: tuple[int, io.TextIOWrapper],
+) -> None:
+    reader, stream = pipe
+    output = Output(stream)
+    output.hurry()
+    output.write(b"taken")
+    assert os.read(reader, 100) == b"taken"
+    output.write(bytes(10_000_000))
     assert output.is_gone
     assert output.failure is None
 

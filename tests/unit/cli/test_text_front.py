@@ -12,7 +12,7 @@ import pytest
 from app.cli.output import Output
 from app.cli.text_front import TextFront
 from app.tracker.snapshot import Failure, JobState
-from tests.unit.cli.outcomes import Outcome
+from tests.unit.cli.outcomes import outcome
 from tests.unit.cli.traffic import Traffic, notice
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Shown:
         """A call ended with this result."""
         raw = json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode()
         state = JobState.FAILED if result.get("isError") else JobState.DONE
-        self.front.show(Outcome(1, result, None, state, raw=raw))
+        self.front.show(outcome(result, None, state, raw=raw))
 
     @property
     def out(self) -> str:
@@ -106,14 +106,28 @@ def test_a_tools_error_goes_to_standard_error_in_its_words() -> None:
 def test_a_servers_error_is_told_with_code_and_data() -> None:
     shown = Shown()
     failure = Failure("server", "No such thing", -32000, {"hint": 1})
-    shown.front.show(Outcome(1, None, failure, JobState.FAILED))
+    shown.front.show(outcome(None, failure, JobState.FAILED))
     assert shown.err == 'The server answered with error -32000: No such thing\n{"hint":1}\n'
+
+
+def test_a_result_that_came_too_late_is_printed_and_the_end_told() -> None:
+    shown = Shown()
+    raw = json.dumps({"id": 1, "result": block("late")}).encode()
+    failure = Failure("local", "Cancelled by the user")
+    shown.front.show(outcome(block("late"), failure, JobState.CANCELLED, raw))
+    assert (shown.out, shown.err) == ("late\n", "Cancelled by the user\n")
+
+
+def test_a_user_who_waits_for_a_cancel_is_told_how_to_leave() -> None:
+    shown = Shown()
+    shown.front.interrupt()
+    assert "Ctrl+C again" in shown.meter.lines[0]
 
 
 def test_a_local_failure_is_told_as_it_is() -> None:
     shown = Shown()
-    shown.front.show(Outcome(1, None, Failure("local", "Timed out"), JobState.TIMED_OUT))
-    shown.front.show(Outcome(1, None, None, JobState.CANCELLED))
+    shown.front.show(outcome(None, Failure("local", "Timed out"), JobState.TIMED_OUT))
+    shown.front.show(outcome(None, None, JobState.CANCELLED))
     assert shown.err == "Timed out\nThe call ended without a result.\n"
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
+from app.monitor import Update
 from app.protocol.conversation import Conversation
 from app.protocol.framing import FrameNumbers, Framer
 from app.tracker.tracker import Tracker
@@ -12,18 +13,8 @@ from app.tracker.tracker import Tracker
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.protocol.facts import Fact
     from app.protocol.frame import Frame
-    from app.tracker.snapshot import Changes, JobId, JobSnapshot
-
-
-class Update(NamedTuple):
-    """What `app.monitor.Update` is."""
-
-    frames: Sequence[Frame]
-    facts: Sequence[Fact]
-    changes: Changes
-    servers: frozenset[str] = frozenset()
+    from app.tracker.snapshot import JobId, JobSnapshot
 
 
 class Traffic:
@@ -64,6 +55,11 @@ class Traffic:
         if token is not None:
             params["_meta"] = {"progressToken": token}
         message = {"jsonrpc": "2.0", "id": request_id, "method": "tools/call", "params": params}
+        return self._update([self._framer.sent(json.dumps(message).encode(), self.now, self.now)])
+
+    def cancelled(self, request_id: int = 7) -> Update:
+        """We gave a request up."""
+        message = notice("notifications/cancelled", requestId=request_id)
         return self._update([self._framer.sent(json.dumps(message).encode(), self.now, self.now)])
 
     def received(self, *lines: bytes | dict[str, Any]) -> Update:

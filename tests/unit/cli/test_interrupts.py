@@ -1,0 +1,77 @@
+"""Ctrl+C once asks politely, twice leaves; whoever is asked to terminate leaves at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+
+from app.cli.interrupts import Interrupts
+from app.cli.output import Output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(os.name == "nt", reason="os.kill ends the test run on Windows"),
+]
+
+
+@pytest.fixture
+def ended() -> list[str]:
+    return []
+
+
+@pytest.fixture
+def interrupts(ended: list[str]) -> Interrupts:
+    def end_all() -> None:
+        ended.append("all")
+
+    return Interrupts(Output(None), end_all)
+
+
+@pytest.fixture
+def ignored() -> Iterator[None]:
+    previous = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    yield
+    signal.signal(signal.SIGINT, previous)
+
+
+async def test_the_first_interrupt_is_polite_and_the_second_firm(
+    interrupts: Interrupts, ended: list[str]
+) -> None:
+    with interrupts, anyio.fail_after(5):
+        os.kill(os.getpid(), signal.SIGINT)
+        await interrupts.polite.wait()
+        assert not interrupts.firm.is_set()
+        assert ended == []
+        os.kill(os.getpid(), signal.SIGINT)
+        await interrupts.firm.wait()
+    assert ended == ["all"]
+
+
+async def test_a_request_to_terminate_is_firm_at_once(
+    interrupts: Interrupts, ended: list[str]
+) -> None:
+    with interrupts, anyio.fail_after(5):
+        os.kill(os.getpid(), signal.SIGTERM)
+        await interrupts.firm.wait()
+        assert interrupts.polite.is_set()
+    assert ended == ["all"]
+
+
+async def test_the_signals_are_given_back(interrupts: Interrupts) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with interrupts:
+        assert signal.getsignal(signal.SIGINT) is not before
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.usefixtures("ignored")
+async def test_what_our_starter_ignores_stays_ignored(interrupts: Interrupts) -> None:
+    with interrupts:
+        assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
