@@ -107,6 +107,7 @@ class Appearance(QObject):
         self._drawings: dict[str, bytes] = {}
         self._palette = QPalette(palette)
         self._colours: dict[Tone, QColor] = {}
+        self._grounds: dict[tuple[Tone, float], QColor] = {}
         self._pixmaps: dict[tuple[str, Tone, int, float], QPixmap] = {}
         self._icons: dict[tuple[str, Tone], QIcon] = {}
         self._derive()
@@ -134,11 +135,14 @@ class Appearance(QObject):
 
     def ground(self, tone: Tone, strength: float) -> QColor:
         """The base colour with `strength` (0 to 1) of `tone` in it: tracks, badges, selections."""
-        return mixed(self._base(), self._colours[tone], strength)
+        key = (tone, strength)
+        if key not in self._grounds:
+            self._grounds[key] = mixed(self._base(), self._colours[tone], strength)
+        return self._grounds[key]
 
     def line(self) -> QColor:
         """The colour of hairlines between rows and panes."""
-        return mixed(self._base(), self._text(), 0.12)
+        return self.ground(Tone.TEXT, 0.12)
 
     def icon(self, name: str, tone: Tone = Tone.TEXT) -> QIcon:
         """The drawing `name` in the colour of `tone`, in every usual size."""
@@ -173,6 +177,7 @@ class Appearance(QObject):
         }
         self._colours[Tone.TEXT] = text
         self._colours[Tone.MUTED] = _readable(mixed(text, base, 0.42), base, text)
+        self._grounds.clear()
         self._pixmaps.clear()
         self._icons.clear()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import (
     QAbstractItemModel,
@@ -29,7 +29,7 @@ from app.models.job_columns import COLUMNS, Column
 from app.models.jobs import SNAPSHOT
 from app.tracker.snapshot import JobSnapshot
 from app.widgets.appearance import Appearance, Tone
-from app.widgets.job_cells import JobCells, button_rects, row_size
+from app.widgets.job_cells import JobCells, button_rects
 from app.widgets.plain_text import plain_tip
 
 if TYPE_CHECKING:
@@ -38,6 +38,11 @@ if TYPE_CHECKING:
     from app.widgets.row_actions import RowAction
 
 _Index = QModelIndex | QPersistentModelIndex
+
+# Combining flags is slow in Python, and is asked for every cell painted.
+_SELECTED: Final = int(QStyle.StateFlag.State_Selected.value)
+_ACTIVE: Final = int(QStyle.StateFlag.State_Active.value)
+_UNDER_MOUSE: Final = int(QStyle.StateFlag.State_MouseOver.value)
 
 
 class JobDelegate(QStyledItemDelegate):
@@ -55,7 +60,7 @@ class JobDelegate(QStyledItemDelegate):
 
     def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
         """Two lines high in every column, so that all rows are alike."""
-        return row_size(option.font)
+        return self._cells.row_size(option.font)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         """Paint one cell."""
@@ -64,11 +69,11 @@ class JobDelegate(QStyledItemDelegate):
         if not isinstance(job, JobSnapshot):
             return
         painter.save()
-        column = Column(index.column())
-        if column is Column.ACTIONS:
+        column = index.column()
+        if column == Column.ACTIONS:
             place = self._hovered
             hovered = place[1] if place is not None and place[0] == job.id else ""
-            self._cells.paint_buttons(painter, option, job, hovered)
+            self._cells.paint_buttons(painter, option.rect, job, hovered)
         else:
             self._cells.paint(painter, option, column, job)
         painter.restore()
@@ -123,13 +128,12 @@ class JobDelegate(QStyledItemDelegate):
         return True
 
     def _paint_ground(self, painter: QPainter, option: QStyleOptionViewItem) -> None:
-        if option.state & QStyle.StateFlag.State_Selected:
-            strength = 0.20 if option.state & QStyle.StateFlag.State_Active else 0.12
+        state = int(option.state.value)
+        if state & _SELECTED:
+            strength = 0.20 if state & _ACTIVE else 0.12
             painter.fillRect(option.rect, self._appearance.ground(Tone.ACCENT, strength))
-        elif option.state & QStyle.StateFlag.State_MouseOver:
+        elif state & _UNDER_MOUSE:
             painter.fillRect(option.rect, self._appearance.ground(Tone.TEXT, 0.04))
-        painter.setPen(self._appearance.line())
-        painter.drawLine(option.rect.bottomLeft(), option.rect.bottomRight())
 
     def _action_at(
         self, place: QPointF, cell: QRect, index: _Index, job: JobSnapshot

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
     from app.models.filters import JobFilter
     from app.models.jobs import JobsModel
-    from app.tracker.snapshot import JobId, JobSnapshot
+    from app.tracker.snapshot import JobId
     from app.widgets.appearance import Appearance
 
 _SECOND_MS: Final = 1000
@@ -87,6 +87,7 @@ class JobList(QWidget):
         layout.setContentsMargins(0, 0, 0, 0)
         layout.addWidget(self.table)
         self.setFocusProxy(self.table)
+        self._enable()
         appearance.changed.connect(self._recolour)
         self._recolour()
 
@@ -110,6 +111,13 @@ class JobList(QWidget):
         self.table.selectionModel().setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
         self.table.scrollTo(index)
         return True
+
+    def action(self, key: str) -> QAction:
+        """One of open, cancel, again, request, result, token, remove; for tool bars and menus.
+
+        It is enabled while it can work for the selection.
+        """
+        return self._actions[key]
 
     def add_actions(self, actions: Iterable[QAction]) -> None:
         """Have `actions` of the shell's own in the context menu."""
@@ -228,6 +236,7 @@ class JobList(QWidget):
 
     @Slot()
     def _on_selection_changed(self) -> None:
+        self._enable()
         self.selection_changed.emit(self.selected())
 
     # Menus
@@ -240,8 +249,6 @@ class JobList(QWidget):
         self._menu.popup(self.table.viewport().mapToGlobal(place))
 
     def _fill_menu(self) -> None:
-        current = self._jobs.snapshot(self.selected()[0])
-        self._enable(current)
         self._menu.clear()
         for group in (("open",), ("cancel", "again"), _COPIES):
             self._menu.addActions([self._actions[key] for key in group])
@@ -251,18 +258,21 @@ class JobList(QWidget):
             self._menu.addSeparator()
         self._menu.addAction(self._actions["remove"])
 
-    def _enable(self, current: JobSnapshot | None) -> None:
-        # A disabled action's key is dead too, and states change: only the open menu is honest.
-        self._actions["cancel"].setEnabled(bool(self._offering(CANCEL)))
-        self._actions["remove"].setEnabled(bool(self._over()))
-        self._actions["token"].setEnabled(current is not None and current.token is not None)
-        self._actions["result"].setEnabled(current is not None and current.state.is_over)
-        self._menu.aboutToHide.connect(self._on_menu_hidden, Qt.ConnectionType.UniqueConnection)
-
-    @Slot()
-    def _on_menu_hidden(self) -> None:
-        for action in self._actions.values():
-            action.setEnabled(True)
+    def _enable(self) -> None:
+        """Let exactly those actions be enabled that can work now."""
+        chosen = [job for job in map(self._jobs.snapshot, self.selected()) if job is not None]
+        current = chosen[0] if chosen else None
+        can_work = {
+            "open": current is not None,
+            "cancel": any(CANCEL in offered(job) for job in chosen),
+            "again": current is not None,
+            "request": current is not None,
+            "result": current is not None and current.state.is_over,
+            "token": current is not None and current.token is not None,
+            "remove": any(job.state.is_over for job in chosen),
+        }
+        for key, is_able in can_work.items():
+            self._actions[key].setEnabled(is_able)
 
     # Time and appearance
 
@@ -274,10 +284,14 @@ class JobList(QWidget):
     @Slot()
     def _on_second(self) -> None:
         self._jobs.tick([self._shown.mapToSource(index).row() for index in self.table.in_sight()])
-        self._on_groups_changed()
+        self._keep_time()
 
     @Slot()
     def _on_groups_changed(self) -> None:
+        self._enable()
+        self._keep_time()
+
+    def _keep_time(self) -> None:
         is_wanted = self.isVisible() and self._jobs.is_anything_going_on
         if is_wanted != self._second.isActive():
             if is_wanted:
@@ -293,7 +307,7 @@ class JobList(QWidget):
     def showEvent(self, event: QShowEvent) -> None:
         """Let time pass in the rows again."""
         super().showEvent(event)
-        self._on_groups_changed()
+        self._keep_time()
 
     def hideEvent(self, event: QHideEvent) -> None:
         """A hidden list costs nothing."""

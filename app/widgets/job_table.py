@@ -73,8 +73,10 @@ class JobTable(QTreeView):
         return found
 
     def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Draw a row, and a bar at its left when the keyboard acts on it."""
+        """Draw a row, a hairline below, and a bar at its left when the keyboard acts on it."""
         super().drawRow(painter, option, index)
+        painter.setPen(self._appearance.line())
+        painter.drawLine(option.rect.bottomLeft(), option.rect.bottomRight())
         if self.hasFocus() and index.row() == self.currentIndex().row():
             edge = QRect(0, option.rect.top(), 3, option.rect.height())
             painter.fillRect(edge, self._appearance.colour(Tone.ACCENT))
