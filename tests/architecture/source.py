@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import shutil
 import subprocess
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parents[2]
 APP = ROOT / "app"
 TESTS = ROOT / "tests"
-_BUILT = frozenset({"__pycache__", ".venv", "build", "dist"})
+_BUILT = frozenset({"__pycache__", ".git", ".hypothesis", ".venv", "build", "dist"})
 
 
 class Module(NamedTuple):
@@ -57,17 +58,29 @@ def _python_files(start: Path) -> list[Path]:
 
 
 def tracked_texts() -> Iterator[tuple[str, str]]:
-    """Yield path and text of every file under version control that is text."""
-    listed = subprocess.run(
-        ["git", "ls-files", "-z"],  # noqa: S607 -- whichever git the developer has
-        cwd=ROOT,
-        capture_output=True,
-        check=True,
-    )
-    for name in filter(None, listed.stdout.decode().split("\0")):
+    """Yield path and text of every file under version control that is text.
+
+    Where there is no git, or this is no clone, of every file that no tool made.
+    """
+    for name in _tracked() or _everything():
         file = ROOT / name
-        if not file.is_file():
-            continue
-        data = file.read_bytes()
+        data = file.read_bytes() if file.is_file() else b"\0"
         if b"\0" not in data:
             yield name, data.decode("utf-8", errors="replace")
+
+
+def _tracked() -> list[str]:
+    git = shutil.which("git")
+    if git is None:
+        return []
+    listed = subprocess.run([git, "ls-files", "-z"], cwd=ROOT, capture_output=True, check=False)
+    return list(filter(None, listed.stdout.decode().split("\0")))
+
+
+def _everything() -> list[str]:
+    paths = (p.relative_to(ROOT) for p in ROOT.rglob("*"))
+    return [
+        p.as_posix()
+        for p in paths
+        if not _BUILT & set(p.parts) and not any(part.endswith("cache") for part in p.parts)
+    ]

@@ -31,12 +31,14 @@ def machine_bound(text: str) -> list[str]:
 
 def test_no_registry_and_no_path_of_one_machine_is_in_the_repository() -> None:
     own = PurePosixPath(Path(__file__).relative_to(ROOT).as_posix())
+    texts = dict(tracked_texts())
     found = {
         name: hits
-        for name, text in tracked_texts()
+        for name, text in texts.items()
         if PurePosixPath(name) != own and (hits := machine_bound(text))
     }
 
+    assert own.as_posix() in texts
     assert found == {}
 
 
