@@ -43,6 +43,7 @@ from launch import run  # noqa: E402
 from screen import (  # noqa: E402
     PACKAGES,
     ensure_platform,
+    ensure_xvfb,
     has_display,
     missing,
     native_platform,
@@ -90,6 +91,8 @@ def test(environment: Environment, arguments: Sequence[str]) -> int:
     """Run the checks, then the tests; all of them, even after one failed."""
     environment.ensure()
     ensure_platform(environment, "offscreen", os.environ)
+    if sys.platform.startswith("linux"):
+        ensure_xvfb()  # for the tests of the virtual screen; they are skipped where it is missing
     tests = ["-m", "pytest", f"--session-timeout={_SESSION_TIMEOUT_S}", *arguments]
     return _steps(environment, {**_lint_steps(), "pytest": tests})
 

@@ -36,6 +36,7 @@ class Ready:
 def ready(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let dev.py find everything ready."""
     monkeypatch.setattr(dev, "Environment", Ready)
+    monkeypatch.setattr(dev, "ensure_xvfb", lambda: None)
 
 
 @pytest.fixture
