@@ -5,16 +5,17 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 from app.protocol.eras import REVISIONS, as_object
 from app.protocol.facts import Side
-from app.protocol.jsonrpc import Envelope, Kind
+from app.protocol.jsonrpc import Elided, Envelope, Kind, canonical
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from pydantic import ValidationError
+    from pydantic import TypeAdapter, ValidationError
 
 _MOST_PROBLEMS = 20
 
@@ -27,24 +28,37 @@ def check(
 ) -> tuple[str, ...]:
     """What the schema of `revision` finds wrong with a message, in words.
 
-    For a result, `method` is that of the request it answers; without it, and for what is
-    neither a call nor a result, nothing is checked.
+    For a result, `method` is that of the request it answers. Errors, tasks, results without
+    `method` and messages that are too large to be decoded whole are not checked.
     """
     name = method if message.kind is Kind.RESULT else message.method
     if revision not in REVISIONS or name is None or name.startswith(_NOT_COVERED):
         return ()
-    if message.kind is Kind.RESULT:
-        if _is_task(message.result):
-            return ()
-        return _check(_tables()[message.kind, sender], name, revision, message.result)
-    if message.kind not in {Kind.REQUEST, Kind.NOTIFICATION}:
+    if _is_partly_decoded(message):
         return ()
-    body: dict[str, Any] = {"jsonrpc": "2.0", "method": name}
+    if message.kind not in {Kind.REQUEST, Kind.NOTIFICATION, Kind.RESULT}:
+        return ()
+    if message.kind is Kind.RESULT and _is_task(message.result):
+        return ()
+    schema = _schema(message.kind, sender, name, revision)
+    if schema is None:
+        return (f"{name} from this side is not defined in {revision}",)
+    return _check(schema, message.result if message.kind is Kind.RESULT else _body(message))
+
+
+def _body(message: Envelope) -> dict[str, Any]:
+    """A call as the schemas have it; the form of its id was checked when it was read."""
+    body: dict[str, Any] = {"jsonrpc": "2.0", "method": message.method}
     if message.params is not None:
         body["params"] = message.params
     if message.kind is Kind.REQUEST:
-        body["id"] = 0  # the form of an id is checked when it is read
-    return _check(_tables()[message.kind, sender], name, revision, body)
+        body["id"] = 0
+    return body
+
+
+def _is_partly_decoded(message: Envelope) -> bool:
+    payload = message.result if message.kind is Kind.RESULT else message.params
+    return any(isinstance(value, Elided) for value in (payload, *as_object(payload).values()))
 
 
 def _is_task(result: Any) -> bool:
@@ -52,10 +66,13 @@ def _is_task(result: Any) -> bool:
     return "task" in members or members.get("resultType") == "task"
 
 
-def _tables() -> dict[tuple[Kind, Side], Mapping[tuple[str, str], Any]]:
+@functools.cache
+def _schema(kind: Kind, sender: Side, method: str, revision: str) -> TypeAdapter[Any] | None:
+    """The validator of one message, None if `revision` does not define it for `sender`."""
     from mcp_types import methods
+    from pydantic import TypeAdapter
 
-    return {
+    tables: dict[tuple[Kind, Side], Mapping[tuple[str, str], Any]] = {
         (Kind.REQUEST, Side.CLIENT): methods.CLIENT_REQUESTS,
         (Kind.REQUEST, Side.SERVER): methods.SERVER_REQUESTS,
         (Kind.NOTIFICATION, Side.CLIENT): methods.CLIENT_NOTIFICATIONS,
@@ -63,18 +80,16 @@ def _tables() -> dict[tuple[Kind, Side], Mapping[tuple[str, str], Any]]:
         (Kind.RESULT, Side.CLIENT): methods.CLIENT_RESULTS,
         (Kind.RESULT, Side.SERVER): methods.SERVER_RESULTS,
     }
+    shape = tables[kind, sender].get((method, revision))
+    return None if shape is None else TypeAdapter(shape)
 
 
-def _check(
-    table: Mapping[tuple[str, str], Any], method: str, revision: str, body: object
-) -> tuple[str, ...]:
-    from pydantic import TypeAdapter, ValidationError
+def _check(schema: TypeAdapter[Any], body: object) -> tuple[str, ...]:
+    from pydantic import ValidationError
 
-    shape = table.get((method, revision))
-    if shape is None:
-        return (f"{method} from this side is not defined in {revision}",)
     try:
-        TypeAdapter(shape).validate_python(body, by_name=False)
+        # From JSON, because strict Python values would have to be dates and URLs already.
+        schema.validate_json(canonical(body), strict=True, by_name=False)
     except ValidationError as error:
         return _in_words(error)
     return ()

@@ -1,0 +1,302 @@
+"""Conversations: frames in, facts out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.protocol.conversation import Conversation
+from app.protocol.facts import (
+    ConnectionClosed,
+    ConnectionNegotiated,
+    ConnectionOpened,
+    NotificationReceived,
+    ProgressReceived,
+    RequestAnswered,
+    RequestMade,
+    Side,
+    Standing,
+    StderrReceived,
+    UnreadableReceived,
+)
+from app.protocol.framing import FrameNumbers, Framer
+from app.protocol.jsonrpc import OVERSIZED, Elided, Kind, encode
+from app.protocol.ledger import MOST_REMEMBERED
+from tests.unit.protocol.wire import (
+    JSON,
+    Wire,
+    as_bytes,
+    call,
+    error,
+    notification,
+    progress,
+    request,
+    result,
+)
+
+if TYPE_CHECKING:
+    from app.protocol.facts import Fact
+
+LINES = st.one_of(
+    st.binary(max_size=20),
+    JSON.map(as_bytes),
+    st.builds(call, st.integers(0, 3), st.sampled_from(["a", 7, None, 7.0])).map(as_bytes),
+    st.builds(result, st.integers(0, 3)).map(as_bytes),
+    st.builds(error, st.integers(0, 3)).map(as_bytes),
+    st.builds(progress, st.sampled_from(["a", 7, "7"]), st.integers()).map(as_bytes),
+    st.builds(lambda n: notification("notifications/cancelled", requestId=n), JSON).map(as_bytes),
+    st.builds(lambda n: request(n, "initialize", protocolVersion="2025-11-25"), JSON).map(as_bytes),
+    st.builds(lambda n: result(n, protocolVersion="2025-11-25"), st.integers(0, 3)).map(as_bytes),
+)
+
+
+@given(st.lists(st.tuples(st.booleans(), LINES), max_size=25))
+def test_every_frame_states_one_fact_in_wire_order(lines: list[tuple[bool, bytes]]) -> None:
+    framer, conversation = Framer("s#1", FrameNumbers()), Conversation("s#1")
+    frames = []
+    for is_ours, line in lines:
+        frames += [framer.sent(line, 1, 2)] if is_ours else framer.received([line], 1, 2)
+    facts = conversation.read(frames)
+    assert [fact.number for fact in facts] == sorted(fact.number for fact in facts)
+    counts = Counter(f.number for f in facts if not isinstance(f, ConnectionNegotiated))
+    assert set(counts.values()) <= {1}
+    silent = [frame for frame in frames if frame.number not in counts]
+    assert all(frame.part is None and frame.raw.lstrip()[:1] == b"[" for frame in silent)
+    assert all(fact.connection == "s#1" and fact.when == 1 and fact.at == 2 for fact in facts)
+
+
+@given(st.lists(st.tuples(st.booleans(), LINES), max_size=25), st.integers(1, 25))
+def test_how_frames_are_grouped_makes_no_difference(
+    lines: list[tuple[bool, bytes]], cut: int
+) -> None:
+    framer = Framer("s#1", FrameNumbers())
+    frames = [
+        frame
+        for is_ours, line in lines
+        for frame in ([framer.sent(line, 1, 2)] if is_ours else framer.received([line], 1, 2))
+    ]
+    at_once, in_parts, in_slices = (Conversation("s#1") for _ in range(3))
+    parts = [frames[begin : begin + cut] for begin in range(0, len(frames), cut)]
+    whole = repr(at_once.read(frames))  # by repr: NaN is not equal to itself
+    assert repr([fact for part in parts for fact in in_parts.read(part)]) == whole
+    assert repr([f for facts in in_slices.read_in_slices(frames) for f in facts]) == whole
+
+
+@pytest.mark.requirement("FR-5")
+@given(
+    st.lists(
+        st.tuples(
+            st.integers(0, 9) | st.sampled_from(["0", "1"]),
+            st.sampled_from(["a", 7, "7", 7.0, True, None]),
+            st.sampled_from(["result", "error", "cancel"]),
+        ),
+        unique_by=lambda entry: repr(entry[0]),
+    ),
+    st.booleans(),
+)
+def test_tables_are_empty_after_all_is_answered(
+    calls: list[tuple[Any, Any, str]], is_asked_by_server: bool
+) -> None:
+    wire = Wire()
+
+    def play(message: dict[str, Any], *, is_reply: bool) -> Fact:
+        if is_reply is is_asked_by_server:
+            return wire.send(message)
+        (fact,) = wire.receive(message)
+        return fact
+
+    for identity, token, _ in calls:
+        play(call(identity, token), is_reply=False)
+    assert wire.conversation.open_requests == len(calls)
+    for identity, _, end in calls:
+        if end == "cancel":
+            cancelling = notification("notifications/cancelled", requestId=identity)
+            play(cancelling, is_reply=False)
+        else:
+            play(result(identity) if end == "result" else error(identity), is_reply=True)
+    assert wire.conversation.open_requests == 0
+    assert wire.conversation.open_tokens == 0
+
+
+@pytest.mark.requirement("FR-5")
+def test_fifty_thousand_calls_leave_nothing_behind() -> None:
+    wire = Wire()
+    for begin in range(0, 50_000, 500):
+        identities = range(begin, begin + 500)
+        framer = wire.framer
+        sent = [framer.sent(encode(call(n, f"t{n}")), 0, 0) for n in identities]
+        ticks = framer.received([encode(progress(f"t{n}", 1)) for n in identities], 0, 0)
+        ends = framer.received([encode(result(n) if n % 2 else error(n)) for n in identities], 0, 0)
+        facts = wire.conversation.read([*sent, *ticks, *ends])
+        assert len(facts) == 1500
+        assert wire.conversation.open_requests == 0
+        assert wire.conversation.open_tokens == 0
+        assert wire.conversation.remembered <= 2 * MOST_REMEMBERED
+
+
+@pytest.mark.requirement("IT-3")
+def test_an_error_ends_request_and_token() -> None:
+    wire = Wire()
+    made = wire.send(call(1, "a"))
+    (answer,) = wire.receive(error(1, -32602, data={"why": 1}))
+    assert isinstance(answer, RequestAnswered)
+    assert answer.request == made.number
+    assert answer.standing is Standing.ACTIVE
+    assert answer.result is None
+    assert answer.error == {"code": -32602, "message": "no", "data": {"why": 1}}
+    assert (wire.conversation.open_requests, wire.conversation.open_tokens) == (0, 0)
+
+
+def test_a_request_and_its_answer_are_stated_whole() -> None:
+    wire = Wire()
+    made = wire.send(call(7, "abc"))
+    assert made == RequestMade(
+        1,
+        "server#1",
+        1.0,
+        1000.0,
+        Side.CLIENT,
+        7,
+        "tools/call",
+        {"name": "tool", "_meta": {"progressToken": "abc"}},
+        "abc",
+        None,
+        (),
+    )
+    raw = as_bytes(result(7, content=[]))
+    assert wire.receive(raw) == [
+        RequestAnswered(
+            2,
+            "server#1",
+            1.0,
+            1000.0,
+            Side.SERVER,
+            7,
+            1,
+            Standing.ACTIVE,
+            {"content": []},
+            None,
+            None,
+            len(raw),
+            (),
+        )
+    ]
+
+
+def test_the_elements_of_a_batch_state_the_facts() -> None:
+    wire = Wire()
+    wire.send(call(1, "a"))
+    facts = wire.receive([result(1), progress("a", 5), 7, [result(2)]])
+    assert [type(fact) for fact in facts] == [
+        RequestAnswered,
+        ProgressReceived,
+        UnreadableReceived,
+        UnreadableReceived,
+    ]
+    late = facts[1]
+    assert isinstance(late, ProgressReceived)
+    assert (late.request, late.standing) == (1, Standing.ANSWERED)
+    assert isinstance(facts[3], UnreadableReceived)
+    assert facts[3].problem == "a batch within a batch"
+
+
+@pytest.mark.parametrize(
+    ("line", "kind", "problem"),
+    [
+        (b"Server ready", Kind.GARBAGE, "not JSON"),
+        (b"[INFO] ready", Kind.GARBAGE, "not JSON"),
+        (b"", Kind.BLANK, "a blank line"),
+        (b"[]", Kind.INVALID, "an empty batch"),
+        (b'{"jsonrpc":"2.0"}', Kind.INVALID, "neither a method"),
+    ],
+)
+def test_lines_that_are_no_messages_are_stated_as_unreadable(
+    line: bytes, kind: Kind, problem: str
+) -> None:
+    (fact,) = Wire().receive(line)
+    assert isinstance(fact, UnreadableReceived)
+    assert (fact.kind, fact.sender) == (kind.value, Side.SERVER)
+    assert problem in fact.problem
+
+
+def test_a_last_line_without_its_end_is_unreadable_unless_it_is_whole() -> None:
+    wire = Wire()
+    wire.send(call(1, "a"))
+    partial = wire.framer.received([b'{"jsonrpc'], 0, 0, is_complete=False)
+    (fact,) = wire.conversation.read(partial)
+    assert isinstance(fact, UnreadableReceived)
+    assert fact.kind == "partial"
+    whole = wire.framer.received([as_bytes(progress("a", 1))], 0, 0, is_complete=False)
+    (fact,) = wire.conversation.read(whole)
+    assert isinstance(fact, ProgressReceived)
+    assert "without a line end" in fact.problems[0]
+
+
+def test_stderr_is_text_with_replacements() -> None:
+    wire = Wire()
+    (fact,) = wire.conversation.read([wire.framer.stderr(b"caf\xe9 \xe2\x98\x83\r", 5.0, 6.0)])
+    assert fact == StderrReceived(1, "server#1", 6.0, 5.0, "caf\N{REPLACEMENT CHARACTER} \u2603")
+
+
+def test_opened_and_closed_are_stated_from_events() -> None:
+    wire = Wire()
+    assert wire.event("opened", command="demo", pid=5) == [
+        ConnectionOpened(1, "server#1", 1.0, 1000.0, {"command": "demo", "pid": 5})
+    ]
+    wire.send(call(1, "a"))
+    assert wire.event("closed", reason="exited", exit_code=3) == [
+        ConnectionClosed(3, "server#1", 1.0, 1000.0, "exited", 3)
+    ]
+    assert (wire.conversation.open_requests, wire.conversation.open_tokens) == (0, 0)
+    assert wire.conversation.remembered == 0
+
+
+def test_a_failed_connection_is_closed_with_the_problem_as_its_reason() -> None:
+    (fact,) = Wire().event("failed", what="The command was not found.", where="demo")
+    assert isinstance(fact, ConnectionClosed)
+    assert (fact.reason, fact.exit_code) == ("The command was not found.", None)
+
+
+def test_other_events_state_nothing() -> None:
+    assert Wire().event("paused") == []
+
+
+def test_an_oversized_frame_is_read_in_slices() -> None:
+    wire = Wire()
+    wire.send(call(1, "a"))
+    big = result(1, blocks=["y" * 1000] * 4000, _meta={"nextResumeToken": "t"})
+    frames = wire.frames(progress("a", 1), big, progress("a", 2))
+    assert len(frames[1].raw) > 3 * OVERSIZED
+    lists = list(wire.conversation.read_in_slices(frames))
+    assert len(lists) > 8
+    facts = [fact for facts in lists for fact in facts]
+    assert [type(f) for f in facts] == [ProgressReceived, RequestAnswered, ProgressReceived]
+    answer = facts[1]
+    assert isinstance(answer, RequestAnswered)
+    assert answer.result is not None
+    assert isinstance(answer.result["blocks"], Elided)
+    assert answer.next_resume_token == "t"
+    assert isinstance(facts[2], ProgressReceived)
+    assert facts[2].standing is Standing.ANSWERED
+
+
+def test_a_token_is_known_to_be_active_by_side_and_type() -> None:
+    wire = Wire()
+    wire.send(call(1, 7))
+    assert wire.conversation.is_token_active(7)
+    assert not wire.conversation.is_token_active("7")
+    assert not wire.conversation.is_token_active(7.0)
+    assert not wire.conversation.is_token_active(7, Side.SERVER)
+
+
+def test_other_notifications_are_passed_on() -> None:
+    wire = Wire()
+    (fact,) = wire.receive(notification("notifications/message", level="info", data="x: y"))
+    assert isinstance(fact, NotificationReceived)
+    assert (fact.sender, fact.method) == (Side.SERVER, "notifications/message")
+    assert fact.params == {"level": "info", "data": "x: y"}
+    assert fact.problems == ()
