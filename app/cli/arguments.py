@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -58,13 +59,13 @@ def property_types(name: str, schema: Mapping[str, Any]) -> list[str]:
 
 
 def example(schema: Mapping[str, Any]) -> str:
-    """Options that give a tool every argument it requires."""
+    """Options that give a tool every argument it requires; empty if it requires none."""
     required = schema.get("required")
     names = (
         [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
     )
     options = [f"--arg {name}={_sample(name, schema)}" for name in names]
-    return " ".join(options) or "--args '{}'"
+    return " ".join(options)
 
 
 def _sample(name: str, schema: Mapping[str, Any]) -> str:
@@ -173,11 +174,14 @@ def _types_of(value: object) -> set[str]:
 
 def _json(text: str) -> Any:
     """Strict JSON: `NaN` and its kin, which Python reads by default, are refused."""
-    return json.loads(text, parse_constant=_no_constant)
+    return json.loads(text, parse_constant=_finite, parse_float=_finite)
 
 
-def _no_constant(name: str) -> NoReturn:
-    raise ValueError(f"{name} is not a JSON number")
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if not math.isfinite(number):
+        raise ValueError(f"{digits} is not a number that JSON can carry")
+    return number
 
 
 def _content(path: Path) -> str:

@@ -58,6 +58,7 @@ class _Caller:
         self._invocation = invocation
         self.output = Output(sys.stdout)
         self._codes: list[ExitCode] = []
+        self._refusal: CommandFailed | None = None
 
     def make_front(self, monitor: Monitor) -> Front:
         """The way to show the calls: as events, bars or lines."""
@@ -83,14 +84,15 @@ class _Caller:
         async with anyio.create_task_group() as group:
             for index in range(self._order.repeat):
                 group.start_soon(self._one, monitor, call, index)
+        if self._refusal is not None:
+            raise self._refusal
         return next((code for code in self._codes if code), ExitCode.DONE)
 
     async def _one(self, monitor: Monitor, call: Call, index: int) -> None:
         try:
             outcome = await monitor.call(call)
         except ProblemError as error:
-            self._codes[index] = ExitCode.USAGE
-            self._front.fail(CommandFailed(ExitCode.USAGE, error.problem))
+            self._refusal = self._refusal or CommandFailed(ExitCode.USAGE, error.problem)
             return
         self._front.show(outcome)
         self._codes[index] = _code(outcome)
@@ -104,7 +106,7 @@ class _Caller:
             problem = Problem(
                 "The arguments do not fit the tool's schema",
                 f"tool {tool.name!r}",
-                f"For example: {example(tool.input_schema)}",
+                _advice(tool),
                 "\n".join(problems),
             )
             raise CommandFailed(ExitCode.USAGE, problem)
@@ -133,6 +135,12 @@ def _tool(server: ServerSnapshot, name: str) -> Tool:
         hint = "It lists no tools."
     problem = Problem(f"There is no tool {name!r}", f"server {server.title!r}", hint)
     raise CommandFailed(ExitCode.USAGE, problem)
+
+
+def _advice(tool: Tool) -> str:
+    options = example(tool.input_schema)
+    listed = "The command `tools` lists the arguments it takes."
+    return f"For example: {options}\n{listed}" if options else listed
 
 
 def _token(order: CallOrder) -> TokenChoice:

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from app import __version__
-from app.cli.options import Invocation, common_options, name_values
+from app.cli.options import Invocation, Seconds, common_options, name_values
 from app.cli.order import CallOrder
 
 _GROUP_EXAMPLES = """\b
@@ -85,7 +85,7 @@ class _ServerCommand(click.Command):
 )
 @click.option(
     "--after",
-    type=click.FloatRange(min=0),
+    type=Seconds(min=0),
     metavar="S",
     help="Take the picture after S seconds (default 5).",
 )
@@ -146,14 +146,14 @@ def tools(invocation: Invocation, as_json: bool) -> int:
 @click.option("--no-token", is_flag=True, help="Send no progress token.")
 @click.option(
     "--idle-timeout",
-    type=click.FloatRange(min=0),
+    type=Seconds(min=0),
     default=1800.0,
     metavar="S",
     help="Give up after S seconds of silence (default 1800; 0 never does).",
 )
 @click.option(
     "--total-timeout",
-    type=click.FloatRange(min=0),
+    type=Seconds(min=0),
     default=0.0,
     metavar="S",
     help="Give up S seconds after the start (default 0: never).",

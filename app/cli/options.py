@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import math
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
@@ -51,6 +52,21 @@ class CommonOptions:
         return CommonOptions(**merged)
 
 
+class Seconds(click.FloatRange):
+    """A time in seconds, of at least 0; without the infinite and the undefined."""
+
+    name = "seconds"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> float:
+        """Refuse what no clock can reach."""
+        seconds = float(super().convert(value, param, ctx))
+        if not math.isfinite(seconds):
+            self.fail(f"{value!r} is not a number of seconds.", param, ctx)
+        return seconds
+
+
 def name_values(
     ctx: click.Context, param: click.Parameter, values: Sequence[str]
 ) -> tuple[tuple[str, str], ...]:
@@ -92,7 +108,7 @@ _OPTIONS = (
     ),
     click.option(
         "--connect-timeout",
-        type=click.FloatRange(min=0, min_open=True),
+        type=Seconds(min=0, min_open=True),
         metavar="S",
         help="Give up connecting after S seconds (default 15).",
     ),

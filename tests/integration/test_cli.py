@@ -209,6 +209,8 @@ class TestFailures:
             (("burst", "--arg", "count=0"), 2, "count"),
             (("burst", "--arg", "size=3"), 2, "size"),
             (("burst", "--args", "[1]"), 2, "JSON object"),
+            (("worker", "--args", '{"name": "\\ud800"}'), 2, "utf-8"),
+            (("burst", "--token", "\udcff"), 2, "utf-8"),
             (("error_result", *QUICK), 1, "The disk was full at step 5."),
             (("rpc_error", *QUICK, "--arg", "message=gone"), 1, "gone"),
             (("never_answers", *QUICK, "--total-timeout", "0.5"), 4, "500 ms"),
