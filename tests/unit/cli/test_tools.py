@@ -1,0 +1,79 @@
+"""The list of tools: whole and exact for programs, safe and readable for people."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from app.cli.tools import document, listing
+from app.protocol.eras import Era
+from app.protocol.messages import read_tools
+from app.sessions.definitions import StdioDefinition
+from app.sessions.snapshot import ServerSnapshot
+
+
+def server(*tools: dict[str, Any]) -> ServerSnapshot:
+    return ServerSnapshot(
+        name="local-db",
+        definition=StdioDefinition(name="local-db", command="unused"),
+        revision="2025-11-25",
+        era=Era.HANDSHAKE,
+        server_info={"name": "Database"},
+        tools=tuple(read_tools({"tools": list(tools)}).items),
+    )
+
+
+EXPORT = {
+    "name": "export",
+    "title": "Export orders",
+    "description": "Writes orders to a file.\nSlowly.",
+    "inputSchema": {
+        "type": "object",
+        "required": ["region"],
+        "properties": {
+            "region": {"type": "string", "enum": ["eu", "us"], "description": "Which ones"},
+            "limit": {"type": ["integer", "null"], "default": None},
+            "anything": True,
+        },
+    },
+    "futureMember": [1.0],
+}
+
+
+def test_a_tool_is_listed_with_all_that_a_caller_needs() -> None:
+    assert listing(server(EXPORT)).splitlines() == [
+        "export (Export orders)",
+        "  Writes orders to a file.",
+        "  Slowly.",
+        '    --arg region=string  required; one of ["eu","us"]; Which ones',
+        "    --arg limit=integer or null  default null",
+        "    --arg anything=any",
+    ]
+
+
+def test_a_server_without_tools_is_told_of() -> None:
+    assert listing(server()) == "Database offers no tools.\n"
+
+
+def test_the_document_has_every_member_the_server_sent() -> None:
+    found = json.loads(document(server(EXPORT)))
+    assert found["tools"] == [EXPORT]
+    assert found["server"] == "local-db"
+    assert found["era"] == "handshake"
+    assert found["protocolVersion"] == "2025-11-25"
+    assert found["serverInfo"] == {"name": "Database"}
+
+
+def test_server_text_cannot_drive_the_terminal() -> None:
+    evil = "a\x1b]0;title\x07\u202e"
+    schema = {"properties": {evil: {"type": "string", "description": evil, "default": evil}}}
+    tool = {"name": evil, "title": evil, "description": evil, "inputSchema": schema}
+    text = listing(server(tool))
+    assert "\x1b" not in text
+    assert "\u202e" not in text
+    assert r"a\x1b]0;title" in text
+
+
+def test_a_schema_that_is_none_costs_nothing() -> None:
+    tool = {"name": "odd", "inputSchema": {"properties": [1], "required": "all"}}
+    assert listing(server(tool)) == "odd\n"

@@ -1,0 +1,151 @@
+"""A command's course with one server: told to its front, ended cleanly, whatever happens."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Any, Self
+
+import anyio
+import pytest
+
+from app.cli import visit
+from app.cli.exits import CommandFailed, ExitCode
+from app.cli.output import Output
+from app.cli.visit import run_visit
+from app.monitor import Update
+from app.problem import Problem, ProblemError
+from app.sessions.definitions import StdioDefinition
+from app.sessions.snapshot import ServerSnapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from app.cli.front import Front
+    from app.monitor import Monitor, Outcome
+
+DEFINITION = StdioDefinition(name="demo", command="unused")
+
+
+class FakeMonitor:
+    """A monitor whose one server connects at once, or does not; it publishes one update."""
+
+    problem: Problem | None = None
+
+    def __init__(self) -> None:
+        self._listeners: list[Callable[[Update], None]] = []
+        self.is_closed = False
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self.is_closed = True
+
+    def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
+        self._listeners.append(listener)
+        return self._listeners.clear
+
+    def add_server(self, definition: StdioDefinition) -> str:
+        return definition.name
+
+    async def connect(self, name: str) -> ServerSnapshot:
+        for listener in self._listeners:
+            listener(Update())
+        if self.problem is not None:
+            raise ProblemError(self.problem)
+        await anyio.lowlevel.checkpoint()
+        return ServerSnapshot(name=name, definition=DEFINITION)
+
+
+class NotedFront:
+    """Notes what it is told, in order."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.told: list[str] = []
+        self._error = error
+
+    def on_update(self, update: Update) -> None:
+        self.told.append(f"update of {len(update.frames)}")
+        if self._error is not None:
+            raise self._error
+
+    def show(self, outcome: Outcome) -> None:
+        raise AssertionError(outcome)
+
+    def fail(self, failure: CommandFailed) -> None:
+        self.told.append(f"failed: {failure.problem.what}")
+
+    def interrupt(self) -> None:
+        raise AssertionError("nobody interrupts")
+
+    async def animate(self) -> None:
+        await anyio.sleep_forever()
+
+    def close(self) -> None:
+        self.told.append("closed")
+
+
+@pytest.fixture(autouse=True)
+def _fake_monitor(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(visit, "Monitor", FakeMonitor)
+
+
+def go(front: Front, work: Any = None, output: Output | None = None) -> ExitCode:
+    async def done(_monitor: Monitor, _server: ServerSnapshot) -> ExitCode:
+        return ExitCode.ANSWERED_ERROR
+
+    return run_visit(DEFINITION, output or Output(None), lambda _monitor: front, work or done)
+
+
+def test_the_works_code_is_the_commands() -> None:
+    front = NotedFront()
+    assert go(front) is ExitCode.ANSWERED_ERROR
+    assert front.told == ["update of 0", "closed"]
+
+
+def test_a_failed_connection_is_told_to_the_front_and_to_the_caller(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(FakeMonitor, "problem", Problem("It does not start"))
+    front = NotedFront()
+    with pytest.raises(CommandFailed) as caught:
+        go(front)
+    assert caught.value.code is ExitCode.NOT_CONNECTED
+    assert front.told == ["update of 0", "failed: It does not start", "closed"]
+
+
+def test_a_defect_in_showing_ends_the_command_and_is_not_swallowed() -> None:
+    front = NotedFront(ValueError("our mistake"))
+
+    async def work(_monitor: Monitor, _server: ServerSnapshot) -> ExitCode:
+        await anyio.sleep_forever()
+        return ExitCode.DONE
+
+    with pytest.raises(ValueError, match="our mistake"):
+        go(front, work)
+    assert front.told == ["update of 0", "closed"]
+
+
+def test_a_defect_in_the_work_is_not_swallowed() -> None:
+    front = NotedFront()
+
+    async def work(_monitor: Monitor, _server: ServerSnapshot) -> ExitCode:
+        raise KeyError("our mistake")
+
+    with pytest.raises(ExceptionGroup):
+        go(front, work)
+    assert front.told[-1] == "closed"
+
+
+def test_a_reader_that_leaves_ends_the_work() -> None:
+    reader, writer = os.pipe()
+    os.close(reader)
+    with os.fdopen(writer, "w") as stream:
+        output = Output(stream)
+
+        async def work(_monitor: Monitor, _server: ServerSnapshot) -> ExitCode:
+            output.write(b"x")
+            await anyio.sleep_forever()
+            return ExitCode.DONE
+
+        assert go(NotedFront(), work, output) is ExitCode.CANCELLED
