@@ -1,0 +1,376 @@
+"""The monitor against the demo server: calls from the request to the outcome, over real pipes."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+
+from app.monitor import Call, Monitor, Outcome, Update
+from app.problem import ProblemError
+from app.protocol.facts import ProgressReceived, RequestAnswered, RequestMade
+from app.protocol.frame import Channel
+from app.sessions.definitions import demo_definition
+from app.sessions.snapshot import ServerState
+from app.tracker.snapshot import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from app.protocol.facts import Fact
+    from app.sessions.definitions import Era
+    from app.tracker.snapshot import JobId
+
+
+class Watch:
+    """A listener that keeps everything and wakes whoever waits for something in it."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        self.updates: list[Update] = []
+        self._changed = anyio.Event()
+        monitor.subscribe(self._take)
+
+    def _take(self, update: Update) -> None:
+        self.updates.append(update)
+        self._changed.set()
+
+    @property
+    def facts(self) -> list[Fact]:
+        return [fact for update in self.updates for fact in update.facts]
+
+    async def until(self, is_so: Callable[[], object]) -> None:
+        with anyio.fail_after(10):
+            while not is_so():
+                self._changed = anyio.Event()
+                await self._changed.wait()
+
+
+@contextlib.asynccontextmanager
+async def connected(*options: str, era: Era = "auto") -> AsyncIterator[tuple[Monitor, Watch]]:
+    """A monitor with one demo server, called "demo"."""
+    async with Monitor() as monitor:
+        watch = Watch(monitor)
+        monitor.add_server(demo_definition(*options, era=era))
+        await monitor.connect("demo")
+        yield monitor, watch
+
+
+def tool(name: str, arguments: dict[str, Any] | None = None, **options: Any) -> Call:
+    """A call of one of the demo server's tools."""
+    params = {"name": name, "arguments": arguments or {}}
+    return Call("demo", "tools/call", params, **options)
+
+
+def quick(steps: int) -> dict[str, Any]:
+    return {"steps": steps, "interval_s": 0.002}
+
+
+@pytest.mark.requirement("IT-1")
+@pytest.mark.requirement("FR-2")
+@pytest.mark.requirement("FR-3")
+@pytest.mark.parametrize("era", ["handshake", "per-request"])
+async def test_a_call_with_a_token_is_told_of_its_progress(era: Era) -> None:
+    async with connected(era=era) as (monitor, watch):
+        outcome = await monitor.call(tool("known_total", quick(5), token="mine"))
+    (request,) = [f for f in watch.facts if isinstance(f, RequestMade) and f.token is not None]
+    ticks = [fact for fact in watch.facts if isinstance(fact, ProgressReceived)]
+    assert request.params["_meta"]["progressToken"] == "mine"
+    assert [tick.progress for tick in ticks] == [1, 2, 3, 4, 5]
+    assert {tick.total for tick in ticks} == {5}
+    assert {tick.request for tick in ticks} == {request.number}
+    assert outcome.state is JobState.DONE
+    assert outcome.failure is None
+    assert outcome.job == 1
+
+
+async def test_the_outcome_has_the_replys_exact_bytes() -> None:
+    async with connected() as (monitor, watch):
+        outcome = await monitor.call(tool("known_total", quick(2)))
+    replies = [f.raw for u in watch.updates for f in u.frames if f.channel is Channel.RECEIVED]
+    assert outcome.raw in replies
+    assert json.loads(outcome.raw)["result"] == outcome.result
+
+
+@pytest.mark.parametrize("token", ["text", "", 0, 7, -1])
+async def test_any_string_or_integer_may_be_the_token(token: str | int) -> None:
+    async with connected() as (monitor, watch):
+        await monitor.call(tool("known_total", quick(2), token=token))
+    ticks = [fact for fact in watch.facts if isinstance(fact, ProgressReceived)]
+    assert [(tick.token, type(tick.token)) for tick in ticks] == [(token, type(token))] * 2
+
+
+async def test_a_call_without_a_token_gets_no_progress_and_its_result() -> None:
+    async with connected() as (monitor, watch):
+        outcome = await monitor.call(tool("known_total", quick(2), token=None))
+    assert not [fact for fact in watch.facts if isinstance(fact, ProgressReceived)]
+    assert outcome.state is JobState.DONE
+
+
+@pytest.mark.requirement("FR-5")
+@pytest.mark.requirement("IT-3")
+@pytest.mark.parametrize("name", ["rpc_error", "error_result"])
+async def test_a_token_is_free_again_after_an_error(name: str) -> None:
+    arguments = {"at_tick": 2, "interval_s": 0.002}
+    async with connected() as (monitor, _):
+        for _attempt in range(2):
+            outcome = await monitor.call(tool(name, arguments, token="same"))
+            assert outcome.state is JobState.FAILED
+            assert outcome.failure is not None
+            assert outcome.failure.where == "server"
+
+
+async def test_a_token_in_use_is_refused_unless_it_is_wanted_so() -> None:
+    async with connected() as (monitor, watch), anyio.create_task_group() as calls:
+        calls.start_soon(monitor.call, tool("never_answers", quick(1), token="same"))
+        await watch.until(monitor.jobs)
+        with pytest.raises(ProblemError, match="in use"):
+            await monitor.call(tool("known_total", quick(1), token="same"))
+        again = tool("known_total", quick(1), token="same", allow_duplicate_token=True)
+        assert (await monitor.call(again)).state is JobState.DONE
+        calls.cancel_scope.cancel()
+
+
+@pytest.mark.requirement("NFR-1")
+async def test_a_flood_of_progress_does_not_hold_up_other_requests() -> None:
+    async with connected() as (monitor, watch), anyio.create_task_group() as calls:
+        calls.start_soon(monitor.call, tool("burst", {"count": 200_000}))
+        await watch.until(lambda: any(update.changes.ticks for update in watch.updates))
+        outcome = await monitor.call(tool("known_total", {"steps": 1, "interval_s": 0}))
+        flood = monitor.snapshot(1)
+        assert outcome.state is JobState.DONE
+        assert flood is not None
+        assert flood.state is JobState.RUNNING
+        calls.cancel_scope.cancel()
+
+
+async def test_every_tick_of_a_burst_arrives_in_order_and_before_the_result() -> None:
+    async with connected() as (monitor, watch):
+        outcome = await monitor.call(tool("burst", {"count": 20_000}))
+    (job,) = map(monitor.snapshot, monitor.jobs())
+    assert job is not None
+    told = [f for f in watch.facts if isinstance(f, ProgressReceived | RequestAnswered)]
+    told = [fact for fact in told if fact.request == job.request]
+    ticks = [fact.progress for fact in told if isinstance(fact, ProgressReceived)]
+    assert ticks == list(range(1, 20_001))
+    assert isinstance(told[-1], RequestAnswered)
+    assert outcome.state is JobState.DONE
+    numbers = [frame.number for update in watch.updates for frame in update.frames]
+    assert sorted(numbers) == list(range(1, len(numbers) + 1))
+
+
+async def test_many_calls_run_beside_each_other() -> None:
+    async with connected() as (monitor, _), anyio.create_task_group() as calls:
+        for _number in range(50):
+            calls.start_soon(monitor.call, tool("known_total", quick(3)))
+    found = [monitor.snapshot(job) for job in monitor.jobs()]
+    assert [job and job.state for job in found] == [JobState.DONE] * 50
+    assert [job and job.tick_count for job in found] == [3] * 50
+
+
+async def test_a_call_that_falls_silent_ends_at_its_idle_limit_and_says_since_when() -> None:
+    async with connected() as (monitor, _):
+        outcome = await monitor.call(tool("never_answers", quick(2), idle_timeout_s=0.2))
+    assert outcome.state is JobState.TIMED_OUT
+    assert outcome.failure is not None
+    assert outcome.failure.where == "local"
+    assert "tools/call (id" in outcome.failure.message
+    assert "Last tick" in outcome.failure.message
+
+
+async def test_progress_keeps_a_call_within_its_idle_limit() -> None:
+    async with connected() as (monitor, _):
+        steady = tool("known_total", {"steps": 12, "interval_s": 0.05}, idle_timeout_s=0.3)
+        assert (await monitor.call(steady)).state is JobState.DONE
+
+
+async def test_progress_does_not_keep_a_call_within_its_total_limit() -> None:
+    async with connected() as (monitor, _):
+        steady = tool("known_total", {"steps": 100, "interval_s": 0.05}, total_timeout_s=0.3)
+        outcome = await monitor.call(steady)
+    assert outcome.state is JobState.TIMED_OUT
+    assert outcome.duration_s < 2
+
+
+async def test_a_call_that_ran_out_of_time_is_cancelled_at_the_server() -> None:
+    async with connected() as (monitor, watch):
+        await monitor.call(tool("never_answers", quick(1), total_timeout_s=0.1))
+        await watch.until(lambda: b"notifications/cancelled" in last_sent(watch))
+    assert json.loads(last_sent(watch))["params"]["reason"] == "It took too long"
+
+
+def last_sent(watch: Watch) -> bytes:
+    sent = [f for update in watch.updates for f in update.frames if f.channel is Channel.SENT]
+    return sent[-1].raw
+
+
+@pytest.mark.parametrize("reaction", ["error", "result"])
+async def test_a_cancelled_call_ends_when_the_server_confirms(reaction: str) -> None:
+    outcomes = []
+
+    async def call() -> None:
+        arguments = {"steps": 1000, "interval_s": 0.02, "on_cancel": reaction}
+        outcomes.append(await monitor.call(tool("known_total", arguments)))
+
+    async with connected() as (monitor, watch):
+        async with anyio.create_task_group() as calls:
+            calls.start_soon(call)
+            await watch.until(lambda: any(update.changes.ticks for update in watch.updates))
+            await monitor.cancel(1, "Enough")
+            assert state_of(monitor, 1) is JobState.CANCELLING
+        assert json.loads(last_sent(watch))["params"]["reason"] == "Enough"
+    assert outcomes[0].state is JobState.CANCELLED
+
+
+async def test_a_cancel_that_the_server_is_silent_about_ends_the_call_as_well(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("app.tracker.tracker.CANCEL_GRACE_S", 0.1)
+    monkeypatch.setattr("app.monitor._TICK_S", 0.05)
+    outcomes = []
+
+    async def call() -> None:
+        outcomes.append(await monitor.call(tool("never_answers", quick(1))))
+
+    async with connected() as (monitor, watch), anyio.create_task_group() as calls:
+        calls.start_soon(call)
+        await watch.until(monitor.jobs)
+        await monitor.cancel(1)
+    assert outcomes[0].state is JobState.CANCELLED
+
+
+def state_of(monitor: Monitor, job: JobId) -> JobState | None:
+    found = monitor.snapshot(job)
+    return None if found is None else found.state
+
+
+async def test_cancelling_what_is_over_does_nothing() -> None:
+    async with connected() as (monitor, watch):
+        await monitor.call(tool("known_total", quick(1)))
+        count = len(watch.updates)
+        await monitor.cancel(1)
+        await monitor.cancel(99)
+        assert len(watch.updates) == count
+
+
+async def test_a_caller_that_is_cancelled_cancels_its_request() -> None:
+    async with connected() as (monitor, watch):
+        with anyio.move_on_after(0.2):
+            await monitor.call(tool("never_answers", quick(1)))
+        await watch.until(lambda: b"notifications/cancelled" in last_sent(watch))
+
+
+async def test_a_crash_loses_the_jobs_of_that_server_alone() -> None:
+    outcomes: dict[str, Outcome] = {}
+
+    async def call(server: str, name: str, arguments: dict[str, Any]) -> None:
+        params = {"name": name, "arguments": arguments}
+        outcomes[server] = await monitor.call(Call(server, "tools/call", params))
+
+    async with Monitor() as monitor:
+        watch = Watch(monitor)
+        for name in ("weak", "strong"):
+            monitor.add_server(demo_definition(name=name))
+            await monitor.connect(name)
+        async with anyio.create_task_group() as calls:
+            calls.start_soon(call, "weak", "crash", {"at_tick": 3, "interval_s": 0.002})
+            calls.start_soon(call, "strong", "known_total", {"steps": 20, "interval_s": 0.01})
+        await watch.until(lambda: monitor.server("weak").state is ServerState.FAILED)
+        assert monitor.server("strong").state is ServerState.CONNECTED
+        problem = monitor.server("weak").problem
+    assert outcomes["strong"].state is JobState.DONE
+    assert outcomes["weak"].state is JobState.LOST
+    assert outcomes["weak"].failure is not None
+    assert "connection ended" in outcomes["weak"].failure.message
+    assert problem is not None
+    assert "exit code" in problem.what
+
+
+async def test_a_server_that_ended_can_be_connected_again() -> None:
+    async with connected() as (monitor, watch):
+        await monitor.call(tool("crash", {"at_tick": 1, "interval_s": 0.002}))
+        await watch.until(lambda: monitor.server("demo").state is ServerState.FAILED)
+        again = await monitor.connect("demo")
+        assert again.state is ServerState.CONNECTED
+        assert again.connection == "demo#2"
+        assert again.problem is None
+        assert (await monitor.call(tool("known_total", quick(1)))).state is JobState.DONE
+
+
+async def test_what_is_printed_to_stdout_disturbs_no_call() -> None:
+    async with connected() as (monitor, _):
+        outcome = await monitor.call(tool("print_rubbish", {"interval_s": 0.002}))
+    assert outcome.state is JobState.DONE
+
+
+async def test_a_message_of_many_megabytes_arrives_with_its_bytes() -> None:
+    async with connected() as (monitor, _):
+        outcome = await monitor.call(tool("long_line", {"megabytes": 8}))
+    assert outcome.state is JobState.DONE
+    assert len(outcome.raw) > 8_000_000
+
+
+@pytest.mark.parametrize("era", ["handshake", "per-request"])
+async def test_resources_and_prompts_are_listed_read_and_got(era: Era) -> None:
+    async with connected(era=era) as (monitor, watch):
+        await watch.until(lambda: monitor.server("demo").prompts)
+        server = monitor.server("demo")
+        read = await monitor.call(Call("demo", "resources/read", {"uri": server.resources[0].uri}))
+        prompt = server.prompts[0]
+        arguments = {argument.name: "x" for argument in prompt.arguments}
+        params = {"name": prompt.name, "arguments": arguments}
+        got = await monitor.call(Call("demo", "prompts/get", params))
+    assert read.result is not None
+    assert read.result["contents"]
+    assert got.result is not None
+    assert got.result["messages"]
+
+
+async def test_a_call_of_a_method_that_is_no_job_has_an_outcome_all_the_same() -> None:
+    async with connected(era="handshake") as (monitor, _):
+        pong = await monitor.call(Call("demo", "ping", {}, token=None))
+        refused = await monitor.call(Call("demo", "no/such", {}, token=None))
+    assert (pong.job, pong.state, pong.result) == (None, JobState.DONE, {})
+    assert refused.state is JobState.FAILED
+    assert refused.failure is not None
+    assert refused.failure.code == -32601
+
+
+async def test_arguments_are_checked_against_the_tools_schema() -> None:
+    async with connected() as (monitor, _):
+        assert monitor.tool_problems("demo", "known_total", {"steps": 3}) == []
+        (problem,) = monitor.tool_problems("demo", "known_total", {"steps": "three"})
+        assert problem.startswith("steps: ")
+
+
+async def test_a_tool_that_does_not_exist_is_answered_with_names_like_it() -> None:
+    async with connected() as (monitor, _):
+        with pytest.raises(ProblemError, match="Did you mean known_total"):
+            monitor.tool_problems("demo", "know_total", {})
+
+
+async def test_lines_of_stderr_reach_listeners_and_the_servers_snapshot() -> None:
+    async with connected() as (monitor, watch):
+        await monitor.call(tool("chatty_stderr", {"lines": 30, "interval_s": 0}))
+        await watch.until(lambda: len(monitor.server("demo").stderr_tail) == 20)
+        frames = [f for u in watch.updates for f in u.frames if f.channel is Channel.STDERR]
+        assert len(frames) >= 20
+        assert any("demo" in u.servers for u in watch.updates if u.frames and u.frames[0] in frames)
+
+
+async def test_requests_of_the_server_are_answered_with_method_not_found() -> None:
+    async with connected(era="handshake") as (monitor, watch):
+        call = {"method": "roots/list", "even_if_forbidden": True, "timeout_s": 5}
+        outcome = await monitor.call(tool("ask_client", call))
+    assert outcome.result is not None or outcome.failure is not None
+    sent = [f for u in watch.updates for f in u.frames if f.channel is Channel.SENT]
+    assert any(b"-32601" in frame.raw for frame in sent)
+
+
+async def test_a_ping_of_the_server_is_answered() -> None:
+    async with connected(era="handshake") as (monitor, watch):
+        await monitor.call(tool("ask_client", {"method": "ping", "timeout_s": 5}))
+    sent = [f.raw for u in watch.updates for f in u.frames if f.channel is Channel.SENT]
+    assert any(b'"result":{}' in raw for raw in sent)
