@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from typing import TYPE_CHECKING
 
@@ -15,6 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _SEPARATOR = "--"
+_DISK_ERRORS = frozenset(
+    {errno.ENOSPC, errno.EFBIG, errno.EIO, getattr(errno, "EDQUOT", errno.ENOSPC)}
+)
+"""What a disk does to those who print help into a file on it."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -35,11 +40,20 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return failure.code
     except (KeyboardInterrupt, click.Abort):
         return ExitCode.CANCELLED
+    except OSError as error:
+        if error.errno not in _DISK_ERRORS:
+            return _defect(error, words)
+        click.echo(f"The output cannot be written: {error.strerror}", err=True)
+        return ExitCode.UNWRITABLE
     except Exception as error:  # noqa: BLE001 - the last resort, so that no traceback is shown
-        from app.cli.defect import report_defect
+        return _defect(error, words)
 
-        click.echo(report_defect(error, words), err=True)
-        return ExitCode.DEFECT
+
+def _defect(error: Exception, words: Sequence[str]) -> ExitCode:
+    from app.cli.defect import report_defect
+
+    click.echo(report_defect(error, words), err=True)
+    return ExitCode.DEFECT
 
 
 def _run(words: list[str], invocation: Invocation) -> int:

@@ -48,10 +48,15 @@ def _parts(result: JsonObject, exact: str) -> Iterator[str]:
 
 
 def _says(block: Any, structured: object) -> bool:
-    """Whether a block's text is `structured` in JSON, as the specification asks servers to add."""
+    """Whether a block's text is `structured` in JSON, as the specification asks servers to add.
+
+    Or the only thing in it: the official SDKs wrap a plain text in `{"result": …}`.
+    """
     text = block.get("text") if isinstance(block, dict) else None
     if not isinstance(text, str):
         return False
+    if structured == {"result": text}:
+        return True
     try:
         return bool(json.loads(text) == structured)
     except (ValueError, RecursionError):

@@ -31,6 +31,11 @@ def test_structured_content_that_a_text_repeats_is_printed_once() -> None:
     assert both == '{ "n": 1 }\n{"n": 2}\n'
 
 
+def test_a_text_that_was_only_wrapped_is_printed_once() -> None:
+    content = [{"type": "text", "text": "done"}]
+    assert text_of({"content": content, "structuredContent": {"result": "done"}}) == "done\n"
+
+
 @pytest.mark.parametrize(
     ("block", "line"),
     [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
@@ -15,8 +16,6 @@ from app.problem import Problem
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-Failing = "Callable[[BaseException], None]"
 
 
 @pytest.fixture
@@ -92,3 +91,19 @@ def test_an_interrupt_before_anything_runs_is_quiet(
     failing(KeyboardInterrupt())
     assert main(["tools"]) == 5
     assert capsys.readouterr().err.strip() == ""
+
+
+def test_a_full_disk_is_no_defect(
+    failing: Callable[[BaseException], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing(OSError(errno.ENOSPC, "No space left on device"))
+    assert main(["tools"]) == 8
+    assert capsys.readouterr().err == "The output cannot be written: No space left on device\n"
+
+
+def test_other_errors_of_the_system_are_defects_if_nobody_expected_them(
+    failing: Callable[[BaseException], None], data_dir: Path
+) -> None:
+    failing(FileNotFoundError(errno.ENOENT, "No such file"))
+    assert main(["tools", "--data-dir", str(data_dir)]) == 70
+    assert list(data_dir.iterdir())
