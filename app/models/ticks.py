@@ -62,8 +62,10 @@ class TicksModel(QAbstractTableModel):
         if gone:
             self.beginRemoveRows(QModelIndex(), 0, gone - 1)
             del self._ticks[:gone]
+            self._before = count - len(wanted)
             self.endRemoveRows()
-        self._before = count - len(wanted)
+            # What came before the first row is gone: its steps cannot be told any more.
+            self.dataChanged.emit(self.index(0, TickColumn.SINCE), self.index(0, TickColumn.STEP))
         if len(wanted) > kept:
             self.beginInsertRows(QModelIndex(), kept, len(wanted) - 1)
             self._ticks.extend(wanted[kept:])

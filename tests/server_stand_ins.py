@@ -1,0 +1,25 @@
+"""Servers without a monitor."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from app.sessions.definitions import StdioDefinition
+from app.sessions.snapshot import ServerSnapshot
+
+
+def server(name: str, **changes: Any) -> ServerSnapshot:
+    """A server that was never connected, with `changes` to its fields."""
+    definition = StdioDefinition(name=name, command=f"run-{name}", args=("--fast",))
+    return ServerSnapshot(name=name, definition=definition, **changes)
+
+
+class FakeServers:
+    """A `ServerSource`: says what a test put into it."""
+
+    def __init__(self, *servers: ServerSnapshot) -> None:
+        self.held = list(servers)
+
+    def servers(self) -> list[ServerSnapshot]:
+        """All servers as held."""
+        return list(self.held)
