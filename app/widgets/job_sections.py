@@ -83,12 +83,12 @@ class CourseSection(QWidget):
         self.phases = CourseModel(("Phase", "Duration", "Ticks"), self)
         self.marks = CourseModel(("Mark", "Times"), self)
         self._phase_table = PlainTable(self.phases, self.tr("Phases"), self)
-        self._mark_table = PlainTable(self.marks, self.tr("Marks"), self)
-        self._mark_table.setToolTip(self.tr("Enter shows the message in the log"))
-        self._mark_table.activated.connect(self._on_mark_activated)
-        for table in (self._phase_table, self._mark_table):
+        self.marks_table = PlainTable(self.marks, self.tr("Marks"), self)
+        self.marks_table.setToolTip(self.tr("Enter shows the message in the log"))
+        self.marks_table.activated.connect(self._on_mark_activated)
+        for table in (self._phase_table, self.marks_table):
             _stretch_first(table)
-        self._marks = _titled(SideHeading(self.tr("Marks"), appearance), self._mark_table)
+        self._marks = _titled(SideHeading(self.tr("Marks"), appearance), self.marks_table)
         side = QSplitter(Qt.Orientation.Vertical, self)
         side.addWidget(_titled(SideHeading(self.tr("Phases"), appearance), self._phase_table))
         side.addWidget(self._marks)

@@ -1,0 +1,261 @@
+"""One job in full: what each section shows, and what it costs out of sight."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QToolButton
+
+from app.models.ticks import FRAME
+from app.tracker.snapshot import Changes, Failure, JobState, Mark
+from app.widgets.job_pane import JobPane
+from tests.job_stand_ins import FakeJobs, answer, course, detail, job, new_job
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+    from app.widgets.appearance import Appearance
+
+
+class CountingJobs(FakeJobs):
+    """Counts how often a story was asked for."""
+
+    told = 0
+
+    def detail(self, job: int) -> Any:
+        self.told += 1
+        return super().detail(job)
+
+
+@pytest.fixture
+def source() -> CountingJobs:
+    made = CountingJobs(
+        job(id=1), job(id=2, state=JobState.FAILED, failure=Failure("server", "disk full", -32000))
+    )
+    marked = job(id=1, marks=(Mark("not-increasing", "went back", 3, 41),))
+    made.details[1] = detail(marked, **course(50))
+    return made
+
+
+@pytest.fixture
+def pane(qtbot: QtBot, source: CountingJobs, appearance: Appearance) -> JobPane:
+    made = JobPane(appearance)
+    qtbot.addWidget(made)
+    made.set_source(source)
+    made.resize(900, 400)
+    with qtbot.waitExposed(made):
+        made.show()
+    return made
+
+
+def words(pane: JobPane) -> list[str]:
+    return [label.text() for label in pane.header.findChildren(QLabel)]
+
+
+def changed(*jobs: int) -> Changes:
+    return Changes(progressed=frozenset(jobs))
+
+
+def test_it_opens_without_a_job(pane: JobPane) -> None:
+    assert pane.job is None
+    assert not pane.tabs.isVisible()
+
+
+def test_the_header_says_everything_in_words(pane: JobPane) -> None:
+    pane.show_job(1)
+    shown = words(pane)
+    assert "export_orders" in shown
+    assert "Running" in shown
+    assert "63.2 %" in shown
+    assert "632 / 1,000 · 632 ticks · 12/s · 31 s left · 52 s" in shown
+    assert any(text.startswith("local-db#1 · tools/call · token prog-1 · id 3") for text in shown)
+
+
+def test_a_failure_is_told_in_the_servers_words(pane: JobPane) -> None:
+    pane.show_job(2)
+    assert "The server says (-32000): disk full" in words(pane)
+
+
+def test_a_failure_of_our_own_is_not_put_into_the_servers_mouth(
+    pane: JobPane, source: CountingJobs
+) -> None:
+    source.put(job(id=2, state=JobState.LOST, failure=Failure("local", "connection gone")))
+    pane.show_job(2)
+    assert "Here: connection gone" in words(pane)
+
+
+def test_every_label_shows_plain_text(pane: JobPane) -> None:
+    labels = [label for label in pane.header.findChildren(QLabel) if label.pixmap().isNull()]
+    assert len(labels) >= 6
+    assert {label.textFormat() for label in labels if label.text()} <= {Qt.TextFormat.PlainText}
+
+
+def test_changes_of_the_job_are_followed_and_others_are_not(
+    pane: JobPane, source: CountingJobs
+) -> None:
+    pane.show_job(1)
+    before = source.told
+    pane.apply(changed(2))
+    assert source.told == before
+    source.details[1] = detail(job(id=1, fraction=0.9))
+    pane.apply(changed(1))
+    assert "90.0 %" in words(pane)
+
+
+def test_a_removed_job_is_shown_no_more(pane: JobPane) -> None:
+    pane.show_job(1)
+    pane.apply(Changes(removed=(1,)))
+    assert pane.job is None
+    assert not pane.tabs.isVisible()
+
+
+def test_out_of_sight_nothing_is_asked_for_and_in_sight_it_catches_up(
+    qtbot: QtBot, pane: JobPane, source: CountingJobs
+) -> None:
+    pane.show_job(1)
+    pane.hide()
+    before = source.told
+    pane.apply(changed(1))
+    qtbot.wait(1100)
+    assert source.told == before
+    pane.show()
+    assert source.told == before + 1
+
+
+def test_time_passes_for_a_job_that_goes_on_only(
+    qtbot: QtBot, pane: JobPane, source: CountingJobs
+) -> None:
+    pane.show_job(1)
+    before = source.told
+    qtbot.waitUntil(lambda: source.told > before, timeout=2500)
+    pane.show_job(2)
+    before = source.told
+    qtbot.wait(1100)
+    assert source.told == before
+
+
+def test_the_course_shows_chart_phases_and_marks(pane: JobPane) -> None:
+    pane.show_job(1)
+    assert pane.course.phases.rowCount() == 3
+    assert pane.course.marks.index(0, 0).data() == "went back"
+    assert "500" not in pane.course.chart.accessibleDescription()
+    assert pane.course.chart.accessibleDescription() == "From 0 to 490 within 52 s"
+
+
+def test_a_mark_leads_to_its_frame(qtbot: QtBot, pane: JobPane) -> None:
+    pane.show_job(1)
+    with qtbot.waitSignal(pane.frame_followed) as told:
+        pane.course.marks_table.activated.emit(pane.course.marks.index(0, 0))
+    assert told.args == [41]
+
+
+def test_ticks_lead_to_their_frames_and_follow_the_newest(
+    qtbot: QtBot, pane: JobPane, source: CountingJobs
+) -> None:
+    pane.show_job(1)
+    pane.tabs.setCurrentWidget(pane.ticks)
+    table = pane.ticks.table
+    assert table.indexAt(table.viewport().rect().bottomLeft()).row() in {48, 49, -1}
+    source.details[1] = detail(job(id=1, tick_count=700), **course(90))
+    pane.apply(changed(1))
+    assert table.verticalScrollBar().value() == table.verticalScrollBar().maximum()
+    table.verticalScrollBar().setValue(3)
+    source.details[1] = detail(job(id=1, tick_count=730), **course(120))
+    pane.apply(changed(1))
+    assert table.verticalScrollBar().value() == 3
+    index = pane.ticks.model.index(5, 0)
+    with qtbot.waitSignal(pane.frame_followed) as told:
+        table.activated.emit(index)
+    assert told.args == [index.data(FRAME)]
+
+
+def test_the_request_is_shown_as_json(pane: JobPane) -> None:
+    pane.show_job(1)
+    pane.tabs.setCurrentWidget(pane.request)
+    model = pane.request.tree.model()
+    assert [model.index(row, 0).data() for row in range(model.rowCount())] == ["name", "arguments"]
+
+
+def test_a_value_of_the_request_can_be_shown_whole(pane: JobPane) -> None:
+    pane.show_job(1)
+    pane.tabs.setCurrentWidget(pane.request)
+    assert not pane.request.whole.isVisible()
+    pane.request.tree.value_opened.emit("x" * 5_000)
+    assert pane.request.whole.isVisible()
+    assert pane.request.whole.text == "x" * 5_000
+
+
+def test_another_jobs_request_replaces_the_first(pane: JobPane, source: CountingJobs) -> None:
+    source.details[2] = detail(job(id=2), params={"uri": "file:///a"})
+    pane.tabs.setCurrentWidget(pane.request)
+    pane.show_job(1)
+    pane.show_job(2)
+    assert pane.request.tree.model().index(0, 0).data() == "uri"
+
+
+def test_the_result_says_why_there_is_none(pane: JobPane, source: CountingJobs) -> None:
+    pane.tabs.setCurrentWidget(pane.result)
+    pane.show_job(1)
+    assert pane.result.note == "No reply yet."
+    source.put(job(id=2, state=JobState.LOST))
+    pane.show_job(2)
+    assert pane.result.note == "There is no reply: the job ended without one."
+
+
+def test_the_choice_of_a_part_outlives_ten_updates_a_second(
+    pane: JobPane, source: CountingJobs
+) -> None:
+    reply = answer({"content": [{"type": "text", "text": str(n)} for n in range(3)]})
+    source.details[1] = detail(job(id=1, state=JobState.DONE), answer=reply)
+    pane.tabs.setCurrentWidget(pane.result)
+    pane.show_job(1)
+    assert pane.result.text.text == "0"
+    pane.result.list.setCurrentRow(2)
+    pane.apply(changed(1))
+    assert pane.result.list.currentRow() == 2
+    assert pane.result.text.text == "2"
+
+
+def test_the_button_cancels_while_that_can_work(qtbot: QtBot, pane: JobPane) -> None:
+    pane.show_job(1)
+    cancel, again = (
+        next(b for b in pane.header.findChildren(QToolButton) if b.text() == text)
+        for text in ("Cancel", "Issue again")
+    )
+    with qtbot.waitSignal(pane.cancel_requested) as told:
+        cancel.click()
+    assert told.args == [(1,)]
+    pane.show_job(2)
+    assert not cancel.isVisible()
+    with qtbot.waitSignal(pane.again_requested) as told:
+        again.click()
+    assert told.args == [2]
+
+
+@pytest.mark.parametrize("state", list(JobState))
+def test_every_state_opens_with_hostile_values(
+    pane: JobPane, source: CountingJobs, state: JobState
+) -> None:
+    hostile = new_job(
+        1,
+        state=state,
+        name="<img src=x>",
+        token=10**5000,
+        progress=10**400,
+        total=-1.5,
+        elapsed_s=1.0,
+        failure=Failure("server", "\x00\u202e" * 99, 10**400, {}),
+    )
+    source.details[1] = detail(hostile, **course(3))
+    pane.show_job(1)
+    for section in range(pane.tabs.count()):
+        pane.tabs.setCurrentIndex(section)
+        assert not pane.grab().isNull()
+
+
+def test_it_fits_a_small_window(pane: JobPane) -> None:
+    pane.show_job(1)
+    assert pane.minimumSizeHint().width() <= 620
+    assert pane.minimumSizeHint().height() <= 320

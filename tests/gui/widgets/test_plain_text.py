@@ -1,0 +1,30 @@
+"""Server text where Qt would guess markup, and column widths."""
+
+from __future__ import annotations
+
+from PySide6.QtGui import QTextDocument
+
+from app.widgets.column_fit import fitted
+from app.widgets.plain_text import plain_tip
+
+
+def test_a_tip_reads_as_what_was_sent() -> None:
+    sent = "<img src='file:///etc/passwd'> & <b>bold</b>\nsecond line"
+    document = QTextDocument()
+    document.setHtml(plain_tip(sent))
+    assert document.toPlainText() == sent
+
+
+def test_a_tip_is_bounded_and_nothing_makes_no_tip() -> None:
+    assert len(plain_tip("x" * 100_000)) < 2100
+    assert plain_tip("") == ""
+
+
+def test_columns_keep_their_widths_where_there_is_room() -> None:
+    assert fitted({0: 200, 3: 100}, 300) == {0: 200, 3: 100}
+
+
+def test_columns_shrink_alike_down_to_six_tenths() -> None:
+    assert fitted({0: 200, 3: 100}, 240) == {0: 160, 3: 80}
+    assert fitted({0: 200, 3: 100}, 10) == {0: 120, 3: 60}
+    assert fitted({}, 10) == {}

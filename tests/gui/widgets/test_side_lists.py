@@ -1,0 +1,192 @@
+"""The lists at the side: filters with counts, and servers."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QGuiApplication, QHelpEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu, QToolButton, QToolTip
+
+from app.models.filters import GroupsModel, JobFilter, JobGroup
+from app.models.jobs import JobsModel
+from app.models.servers import ServersModel
+from app.problem import Problem
+from app.sessions.snapshot import ServerState
+from app.tracker.snapshot import JobState
+from app.widgets.job_filters import JobFilterEdit, JobFilters
+from app.widgets.server_list import ServerList
+from tests.job_stand_ins import FakeJobs, job
+from tests.server_stand_ins import FakeServers, server
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+    from app.widgets.appearance import Appearance
+
+PLAIN = Qt.KeyboardModifier.NoModifier
+
+
+@pytest.fixture
+def jobs() -> JobsModel:
+    model = JobsModel()
+    model.set_source(FakeJobs(job(id=1), job(id=2, state=JobState.DONE)))
+    return model
+
+
+@pytest.fixture
+def filters(qtbot: QtBot, jobs: JobsModel, appearance: Appearance) -> JobFilters:
+    made = JobFilters(GroupsModel(jobs, jobs), appearance)
+    qtbot.addWidget(made)
+    with qtbot.waitExposed(made):
+        made.show()
+    return made
+
+
+@pytest.fixture
+def source() -> FakeServers:
+    return FakeServers(
+        server("up", state=ServerState.CONNECTED),
+        server("down"),
+        server("bad", state=ServerState.FAILED, problem=Problem("<b>Not found</b>")),
+    )
+
+
+@pytest.fixture
+def servers(qtbot: QtBot, source: FakeServers, appearance: Appearance) -> ServerList:
+    model = ServersModel()
+    model.set_source(source)
+    made = ServerList(model, appearance)
+    model.setParent(made)
+    qtbot.addWidget(made)
+    made.resize(200, 300)
+    with qtbot.waitExposed(made):
+        made.show()
+    return made
+
+
+def choose(servers: ServerList, row: int) -> None:
+    servers.view.setCurrentIndex(servers.view.model().index(row, 0))
+    servers.activateWindow()
+    servers.view.setFocus()
+
+
+def menu_of(qtbot: QtBot, servers: ServerList, row: int | None) -> list[str]:
+    view = servers.view
+    place = QPoint(5, view.height() - 5)
+    if row is not None:
+        place = view.visualRect(view.model().index(row, 0)).center()
+    view.customContextMenuRequested.emit(place)
+    menu = next(menu for menu in servers.findChildren(QMenu) if menu.isVisible())
+    qtbot.addWidget(menu)
+    words = [action.text().replace("&", "") for action in menu.actions() if action.text()]
+    menu.close()
+    return words
+
+
+def test_every_group_has_a_row_and_all_of_them_are_in_sight(filters: JobFilters) -> None:
+    view = filters.view
+    last = view.model().index(len(JobGroup) - 1, 0)
+    assert view.viewport().rect().contains(view.visualRect(last))
+    assert not filters.grab().isNull()
+
+
+def test_choosing_a_group_by_keyboard_tells_it(qtbot: QtBot, filters: JobFilters) -> None:
+    filters.activateWindow()
+    filters.view.setFocus()
+    with qtbot.waitSignal(filters.group_selected) as told:
+        QTest.keyClick(filters.view, Qt.Key.Key_Down)
+    assert told.args == [JobGroup.RUNNING]
+
+
+def test_choosing_a_group_by_mouse_tells_it(qtbot: QtBot, filters: JobFilters) -> None:
+    place = filters.view.visualRect(filters.view.model().index(5, 0)).center()
+    with qtbot.waitSignal(filters.group_selected) as told:
+        QTest.mouseClick(filters.view.viewport(), Qt.MouseButton.LeftButton, PLAIN, place)
+    assert told.args == [JobGroup.FINISHED]
+
+
+def test_the_field_filters_jobs_and_escape_empties_it(
+    qtbot: QtBot, jobs: JobsModel, appearance: Appearance
+) -> None:
+    shown = JobFilter(jobs, jobs)
+    field = JobFilterEdit(appearance)
+    qtbot.addWidget(field)
+    field.textChanged.connect(shown.set_text)
+    QTest.keyClicks(field, "no such job")
+    assert shown.rowCount() == 0
+    QTest.keyClick(field, Qt.Key.Key_Escape)
+    assert (field.text(), shown.rowCount()) == ("", 2)
+
+
+@pytest.mark.parametrize(("row", "opens"), [(0, True), (1, False), (2, False)])
+def test_enter_opens_a_server_that_is_up_and_connects_one_that_is_not(
+    qtbot: QtBot, servers: ServerList, row: int, opens: bool
+) -> None:
+    choose(servers, row)
+    signal = servers.server_opened if opens else servers.connect_requested
+    with qtbot.waitSignal(signal) as told:
+        QTest.keyClick(servers.view, Qt.Key.Key_Return)
+    assert told.args == [("up", "down", "bad")[row]]
+
+
+def test_delete_asks_for_the_removal(qtbot: QtBot, servers: ServerList) -> None:
+    choose(servers, 1)
+    with qtbot.waitSignal(servers.server_remove_requested) as told:
+        QTest.keyClick(servers.view, Qt.Key.Key_Delete)
+    assert told.args == ["down"]
+
+
+def test_only_a_server_that_is_up_can_be_disconnected(qtbot: QtBot, servers: ServerList) -> None:
+    choose(servers, 1)
+    with qtbot.assertNotEmitted(servers.disconnect_requested):
+        QTest.keyClick(servers.view, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
+    choose(servers, 0)
+    with qtbot.waitSignal(servers.disconnect_requested) as told:
+        QTest.keyClick(servers.view, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
+    assert told.args == ["up"]
+
+
+def test_the_menu_offers_what_can_work(qtbot: QtBot, servers: ServerList) -> None:
+    choose(servers, 0)
+    assert menu_of(qtbot, servers, 0) == ["Disconnect", "Copy details", "Remove"]
+    choose(servers, 1)
+    assert menu_of(qtbot, servers, 1) == ["Connect", "Copy details", "Remove"]
+    assert menu_of(qtbot, servers, None) == ["Add a server…"]
+
+
+def test_details_are_copied_as_text(servers: ServerList) -> None:
+    choose(servers, 2)
+    QTest.keyClick(servers.view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == "bad: Failed\nrun-bad --fast\n<b>Not found</b>"
+
+
+def test_the_button_adds_a_server(qtbot: QtBot, servers: ServerList) -> None:
+    button = next(one for one in servers.findChildren(QToolButton) if one.accessibleName())
+    with qtbot.waitSignal(servers.server_add_requested):
+        button.click()
+
+
+def test_a_problem_is_never_markup_in_a_tool_tip(qtbot: QtBot, servers: ServerList) -> None:
+    place = servers.view.visualRect(servers.view.model().index(2, 0)).center()
+    event = QHelpEvent(QEvent.Type.ToolTip, place, servers.view.viewport().mapToGlobal(place))
+    servers.view.viewportEvent(event)
+    assert "&lt;b&gt;Not found&lt;/b&gt;" in QToolTip.text()
+    QToolTip.hideText()
+    qtbot.wait(1)
+
+
+@pytest.mark.parametrize("state", list(ServerState))
+def test_every_state_can_be_painted(
+    servers: ServerList, source: FakeServers, state: ServerState
+) -> None:
+    before = servers.grab().toImage()
+    source.held[1] = dataclasses.replace(source.held[1], state=state, tools=())
+    model = servers.view.model()
+    assert isinstance(model, ServersModel)
+    model.apply(frozenset({"down"}))
+    is_same = servers.grab().toImage() == before
+    assert is_same is (state is ServerState.IDLE)
