@@ -191,6 +191,15 @@ def test_a_server_cannot_cancel_our_request_but_for_a_subscription() -> None:
     assert wire.conversation.open_requests == 1
 
 
+def test_a_server_that_cancels_its_own_request_twice_ends_no_subscription() -> None:
+    wire = Wire()
+    wire.send(request(2, "subscriptions/listen", **STAMPED))
+    wire.receive(request(2, "roots/list"))
+    assert _standing(wire.receive(_cancelling(2))) is Standing.ACTIVE
+    assert _standing(wire.receive(_cancelling(2))) is Standing.CANCELLED
+    assert wire.conversation.open_requests == 1
+
+
 @pytest.mark.parametrize(
     ("params", "problem"),
     [
