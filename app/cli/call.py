@@ -43,9 +43,9 @@ _CODES = {
 
 def call_tool(invocation: Invocation, order: CallOrder) -> int:
     """Do what `order` says and return the exit code: that of the first call that failed."""
+    log_to_stderr(invocation.common.log_level)
     definition = one_server(invocation.common)
     caller = _Caller(order, read_document(order.document), invocation)
-    log_to_stderr(invocation.common.log_level)
     return run_visit(definition, caller.output, caller.make_front, caller.work)
 
 

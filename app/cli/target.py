@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -16,6 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from app.cli.options import CommonOptions
+
+_log = logging.getLogger(__name__)
 
 _TARGETS = "-- COMMAND [ARG]..., --config FILE [--server NAME] or --demo"
 
@@ -81,6 +84,8 @@ def _name_of(command: str) -> str:
 def _of_config(path: Path, name: str | None) -> list[ServerDefinition]:
     config = load_config(path)
     if name is None:
+        for problem in config.problems:
+            _log.warning("left out: %s (%s)", problem.what, problem.where)
         return config.definitions
     chosen = [found for found in config.definitions if found.name == name]
     if chosen:

@@ -31,8 +31,8 @@ _WIDTH = 96
 
 def list_tools(invocation: Invocation, *, in_json: bool) -> int:
     """List the tools of the server the options name and return the exit code."""
-    definition = one_server(invocation.common)
     log_to_stderr(invocation.common.log_level)
+    definition = one_server(invocation.common)
     output, errors = Output(sys.stdout), Output(sys.stderr)
     level = invocation.common.log_level or "warning"
 

@@ -28,6 +28,8 @@ def open_window(common: CommonOptions, screenshot: Path | None, after_s: float) 
 
     `CommandFailed` with code 2 when the window toolkit or a display is missing.
     """
+    level = common.log_level or "warning"
+    log_to_stderr(level)
     definitions = named_servers(common)
     try:
         folder = data_dir(common.data_dir)
@@ -35,8 +37,6 @@ def open_window(common: CommonOptions, screenshot: Path | None, after_s: float) 
         raise CommandFailed(ExitCode.USAGE, error.problem) from error
     _require_toolkit()
     _require_display()
-    level = common.log_level or "warning"
-    log_to_stderr(level)
     from app.shell.application import run_window
 
     return run_window(

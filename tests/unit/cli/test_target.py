@@ -42,6 +42,7 @@ def test_any_command_has_a_name(command: str, name: str) -> None:
     assert one_server(CommonOptions(command=(command,))).name == name
 
 
+@pytest.mark.announces_log("left out: .*'web'")
 def test_a_configuration_names_all_its_servers_or_one(config: Path) -> None:
     assert [found.name for found in named_servers(CommonOptions(config=config))] == ["a", "b"]
     assert one_server(CommonOptions(config=config, server="b")).args == ("x",)
@@ -84,6 +85,7 @@ def test_a_wrong_choice_is_a_usage_error(common: CommonOptions, advice: str) -> 
     assert advice in caught.value.message
 
 
+@pytest.mark.announces_log("left out: .*'web'")
 def test_several_servers_have_to_be_chosen_from(config: Path) -> None:
     with pytest.raises(click.UsageError) as caught:
         one_server(CommonOptions(config=config))

@@ -41,6 +41,16 @@ def test_the_window_gets_servers_folder_and_picture(
     assert (options.log_level, options.screenshot, options.after_s) == ("info", Path("a.png"), 5.0)
 
 
+def test_servers_of_a_configuration_are_handed_over_with_its_path(
+    opened: list[WindowOptions], data_dir: Path
+) -> None:
+    file = data_dir / "mcp.json"
+    file.write_text('{"mcpServers": {"a": {"command": "one"}}}')
+    assert main(["--config", str(file), "--data-dir", str(data_dir)]) == 0
+    assert opened[0].config == file
+    assert [server.name for server in opened[0].definitions] == ["a"]
+
+
 def test_the_data_folder_is_made(opened: list[WindowOptions], tmp_path: Path) -> None:
     assert main(["--data-dir", str(tmp_path / "new" / "one")]) == 0
     assert opened[0].data_dir.is_dir()
