@@ -1,0 +1,95 @@
+"""JSON as typed by a user: exact numbers, and mistakes named with line and column."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Final
+
+_LONGEST_INTEGER: Final = 4_000
+"""Digits of an integer; Python writes no more than 4,300 out again."""
+
+
+class InputError(ValueError):
+    """What was typed is no JSON; `line` and `column` count from 1, 0 when not known."""
+
+    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
+        where = f"line {line}, column {column}: " if line else ""
+        super().__init__(where + message)
+        self.line = line
+        self.column = column
+
+
+def read_json(text: str) -> Any:
+    """Return the value that `text` says; integers of any size are kept exactly.
+
+    Raises:
+        InputError: `text` is no JSON, a name occurs twice in an object, or a number cannot be
+            kept (NaN, infinities, beyond the range of floating point).
+    """
+    try:
+        return json.loads(
+            text,
+            parse_constant=_constant,
+            parse_float=read_float,
+            parse_int=_integer,
+            object_pairs_hook=_members,
+        )
+    except json.JSONDecodeError as error:
+        raise InputError(_plain(error.msg), error.lineno, error.colno) from None
+    except RecursionError:
+        raise InputError("nested too deep") from None
+
+
+def read_number(text: str, *, is_integer: bool) -> int | float:
+    """Return the number that `text` says.
+
+    Raises:
+        InputError: it is no number, or no whole one where `is_integer`.
+    """
+    value = read_json(text.strip()) if text.strip() else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise InputError("enter a whole number" if is_integer else "enter a number")
+    if is_integer and value != math.floor(value):
+        raise InputError("enter a whole number")
+    return value
+
+
+def read_float(text: str) -> float:
+    """Return a floating point number.
+
+    Raises:
+        InputError: it is beyond the range of floating point.
+    """
+    value = float(text)
+    if not math.isfinite(value):
+        raise InputError(f"{text[:40]} is too large for a number with a fraction or exponent")
+    return value
+
+
+def write_json(value: Any) -> str:
+    """Return `value` as indented JSON; what `read_json` reads back is the same."""
+    return json.dumps(value, indent=2, ensure_ascii=False)
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _LONGEST_INTEGER:
+        raise InputError(f"an integer of {len(digits):,} digits is too long")
+    return int(digits)
+
+
+def _constant(name: str) -> float:
+    raise InputError(f"{name} is no JSON")
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in members:
+            raise InputError(f'"{name[:40]}" occurs twice in one object')
+        members[name] = value
+    return members
+
+
+def _plain(message: str) -> str:
+    return message[:1].lower() + message[1:]

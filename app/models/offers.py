@@ -1,0 +1,157 @@
+"""What a server offers to be called: tools, resources and prompts as one searchable list."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from app.text import one_line
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from app.models.schema import Schema
+    from app.protocol.facts import JsonObject
+    from app.protocol.messages import Prompt, Resource, Tool
+    from app.sessions.snapshot import ServerSnapshot
+
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class OfferKind(enum.Enum):
+    """What can be called; the values are the methods."""
+
+    TOOL = "tools/call"
+    RESOURCE = "resources/read"
+    PROMPT = "prompts/get"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Offer:
+    """One tool, resource or prompt. `schema` is that of `arguments` in `params`.
+
+    `task_support` is that of a tool, empty for others.
+    """
+
+    kind: OfferKind
+    name: str
+    title: str
+    description: str
+    schema: Schema
+    task_support: str = ""
+
+    def params(self, arguments: JsonObject) -> JsonObject:
+        """Return the parameters of a call with `arguments`."""
+        if self.kind is OfferKind.RESOURCE:
+            return arguments
+        return {"name": self.name, "arguments": arguments}
+
+
+def offers_of(server: ServerSnapshot, kind: OfferKind) -> list[Offer]:
+    """Return what `server` offers of one kind, in its order."""
+    match kind:
+        case OfferKind.TOOL:
+            return [_of_tool(tool) for tool in server.tools]
+        case OfferKind.RESOURCE:
+            return [_of_resource(resource) for resource in server.resources]
+        case OfferKind.PROMPT:
+            return [_of_prompt(prompt) for prompt in server.prompts]
+
+
+def _of_tool(tool: Tool) -> Offer:
+    return Offer(
+        OfferKind.TOOL,
+        tool.name,
+        tool.title or "",
+        tool.description or "",
+        tool.input_schema,
+        tool.task_support,
+    )
+
+
+def _of_resource(resource: Resource) -> Offer:
+    schema = {
+        "type": "object",
+        "properties": {"uri": {"type": "string", "title": "URI", "default": resource.uri}},
+        "required": ["uri"],
+    }
+    title = resource.title or (resource.name if resource.name != resource.uri else "")
+    return Offer(OfferKind.RESOURCE, resource.uri, title, resource.description or "", schema)
+
+
+def _of_prompt(prompt: Prompt) -> Offer:
+    properties = {
+        argument.name: {
+            "type": "string",
+            "title": argument.title or "",
+            "description": argument.description or "",
+        }
+        for argument in prompt.arguments
+    }
+    required = [argument.name for argument in prompt.arguments if argument.is_required]
+    schema: Schema = {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": {"type": "string"},
+    }
+    return Offer(
+        OfferKind.PROMPT, prompt.name, prompt.title or "", prompt.description or "", schema
+    )
+
+
+class OffersModel(QAbstractListModel):
+    """Offers that hold all the words searched for, in name, title or description."""
+
+    OFFER = Qt.ItemDataRole.UserRole + 1
+    """The row's `Offer`."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._all: Sequence[Offer] = ()
+        self._words: tuple[str, ...] = ()
+        self._shown: list[Offer] = []
+
+    def set_offers(self, offers: Sequence[Offer]) -> None:
+        """Show other offers, of those the ones searched for."""
+        self._all = offers
+        self._show()
+
+    def set_search(self, text: str) -> None:
+        """Show only offers with all words of `text`, in whatever case."""
+        self._words = tuple(text.casefold().split())
+        self._show()
+
+    def offer(self, row: int) -> Offer | None:
+        """Return the offer in a row."""
+        return self._shown[row] if 0 <= row < len(self._shown) else None
+
+    def row_of(self, name: str) -> int | None:
+        """Return the row of the offer of that name; None when it is not shown."""
+        return next((row for row, each in enumerate(self._shown) if each.name == name), None)
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:
+        """Return the number of offers shown."""
+        return 0 if parent.isValid() else len(self._shown)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return an offer's name and title on one line, and the offer itself."""
+        offer = self.offer(index.row()) if index.isValid() else None
+        if offer is None:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            title = f"  {one_line(offer.title, 80)}" if offer.title else ""
+            return one_line(offer.name, 120) + title
+        return offer if role == self.OFFER else None
+
+    def _show(self) -> None:
+        self.beginResetModel()
+        self._shown = [offer for offer in self._all if self._is_sought(offer)]
+        self.endResetModel()
+
+    def _is_sought(self, offer: Offer) -> bool:
+        text = f"{offer.name}\n{offer.title}\n{offer.description}".casefold()
+        return all(word in text for word in self._words)

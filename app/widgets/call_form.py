@@ -1,0 +1,347 @@
+"""A new call: which server, which tool, resource or prompt, with what, and how."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLineEdit,
+    QListView,
+    QPushButton,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.models.call_memory import CallMemory
+from app.models.json_input import InputError
+from app.models.offers import Offer, OfferKind, OffersModel, offers_of
+from app.models.schema import UNSET
+from app.monitor import Call
+from app.protocol.tokens import AUTO, TokenChoice
+from app.text import count, one_line, visible
+from app.widgets.appearance import GAP, Appearance, Tone, emphasised
+from app.widgets.call_options import CallOptions, Options
+from app.widgets.schema_field import QuietComboBox, plain_label, set_text_colour
+from app.widgets.schema_form import SchemaForm
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from app.models.schema_check import SchemaProblem
+    from app.protocol.facts import JsonObject
+    from app.sessions.snapshot import ServerSnapshot
+
+_KINDS: Final = (OfferKind.TOOL, OfferKind.RESOURCE, OfferKind.PROMPT)
+_DESCRIPTION: Final = 1_500
+
+
+class CallForm(QWidget):
+    """Asks for calls and stays for the next one; knows servers by their snapshots only."""
+
+    call_requested = Signal(object)
+    """A `Call`; several of them when it is to be made several times."""
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._memory = CallMemory()
+        self._servers: dict[str, ServerSnapshot] = {}
+        self._offer: Offer | None = None
+        self._remembered = ""
+        self._server = QuietComboBox(self)
+        self._kind = QuietComboBox(self)
+        self._search = QLineEdit(self)
+        self._offers = OffersModel(self)
+        self._list = QListView(self)
+        self._title = plain_label(self)
+        self._about = plain_label(self)
+        self._form = SchemaForm(appearance, self)
+        self._options = CallOptions(appearance, self)
+        self._message = plain_label(self)
+        self._send = QPushButton(self.tr("&Send"), self)
+        self._send_anyway = QPushButton(self.tr("Send an&yway"), self)
+        self._foot = QHBoxLayout()
+        self._set_up_controls()
+        self._lay_out()
+        self._connect()
+        self._show_offer(None)
+
+    @property
+    def form(self) -> SchemaForm:
+        """The arguments."""
+        return self._form
+
+    @property
+    def options(self) -> CallOptions:
+        """Token, limits, repeats."""
+        return self._options
+
+    @property
+    def offer(self) -> Offer | None:
+        """The tool, resource or prompt chosen."""
+        return self._offer
+
+    def set_servers(self, servers: Sequence[ServerSnapshot]) -> None:
+        """Take the servers of now; what is chosen and entered stays as far as it still exists."""
+        chosen = self._server.currentText() or self._remembered
+        before = self._servers.get(chosen)
+        self._servers = {server.name: server for server in servers}
+        self._server.blockSignals(True)
+        self._server.clear()
+        self._server.addItems([*self._servers])
+        self._server.setCurrentIndex(max(0, self._server.findText(chosen)))
+        self._server.blockSignals(False)
+        now = self._servers.get(self._server.currentText())
+        if before is None or now is None or self._offers_differ(before, now):
+            self._show_offers()
+
+    def choose(
+        self,
+        server: str,
+        method: str,
+        name: str,
+        arguments: JsonObject | None = None,
+        token: TokenChoice = AUTO,
+    ) -> bool:
+        """Fill in a call, to be edited and sent again; False when there is no such offer."""
+        row = self._server.findText(server)
+        kinds = [kind.value for kind in _KINDS]
+        if row < 0 or method not in kinds:
+            return False
+        self._search.clear()
+        self._server.setCurrentIndex(row)
+        self._kind.setCurrentIndex(kinds.index(method))
+        offer_row = self._offers.row_of(name)
+        if offer_row is None:
+            return False
+        self._list.setCurrentIndex(self._offers.index(offer_row))
+        if arguments is not None:
+            self._form.set_value(arguments)
+        self._options.set_token(token)
+        return True
+
+    def state(self) -> dict[str, Any]:
+        """Return what to remember, as JSON values."""
+        return {
+            "server": self._server.currentText(),
+            "kind": self._kind.currentIndex(),
+            "arguments": self._memory.state(),
+            "options": self._options.state(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take up what was remembered; what makes no sense is left out."""
+        self._memory.restore(state.get("arguments"))
+        options, kind, server = state.get("options"), state.get("kind"), state.get("server")
+        if isinstance(options, dict):
+            self._options.restore(options)
+        if isinstance(kind, int) and 0 <= kind < len(_KINDS):
+            self._kind.setCurrentIndex(kind)
+        if isinstance(server, str):
+            self._remembered = server
+            self._server.setCurrentIndex(max(0, self._server.findText(server)))
+        self._show_offers()
+
+    def add_button(self, button: QPushButton) -> None:
+        """Place a button of the window's after those of the form."""
+        self._foot.addWidget(button)
+
+    @Slot()
+    def send(self) -> None:
+        """Ask for the call, unless something is wrong: then show what, at the field."""
+        problems = self._form.check()
+        options = self._read_options()
+        if self._offer is None or options is None:
+            return
+        if problems:
+            self._refuse(problems)
+        else:
+            self._request(options)
+
+    def _set_up_controls(self) -> None:
+        self._server.setAccessibleName(self.tr("Server"))
+        self._server.setToolTip(self.tr("The server to call"))
+        self._kind.addItems([self.tr("Tools"), self.tr("Resources"), self.tr("Prompts")])
+        self._kind.setAccessibleName(self.tr("What to call"))
+        self._kind.setToolTip(self.tr("Call a tool, read a resource, or get a prompt"))
+        self._search.setPlaceholderText(self.tr("Search"))
+        self._search.setClearButtonEnabled(True)
+        self._search.setAccessibleName(self.tr("Search by name, title and description"))
+        self._search.setToolTip(self.tr("Search by name, title and description (Ctrl+F)"))
+        self._list.setModel(self._offers)
+        self._list.setUniformItemSizes(True)
+        self._list.setAccessibleName(self.tr("What the server offers"))
+        self._list.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._title.setFont(emphasised(self._title.font()))
+        self._send.setToolTip(self.tr("Send the call and keep the form (Ctrl+Enter)"))
+        self._send.setIcon(self._appearance.icon("sent"))
+        self._send.setDefault(True)
+        self._send_anyway.setToolTip(self.tr("Send it although it does not fit the schema"))
+        self._send_anyway.hide()
+        set_text_colour(self._about, self._appearance, Tone.MUTED)
+
+    def _lay_out(self) -> None:
+        self._foot.setSpacing(GAP)
+        self._foot.addWidget(self._message, 1)
+        self._foot.addWidget(self._send_anyway)
+        self._foot.addWidget(self._send)
+        side = QWidget(self)
+        choice = QVBoxLayout(side)
+        choice.setContentsMargins(0, 0, 0, 0)
+        for widget in (self._server, self._kind, self._search):
+            choice.addWidget(widget)
+        choice.addWidget(self._list, 1)
+        main = QWidget(self)
+        entry = QVBoxLayout(main)
+        entry.setContentsMargins(0, 0, 0, 0)
+        entry.setSpacing(GAP)
+        for label in (self._title, self._about):
+            entry.addWidget(label)
+        entry.addWidget(self._form, 1)
+        entry.addWidget(self._options)
+        entry.addLayout(self._foot)
+        splitter = QSplitter(Qt.Orientation.Horizontal, self)
+        splitter.addWidget(side)
+        splitter.addWidget(main)
+        splitter.setStretchFactor(0, 1)
+        splitter.setStretchFactor(1, 4)
+        splitter.setChildrenCollapsible(False)
+        splitter.setSizes([220, 660])
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(splitter)
+
+    def _connect(self) -> None:
+        self._server.currentIndexChanged.connect(self._on_source_changed)
+        self._kind.currentIndexChanged.connect(self._on_source_changed)
+        self._search.textChanged.connect(self._on_search_changed)
+        self._list.selectionModel().currentChanged.connect(self._on_offer_chosen)
+        self._form.changed.connect(self._on_arguments_changed)
+        self._send.clicked.connect(self.send)
+        self._send_anyway.clicked.connect(self._on_send_anyway)
+        for keys in ("Ctrl+Return", "Ctrl+Enter"):
+            shortcut = QShortcut(QKeySequence(keys), self)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.activated.connect(self.send)
+        find = QShortcut(QKeySequence.StandardKey.Find, self)
+        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find.activated.connect(self._search.setFocus)
+
+    def _current_kind(self) -> OfferKind:
+        return _KINDS[max(0, self._kind.currentIndex())]
+
+    def _offers_differ(self, one: ServerSnapshot, other: ServerSnapshot) -> bool:
+        kind = self._current_kind()
+        return offers_of(one, kind) != offers_of(other, kind)
+
+    def _show_offers(self) -> None:
+        """Show what the server offers, and the same offer as before if it is still there."""
+        server = self._servers.get(self._server.currentText())
+        offers = offers_of(server, self._current_kind()) if server else []
+        name = self._offer.name if self._offer else ""
+        self._offers.set_offers(offers)
+        row = self._offers.row_of(name) if name else None
+        self._list.setCurrentIndex(self._offers.index(row or 0))
+        if not offers:
+            self._show_offer(None)
+
+    def _show_offer(self, offer: Offer | None) -> None:
+        self._offer = offer
+        self._say("")
+        self._form.setEnabled(offer is not None)
+        self._send.setEnabled(offer is not None)
+        if offer is None:
+            self._title.setText(self._nothing_words())
+            self._about.clear()
+            self._form.set_schema({})
+            return
+        title = f"{one_line(offer.name)}  {one_line(offer.title)}" if offer.title else offer.name
+        self._title.setText(one_line(title, 300))
+        about = visible(offer.description[:_DESCRIPTION], keep_line_ends=True)
+        self._about.setText("\n".join(part for part in (about, self._task_words(offer)) if part))
+        self._about.setVisible(bool(self._about.text()))
+        last = self._memory.recall(self._server.currentText(), offer.kind.value, offer.name)
+        self._form.set_schema(offer.schema, UNSET if last is None else last)
+
+    def _nothing_words(self) -> str:
+        if not self._servers:
+            return self.tr("Connect to a server first; then choose what to call.")
+        return self.tr("This server offers nothing of this kind, or is not connected.")
+
+    def _task_words(self, offer: Offer) -> str:
+        if offer.task_support == "required":
+            return self.tr("Runs as a task only.")
+        return self.tr("Can run as a task.") if offer.task_support == "optional" else ""
+
+    def _read_options(self) -> Options | None:
+        try:
+            return self._options.options()
+        except InputError as error:
+            self._say(str(error))
+            return None
+
+    def _refuse(self, problems: Sequence[SchemaProblem]) -> None:
+        first = problems[0]
+        where = ".".join(str(step) for step in first.path)
+        words = one_line(f"{where}: {first.message}" if where else first.message)
+        more = len(problems) - 1
+        if more:
+            words = self.tr("{problem}; and {count} more").format(problem=words, count=more)
+        self._say(words)
+        self._send_anyway.setVisible(not self._form.editor.mistake)
+
+    def _request(self, options: Options) -> None:
+        if self._offer is None:
+            return
+        server, arguments = self._server.currentText(), self._form.value()
+        self._memory.remember(server, self._offer.kind.value, self._offer.name, arguments)
+        call = Call(
+            server,
+            self._offer.kind.value,
+            self._offer.params(arguments),
+            token=options.token,
+            allow_duplicate_token=options.allow_duplicate,
+            idle_timeout_s=options.idle_s,
+            total_timeout_s=options.total_s,
+        )
+        for _ in range(options.repeats):
+            self.call_requested.emit(call)
+        self._say(self.tr("Sent {what}.").format(what=count(options.repeats, "call")), Tone.GOOD)
+
+    def _say(self, words: str, tone: Tone = Tone.BAD) -> None:
+        self._message.setText(words)
+        set_text_colour(self._message, self._appearance, tone)
+        self._send_anyway.hide()
+
+    @Slot()
+    def _on_source_changed(self) -> None:
+        self._show_offers()
+
+    @Slot(str)
+    def _on_search_changed(self, text: str) -> None:
+        name = self._offer.name if self._offer else ""
+        self._offers.set_search(text)
+        row = self._offers.row_of(name)
+        if row is not None:
+            self._list.setCurrentIndex(self._offers.index(row))
+
+    @Slot(QModelIndex, QModelIndex)
+    def _on_offer_chosen(self, current: QModelIndex, _previous: QModelIndex) -> None:
+        offer = self._offers.offer(current.row()) if current.isValid() else None
+        if offer is not None and offer != self._offer:
+            self._show_offer(offer)
+
+    @Slot()
+    def _on_arguments_changed(self) -> None:
+        self._say("")
+
+    @Slot()
+    def _on_send_anyway(self) -> None:
+        options = self._read_options()
+        if options is not None:
+            self._request(options)

@@ -1,0 +1,198 @@
+"""How to make a call: its progress token, its time limits, how many times."""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QGridLayout,
+    QLabel,
+    QLineEdit,
+    QSpinBox,
+    QWidget,
+)
+
+from app.models.json_input import InputError, read_number
+from app.protocol.tokens import AUTO, TokenChoice
+from app.widgets.appearance import GAP, GAP_S, Appearance
+from app.widgets.schema_field import QuietComboBox, mark_wrong
+
+IDLE_LIMIT_S: Final = 1800
+"""The idle limit at first, in seconds; that of the protocol's reference client is shorter."""
+
+_MOST_REPEATS: Final = 10_000
+_AUTOMATIC, _STRING, _INTEGER, _NONE = range(4)
+
+
+class Options(NamedTuple):
+    """What the user chose; limits in seconds, None is off."""
+
+    token: TokenChoice
+    allow_duplicate: bool
+    idle_s: float | None
+    total_s: float | None
+    repeats: int
+
+
+class CallOptions(QWidget):
+    """Two lines of controls; `options` reads them."""
+
+    changed = Signal()
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._kind = QuietComboBox(self)
+        self._kind.addItems(
+            [
+                self.tr("Automatic"),
+                self.tr("Own string"),
+                self.tr("Own integer"),
+                self.tr("None"),
+            ]
+        )
+        self._token = QLineEdit(self)
+        self._allow = QCheckBox(self.tr("Allow a token in use"), self)
+        self._idle = QLineEdit(str(IDLE_LIMIT_S), self)
+        self._total = QLineEdit(self)
+        self._repeats = QSpinBox(self)
+        self._repeats.setRange(1, _MOST_REPEATS)
+        self._repeats.setGroupSeparatorShown(True)
+        self._name_controls()
+        self._lay_out()
+        self._kind.currentIndexChanged.connect(self._on_kind_changed)
+        self._on_kind_changed()
+
+    def options(self) -> Options:
+        """Return what was chosen.
+
+        Raises:
+            InputError: a control holds what cannot be used; it is marked, and the message names it.
+        """
+        return Options(
+            self._read(self._token, self._chosen_token),
+            self._allow.isChecked(),
+            self._read(self._idle, self._idle_limit),
+            self._read(self._total, self._total_limit),
+            self._repeats.value(),
+        )
+
+    def set_token(self, token: TokenChoice) -> None:
+        """Choose a token."""
+        if token is AUTO or token is None:
+            self._kind.setCurrentIndex(_AUTOMATIC if token is AUTO else _NONE)
+            return
+        self._kind.setCurrentIndex(_STRING if isinstance(token, str) else _INTEGER)
+        self._token.setText(str(token))
+
+    def state(self) -> dict[str, Any]:
+        """Return the limits, to be remembered; a token and a count are for one call."""
+        return {"idle": self._idle.text(), "total": self._total.text()}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take up remembered limits."""
+        for line, key in ((self._idle, "idle"), (self._total, "total")):
+            text = state.get(key)
+            if isinstance(text, str):
+                line.setText(text[:20])
+
+    def _name_controls(self) -> None:
+        for control, name, tip in (
+            (self._kind, self.tr("Progress token"), self.tr("The progress token of the call")),
+            (self._token, self.tr("Own token"), self.tr("A string or an integer, 0 included")),
+            (
+                self._allow,
+                self._allow.text(),
+                self.tr("For experts: send a token even if an open request has the same"),
+            ),
+            (
+                self._idle,
+                self.tr("Idle limit in seconds"),
+                self.tr("Give up after so many seconds without progress; empty or 0 is never"),
+            ),
+            (
+                self._total,
+                self.tr("Total limit in seconds"),
+                self.tr("Give up after so many seconds in all; empty or 0 is never"),
+            ),
+            (
+                self._repeats,
+                self.tr("Number of calls"),
+                self.tr("Make the same call so many times at once"),
+            ),
+        ):
+            control.setAccessibleName(name)
+            control.setToolTip(tip)
+        for line in (self._idle, self._total):
+            line.setPlaceholderText(self.tr("off"))
+            line.setMaximumWidth(110)
+
+    def _lay_out(self) -> None:
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(GAP)
+        grid.setVerticalSpacing(GAP_S)
+        grid.addWidget(self._label(self.tr("&Token"), self._kind), 0, 0)
+        grid.addWidget(self._kind, 0, 1)
+        grid.addWidget(self._token, 0, 2, 1, 2)
+        grid.addWidget(self._allow, 0, 4, 1, 2)
+        grid.addWidget(self._label(self.tr("&Idle limit, s"), self._idle), 1, 0)
+        grid.addWidget(self._idle, 1, 1)
+        grid.addWidget(self._label(self.tr("T&otal limit, s"), self._total), 1, 2)
+        grid.addWidget(self._total, 1, 3)
+        grid.addWidget(self._label(self.tr("Ti&mes"), self._repeats), 1, 4)
+        grid.addWidget(self._repeats, 1, 5)
+        grid.setColumnStretch(3, 1)
+        grid.setColumnStretch(5, 1)
+
+    def _label(self, text: str, control: QWidget) -> QLabel:
+        label = QLabel(text, self)
+        label.setBuddy(control)
+        return label
+
+    def _read(self, line: QLineEdit, reader: Any) -> Any:
+        try:
+            value = reader()
+        except InputError as error:
+            mark_wrong(line, self._appearance, is_wrong=True)
+            raise InputError(f"{line.accessibleName()}: {error}") from None
+        mark_wrong(line, self._appearance, is_wrong=False)
+        return value
+
+    def _chosen_token(self) -> TokenChoice:
+        kind = self._kind.currentIndex()
+        if kind in (_AUTOMATIC, _NONE):
+            return AUTO if kind == _AUTOMATIC else None
+        is_single = self._repeats.value() == 1 or self._allow.isChecked()
+        if not is_single:
+            raise InputError(self.tr("calls at once cannot share a token of your own"))
+        if kind == _STRING:
+            return self._token.text()
+        return int(read_number(self._token.text(), is_integer=True))
+
+    def _idle_limit(self) -> float | None:
+        return _limit(self._idle.text())
+
+    def _total_limit(self) -> float | None:
+        return _limit(self._total.text())
+
+    @Slot()
+    def _on_kind_changed(self) -> None:
+        is_own = self._kind.currentIndex() in (_STRING, _INTEGER)
+        self._token.setEnabled(is_own)
+        self._token.setPlaceholderText("" if is_own else self.tr("made for you"))
+        if self._kind.currentIndex() == _NONE:
+            self._token.setPlaceholderText(self.tr("no progress will be reported"))
+        self._allow.setEnabled(is_own)
+        self.changed.emit()
+
+
+def _limit(text: str) -> float | None:
+    if not text.strip():
+        return None
+    seconds = read_number(text, is_integer=False)
+    if seconds < 0:
+        raise InputError("enter 0 or more")
+    return float(seconds) or None

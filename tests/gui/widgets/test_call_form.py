@@ -1,0 +1,263 @@
+"""A new call is chosen, filled in, checked and asked for."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QListView,
+    QPlainTextEdit,
+    QPushButton,
+    QSpinBox,
+    QWidget,
+)
+
+from app.monitor import Call
+from app.paths import resource
+from app.protocol.messages import Prompt, PromptArgument, Resource, Tool
+from app.protocol.tokens import AUTO
+from app.sessions.definitions import StdioDefinition
+from app.sessions.snapshot import ServerSnapshot
+from app.widgets.appearance import Appearance
+from app.widgets.call_dialog import CallDialog
+from app.widgets.call_form import CallForm
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+_DEFINITION = StdioDefinition(name="db", command="db")
+_SCHEMA = {
+    "type": "object",
+    "properties": {"rows": {"type": "integer", "minimum": 1}},
+    "required": ["rows"],
+}
+_DB = ServerSnapshot(
+    "db",
+    _DEFINITION,
+    tools=(
+        Tool("export", "Export", "<b>Writes</b> a file", _SCHEMA, "optional", {}),
+        Tool("crawl", None, None, {"type": "object"}, "forbidden", {}),
+    ),
+    resources=(Resource("file:///a", "a", None, None, None, None, {}),),
+    prompts=(Prompt("ask", None, None, (PromptArgument("topic", None, None, False),), {}),),
+)
+_OTHER = ServerSnapshot("other", _DEFINITION)
+
+
+@pytest.fixture
+def dialog(qtbot: QtBot) -> CallDialog:
+    """The window with two servers, the first one chosen."""
+    made = CallDialog(Appearance(QGuiApplication.palette(), resource("icons")))
+    qtbot.addWidget(made)
+    made.form.set_servers([_DB, _OTHER])
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+@pytest.fixture
+def form(dialog: CallDialog) -> CallForm:
+    """The form in the window."""
+    return dialog.form
+
+
+@pytest.fixture
+def calls(dialog: CallDialog) -> list[Call]:
+    """What was asked for."""
+    made: list[Call] = []
+    dialog.call_requested.connect(made.append)
+    return made
+
+
+def _named(form: CallForm, kind: type[QWidget], name: str) -> QWidget:
+    controls: list[QWidget] = form.findChildren(kind)
+    return next(each for each in controls if each.accessibleName() == name)
+
+
+def _box(form: CallForm, name: str) -> QComboBox:
+    found = _named(form, QComboBox, name)
+    assert isinstance(found, QComboBox)
+    return found
+
+
+def _line(form: CallForm, name: str) -> QLineEdit:
+    found = _named(form, QLineEdit, name)
+    assert isinstance(found, QLineEdit)
+    return found
+
+
+def _button(form: CallForm, words: str) -> QPushButton:
+    return next(b for b in form.findChildren(QPushButton) if b.text().replace("&", "") == words)
+
+
+def _says(form: CallForm, words: str) -> bool:
+    labels = form.findChildren(QLabel)
+    return any(words in each.text() for each in labels if each.isVisibleTo(form))
+
+
+def test_a_call_goes_out_as_entered_and_the_form_stays(
+    dialog: CallDialog, form: CallForm, calls: list[Call]
+) -> None:
+    QTest.keyClicks(_line(form, "rows"), "5")
+    QTest.keyClick(form, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    params = {"name": "export", "arguments": {"rows": 5}}
+    assert calls == [Call("db", "tools/call", params)]
+    assert dialog.isVisible()
+    assert not dialog.isModal()
+    assert _says(form, "Sent 1 call")
+
+
+def test_what_does_not_fit_is_shown_and_not_sent_unless_the_user_insists(
+    form: CallForm, calls: list[Call]
+) -> None:
+    form.send()
+    assert calls == []
+    assert _says(form, "rows: this is required")
+    assert _button(form, "Send anyway").isVisible()
+    _button(form, "Send anyway").click()
+    assert calls[0].params == {"name": "export", "arguments": {}}
+
+
+def test_broken_json_cannot_be_sent(form: CallForm, calls: list[Call]) -> None:
+    editor = form.form.editor.findChild(QPlainTextEdit)
+    assert isinstance(editor, QPlainTextEdit)
+    editor.setPlainText("{")
+    form.send()
+    assert calls == []
+    assert not _button(form, "Send anyway").isVisible()
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "token"),
+    [("Automatic", "", AUTO), ("None", "", None), ("Own string", "", ""), ("Own string", "7", "7"),
+     ("Own integer", "0", 0), ("Own integer", "-12", -12)],
+)  # fmt: skip
+def test_every_token_can_be_chosen(
+    form: CallForm, calls: list[Call], kind: str, text: str, token: object
+) -> None:
+    form.form.set_value({"rows": 1})
+    _box(form, "Progress token").setCurrentText(kind)
+    _line(form, "Own token").setText(text)
+    form.send()
+    assert calls[0].token == token
+    assert type(calls[0].token) is type(token)
+
+
+def test_a_token_that_is_no_integer_is_named(form: CallForm, calls: list[Call]) -> None:
+    form.form.set_value({"rows": 1})
+    _box(form, "Progress token").setCurrentText("Own integer")
+    _line(form, "Own token").setText("1.5")
+    form.send()
+    assert calls == []
+    assert _says(form, "Own token: enter a whole number")
+
+
+def test_limits_are_seconds_and_nothing_or_zero_is_off(form: CallForm, calls: list[Call]) -> None:
+    form.form.set_value({"rows": 1})
+    _line(form, "Idle limit in seconds").setText("0")
+    _line(form, "Total limit in seconds").setText("2.5")
+    form.send()
+    assert (calls[0].idle_timeout_s, calls[0].total_timeout_s) == (None, 2.5)
+    _line(form, "Total limit in seconds").setText("soon")
+    form.send()
+    assert len(calls) == 1
+    assert _says(form, "Total limit in seconds")
+
+
+def test_a_call_is_made_several_times_but_not_with_one_token(
+    form: CallForm, calls: list[Call]
+) -> None:
+    form.form.set_value({"rows": 1})
+    repeats = form.findChild(QSpinBox)
+    assert isinstance(repeats, QSpinBox)
+    repeats.setValue(3)
+    form.send()
+    assert len(calls) == 3
+    _box(form, "Progress token").setCurrentText("Own string")
+    _line(form, "Own token").setText("abc")
+    form.send()
+    assert len(calls) == 3
+    assert _says(form, "cannot share a token")
+    allow = next(b for b in form.findChildren(QCheckBox) if b.text() == "Allow a token in use")
+    allow.click()
+    form.send()
+    assert len(calls) == 6
+    assert calls[-1].allow_duplicate_token
+
+
+def test_tools_are_searched(form: CallForm) -> None:
+    _line(form, "Search by name, title and description").setText("crawl")
+    offers = _named(form, QListView, "What the server offers")
+    assert isinstance(offers, QListView)
+    assert offers.model().rowCount() == 1
+    offers.setCurrentIndex(offers.model().index(0, 0))
+    assert form.offer is not None
+    assert form.offer.name == "crawl"
+
+
+def test_resources_and_prompts_can_be_asked_for(form: CallForm, calls: list[Call]) -> None:
+    _box(form, "What to call").setCurrentText("Resources")
+    form.send()
+    _box(form, "What to call").setCurrentText("Prompts")
+    form.send()
+    assert [(call.method, call.params) for call in calls] == [
+        ("resources/read", {"uri": "file:///a"}),
+        ("prompts/get", {"name": "ask", "arguments": {}}),
+    ]
+
+
+def test_the_last_arguments_come_back_for_each_tool(form: CallForm, qtbot: QtBot) -> None:
+    form.form.set_value({"rows": 7})
+    form.send()
+    assert form.choose("db", "tools/call", "crawl")
+    assert form.choose("db", "tools/call", "export")
+    assert form.form.value() == {"rows": 7}
+    state = json.loads(json.dumps(form.state()))
+    other = CallForm(Appearance(QGuiApplication.palette(), resource("icons")))
+    qtbot.addWidget(other)
+    other.restore(state)
+    other.set_servers([_OTHER, _DB])
+    assert other.form.value() == {"rows": 7}
+    other.restore({"options": 7, "kind": "x", "server": [], "arguments": 1})
+
+
+def test_a_call_is_filled_in_for_editing(form: CallForm, calls: list[Call]) -> None:
+    assert form.choose("db", "tools/call", "export", {"rows": 3}, token=7)
+    form.send()
+    assert calls == [Call("db", "tools/call", {"name": "export", "arguments": {"rows": 3}}, 7)]
+    assert not form.choose("db", "tools/call", "gone")
+    assert not form.choose("gone", "tools/call", "export")
+    assert not form.choose("db", "ping", "export")
+
+
+def test_what_is_entered_survives_news_of_the_servers(form: CallForm) -> None:
+    QTest.keyClicks(_line(form, "rows"), "5")
+    form.set_servers([_OTHER, _DB])
+    assert form.form.value() == {"rows": 5}
+    form.set_servers([_OTHER])
+    assert form.offer is None
+    assert not _button(form, "Send").isEnabled()
+    assert _says(form, "offers nothing of this kind")
+    form.set_servers([])
+    assert _says(form, "Connect to a server first")
+
+
+def test_server_text_is_plain_and_says_what_a_tool_can(form: CallForm) -> None:
+    assert _says(form, "<b>Writes</b> a file\nCan run as a task.")
+    labels = [each for each in form.findChildren(QLabel) if "Writes" in each.text()]
+    assert all(each.textFormat() is Qt.TextFormat.PlainText for each in labels)
+
+
+def test_the_window_fits_a_small_screen(dialog: CallDialog) -> None:
+    hint = dialog.minimumSizeHint()
+    assert hint.width() <= 900
+    assert hint.height() <= 600

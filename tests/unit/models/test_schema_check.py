@@ -1,0 +1,61 @@
+"""Arguments are checked against schemas that are not to be trusted."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.models.schema_check import SchemaProblem, validate
+
+_SCHEMA = {
+    "type": "object",
+    "properties": {
+        "rows": {"type": "integer", "minimum": 1},
+        "tags": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["path"],
+}
+
+
+def test_each_problem_has_the_path_of_its_field() -> None:
+    problems = validate(_SCHEMA, {"rows": 0, "tags": ["a", 7]})
+    assert {problem.path for problem in problems} == {("path",), ("rows",), ("tags", 1)}
+
+
+def test_what_is_missing_is_told_at_the_field_that_is_missing() -> None:
+    assert validate(_SCHEMA, {}) == [SchemaProblem(("path",), "this is required", is_missing=True)]
+
+
+def test_what_fits_has_no_problems() -> None:
+    assert validate(_SCHEMA, {"path": "x", "rows": 10**30}) == []
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": 7},
+        {"$ref": "https://example.org/schema.json"},
+        {"$ref": "#/$defs/none"},
+        {"properties": {"a": {"pattern": "("}}},
+        {"$schema": "no such dialect", "type": []},
+    ],
+)
+def test_a_schema_that_is_wrong_proves_nothing(schema: dict[str, object]) -> None:
+    assert validate(schema, {"a": "b"}) == []
+
+
+@pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|aa)+$", r"^(a*)*b", "(x+x+)+y"])
+def test_a_pattern_that_could_run_away_is_not_tried(pattern: str) -> None:
+    schema = {"properties": {"a": {"pattern": pattern}}}
+    assert validate(schema, {"a": "a" * 60 + "!"}) == []
+
+
+def test_an_ordinary_pattern_is_matched() -> None:
+    schema = {"properties": {"a": {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}$"}}}
+    assert validate(schema, {"a": "2026-11"}) == []
+    assert [problem.path for problem in validate(schema, {"a": "x"})] == [("a",)]
+
+
+def test_messages_are_bounded_and_safe_to_show() -> None:
+    (problem,) = validate({"properties": {"a": {"type": "integer"}}}, {"a": "\u202e" + "x" * 9_000})
+    assert len(problem.message) <= 300
+    assert "\u202e" not in problem.message
