@@ -189,8 +189,9 @@ class Monitor:
         """
         session = await self._current_session(name)
         if session is None:
+            tasks = self._task_group()
             session = self._manager.begin(name)
-            self._task_group().start_soon(session.run, name=f"session {name}")
+            tasks.start_soon(session.run, name=f"session {name}")
             self._on_server(name)
         try:
             await session.ready()

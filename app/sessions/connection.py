@@ -237,6 +237,7 @@ class Connection:
             # The one place for our own errors in a connection's tasks: it ends, others go on.
             _log.exception("connection %s ended by a defect of this program", self.id)
             self.problem = Problem("A defect of this program ended the connection", self.id)
+            self.reason = self.problem.what
         finally:
             await self._finish()
 
@@ -264,15 +265,19 @@ class Connection:
         await self._transport.close()
         await self._transport.release()
         self.reason = self.reason or connect_failure.ending(self._transport.exit_code)
+        await self._tell_end()
+        for exchange in [*self._exchanges.values(), *self._unsent]:
+            self.give_up(exchange, End.LOST)
+        self._outbox.close()
+        self.peer.closed()
+        self._opened.set()
+        self._over.set()
+
+    async def _tell_end(self) -> None:
         try:
             await self._event("closed", reason=self.reason, exit_code=self._transport.exit_code)
-        finally:
-            for exchange in [*self._exchanges.values(), *self._unsent]:
-                self.give_up(exchange, End.LOST)
-            self._outbox.close()
-            self.peer.closed()
-            self._opened.set()
-            self._over.set()
+        except Exception:  # noqa: BLE001  # as above: what waits must still be let go
+            _log.exception("the end of connection %s met a defect as well", self.id)
 
     async def _read(self) -> None:
         turn_ends = self._clock.monotonic() + _TURN_S

@@ -1,0 +1,76 @@
+"""Checking arguments against a tool's schema."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+
+from app import paths
+from app.sessions.arguments import argument_problems
+
+SCHEMA: dict[str, Any] = {
+    "type": "object",
+    "properties": {
+        "count": {"type": "integer", "minimum": 1},
+        "names": {"type": "array", "items": {"type": "string"}},
+    },
+    "required": ["count"],
+    "additionalProperties": False,
+}
+
+
+def test_arguments_that_fit_have_no_problems() -> None:
+    assert argument_problems(SCHEMA, {"count": 1, "names": ["a"]}) == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "begins"),
+    [
+        ({}, "'count' is a required property"),
+        ({"count": "x"}, "count: "),
+        ({"count": 0}, "count: "),
+        ({"count": True}, "count: "),
+        ({"count": 1, "names": ["a", 2]}, "names[1]: "),
+        ({"count": 1, "other": 1}, "Additional properties"),
+    ],
+)
+def test_each_problem_names_its_field(arguments: dict[str, Any], begins: str) -> None:
+    (problem,) = argument_problems(SCHEMA, arguments)
+    assert problem.startswith(begins)
+
+
+def test_all_problems_are_told_at_once() -> None:
+    assert len(argument_problems(SCHEMA, {"count": 0, "names": 1, "x": 1})) == 3
+
+
+def test_a_long_value_is_not_quoted_whole() -> None:
+    (problem,) = argument_problems(SCHEMA, {"count": "x" * 10_000})
+    assert len(problem) < 400
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {},
+        {"type": 7},
+        {"$schema": "http://example.com/unknown", "type": "object"},
+        {"$ref": "http://127.0.0.1:9/schema.json"},
+        {"$ref": "#/nowhere"},
+        {"properties": {"count": {"type": "string", "pattern": "("}}},
+    ],
+)
+def test_a_schema_that_is_wrong_itself_is_in_nobodys_way(schema: dict[str, Any]) -> None:
+    assert argument_problems(schema, {"count": "1"}) == []
+
+
+def test_a_schema_that_refers_to_its_own_parts_is_followed() -> None:
+    schema = {"properties": {"a": {"$ref": "#/$defs/n"}}, "$defs": {"n": {"type": "integer"}}}
+    assert argument_problems(schema, {"a": "x"}) == ["a: 'x' is not of type 'integer'"]
+
+
+def test_the_validator_is_imported_only_when_it_is_used() -> None:
+    code = "import sys, app.monitor; sys.exit('jsonschema' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], cwd=paths.import_root(), check=True)

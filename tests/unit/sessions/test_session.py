@@ -1,0 +1,182 @@
+"""One server's life: its states, and what is told of each way it can end."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+
+from app.problem import Problem, ProblemError
+from app.protocol.eras import ClientIdentity, Era
+from app.sessions.definitions import StdioDefinition
+from app.sessions.session import Session
+from app.sessions.snapshot import ServerState
+from tests.unit.sessions.playbook import INITIALIZED, PlayedServer, by_method, connection_to
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from app.sessions.definitions import Era as EraChoice
+    from tests.unit.sessions.playbook import Message
+
+CLIENT = ClientIdentity({"name": "us", "version": "1"}, {})
+TOOL = {"name": "t", "inputSchema": {"type": "object"}}
+
+
+def well_behaved() -> PlayedServer:
+    return PlayedServer(by_method(discover=-32601, initialize=INITIALIZED, list={"tools": [TOOL]}))
+
+
+class Life:
+    """A session with servers that are played, one for each connection, and its states."""
+
+    def __init__(
+        self, servers: Sequence[PlayedServer], *, limit_s: float = 5.0, era: EraChoice = "auto"
+    ) -> None:
+        self._servers = iter(servers)
+        self.states: list[ServerState] = []
+        definition = StdioDefinition(name="s", command="c", connect_timeout_s=limit_s)
+        self.session = Session(
+            definition, era, lambda: connection_to(next(self._servers)), CLIENT, self._note
+        )
+
+    def _note(self) -> None:
+        state = self.session.snapshot().state
+        if self.states[-1:] != [state]:
+            self.states.append(state)
+
+
+@contextlib.asynccontextmanager
+async def lived(life: Life) -> AsyncIterator[Session]:
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(life.session.run)
+        yield life.session
+        life.session.close()
+
+
+async def test_a_session_goes_through_its_states_in_order() -> None:
+    life = Life([well_behaved()])
+    async with lived(life) as session:
+        await session.ready()
+        assert session.snapshot().state is ServerState.CONNECTED
+    assert life.states == [
+        ServerState.CONNECTING,
+        ServerState.CONNECTED,
+        ServerState.CLOSING,
+        ServerState.CLOSED,
+    ]
+
+
+async def test_a_server_that_is_ready_has_its_tools() -> None:
+    async with lived(Life([well_behaved()])) as session:
+        await session.ready()
+        server = session.snapshot()
+        assert [tool.name for tool in server.tools] == ["t"]
+        assert server.era is Era.HANDSHAKE
+        assert server.server_info["name"] == "played"
+        assert server.connection == "played#1"
+        assert server.pid == 4711
+
+
+async def test_before_and_after_its_life_nothing_can_be_called() -> None:
+    life = Life([well_behaved()])
+    with pytest.raises(ProblemError, match="not connected"):
+        _ = life.session.connection
+    async with lived(life) as session:
+        await session.ready()
+        assert session.connection.is_open
+        session.close()
+        with pytest.raises(ProblemError, match="not connected"):
+            _ = session.connection
+
+
+async def test_a_server_that_ends_by_itself_has_failed_and_tells_how() -> None:
+    server = well_behaved()
+    server.complain(b"last words")
+    life = Life([server])
+    async with lived(life) as session:
+        await session.ready()
+        server.end(exit_code=4)
+        await session.over()
+        found = session.snapshot()
+    assert found.state is ServerState.FAILED
+    assert found.problem is not None
+    assert found.problem.what == "The server ended with exit code 4"
+    assert "last words" in found.problem.detail
+    assert found.stderr_tail == ("last words",)
+
+
+async def test_a_server_we_close_has_not_failed() -> None:
+    life = Life([well_behaved()])
+    async with lived(life) as session:
+        await session.ready()
+        session.close()
+        await session.over()
+    assert session.snapshot().state is ServerState.CLOSED
+    assert session.snapshot().problem is None
+
+
+async def test_closing_while_connecting_ends_it_for_those_who_wait() -> None:
+    life = Life([PlayedServer(by_method())])
+    async with lived(life) as session, anyio.create_task_group() as tasks:
+        tasks.start_soon(refused, session)
+        await anyio.lowlevel.checkpoint()
+        session.close()
+
+
+async def refused(session: Session) -> None:
+    with pytest.raises(ProblemError, match="not connected"):
+        await session.ready()
+
+
+async def test_a_server_that_ends_at_the_first_question_gets_a_second_start() -> None:
+    servers: list[PlayedServer] = []
+
+    def end_at_once(_message: Message) -> list[Message]:
+        servers[0].end(1)
+        return []
+
+    second = well_behaved()
+    servers += [PlayedServer(end_at_once), second]
+    async with lived(Life(servers)) as session:
+        await session.ready()
+    assert servers[0].methods == ["server/discover"]
+    assert second.methods[0] == "initialize"
+
+
+async def test_the_limit_counts_for_both_starts_together() -> None:
+    async with lived(Life([PlayedServer(by_method())], limit_s=0.05)) as session:
+        with pytest.raises(ProblemError, match=r"within 0\.05 s"):
+            await session.ready()
+        assert session.snapshot().state is ServerState.FAILED
+
+
+async def test_what_a_server_printed_instead_is_quoted_when_the_limit_is_reached() -> None:
+    server = PlayedServer(lambda _message: [b"Hello! Type 'help'."])
+    async with lived(Life([server], limit_s=0.05)) as session:
+        with pytest.raises(ProblemError) as caught:
+            await session.ready()
+    assert "Type 'help'" in caught.value.problem.detail
+
+
+async def test_a_server_that_cannot_be_started_tells_why() -> None:
+    server = PlayedServer(by_method(), problem=Problem("No such command", "c", "Install it."))
+    async with lived(Life([server])) as session:
+        with pytest.raises(ProblemError) as caught:
+            await session.ready()
+        await session.over()
+    assert caught.value.problem == Problem("No such command", "c", "Install it.")
+    assert session.snapshot().state is ServerState.FAILED
+
+
+@pytest.mark.announces_log("met a defect")
+async def test_a_defect_of_ours_fails_the_session_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def broken(_self: object) -> None:
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("app.sessions.negotiation.Negotiation.run", broken)
+    async with lived(Life([well_behaved()])) as session:
+        with pytest.raises(ProblemError, match="defect"):
+            await session.ready()
