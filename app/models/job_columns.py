@@ -113,6 +113,13 @@ def _ticks_text(job: JobSnapshot) -> str:
     return text.number(job.tick_count)
 
 
+def _time_left_text(job: JobSnapshot) -> str:
+    """Under this title the word "left" would only repeat it."""
+    if job.eta_s is None or job.state.is_over:
+        return ""
+    return text.duration(math.ceil(job.eta_s) if math.isfinite(job.eta_s) else job.eta_s)
+
+
 def _started_text(job: JobSnapshot) -> str:
     return text.clock(job.started_when)
 
@@ -149,7 +156,7 @@ COLUMNS: Final[Mapping[Column, ColumnText]] = {
     ),
     Column.TIME_LEFT: ColumnText(
         QT_TRANSLATE_NOOP("Jobs", "Time left"),
-        job_texts.time_left,
+        _time_left_text,
         lambda j: None if j.state.is_over else j.eta_s,
         is_number=True,
     ),

@@ -170,12 +170,15 @@ class JobsModel(QAbstractTableModel):
         section: int,
         orientation: Qt.Orientation,
         role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> str | None:
-        """Titles of the columns."""
+    ) -> Any:
+        """Titles of the columns, aligned as these."""
         if orientation is not Qt.Orientation.Horizontal or not 0 <= section < len(COLUMNS):
             return None
+        about = COLUMNS[Column(section)]
         if role == Qt.ItemDataRole.DisplayRole:
-            return COLUMNS[Column(section)].title()
+            return about.title()
+        if role == Qt.ItemDataRole.TextAlignmentRole and about.is_number:
+            return int(_RIGHT)
         return None
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:

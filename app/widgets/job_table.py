@@ -114,6 +114,8 @@ class JobTable(QTreeView):
         for column in COLUMNS:
             header.setSectionHidden(column, column not in FIRST_SHOWN)
             header.resizeSection(column, self._scaled(_WIDTHS.get(column, 110)))
+        # Further columns stand before the buttons, which stay at the end of the row.
+        header.moveSection(Column.ACTIONS, len(COLUMNS) - 1)
         self._fix_resizing()
         header.sectionResized.connect(self._on_column_resized)
         header.setSortIndicatorClearable(True)
