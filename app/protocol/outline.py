@@ -218,7 +218,8 @@ def _key(raw: bytes, pos: int) -> tuple[str, int]:
     match = _KEY.match(raw, pos)
     if match is None:
         raise _broken(raw, pos)
-    key = read_value(b'"' + match[1] + b'"').value
+    text = match[1]
+    key = read_value(b'"%b"' % text).value if b"\\" in text else text.decode(errors="replace")
     return key, match.end()
 
 
