@@ -16,13 +16,15 @@ class WindowOptions:
     """How to open the window.
 
     `definitions` are the servers to connect to at once, the demo server among them when `is_demo`.
+    Those of a configuration file (`config`) are shown first and run only with the user's consent.
     `data_dir` exists. With `screenshot`, a picture of the window is saved there (PNG) after
     `after_s` seconds, and the program ends.
     """
 
-    definitions: tuple[ServerDefinition, ...]
-    is_demo: bool
     data_dir: Path
-    log_level: str
-    screenshot: Path | None
-    after_s: float
+    definitions: tuple[ServerDefinition, ...] = ()
+    is_demo: bool = False
+    log_level: str = "warning"
+    screenshot: Path | None = None
+    after_s: float = 5.0
+    config: Path | None = None

@@ -1,0 +1,71 @@
+"""The actions of the window: each once, with its words, key and icon, for toolbar and menus."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QCoreApplication, QObject, Slot
+from PySide6.QtGui import QAction, QKeySequence
+
+if TYPE_CHECKING:
+    from app.widgets.appearance import Appearance
+
+_MADE = (
+    # name, words, icon, key, what it does
+    ("command", "Connect to a &command…", "connect", "Ctrl+O", "Start a server by its command"),
+    ("config", "Open a con&figuration…", "open", "Ctrl+Shift+O", "Servers of an mcpServers file"),
+    ("demo", "Start the &demo", "demo", "Ctrl+Shift+D", "Ten calls on the bundled server"),
+    ("call", "&New call", "new-call", "Ctrl+N", "Call a tool, read a resource, get a prompt"),
+    ("cancel", "&Cancel", "cancel", "Ctrl+.", "Cancel the selected jobs"),
+    ("again", "&Issue again", "again", "Ctrl+Shift+R", "Send the whole request again"),
+    ("edit", "&Edit and send again…", "new-call", "", "Change the request, then send it"),
+    ("clear", "Remove &finished", "clear", "Ctrl+Shift+K", "Remove finished jobs from the list"),
+    ("find", "&Filter jobs", "search", "Ctrl+F", "Look for words in the jobs"),
+    ("quit", "&Quit", "", "Ctrl+Q", "End all connections and leave"),
+    ("about", "&About", "info", "", "What this program is"),
+)
+
+
+class Actions(QObject):
+    """Attributes are `QAction`s; what they do is connected by the shell."""
+
+    command: QAction
+    config: QAction
+    demo: QAction
+    call: QAction
+    cancel: QAction
+    again: QAction
+    edit: QAction
+    clear: QAction
+    find: QAction
+    quit: QAction
+    about: QAction
+
+    def __init__(self, appearance: Appearance, parent: QObject) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._icons: dict[QAction, str] = {}
+        for name, words, icon, key, tip in _MADE:
+            setattr(self, name, self._made(_tr(words), icon, key, _tr(tip)))
+        self._recolour()
+        appearance.changed.connect(self._recolour)
+
+    def _made(self, words: str, icon: str, key: str, tip: str) -> QAction:
+        action = QAction(words, self)
+        shortcut = QKeySequence(key)
+        action.setShortcut(shortcut)
+        native = shortcut.toString(QKeySequence.SequenceFormat.NativeText)
+        action.setToolTip(f"{tip} ({native})" if native else tip)
+        action.setStatusTip("")
+        self._icons[action] = icon
+        return action
+
+    @Slot()
+    def _recolour(self) -> None:
+        for action, icon in self._icons.items():
+            if icon:
+                action.setIcon(self._appearance.icon(icon))
+
+
+def _tr(words: str) -> str:
+    return QCoreApplication.translate("Actions", words)

@@ -1,0 +1,163 @@
+"""What the window's wishes do: every signal of a pane ends here, and every task starts here."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+
+from app.demo.scenes import DEMO_CALLS
+from app.monitor import Call
+from app.problem import Problem, ProblemError
+from app.sessions.config_file import load_config
+from app.sessions.definitions import demo_definition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from app.monitor import Monitor
+    from app.sessions.definitions import ServerDefinition
+    from app.shell.aio import Tasks
+    from app.tracker.snapshot import JobDetail, JobId
+
+
+class Control(QObject):
+    """Turns wishes into calls of the monitor. What goes wrong is told in words, once."""
+
+    consent_wanted = Signal(object, object)
+    """Path of a configuration file and its definitions: to be shown before any of them runs."""
+
+    def __init__(
+        self,
+        monitor: Monitor,
+        tasks: Tasks,
+        tell: Callable[[Problem], None],
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._monitor = monitor
+        self._tasks = tasks
+        self.tell = tell
+        """Shows a problem to the user."""
+
+    # Servers
+
+    @Slot(object)
+    def add_server(self, definition: ServerDefinition) -> None:
+        """Take a server in and connect to it."""
+        name = self._monitor.add_server(definition)
+        self.connect_server(name)
+
+    @Slot(object)
+    def add_servers(self, definitions: Iterable[ServerDefinition]) -> None:
+        """Take in several."""
+        for definition in definitions:
+            self.add_server(definition)
+
+    @Slot(str)
+    def connect_server(self, name: str) -> None:
+        """Start a server; a failure is told in words."""
+        self._tasks.start(f"connect {name}", self._monitor.connect, name)
+
+    @Slot(str)
+    def disconnect_server(self, name: str) -> None:
+        """Stop a server politely."""
+        self._tasks.start(f"disconnect {name}", self._monitor.disconnect, name)
+
+    @Slot(str)
+    def remove_server(self, name: str) -> None:
+        """Stop a server and forget it; its jobs stay."""
+        self._tasks.start(f"remove {name}", self._remove_server, name)
+
+    async def _remove_server(self, name: str) -> None:
+        await self._monitor.disconnect(name)
+        self._monitor.remove_server(name)
+
+    @Slot(str)
+    def open_config(self, path: str) -> None:
+        """Read a configuration file; nothing of it runs before consent."""
+        try:
+            config = load_config(Path(path))
+        except ProblemError as error:
+            self.tell(error.problem)
+            return
+        for problem in config.problems:
+            self.tell(problem)
+        self.consent_wanted.emit(path, tuple(config.definitions))
+
+    @Slot()
+    def start_demo(self) -> None:
+        """Connect the bundled server and start its ten calls."""
+        self._tasks.start("demo", self._run_demo)
+
+    async def _run_demo(self) -> None:
+        name = self._monitor.add_server(demo_definition())
+        await self._monitor.connect(name)
+        for scene in DEMO_CALLS:
+            params = {"name": scene.tool, "arguments": dict(scene.arguments)}
+            self.call(Call(server=name, method="tools/call", params=params))
+
+    # Jobs
+
+    @Slot(object)
+    def call(self, call: Call) -> None:
+        """Start a call; it becomes a job as soon as it is written."""
+        self._tasks.start(f"{call.method} on {call.server}", self._monitor.call, call)
+
+    @Slot(object)
+    def cancel(self, jobs: Iterable[JobId]) -> None:
+        """Ask the servers to cancel `jobs`."""
+        for job in jobs:
+            self._tasks.start(f"cancel job {job}", self._monitor.cancel, job)
+
+    @Slot(object)
+    def again(self, job: JobId) -> None:
+        """Send a job's whole request again, as a new job with a token of its own."""
+        detail = self._monitor.detail(job)
+        if detail is not None:
+            self.call(_same_call(detail))
+
+    @Slot(object)
+    def remove(self, jobs: Iterable[JobId]) -> None:
+        """Take jobs that are over out of the list."""
+        self._monitor.remove_jobs(jobs)
+
+    @Slot()
+    def remove_finished(self) -> None:
+        """Take all jobs that are over out of the list."""
+        self._monitor.remove_jobs(self._over())
+
+    @Slot(object, str)
+    def copy(self, job: JobId, what: str) -> None:
+        """Put a job's request, result or token on the clipboard."""
+        detail = self._monitor.detail(job)
+        if detail is not None:
+            QGuiApplication.clipboard().setText(_copied(detail, what))
+
+    def _over(self) -> list[JobId]:
+        found = (self._monitor.snapshot(job) for job in self._monitor.jobs())
+        return [job.id for job in found if job is not None and job.state.is_over]
+
+
+def _same_call(detail: JobDetail) -> Call:
+    """The job's request without what belongs to one attempt alone: the token and the stamps."""
+    params = {key: value for key, value in detail.params.items() if key != "_meta"}
+    snapshot = detail.snapshot
+    return Call(server=snapshot.server, method=snapshot.method, params=params)
+
+
+def _copied(detail: JobDetail, what: str) -> str:
+    if what == "token":
+        token = detail.snapshot.token
+        return token if isinstance(token, str) else json.dumps(token)
+    if what == "request":
+        request = {"method": detail.snapshot.method, "params": detail.params}
+        return json.dumps(request, indent=2, ensure_ascii=False, default=str)
+    answer = detail.answer
+    if answer is None:
+        return ""
+    body = answer.error if answer.result is None else answer.result
+    return json.dumps(body, indent=2, ensure_ascii=False, default=str)

@@ -1,0 +1,208 @@
+"""The main window: panes as docks around the jobs, one toolbar, one status bar."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QGuiApplication
+from PySide6.QtWidgets import (
+    QDockWidget,
+    QMainWindow,
+    QMenu,
+    QSizePolicy,
+    QSplitter,
+    QStackedWidget,
+    QToolBar,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from app.shell.actions import Actions
+from app.shell.scheme import SchemeChoice
+from app.widgets.job_filters import JobFilterEdit, JobFilters
+from app.widgets.job_list import JobList
+from app.widgets.job_pane import JobPane
+from app.widgets.log_pane import LogPane
+from app.widgets.notice_bar import NoticeBar
+from app.widgets.server_list import ServerList
+from app.widgets.stderr_pane import StderrPane
+from app.widgets.welcome import Welcome
+
+if TYPE_CHECKING:
+    from app.shell.models import Models
+    from app.shell.preferences import Preferences
+    from app.shell.status_bar import StatusBar
+    from app.widgets.appearance import Appearance
+
+_FIRST_SIZE: Final = QSize(1280, 800)
+_LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
+_BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
+
+
+class MainWindow(QMainWindow):
+    """Holds the panes and remembers where they were; decides nothing."""
+
+    close_requested = Signal()
+
+    def __init__(
+        self,
+        models: Models,
+        status: StatusBar,
+        appearance: Appearance,
+        preferences: Preferences,
+    ) -> None:
+        super().__init__()
+        self.setWindowTitle("MCP Progress Monitor")
+        self._appearance = appearance
+        self._preferences = preferences
+        self._scheme = SchemeChoice(preferences, self)
+        self.actions_ = Actions(appearance, self)
+        self.notices = NoticeBar(self)
+        self.welcome = Welcome(self)
+        self.job_list = JobList(models.jobs, models.shown_jobs, appearance, self)
+        self.job_filters = JobFilters(models.groups, appearance, self)
+        self.filter_edit = JobFilterEdit(appearance, self)
+        self.servers = ServerList(models.servers, appearance, self)
+        self.job_pane = JobPane(appearance, self)
+        self.job_pane.set_source(models.source)
+        self.log_pane = LogPane(models.log, models.source, appearance, self)
+        self.stderr_pane = StderrPane(self)
+        self.docks: dict[str, QDockWidget] = {}
+        self._lay_out()
+        self.setStatusBar(status)
+        self._add_menus()
+        self._add_toolbar()
+        self._restore()
+
+    def show_jobs(self, *, are_any: bool) -> None:
+        """Show the list, or the three choices while there is neither a job nor a server."""
+        self._middle.setCurrentWidget(self.job_list if are_any else self.welcome)
+
+    def open_dock(self, name: str) -> None:
+        """Bring the pane `name` (log, job, stderr) to the front."""
+        self.docks[name].show()
+        self.docks[name].raise_()
+
+    def remember(self) -> None:
+        """Keep geometry, docks and columns for the next start."""
+        keep = self._preferences
+        keep.keep_bytes("window/geometry", self.saveGeometry())
+        keep.keep_bytes("window/docks", self.saveState())
+        keep.keep_bytes("jobs/columns", self.job_list.save_layout())
+        keep.keep_json("log/look", self.log_pane.state())
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Ask for the end of the program; servers are stopped before the process ends."""
+        event.accept()
+        self.close_requested.emit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Follow the palette between light and dark."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.PaletteChange:
+            self._appearance.follow(QGuiApplication.palette())
+
+    def _lay_out(self) -> None:
+        self._middle = QStackedWidget(self)
+        self._middle.addWidget(self.welcome)
+        self._middle.addWidget(self.job_list)
+        middle = QWidget(self)
+        column = QVBoxLayout(middle)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.notices)
+        column.addWidget(self._middle, 1)
+        self.setCentralWidget(middle)
+        self.setDockNestingEnabled(True)
+        self.setCorner(Qt.Corner.BottomLeftCorner, _LEFT)
+        self._dock("side", self.tr("Jobs and servers"), self._side(), _LEFT)
+        for name, title, pane in (
+            ("log", self.tr("Log"), self.log_pane),
+            ("job", self.tr("Job"), self.job_pane),
+            ("stderr", self.tr("stderr"), self.stderr_pane),
+        ):
+            self._dock(name, title, pane, _BOTTOM)
+        self.tabifyDockWidget(self.docks["log"], self.docks["job"])
+        self.tabifyDockWidget(self.docks["job"], self.docks["stderr"])
+        self.docks["log"].raise_()
+        self.resize(_FIRST_SIZE)
+        self.resizeDocks([self.docks["side"]], [190], Qt.Orientation.Horizontal)
+        self.resizeDocks([self.docks["log"]], [300], Qt.Orientation.Vertical)
+
+    def _side(self) -> QWidget:
+        side = QSplitter(Qt.Orientation.Vertical, self)
+        side.setChildrenCollapsible(False)
+        side.addWidget(self.job_filters)
+        side.addWidget(self.servers)
+        side.setStretchFactor(1, 1)
+        return side
+
+    def _dock(self, name: str, title: str, pane: QWidget, area: Qt.DockWidgetArea) -> None:
+        dock = QDockWidget(title, self)
+        dock.setObjectName(f"dock-{name}")
+        dock.setWidget(pane)
+        self.addDockWidget(area, dock)
+        self.docks[name] = dock
+
+    def _add_menus(self) -> None:
+        do = self.actions_
+        servers = self.menuBar().addMenu(self.tr("&Servers"))
+        servers.addActions([do.command, do.config, do.demo])
+        servers.addSeparator()
+        servers.addAction(do.quit)
+        jobs = self.menuBar().addMenu(self.tr("&Jobs"))
+        jobs.addActions([do.call, do.cancel, do.again, do.edit, do.clear])
+        self.job_list.add_actions([do.edit])
+        jobs.addSeparator()
+        jobs.addAction(do.find)
+        view = self.menuBar().addMenu(self.tr("&View"))
+        view.addActions([dock.toggleViewAction() for dock in self.docks.values()])
+        self._scheme.add_to(view.addMenu(self.tr("&Colours")))
+        self.menuBar().addMenu(self.tr("&Help")).addAction(do.about)
+
+    def _add_toolbar(self) -> None:
+        bar = QToolBar(self.tr("Toolbar"), self)
+        bar.setObjectName("toolbar")
+        bar.setMovable(False)
+        bar.setIconSize(QSize(18, 18))
+        bar.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        bar.addWidget(self._connect_button())
+        bar.addSeparator()
+        do = self.actions_
+        bar.addActions([do.call, do.cancel, do.again])
+        gap = QWidget(bar)
+        gap.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        bar.addWidget(gap)
+        self.filter_edit.setMaximumWidth(320)
+        bar.addWidget(self.filter_edit)
+        self.addToolBar(bar)
+
+    def _connect_button(self) -> QToolButton:
+        do = self.actions_
+        button = QToolButton(self)
+        menu = QMenu(button)
+        menu.addActions([do.command, do.config, do.demo])
+        button.setText(self.tr("Connect"))
+        button.setIcon(do.command.icon())
+        button.setMenu(menu)
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button.setAccessibleName(self.tr("Connect to a server"))
+        button.setToolTip(self.tr("Connect to a server"))
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        return button
+
+    def _restore(self) -> None:
+        kept = self._preferences
+        self.restoreGeometry(kept.bytes_of("window/geometry"))
+        self.restoreState(kept.bytes_of("window/docks"))
+        self.job_list.restore_layout(kept.bytes_of("jobs/columns"))
+        self.log_pane.restore(kept.json_of("log/look"))
+
+    @Slot()
+    def focus_filter(self) -> None:
+        """Put the cursor into the filter field."""
+        self.filter_edit.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.filter_edit.selectAll()

@@ -1,0 +1,40 @@
+"""The models that the panes look at, each built once, all fed by one feed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.models.feed import Feed
+from app.models.filters import GroupsModel, JobFilter
+from app.models.jobs import JobsModel
+from app.models.log import LogModel
+from app.models.log_store import LogStore
+from app.models.servers import ServersModel
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import QObject
+
+    from app.monitor import Monitor
+
+
+class Models:
+    """What the window shows, following `source` until `detach`."""
+
+    def __init__(self, source: Monitor, parent: QObject) -> None:
+        self.source = source
+        self.feed = Feed(parent)
+        self.jobs = JobsModel(parent)
+        self.shown_jobs = JobFilter(self.jobs, parent)
+        self.groups = GroupsModel(self.jobs, parent)
+        self.servers = ServersModel(parent)
+        self.log = LogModel(LogStore(), parent)
+        self.jobs.set_source(source)
+        self.servers.set_source(source)
+        self.feed.jobs_changed.connect(self.jobs.apply)
+        self.feed.servers_changed.connect(self.servers.apply)
+        self.feed.frames_added.connect(self.log.append)
+        self.feed.attach(source)
+
+    def detach(self) -> None:
+        """Stop following; what was gathered is shown first."""
+        self.feed.detach()

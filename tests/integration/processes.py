@@ -1,0 +1,19 @@
+"""What the tests ask the system about processes, by Linux's own account of them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def is_alive(pid: int) -> bool:
+    """Whether the process runs; a zombie that nobody has waited for counts as gone."""
+    try:
+        status = Path(f"/proc/{pid}/stat").read_text()
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+    return status.rpartition(")")[2].split()[0] != "Z"
+
+
+def children_of(pid: int) -> list[int]:
+    """The processes that `pid` started."""
+    return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]

@@ -1,0 +1,105 @@
+"""The whole program with its window, as a process of its own."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtGui import QImage
+
+from tests.integration.processes import children_of, is_alive
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(
+    not sys.platform.startswith("linux"), reason="sends signals and reads /proc"
+)
+
+
+def _start(data_dir: Path, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "app", "--data-dir", str(data_dir), *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def _end(window: subprocess.Popen[str], within_s: float) -> tuple[int, str]:
+    started = time.monotonic()
+    _, errors = window.communicate(timeout=30)
+    assert time.monotonic() - started < within_s
+    # The offscreen platform itself says this about size hints, whatever the program.
+    said = [line for line in errors.splitlines() if "This plugin does not support" not in line]
+    return window.returncode, "\n".join(said)
+
+
+def _server_arguments(*options: str) -> tuple[str, ...]:
+    return ("--", sys.executable, "-m", "app.demo", *options)
+
+
+def _wait_for_child(window: subprocess.Popen[str]) -> int:
+    deadline = time.monotonic() + 20
+    while time.monotonic() < deadline:
+        children = children_of(window.pid)
+        if children:
+            return children[0]
+        time.sleep(0.05)
+    raise AssertionError("the window started no server")
+
+
+@pytest.fixture
+def picture(tmp_path: Path) -> Path:
+    return tmp_path / "window.png"
+
+
+def test_the_demo_saves_a_picture_and_ends_cleanly(data_dir: Path, picture: Path) -> None:
+    window = _start(data_dir, "--demo", "--screenshot", str(picture), "--after", "2")
+    assert _end(window, within_s=25) == (0, "")
+    image = QImage(str(picture))
+    assert (image.width(), image.height()) >= (900, 600)
+    colours = {image.pixel(x, y) for x in range(0, 900, 7) for y in range(0, 600, 7)}
+    assert len(colours) > 20  # an empty or black window has one or two
+
+
+def test_a_picture_that_cannot_be_saved_is_an_error_in_words(data_dir: Path) -> None:
+    missing = data_dir / "missing" / "window.png"
+    window = _start(data_dir, "--screenshot", str(missing), "--after", "0.2")
+    code, errors = _end(window, within_s=20)
+    assert code == 8
+    assert "could not be saved" in errors
+    assert "Traceback" not in errors
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_ends_the_window_and_its_polite_server_within_two_seconds(
+    data_dir: Path, number: signal.Signals
+) -> None:
+    window = _start(data_dir, *_server_arguments())
+    server = _wait_for_child(window)
+    time.sleep(1)
+    window.send_signal(number)
+    assert _end(window, within_s=2) == (0, "")
+    assert not is_alive(server)
+
+
+def test_a_server_that_ignores_everything_is_gone_within_five_seconds(data_dir: Path) -> None:
+    window = _start(data_dir, *_server_arguments("--profile", "stubborn"))
+    server = _wait_for_child(window)
+    time.sleep(1)
+    window.terminate()
+    assert _end(window, within_s=5) == (0, "")
+    assert not is_alive(server)
+
+
+def test_a_command_that_does_not_exist_leaves_the_window_open(data_dir: Path) -> None:
+    window = _start(data_dir, "--", "there-is-no-such-command")
+    time.sleep(2)
+    assert window.poll() is None
+    window.terminate()
+    assert _end(window, within_s=5) == (0, "")
