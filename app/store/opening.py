@@ -1,0 +1,202 @@
+"""Opening a SQLite file: made private, checked, migrated; set aside when damaged."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import sqlite3
+from datetime import datetime
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from filelock import FileLock
+
+from app.problem import Problem
+from app.store.refusals import damage, is_damage, problem_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+BUSY_S: Final = 5.0
+"""How long another program's transaction is waited for before the database counts as locked."""
+
+
+class Opened(NamedTuple):
+    """What came of opening a file.
+
+    `connection` is None when it cannot even be read; `obstacle` says why it cannot be written,
+    None when it can; `notice` is for the user although all is well now.
+    """
+
+    connection: sqlite3.Connection | None
+    obstacle: Problem | None = None
+    notice: Problem | None = None
+
+
+class Opener:
+    """Knows where a file lies and what must be true of it."""
+
+    def __init__(self, path: Path, migrations: Sequence[str], what: str) -> None:
+        """Open `path`, which holds `what`; each of `migrations` lifts `user_version` by one."""
+        self._path = path
+        self._migrations = migrations
+        self._what = what
+
+    def open(self) -> Opened:
+        """Open the file for writing, else for reading, else not at all; never raises."""
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            # One program at a time: making, migrating and setting aside bear no company.
+            with self._alone():
+                return self._opened_or_begun_anew()
+        except (sqlite3.Error, OSError) as error:
+            obstacle = problem_of(error, self._what, self._path)
+            return Opened(self._opened_for_reading(), obstacle)
+
+    def _alone(self) -> FileLock:
+        # No soft lock where the file system has no real ones: it would outlive its holder.
+        path = self._path.with_name(f"{self._path.name}.lock")
+        return FileLock(
+            path, timeout=BUSY_S, mode=0o600, thread_local=False, fallback_to_soft=False
+        )
+
+    def _opened_or_begun_anew(self) -> Opened:
+        try:
+            return self._opened()
+        except sqlite3.Error as error:
+            if not is_damage(error):
+                raise
+            aside = self._set_aside()
+            notice = Problem(
+                f"{self._what} were damaged and set aside; a new file was begun",
+                str(aside),
+                "SQLite's own tool can repair a copy of that file (sqlite3 FILE .recover).",
+                str(error),
+            )
+            return self._opened()._replace(notice=notice)
+
+    def _opened(self) -> Opened:
+        self._make_private()
+        version = self._checked_version()
+        connection = self._connected("mode=rw")
+        try:
+            if version > len(self._migrations):
+                connection.execute("PRAGMA query_only = ON")
+                return Opened(connection, self._newer(version))
+            self._migrate(connection, version)
+        except BaseException:
+            connection.close()
+            raise
+        return Opened(connection)
+
+    def _checked_version(self) -> int:
+        """The format of the file, found to be sound as far as we know the format.
+
+        Through a connection that only reads: another one would, when it is closed, write a damaged
+        file's journal into it and delete that.
+        """
+        with contextlib.closing(self._connected("mode=ro")) as connection:
+            # The version first: the check takes what only a newer SQLite knows for damage.
+            version = _version(connection)
+            if version <= len(self._migrations):
+                _check(connection)
+        return version
+
+    def _newer(self, version: int) -> Problem:
+        return Problem(
+            f"{self._what} are those of a newer version of this program (format {version}, "
+            f"this one knows {len(self._migrations)}): they can be read but not changed",
+            str(self._path),
+            "Install the newer version, or choose another folder with --data-dir.",
+        )
+
+    def _opened_for_reading(self) -> sqlite3.Connection | None:
+        """What cannot be written may still be read: a full disk, a folder without rights.
+
+        SQLite reads a file in WAL mode only where it can make its own files beside it, or is
+        promised that nobody writes; which is true when there is no journal.
+        """
+        with contextlib.suppress(sqlite3.Error, OSError):
+            journal = self._path.with_name(f"{self._path.name}-wal")
+            modes = ["mode=ro"] if journal.exists() else ["mode=ro", "mode=ro&immutable=1"]
+            readable = (self._readable(mode) for mode in modes)
+            return next((connection for connection in readable if connection is not None), None)
+        return None
+
+    def _readable(self, mode: str) -> sqlite3.Connection | None:
+        """A connection to tables that are there, in a format that we know."""
+        connection = self._connected(mode)
+        with contextlib.suppress(sqlite3.Error):
+            if _version(connection) >= len(self._migrations):
+                return connection
+        connection.close()
+        return None
+
+    def _connected(self, mode: str) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            f"{self._path.as_uri()}?{mode}",
+            uri=True,
+            timeout=BUSY_S,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        connection.row_factory = sqlite3.Row
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA secure_delete = ON")  # what is deleted leaves no trace
+        return connection
+
+    def _migrate(self, connection: sqlite3.Connection, version: int) -> None:
+        connection.execute("PRAGMA journal_mode = WAL").fetchone()
+        # FULL: what is committed survives a power cut, not only the end of this program.
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("BEGIN IMMEDIATE")
+        for number, script in enumerate(self._migrations[version:], start=version + 1):
+            for statement in _statements(script):
+                connection.execute(statement)
+            connection.execute(f"PRAGMA user_version = {number}")
+        connection.execute("COMMIT")
+
+    def _make_private(self) -> None:
+        """Make the file before SQLite does: its journals take over the rights of it."""
+        os.close(os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600))
+        # The journals have the rights that the file had when they were made. Somebody else's file
+        # keeps the rights that its owner gave it.
+        for suffix in ("", "-wal", "-shm"):
+            with contextlib.suppress(PermissionError, FileNotFoundError):
+                self._path.with_name(self._path.name + suffix).chmod(0o600)
+
+    def _set_aside(self) -> Path:
+        stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
+        number, aside = 1, self._path.with_name(f"{self._path.name}.damaged-{stamp}")
+        while aside.exists():
+            number += 1
+            aside = self._path.with_name(f"{self._path.name}.damaged-{stamp}-{number}")
+        # The journal first: beside a new file SQLite would delete it. Its index can be made again.
+        journal = self._path.with_name(f"{self._path.name}-wal")
+        if journal.exists() and journal.stat().st_size:
+            journal.rename(aside.with_name(f"{aside.name}-wal"))
+        self._path.with_name(f"{self._path.name}-shm").unlink(missing_ok=True)
+        self._path.rename(aside)
+        return aside
+
+
+def _version(connection: sqlite3.Connection) -> int:
+    version: int = connection.execute("PRAGMA user_version").fetchone()[0]
+    return version
+
+
+def _check(connection: sqlite3.Connection) -> None:
+    verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
+    if verdict != "ok":
+        raise damage(verdict)
+
+
+def _statements(script: str) -> list[str]:
+    """The statements of a script; `executescript` would commit behind our back."""
+    statements, text = [], ""
+    for line in script.splitlines():
+        text += line + "\n"
+        if sqlite3.complete_statement(text):
+            statements.append(text.strip())
+            text = ""
+    return statements

@@ -1,0 +1,92 @@
+"""What SQLite or the system refuses, in words for a person."""
+
+from __future__ import annotations
+
+import errno
+import sqlite3
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from app.problem import Problem
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+class _Words(NamedTuple):
+    why: str
+    hint: str
+
+
+_ELSEWHERE: Final = "or choose another folder with --data-dir."
+_FULL: Final = _Words("the disk is full", f"Free some space, {_ELSEWHERE}")
+_LOCKED: Final = _Words(
+    "another program keeps them locked", f"Close the other program and try again, {_ELSEWHERE}"
+)
+_FORBIDDEN: Final = _Words(
+    "they cannot be written", f"Check the rights of the file and its folder, {_ELSEWHERE}"
+)
+_FAULTY: Final = _Words("the disk reports an error", f"Check the disk, {_ELSEWHERE}")
+_OTHER: Final = _Words("something is wrong with the file", f"Try again, {_ELSEWHERE}")
+
+_BY_SQLITE_CODE: Final = {
+    sqlite3.SQLITE_FULL: _FULL,
+    sqlite3.SQLITE_BUSY: _LOCKED,
+    sqlite3.SQLITE_LOCKED: _LOCKED,
+    sqlite3.SQLITE_READONLY: _FORBIDDEN,
+    sqlite3.SQLITE_PERM: _FORBIDDEN,
+    sqlite3.SQLITE_IOERR: _FAULTY,
+    sqlite3.SQLITE_CANTOPEN: _Words(
+        "the file cannot be opened", f"Check the rights of its folder, {_ELSEWHERE}"
+    ),
+    sqlite3.SQLITE_CORRUPT: _Words(
+        "the file is damaged",
+        "Start the program again: it sets the damaged file aside and begins a new one.",
+    ),
+    sqlite3.SQLITE_NOTADB: _Words(
+        "the file is no database",
+        "Start the program again: it sets the file aside and begins a new one.",
+    ),
+}
+_BY_ERRNO: Final = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EACCES: _FORBIDDEN,
+    errno.EPERM: _FORBIDDEN,
+    errno.EROFS: _FORBIDDEN,
+    errno.EIO: _FAULTY,
+    errno.ENOSYS: _Words(
+        "the file system has no locks", "Choose a folder on a local disk with --data-dir."
+    ),
+    errno.ENOENT: _Words("their folder is gone", f"Start the program again, {_ELSEWHERE}"),
+}
+
+
+def problem_of(error: sqlite3.Error | OSError, what: str, path: Path) -> Problem:
+    """Say why `what` ("The saved resume tokens"), kept in `path`, cannot be read or written."""
+    words = _words_of(error)
+    return Problem(f"{what} cannot be used: {words.why}", str(path), words.hint, str(error))
+
+
+def is_damage(error: BaseException) -> bool:
+    """Whether the file itself is bad, as opposed to locked, full or out of reach."""
+    return _sqlite_code(error) in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
+
+
+def damage(what: str) -> sqlite3.DatabaseError:
+    """Make the error for damage that SQLite found only when asked to look for it."""
+    error = sqlite3.DatabaseError(what)
+    error.sqlite_errorcode = sqlite3.SQLITE_CORRUPT
+    return error
+
+
+def _words_of(error: sqlite3.Error | OSError) -> _Words:
+    if isinstance(error, TimeoutError):
+        return _LOCKED
+    if isinstance(error, OSError):
+        return _BY_ERRNO.get(error.errno or 0, _OTHER)
+    return _BY_SQLITE_CODE.get(_sqlite_code(error), _OTHER)
+
+
+def _sqlite_code(error: BaseException) -> int:
+    """The primary result code; errors of Python's own binding have none (0)."""
+    return (getattr(error, "sqlite_errorcode", None) or 0) & 0xFF

@@ -1,0 +1,282 @@
+"""The resume store: tokens, and the requests they belong to, saved before anybody sees them.
+
+Source: the resume draft, and our reading of it (`protocol.md` §5).
+"""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from app.problem import Problem, ProblemError
+from app.store import rows, statements
+from app.store.chains import ChainId, Origin, Outcome, SavedAttempt, SavedChain, Standing
+from app.store.database import Database
+from app.store.owners import Owners
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Callable, Iterable
+    from pathlib import Path
+
+_Result = TypeVar("_Result")
+
+FILE: Final = "resume.sqlite3"
+WHAT: Final = "The saved resume tokens"
+
+
+class ResumeStore:
+    """Chains on disk, shared by all programs that run on one data folder.
+
+    A program that has an attempt of a chain in flight owns the chain, and no other may begin one.
+    When it ends, however it ends, the attempt counts as interrupted and the last token is usable
+    again.
+
+    Nothing a disk does raises anything but `ProblemError`. While the file cannot be opened there
+    are no chains to read; each write tries anew and raises until the obstacle is gone. `problem`
+    is for telling the user once. No text of an error holds a token.
+    """
+
+    def __init__(self, data_dir: Path) -> None:
+        """Keep the file in `data_dir`, an absolute path that exists."""
+        self._database = Database(data_dir / FILE, rows.MIGRATIONS, WHAT)
+        self._owners = Owners(data_dir / "running")
+        self._in_flight: set[ChainId] = set()
+        self._unsettled: Problem | None = None
+        self._unreadable: Problem | None = None
+
+    @property
+    def problem(self) -> Problem | None:
+        """What is wrong with the store; None when all is well."""
+        return self._database.problem or self._unsettled or self._unreadable
+
+    @property
+    def is_writable(self) -> bool:
+        """Whether tokens could be saved when it was last tried."""
+        return self._database.is_writable and self._owners.has_moved_in
+
+    async def open(self) -> None:
+        """Open or make the store. Never raises for what a disk does: see `problem`."""
+        await self._database.open()
+        if self._database.is_writable:
+            with contextlib.suppress(ProblemError):
+                await self._settle()
+
+    async def close(self) -> None:
+        """Give up what this program owns and close the file."""
+        if self.is_writable:
+            # What cannot be noted is found out by the next program: nobody holds the lock then.
+            with contextlib.suppress(ProblemError):
+                await self._database.write(self._give_up)
+        await self._database.close()
+        self._owners.move_out()
+
+    async def begin(
+        self, origin: Origin, token: str, standing: Standing, *, started_when: float, when: float
+    ) -> ChainId:
+        """Save the first token of a new chain, with the attempt that brought it; committed.
+
+        Raises:
+            ProblemError: it is not saved, and must not be shown as resumable.
+        """
+
+        def work(connection: sqlite3.Connection) -> ChainId:
+            chain = statements.add_chain(connection, origin, standing, started_when, when)
+            statements.add_token(connection, chain, token, when)
+            return chain
+
+        return await self._write(work)
+
+    async def start_attempt(self, chain: ChainId, *, when: float) -> SavedChain:
+        """Own `chain` and note a new attempt, before its request is sent; returns what to send.
+
+        Raises:
+            ProblemError: it is gone, refused, or in flight here or in another running program.
+        """
+
+        def work(connection: sqlite3.Connection) -> SavedChain:
+            self._check_startable(statements.row_of(connection, chain))
+            statements.add_attempt(connection, chain, self._owners.me, when)
+            return _read(statements.row_of(connection, chain))
+
+        if chain in self._in_flight:
+            raise ProblemError(Problem("This job is being resumed already"))
+        self._in_flight.add(chain)
+        try:
+            return await self._write(work)
+        except BaseException:
+            self._in_flight.discard(chain)
+            raise
+
+    async def advance(self, chain: ChainId, token: str, standing: Standing, *, when: float) -> None:
+        """The attempt in flight brought a new token: save it and let go of the chain; committed.
+
+        Raises:
+            ProblemError: it is not saved; or the chain was forgotten meanwhile.
+        """
+
+        def work(connection: sqlite3.Connection) -> None:
+            if not statements.rest(connection, chain, standing, "", when):
+                raise ProblemError(_gone())
+            statements.end_attempt(connection, chain, Outcome.RESUMABLE, "", when)
+            statements.add_token(connection, chain, token, when)
+
+        self._in_flight.discard(chain)
+        await self._write(work)
+
+    async def stop(
+        self, chain: ChainId, outcome: Outcome, reason: str, standing: Standing, *, when: float
+    ) -> None:
+        """The attempt in flight ended without a new token; the last one stays, unless refused.
+
+        A chain that was forgotten meanwhile stays forgotten.
+
+        Raises:
+            ProblemError: it is not noted; here it may be resumed again all the same.
+        """
+
+        def work(connection: sqlite3.Connection) -> None:
+            statements.end_attempt(connection, chain, outcome, reason, when)
+            statements.rest(connection, chain, standing, reason, when)
+            if outcome is Outcome.REFUSED:
+                statements.refuse(connection, chain)
+
+        self._in_flight.discard(chain)
+        await self._write(work)
+
+    async def forget(self, chains: Iterable[ChainId]) -> list[ChainId]:
+        """Delete chains with their tokens for good: they completed, or the user said so.
+
+        Returns those that were kept because another running program has them in flight.
+
+        Raises:
+            ProblemError: none of them is deleted.
+        """
+        wanted = sorted(set(chains))
+
+        def work(connection: sqlite3.Connection) -> list[ChainId]:
+            elsewhere = self._in_flight_elsewhere(connection)
+            statements.delete(connection, [chain for chain in wanted if chain not in elsewhere])
+            return [chain for chain in wanted if chain in elsewhere]
+
+        self._in_flight.difference_update(wanted)
+        return await self._write(work, erases=True)
+
+    async def chains(self) -> list[SavedChain]:
+        """All chains, the oldest first; none while the store cannot be opened.
+
+        A chain that cannot be read is left out; `problem` tells how many.
+
+        Raises:
+            ProblemError: the disk or SQLite refuses.
+        """
+        return await self._database.read(self._read_chains) if self._database.is_open else []
+
+    async def attempts(self, chain: ChainId) -> list[SavedAttempt]:
+        """The attempts of a chain, in order; none for one that is not there.
+
+        Raises:
+            ProblemError: the disk or SQLite refuses.
+        """
+
+        def work(connection: sqlite3.Connection) -> list[SavedAttempt]:
+            found = statements.attempts_of(connection, chain)
+            is_abandoned = bool(found) and not self._owners.lives(found[0]["owner"])
+            return [rows.attempt_of(row, is_abandoned=is_abandoned) for row in found]
+
+        return await self._database.read(work) if self._database.is_open else []
+
+    def _read_chains(self, connection: sqlite3.Connection) -> list[SavedChain]:
+        elsewhere = self._in_flight_elsewhere(connection)
+        found, unreadable = [], 0
+        for row in connection.execute(f"{rows.CHAINS} ORDER BY id"):
+            try:
+                found.append(rows.chain_of(row, is_elsewhere=row["id"] in elsewhere))
+            except ValueError:
+                unreadable += 1
+        self._unreadable = _unreadable(unreadable, str(self._database.path))
+        return found
+
+    async def _write(
+        self, work: Callable[[sqlite3.Connection], _Result], *, erases: bool = False
+    ) -> _Result:
+        if not self._owners.has_moved_in:
+            await self._settle()
+        return await self._database.write(work, erases=erases)
+
+    async def _settle(self) -> None:
+        """Move in among the programs that run, and note which of them died in mid-attempt."""
+        try:
+            await self._database.write(self._move_in)
+        except ProblemError as error:
+            self._unsettled = error.problem
+            raise
+        self._unsettled = None
+
+    def _move_in(self, connection: sqlite3.Connection) -> None:
+        self._owners.sweep()
+        self._owners.move_in()
+        owned = statements.owned(connection)
+        owners = {owner for _, owner in owned}
+        dead = {owner for owner in owners if not self._owners.lives(owner)}
+        for chain, owner in owned:
+            if owner in dead:
+                statements.interrupt(connection, chain)
+
+    def _give_up(self, connection: sqlite3.Connection) -> None:
+        for chain, owner in statements.owned(connection):
+            if owner == self._owners.me:
+                statements.interrupt(connection, chain)
+
+    def _in_flight_elsewhere(self, connection: sqlite3.Connection) -> set[ChainId]:
+        owned = statements.owned(connection)
+        others = {owner for _, owner in owned} - {self._owners.me}
+        living = {owner for owner in others if self._owners.lives(owner)}
+        return {chain for chain, owner in owned if owner in living}
+
+    def _check_startable(self, row: sqlite3.Row | None) -> None:
+        chain = _read(row)
+        owner = None if row is None else row["owner"]
+        if not chain.is_usable:
+            raise ProblemError(
+                Problem(
+                    "The server refused this job's resume token",
+                    chain.origin.server,
+                    "Re-issue the request from the start.",
+                    chain.reason,
+                )
+            )
+        # Owned by us and not in flight: its end could not be noted, the disk was full.
+        if owner != self._owners.me and self._owners.lives(owner):
+            raise ProblemError(
+                Problem(
+                    "Another running program is resuming this job",
+                    hint="Wait for it, or close the other program.",
+                )
+            )
+
+
+def _read(row: sqlite3.Row | None) -> SavedChain:
+    if row is None:
+        raise ProblemError(_gone())
+    try:
+        return rows.chain_of(row, is_elsewhere=False)
+    except ValueError as error:
+        raise ProblemError(
+            Problem("This job cannot be read", hint="Forget it.", detail=str(error))
+        ) from error
+
+
+def _gone() -> Problem:
+    return Problem("This job is no longer resumable", hint="It completed or was forgotten.")
+
+
+def _unreadable(count: int, path: str) -> Problem | None:
+    if not count:
+        return None
+    jobs = "1 saved job" if count == 1 else f"{count:,} saved jobs"
+    return Problem(
+        f"{jobs} cannot be read and will not be shown",
+        path,
+        "A newer version of this program may have written what is in the way.",
+    )

@@ -1,0 +1,137 @@
+"""Chains as rows of SQLite: the schema, and both ways across.
+
+What servers say, and the parameters of requests, are kept as JSON in ASCII: a string may hold half
+a surrogate pair and a number may have any size, and SQLite's own types hold neither.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from pydantic_core import from_json
+
+from app.store.chains import Origin, Outcome, SavedAttempt, SavedChain, Standing
+
+if TYPE_CHECKING:
+    import sqlite3
+
+MIGRATIONS: Final = (
+    """
+    CREATE TABLE chains (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        origin TEXT NOT NULL,
+        is_usable INTEGER NOT NULL DEFAULT 1,
+        reason TEXT NOT NULL DEFAULT '""',
+        standing TEXT NOT NULL,
+        created_when REAL NOT NULL,
+        updated_when REAL NOT NULL,
+        owner TEXT
+    );
+    CREATE TABLE tokens (
+        chain INTEGER NOT NULL REFERENCES chains (id) ON DELETE CASCADE,
+        number INTEGER NOT NULL,
+        token TEXT NOT NULL,
+        received_when REAL NOT NULL,
+        PRIMARY KEY (chain, number)
+    ) WITHOUT ROWID;
+    CREATE TABLE attempts (
+        chain INTEGER NOT NULL REFERENCES chains (id) ON DELETE CASCADE,
+        number INTEGER NOT NULL,
+        started_when REAL NOT NULL,
+        ended_when REAL,
+        outcome TEXT NOT NULL,
+        detail TEXT NOT NULL DEFAULT '""',
+        PRIMARY KEY (chain, number)
+    ) WITHOUT ROWID;
+    CREATE INDEX owned ON chains (owner) WHERE owner IS NOT NULL;
+    """,
+)
+"""Scripts, each lifting the format by one. Add, never edit: files of every format are out there."""
+
+CHAINS: Final = """
+    SELECT id, owner, is_usable, created_when, updated_when,
+        '[' || origin || ',' || standing || ',' || reason || ',' ||
+        (SELECT token FROM tokens WHERE chain = chains.id ORDER BY number DESC LIMIT 1)
+        || ']' AS texts,
+        (SELECT max(number) FROM attempts WHERE chain = chains.id) AS attempt_count
+    FROM chains
+"""
+"""Chains, to be followed by WHERE or ORDER BY.
+
+`texts` is all their JSON in one array, the newest token last: decoded at once it takes half the
+time, and there may be ten thousand.
+"""
+
+
+def text_of(text: str) -> str:
+    """A string of anybody's making, as a column."""
+    return json.dumps(text)
+
+
+def origin_text(origin: Origin) -> str:
+    """An origin, as a column."""
+    return json.dumps(
+        [
+            origin.server,
+            origin.server_key,
+            origin.definition,
+            origin.revision,
+            origin.method,
+            origin.params,
+        ]
+    )
+
+
+def standing_text(standing: Standing) -> str:
+    """A standing, as a column."""
+    return json.dumps([standing.progress, standing.total, standing.message])
+
+
+def chain_of(row: sqlite3.Row, *, is_elsewhere: bool) -> SavedChain:
+    """A row of `CHAINS` as a chain.
+
+    Raises:
+        ValueError: it holds what this program never wrote.
+    """
+    chain, _, is_usable, created_when, updated_when, texts, attempt_count = row
+    try:
+        origin, standing, reason, token = _decoded(texts)
+        saved = SavedChain(
+            chain,
+            Origin(*origin),
+            token,
+            bool(is_usable),
+            reason,
+            Standing(*standing),
+            created_when,
+            updated_when,
+            attempt_count or 0,
+            is_elsewhere,
+        )
+    except TypeError as error:
+        raise ValueError("it lacks members, or has too many") from error
+    if not (isinstance(token, str) and isinstance(saved.origin.params, dict)):
+        raise ValueError("a member has a wrong type")  # noqa: TRY004  # the caller knows no types
+    return saved
+
+
+def attempt_of(row: sqlite3.Row, *, is_abandoned: bool) -> SavedAttempt:
+    """A row of the attempts; one that ran in a program that is gone was interrupted."""
+    outcome = Outcome(row["outcome"])
+    if outcome is Outcome.RUNNING and is_abandoned:
+        outcome = Outcome.INTERRUPTED
+    return SavedAttempt(
+        number=row["number"],
+        started_when=row["started_when"],
+        ended_when=row["ended_when"],
+        outcome=outcome,
+        detail=json.loads(row["detail"]),
+    )
+
+
+def _decoded(text: str) -> Any:
+    try:
+        return from_json(text)
+    except ValueError:  # half a surrogate pair, or very deep: rare, and slower to read
+        return json.loads(text)

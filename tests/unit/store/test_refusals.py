@@ -1,0 +1,59 @@
+"""What SQLite or the system refuses is said in words that tell what to do."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from app.store.refusals import damage, is_damage, problem_of
+
+
+def _sqlite(code: int) -> sqlite3.Error:
+    error = sqlite3.OperationalError("SQLite's own words")
+    error.sqlite_errorcode = code
+    return error
+
+
+def _system(number: int) -> OSError:
+    return OSError(number, os.strerror(number))
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (_sqlite(sqlite3.SQLITE_FULL), "the disk is full"),
+        (_system(errno.ENOSPC), "the disk is full"),
+        (_sqlite(sqlite3.SQLITE_BUSY), "another program keeps them locked"),
+        (_sqlite(sqlite3.SQLITE_BUSY_SNAPSHOT), "another program keeps them locked"),
+        (TimeoutError(), "another program keeps them locked"),
+        (_sqlite(sqlite3.SQLITE_READONLY_DBMOVED), "they cannot be written"),
+        (_system(errno.EACCES), "they cannot be written"),
+        (_system(errno.EROFS), "they cannot be written"),
+        (_sqlite(sqlite3.SQLITE_CANTOPEN), "the file cannot be opened"),
+        (_sqlite(sqlite3.SQLITE_IOERR_FSYNC), "the disk reports an error"),
+        (_sqlite(sqlite3.SQLITE_CORRUPT_INDEX), "the file is damaged"),
+        (_system(errno.ENOSYS), "no locks"),
+        (sqlite3.ProgrammingError("no code"), "something is wrong"),
+    ],
+)
+def test_each_refusal_has_its_words(error: sqlite3.Error | OSError, words: str) -> None:
+    problem = problem_of(error, "The notes", Path("/somewhere/notes"))
+    assert problem.what.startswith("The notes cannot be used: ")
+    assert words in problem.what
+    assert problem.where == str(Path("/somewhere/notes"))
+    assert problem.hint
+    assert problem.detail == str(error)
+
+
+def test_only_a_bad_file_is_damage() -> None:
+    assert is_damage(_sqlite(sqlite3.SQLITE_CORRUPT_VTAB))
+    assert is_damage(_sqlite(sqlite3.SQLITE_NOTADB))
+    assert is_damage(damage("a page is missing"))
+    assert not is_damage(_sqlite(sqlite3.SQLITE_BUSY))
+    assert not is_damage(_sqlite(sqlite3.SQLITE_FULL))
+    assert not is_damage(OSError(errno.EIO, "I/O"))
+    assert not is_damage(sqlite3.DatabaseError("no code"))

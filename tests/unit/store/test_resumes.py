@@ -1,0 +1,288 @@
+"""Chains are on disk when the store says so, and go the way of §5 of our protocol notes."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+
+from app.problem import ProblemError
+from app.store.chains import Origin, Outcome, Standing
+from tests.unit.store.samples import (
+    ORIGIN,
+    PARAMS,
+    STANDING,
+    begun,
+    contents,
+    opened,
+    query,
+    rights,
+    the_chain,
+)
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from app.store.resumes import ResumeStore
+
+ENDINGS = [
+    Outcome.FAILED,
+    Outcome.LOST,
+    Outcome.TIMED_OUT,
+    Outcome.CANCELLED,
+    Outcome.INTERRUPTED,
+]
+
+
+async def test_a_new_store_is_empty_and_writable(store: ResumeStore) -> None:
+    assert store.problem is None
+    assert store.is_writable
+    assert await store.chains() == []
+
+
+async def test_a_token_is_on_disk_for_all_to_read_when_begin_returns(
+    store: ResumeStore, data_dir: Path
+) -> None:
+    await begun(store, "first")
+    assert query(data_dir, "SELECT token FROM tokens") == [('"first"',)]
+
+
+async def test_a_chain_comes_back_as_it_was_saved(store: ResumeStore, data_dir: Path) -> None:
+    chain_id = await begun(store, "t1")
+    await store.close()
+    async with opened(data_dir) as again:
+        chain = await the_chain(again)
+    assert chain.id == chain_id
+    assert chain.origin == ORIGIN
+    assert chain.token == "t1"
+    assert chain.standing == STANDING
+    assert (chain.created_when, chain.updated_when) == (100.0, 105.0)
+    assert (chain.is_usable, chain.is_elsewhere, chain.reason) == (True, False, "")
+    assert chain.attempt_count == 1
+
+
+async def test_chains_are_listed_the_oldest_first(store: ResumeStore) -> None:
+    ids = [await begun(store, f"t{number}") for number in range(5)]
+    assert [chain.id for chain in await store.chains()] == ids
+
+
+async def test_the_newest_token_is_the_one_to_send(store: ResumeStore, data_dir: Path) -> None:
+    chain_id = await begun(store, "t1")
+    for number in range(2, 13):
+        started = await store.start_attempt(chain_id, when=200.0)
+        assert started.token == f"t{number - 1}"
+        await store.advance(chain_id, f"t{number}", Standing(number), when=201.0)
+        assert query(data_dir, "SELECT 1 FROM tokens WHERE token = ?", f'"t{number}"')
+    chain = await the_chain(store)
+    assert (chain.token, chain.standing, chain.attempt_count) == ("t12", Standing(12), 12)
+
+
+async def test_an_attempt_is_on_disk_before_its_request_is_sent(
+    store: ResumeStore, data_dir: Path
+) -> None:
+    chain_id = await begun(store)
+    started = await store.start_attempt(chain_id, when=200.0)
+    assert started.origin.params == PARAMS
+    assert started.attempt_count == 2
+    assert query(data_dir, "SELECT number, started_when, outcome FROM attempts") == [
+        (1, 100.0, "resumable"),
+        (2, 200.0, "running"),
+    ]
+
+
+async def test_attempts_tell_when_and_how_each_ended(store: ResumeStore) -> None:
+    chain_id = await begun(store)
+    await store.start_attempt(chain_id, when=200.0)
+    await store.stop(chain_id, Outcome.LOST, "The server exited", STANDING, when=201.5)
+    await store.start_attempt(chain_id, when=300.0)
+    first, second, third = await store.attempts(chain_id)
+    assert (first.outcome, first.started_when, first.ended_when) == (
+        Outcome.RESUMABLE,
+        100.0,
+        105.0,
+    )
+    assert (second.number, second.outcome, second.detail) == (2, Outcome.LOST, "The server exited")
+    assert (second.started_when, second.ended_when) == (200.0, 201.5)
+    assert (third.outcome, third.ended_when) == (Outcome.RUNNING, None)
+
+
+@pytest.mark.parametrize("outcome", ENDINGS)
+async def test_an_ending_without_an_answer_keeps_the_token_usable(
+    store: ResumeStore, outcome: Outcome
+) -> None:
+    chain_id = await begun(store, "t1")
+    await store.start_attempt(chain_id, when=200.0)
+    await store.stop(chain_id, outcome, "Words", Standing(4, 10), when=201.0)
+    chain = await the_chain(store)
+    assert (chain.is_usable, chain.reason, chain.standing) == (True, "Words", Standing(4, 10))
+    assert (await store.start_attempt(chain_id, when=202.0)).token == "t1"
+
+
+async def test_a_refused_token_is_not_offered_again(store: ResumeStore) -> None:
+    chain_id = await begun(store)
+    await store.start_attempt(chain_id, when=200.0)
+    await store.stop(chain_id, Outcome.REFUSED, "Too old, friend", STANDING, when=201.0)
+    chain = await the_chain(store)
+    assert (chain.is_usable, chain.reason) == (False, "Too old, friend")
+    with pytest.raises(ProblemError) as caught:
+        await store.start_attempt(chain_id, when=202.0)
+    problem = caught.value.problem
+    assert "refused" in problem.what
+    assert problem.detail == "Too old, friend"
+    assert "Re-issue" in problem.hint
+    assert len(await store.attempts(chain_id)) == 2
+
+
+async def test_a_chain_has_one_attempt_in_flight(store: ResumeStore) -> None:
+    chain_id = await begun(store)
+    await store.start_attempt(chain_id, when=200.0)
+    with pytest.raises(ProblemError, match="being resumed already"):
+        await store.start_attempt(chain_id, when=201.0)
+    await store.advance(chain_id, "t2", STANDING, when=202.0)
+    assert (await store.start_attempt(chain_id, when=203.0)).token == "t2"
+
+
+async def test_of_two_that_begin_at_once_one_may(store: ResumeStore) -> None:
+    chain_id = await begun(store)
+    verdicts: list[bool] = []
+
+    async def resume() -> None:
+        try:
+            await store.start_attempt(chain_id, when=200.0)
+        except ProblemError:
+            verdicts.append(False)
+        else:
+            verdicts.append(True)
+
+    async with anyio.create_task_group() as tasks:
+        for _ in range(8):
+            tasks.start_soon(resume)
+    assert sorted(verdicts) == [False] * 7 + [True]
+    assert len(await store.attempts(chain_id)) == 2
+
+
+async def test_a_forgotten_chain_is_gone_from_every_file(
+    store: ResumeStore, data_dir: Path
+) -> None:
+    secret = "token-that-nobody-may-find"
+    kept, forgotten = await begun(store, "kept"), await begun(store, secret)
+    await store.start_attempt(forgotten, when=1.0)
+    await store.advance(forgotten, f"{secret}-2", STANDING, when=2.0)
+    assert any(secret.encode() in content for content in contents(data_dir).values())
+    assert await store.forget([forgotten, 999]) == []
+    assert [chain.id for chain in await store.chains()] == [kept]
+    assert await store.attempts(forgotten) == []
+    assert not any(secret.encode() in content for content in contents(data_dir).values())
+
+
+async def test_the_number_of_a_forgotten_chain_is_not_given_out_again(store: ResumeStore) -> None:
+    first = await begun(store)
+    await store.forget([first])
+    assert await begun(store) > first
+
+
+async def test_a_token_for_a_forgotten_chain_is_not_taken_for_saved(store: ResumeStore) -> None:
+    chain_id = await begun(store)
+    await store.start_attempt(chain_id, when=200.0)
+    await store.forget([chain_id])
+    with pytest.raises(ProblemError, match="no longer resumable"):
+        await store.advance(chain_id, "t2", STANDING, when=201.0)
+    await store.stop(chain_id, Outcome.FAILED, "Late", STANDING, when=202.0)
+    assert await store.chains() == []
+
+
+async def test_an_unknown_chain_is_no_longer_resumable(store: ResumeStore) -> None:
+    with pytest.raises(ProblemError, match="no longer resumable"):
+        await store.start_attempt(42, when=1.0)
+    assert await store.attempts(42) == []
+
+
+async def test_what_is_in_flight_at_the_end_was_interrupted(
+    store: ResumeStore, data_dir: Path
+) -> None:
+    chain_id = await begun(store, "t1")
+    await store.start_attempt(chain_id, when=200.0)
+    await store.close()
+    async with opened(data_dir) as again:
+        _, second = await again.attempts(chain_id)
+        assert (second.outcome, second.ended_when) == (Outcome.INTERRUPTED, None)
+        assert "ended before the reply" in (await the_chain(again)).reason
+        started = await again.start_attempt(chain_id, when=300.0)
+    assert (started.token, started.reason) == ("t1", "")
+
+
+async def test_a_cancelled_caller_leaves_a_saved_token_behind(store: ResumeStore) -> None:
+    with anyio.CancelScope() as scope:
+        scope.cancel()
+        await begun(store, "saved")
+    assert (await the_chain(store)).token == "saved"
+
+
+async def test_after_its_end_a_store_takes_nothing(store: ResumeStore) -> None:
+    await begun(store)
+    await store.close()
+    await store.close()
+    assert await store.chains() == []
+    assert await store.attempts(1) == []
+    with pytest.raises(ProblemError, match="are closed"):
+        await begun(store)
+
+
+async def test_no_token_is_in_the_text_of_anything(store: ResumeStore) -> None:
+    chain_id = await begun(store, "s3cret")
+    started = await store.start_attempt(chain_id, when=1.0)
+    assert "s3cret" not in repr(started)
+    assert "s3cret" not in repr(await store.chains())
+    assert "s3cret" not in repr(await store.attempts(chain_id))
+    with pytest.raises(ProblemError) as caught:
+        await store.start_attempt(chain_id, when=1.0)
+    assert "s3cret" not in str(caught.value)
+
+
+@pytest.mark.skipif(os.name != "posix", reason="rights are another matter there")
+async def test_everything_is_private(store: ResumeStore, data_dir: Path) -> None:
+    await begun(store)
+    found = rights(data_dir)
+    assert found.pop("running") == "700"
+    assert {"resume.sqlite3", "resume.sqlite3-wal", "resume.sqlite3-shm"} <= found.keys()
+    assert set(found.values()) == {"600"}
+
+
+@pytest.mark.parametrize(
+    ("column", "value"),
+    [
+        ("origin", "[]"),
+        ("origin", "rubbish"),
+        ("origin", '["a","b","c","d","e",["no object"]]'),
+        ("standing", "[1,2,3,4]"),
+        ("reason", ""),
+    ],
+)
+async def test_a_chain_that_cannot_be_read_is_counted_and_hides_no_other(
+    store: ResumeStore, data_dir: Path, column: str, value: str
+) -> None:
+    bad, good = await begun(store), await begun(store)
+    query(data_dir, f"UPDATE chains SET {column} = ? WHERE id = ?", value, bad)  # noqa: S608
+    assert [chain.id for chain in await store.chains()] == [good]
+    assert store.problem is not None
+    assert "1 saved job cannot be read" in store.problem.what
+    with pytest.raises(ProblemError, match="cannot be read"):
+        await store.start_attempt(bad, when=1.0)
+    await store.forget([bad])
+    await store.chains()
+    assert store.problem is None
+
+
+async def test_an_outcome_of_a_newer_version_is_unknown(store: ResumeStore, data_dir: Path) -> None:
+    chain_id = await begun(store)
+    query(data_dir, "UPDATE attempts SET outcome = 'paused'")
+    assert [a.outcome for a in await store.attempts(chain_id)] == [Outcome.UNKNOWN]
+
+
+async def test_members_of_params_keep_their_order(store: ResumeStore) -> None:
+    params = {"z": 1, "a": {"y": 2, "b": 3}, "_meta": {}}
+    await begun(store, origin=Origin("s", "k", "{}", "r", "m", params))
+    assert json.dumps((await the_chain(store)).origin.params) == json.dumps(params)
