@@ -61,7 +61,7 @@ class JobCells:
         elif column != Column.ACTIONS:
             about = COLUMNS[Column(column)]
             flags = _RIGHT if about.is_number else _LEFT
-            self._write(painter, faces.first, cell, about.text(job), Tone.TEXT, flags)
+            self._write(painter, faces, faces.first, cell, about.text(job), Tone.TEXT, flags)
 
     def paint_buttons(self, painter: QPainter, cell: QRect, job: JobSnapshot, hovered: str) -> None:
         """Paint the buttons of `job`, the one with the key `hovered` as under the mouse."""
@@ -82,8 +82,8 @@ class JobCells:
         first, second = faces.lines(cell.adjusted(side + GAP, 0, 0, 0))
         room = self._paint_badge(painter, faces, first, job)
         name = first.adjusted(0, 0, -room, 0)
-        self._write(painter, faces.heavy, name, job_texts.name(job), Tone.TEXT)
-        self._write(painter, faces.second, second, job_texts.line(job.summary), Tone.MUTED)
+        self._write(painter, faces, faces.heavy, name, job_texts.name(job), Tone.TEXT)
+        self._write(painter, faces, faces.second, second, job_texts.line(job.summary), Tone.MUTED)
 
     def _paint_badge(
         self, painter: QPainter, faces: RowFaces, line: QRect, job: JobSnapshot
@@ -97,15 +97,15 @@ class JobCells:
         left = line.right() + 1 - width
         icon = QRect(left, line.center().y() - side // 2, side, side)
         self._draw_icon(painter, icon, "warning", Tone.WARNING)
-        self._write(painter, faces.second, line, words, Tone.WARNING, _RIGHT)
+        self._write(painter, faces, faces.second, line, words, Tone.WARNING, _RIGHT)
         return width + GAP
 
     def _paint_server(
         self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot
     ) -> None:
         first, second = faces.lines(cell)
-        self._write(painter, faces.first, first, job_texts.line(job.server), Tone.TEXT)
-        self._write(painter, faces.second, second, job_texts.token(job), Tone.MUTED)
+        self._write(painter, faces, faces.first, first, job_texts.line(job.server), Tone.TEXT)
+        self._write(painter, faces, faces.second, second, job_texts.token(job), Tone.MUTED)
 
     def _paint_progress(
         self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot
@@ -119,33 +119,39 @@ class JobCells:
         bar = QRectF(cell.left(), top, cell.width() - room - GAP, height)
         self._bars.paint(painter, bar, job)
         right = first.adjusted(cell.width() - room, 0, 0, 0)
-        self._write(painter, faces.first, right, amount, Tone.TEXT, _RIGHT)
-        self._paint_words(painter, faces.second, second, job)
+        self._write(painter, faces, faces.first, right, amount, Tone.TEXT, _RIGHT)
+        self._paint_words(painter, faces, second, job)
 
-    def _paint_words(self, painter: QPainter, face: Face, line: QRect, job: JobSnapshot) -> None:
+    def _paint_words(
+        self, painter: QPainter, faces: RowFaces, line: QRect, job: JobSnapshot
+    ) -> None:
         """The message at the left and, where there is room, the exact count at the right."""
+        face = faces.second
         is_counted = job.failure is None and job.fraction is not None
         count = job_texts.count(job) if is_counted else ""
         room = face.width(count) + GAP if count else 0
         if line.width() < max(_COUNT_FROM, 2 * room):
             room = 0
         if room:
-            self._write(painter, face, line, count, Tone.MUTED, _RIGHT)
+            self._write(painter, faces, face, line, count, Tone.MUTED, _RIGHT)
         tone = Tone.MUTED if job.failure is None else STATE_TONES[job.state]
-        self._write(painter, face, line.adjusted(0, 0, -room, 0), job_texts.message(job), tone)
+        self._write(
+            painter, faces, face, line.adjusted(0, 0, -room, 0), job_texts.message(job), tone
+        )
 
     def _paint_status(
         self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot
     ) -> None:
         first, second = faces.lines(cell)
         word = job_texts.state_word(job.state)
-        self._write(painter, faces.first, first, word, STATE_TONES[job.state])
+        self._write(painter, faces, faces.first, first, word, STATE_TONES[job.state])
         words = "" if is_settling(job) else job_texts.status(job)
-        self._write(painter, faces.second, second, words, Tone.MUTED)
+        self._write(painter, faces, faces.second, second, words, Tone.MUTED)
 
     def _write(
         self,
         painter: QPainter,
+        faces: RowFaces,
         face: Face,
         area: QRect,
         words: str,
@@ -157,7 +163,7 @@ class JobCells:
             return
         painter.setFont(face.font)
         painter.setPen(self._appearance.colour(tone))
-        painter.drawText(area, flags, face.elided(words, area.width()))
+        painter.drawText(area, flags, faces.elided(face, words, area.width()))
 
     def _draw_icon(self, painter: QPainter, area: QRect, name: str, tone: Tone) -> None:
         ratio = painter.device().devicePixelRatioF()

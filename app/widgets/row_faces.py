@@ -10,6 +10,7 @@ from PySide6.QtGui import QFont, QFontMetrics
 from app.widgets.appearance import emphasised
 
 _SECOND_LINE: Final = 0.92  # of the font's size
+_REMEMBERED: Final = 4_000  # texts
 
 
 class Face(NamedTuple):
@@ -23,10 +24,6 @@ class Face(NamedTuple):
         """How wide `words` are, in pixels."""
         return self.metrics.horizontalAdvance(words)
 
-    def elided(self, words: str, width: int) -> str:
-        """`words`, with an ellipsis at the end if they are wider than `width`."""
-        return self.metrics.elidedText(words, Qt.TextElideMode.ElideRight, width)
-
 
 class RowFaces:
     """The faces of a row: `first` line, `second` line, and `heavy` for names."""
@@ -38,11 +35,26 @@ class RowFaces:
         self.first = _face(self.base)
         self.second = _face(second)
         self.heavy = _face(emphasised(font))
+        self._elided: dict[tuple[int, str, int], str] = {}
 
     @property
     def height(self) -> int:
         """Both lines together."""
         return self.first.height + self.second.height
+
+    def elided(self, face: Face, words: str, width: int) -> str:
+        """`words`, with an ellipsis at the end if they are wider than `width` in `face`.
+
+        Most words of a list are the same ten times a second: they are measured once.
+        """
+        key = (id(face), words, width)
+        known = self._elided.get(key)
+        if known is None:
+            if len(self._elided) >= _REMEMBERED:
+                self._elided.clear()
+            known = face.metrics.elidedText(words, Qt.TextElideMode.ElideRight, width)
+            self._elided[key] = known
+        return known
 
     def lines(self, cell: QRect) -> tuple[QRect, QRect]:
         """The places of both lines, in the middle of `cell`."""
