@@ -219,24 +219,24 @@ class Monitor:
         try:
             end = await exchange.wait(limits, self.now)
         except anyio.get_cancelled_exc_class():
-            connection.cancel(exchange, "The caller gave up")
-            connection.give_up(exchange, End.CANCELLED)
+            connection.mail.cancel(exchange, "The caller gave up")
+            connection.mail.give_up(exchange, End.CANCELLED)
             raise
         if end in {End.IDLE_TIMEOUT, End.TOTAL_TIMEOUT}:
             return self._timed_out(connection, exchange, limits)
         return self._outcome(exchange)
 
     async def cancel(self, job: JobId, reason: str = "Cancelled by the user") -> None:
-        """Ask the server to cancel a job of ours; nothing if it is over. `call` goes on waiting.
+        """Ask the server to cancel a job of ours; nothing if that was done. `call` goes on waiting.
 
         The job ends when the server confirms, or after a time of silence.
         """
         found = self.snapshot(job)
-        if found is None or found.state.is_over:
+        if found is None or found.state.is_over or found.state is JobState.CANCELLING:
             return
         for connection, exchange in self._waiting(found):
             self._publish(changes=self._tracker.note_cancel_requested(job, self.now()))
-            connection.cancel(exchange, reason)
+            connection.mail.cancel(exchange, reason)
 
     def remove_jobs(self, jobs: Iterable[JobId]) -> None:
         """Forget those of `jobs` that are over."""
@@ -292,7 +292,7 @@ class Monitor:
 
     def _ask(self, connection: Connection, call: Call) -> Exchange:
         try:
-            return connection.ask(
+            return connection.mail.ask(
                 call.method,
                 call.params,
                 token=call.token,
@@ -309,8 +309,8 @@ class Monitor:
         words = time_limit.words(exchange, limits, connection, last_tick_at)
         if job is not None:
             self._publish(changes=self._tracker.note_timeout(job, self.now(), words))
-        connection.cancel(exchange, "It took too long")
-        connection.give_up(exchange, exchange.end or End.IDLE_TIMEOUT)
+        connection.mail.cancel(exchange, "It took too long")
+        connection.mail.give_up(exchange, exchange.end or End.IDLE_TIMEOUT)
         return self._outcome(exchange, words)
 
     def _outcome(self, exchange: Exchange, words: str = "") -> Outcome:
@@ -343,12 +343,12 @@ class Monitor:
         if found is None or not found.state.is_over:
             return
         for connection, exchange in self._waiting(found):
-            connection.give_up(exchange, End.CANCELLED)
+            connection.mail.give_up(exchange, End.CANCELLED)
 
     def _waiting(self, job: JobSnapshot) -> Iterator[tuple[Connection, Exchange]]:
         """The exchange that waits for the end of a job of ours, if one does."""
         connection = self._manager.connection_of(job.connection)
-        exchange = None if connection is None else connection.exchange_of(job.request)
+        exchange = None if connection is None else connection.mail.exchange_of(job.request)
         if connection is not None and exchange is not None:
             yield connection, exchange
 

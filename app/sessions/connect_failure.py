@@ -41,7 +41,7 @@ def silent(command: str, limit_s: float, asked: Sequence[str], connection: Conne
     """The server did not answer in time, or with lines that are no messages."""
     what = f"The server did not answer {' or '.join(asked) or 'anything'} within {limit_s:g} s"
     hint = _SILENT_HINT
-    if connection.rubbish:
+    if connection.mail.rubbish:
         what, hint = "This is no MCP server: what it prints is not JSON-RPC", _RUBBISH_HINT
     return Problem(what, command, hint, evidence(connection))
 
@@ -56,8 +56,8 @@ def _told(connection: Connection) -> str:
 def evidence(connection: Connection) -> str:
     """What the server printed instead of messages, and the last lines of its standard error."""
     parts = []
-    if connection.rubbish:
-        lines = [line.decode(errors="replace")[:_QUOTED] for line in connection.rubbish]
+    if connection.mail.rubbish:
+        lines = [line.decode(errors="replace")[:_QUOTED] for line in connection.mail.rubbish]
         parts.append("Its output began:\n" + _indented(lines))
     if connection.stderr_tail:
         parts.append("Its standard error ended:\n" + _indented(connection.stderr_tail))

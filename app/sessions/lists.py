@@ -73,7 +73,7 @@ class ServerLists:
         self._stale = set(self._kinds)
         self._problems: dict[_Kind, Problem] = {}
         self._wake = anyio.Event()
-        connection.on_notification = self._note
+        connection.mail.on_notification = self._note
 
     @property
     def problem(self) -> Problem | None:
@@ -138,7 +138,7 @@ class ServerLists:
 
     async def _page(self, method: str, cursor: str | None) -> JsonObject:
         params = None if cursor is None else {"cursor": cursor}
-        exchange = self._connection.ask(method, params)
+        exchange = self._connection.mail.ask(method, params)
         await exchange.wait(Limits(idle_s=_LIMIT_S), self._connection.now)
         reply = exchange.reply
         if reply is None:
@@ -157,7 +157,7 @@ class ServerLists:
         """What to raise for a page that did not come."""
         if exchange.end is End.LOST:
             return anyio.ClosedResourceError()
-        self._connection.cancel(exchange, "It took too long")
-        self._connection.give_up(exchange, End.IDLE_TIMEOUT)
+        self._connection.mail.cancel(exchange, "It took too long")
+        self._connection.mail.give_up(exchange, End.IDLE_TIMEOUT)
         what = f"The server did not answer {method} within {_LIMIT_S:g} s"
         return ProblemError(Problem(what, self._connection.id))

@@ -58,7 +58,7 @@ class Negotiation:
     async def _answered(self, ask: Ask) -> Exchange:
         """The exchange of one opening request, over or silent for as long as it may be."""
         self.asked.append(ask.method)
-        exchange = self._connection.ask(ask.method, ask.params)
+        exchange = self._connection.mail.ask(ask.method, ask.params)
         if await exchange.over(ask.limit_s) is End.LOST:
             if ask.method == eras.DISCOVER and self._is_open_question:
                 raise EndedAtDiscoverError
@@ -66,7 +66,7 @@ class Negotiation:
         return exchange
 
     def _begin(self, agreement: Agreement) -> None:
-        peer = self._connection.peer
+        peer = self._connection.mail.peer
         peer.stamps = eras.stamps(agreement.revision, self._client)
         if agreement.era is Era.HANDSHAKE:
-            self._connection.post(peer.notify(eras.INITIALIZED))
+            self._connection.mail.post(peer.notify(eras.INITIALIZED))

@@ -137,7 +137,8 @@ class Session:
 
     async def _keep(self, lists: ServerLists) -> None:
         await lists.load_tools()
-        self._ready.set()
+        if self._state is ServerState.CONNECTED:
+            self._ready.set()
         await lists.keep()
 
     async def _establish(self, tasks: TaskGroup) -> tuple[Connection, Agreement]:

@@ -45,20 +45,20 @@ async def opened(server: PlayedServer, log: Log | None = None) -> AsyncIterator[
 async def test_a_request_is_answered_with_the_replys_bytes() -> None:
     server = PlayedServer(by_method(list={"tools": []}))
     async with opened(server) as connection:
-        asked = connection.ask("tools/list", {"cursor": "x"})
+        asked = connection.mail.ask("tools/list", {"cursor": "x"})
         assert await asked.wait(Limits(), connection.now) is End.ANSWERED
         assert asked.reply is not None
         assert asked.reply.result == {"tools": []}
         assert b'"tools"' in asked.raw
     assert server.sent[0]["params"] == {"cursor": "x"}
-    assert connection.waiting_count == 0
+    assert connection.mail.waiting_count == 0
 
 
 async def test_requests_are_written_in_the_order_they_were_made() -> None:
     server = PlayedServer(silence)
     async with opened(server) as connection:
         for number in range(50):
-            connection.ask(f"m/{number}", {})
+            connection.mail.ask(f"m/{number}", {})
         await server.until_sent("m/49")
     assert server.methods == [f"m/{number}" for number in range(50)]
     assert [message["id"] for message in server.sent] == list(range(1, 51))
@@ -74,7 +74,7 @@ async def test_a_frame_is_published_before_its_bytes_are_written() -> None:
 
     server = PlayedServer(script)
     async with opened(server, log) as connection:
-        connection.ask("tools/call", {})
+        connection.mail.ask("tools/call", {})
         await server.until_sent("tools/call")
     assert made_first == [True]
 
@@ -108,19 +108,19 @@ async def test_a_server_that_asks_without_reading_is_no_longer_read() -> None:
 async def test_the_end_of_the_connection_loses_what_waits_and_tells_why() -> None:
     server, log = PlayedServer(silence), Log()
     async with opened(server, log) as connection:
-        asked = connection.ask("tools/call", {})
+        asked = connection.mail.ask("tools/call", {})
         await server.until_sent("tools/call")
         server.end(exit_code=9)
         assert await asked.wait(Limits(), connection.now) is End.LOST
         await connection.over()
         with pytest.raises(anyio.ClosedResourceError):
-            connection.ask("tools/call", {})
-        connection.post(b"{}")
+            connection.mail.ask("tools/call", {})
+        connection.mail.post(b"{}")
     closed = log.facts[-1]
     assert isinstance(closed, ConnectionClosed)
     assert (closed.reason, closed.exit_code) == ("The server ended", 9)
     assert server.is_released
-    assert connection.waiting_count == connection.peer.pending_count == 0
+    assert connection.mail.waiting_count == connection.mail.peer.pending_count == 0
 
 
 async def test_the_reason_we_had_for_the_end_is_the_one_told() -> None:
@@ -159,9 +159,9 @@ async def test_a_transport_that_cannot_be_opened_is_a_problem_for_who_waits() ->
 async def test_a_cancel_names_the_request_and_the_reason() -> None:
     server = PlayedServer(silence)
     async with opened(server) as connection:
-        asked = connection.ask("tools/call", {})
+        asked = connection.mail.ask("tools/call", {})
         await server.until_sent("tools/call")
-        connection.cancel(asked, "why not")
+        connection.mail.cancel(asked, "why not")
         cancelled = await server.until_sent("notifications/cancelled")
         assert asked.end is None
     assert cancelled["params"] == {"requestId": asked.outgoing.id, "reason": "why not"}
@@ -175,9 +175,9 @@ async def test_a_reply_after_the_cancel_still_ends_the_exchange() -> None:
 
     server = PlayedServer(script)
     async with opened(server) as connection:
-        asked = connection.ask("tools/call", {})
+        asked = connection.mail.ask("tools/call", {})
         await server.until_sent("tools/call")
-        connection.cancel(asked, "")
+        connection.mail.cancel(asked, "")
         assert await asked.over(5) is End.ANSWERED
 
 
@@ -185,11 +185,11 @@ async def test_a_request_cancelled_before_it_was_written_is_never_sent() -> None
     server = PlayedServer(silence)
     async with opened(server) as connection:
         server.stop_reading()
-        connection.ask("m/first", {})
+        connection.mail.ask("m/first", {})
         await anyio.sleep(0.01)
-        asked = connection.ask("m/second", {}, token="t")
-        connection.cancel(asked, "")
-        again = connection.ask("m/third", {}, token="t")
+        asked = connection.mail.ask("m/second", {}, token="t")
+        connection.mail.cancel(asked, "")
+        again = connection.mail.ask("m/third", {}, token="t")
         server.read_on()
         await server.until_sent("m/third")
         assert asked.end is End.CANCELLED
@@ -200,9 +200,9 @@ async def test_a_request_cancelled_before_it_was_written_is_never_sent() -> None
 async def test_a_reply_to_what_was_given_up_changes_nothing() -> None:
     server = PlayedServer(silence)
     async with opened(server) as connection:
-        asked = connection.ask("tools/call", {})
+        asked = connection.mail.ask("tools/call", {})
         request = await server.until_sent("tools/call")
-        connection.give_up(asked, End.IDLE_TIMEOUT)
+        connection.mail.give_up(asked, End.IDLE_TIMEOUT)
         server.say(result(request, {}))
         await connection_is_idle(server)
         assert asked.end is End.IDLE_TIMEOUT
@@ -218,8 +218,8 @@ async def connection_is_idle(server: PlayedServer) -> None:
 async def test_progress_is_a_sign_of_life_of_its_own_request_alone() -> None:
     server = PlayedServer(silence)
     async with opened(server) as connection:
-        one = connection.ask("tools/call", {}, token="one")
-        two = connection.ask("tools/call", {}, token="two")
+        one = connection.mail.ask("tools/call", {}, token="one")
+        two = connection.mail.ask("tools/call", {}, token="two")
         while two.request is None:
             await anyio.lowlevel.checkpoint()
         before = one.touched_at, two.touched_at
@@ -236,9 +236,9 @@ async def test_the_first_lines_that_are_no_messages_are_kept_to_be_quoted() -> N
         for number in range(8):
             server.say(f"line {number} {'x' * 500}".encode())
         await connection_is_idle(server)
-    assert len(connection.rubbish) == 5
-    assert connection.rubbish[0].startswith(b"line 0")
-    assert max(map(len, connection.rubbish)) == 200
+    assert len(connection.mail.rubbish) == 5
+    assert connection.mail.rubbish[0].startswith(b"line 0")
+    assert max(map(len, connection.mail.rubbish)) == 200
 
 
 async def test_the_last_lines_of_stderr_are_kept() -> None:
@@ -261,7 +261,7 @@ async def test_a_defect_of_ours_ends_the_connection_and_nothing_else() -> None:
 
     server = PlayedServer(silence)
     async with opened(server, Broken()) as connection:
-        asked = connection.ask("tools/call", {})
+        asked = connection.mail.ask("tools/call", {})
         assert await asked.over(5) is End.LOST
         await connection.over()
     assert connection.problem is not None

@@ -49,7 +49,7 @@ async def negotiate(server: PlayedServer, era: Era = "auto") -> tuple[Agreement,
 
 async def written(server: PlayedServer, connection: Connection) -> None:
     """Wait until what was posted so far is written, unless the server has ended."""
-    connection.post(b'{"method":"marker"}')
+    connection.mail.post(b'{"method":"marker"}')
     while connection.is_open and "marker" not in server.methods:
         await anyio.lowlevel.checkpoint()
     server.sent[:] = [message for message in server.sent if message["method"] != "marker"]
@@ -76,7 +76,7 @@ async def test_a_server_of_the_new_era_is_asked_once() -> None:
 async def test_all_requests_of_the_new_era_are_stamped() -> None:
     server = PlayedServer(by_method(discover=DISCOVERED))
     _, connection = await negotiate(server)
-    assert connection.peer.stamps.keys() == {
+    assert connection.mail.peer.stamps.keys() == {
         eras.VERSION_KEY,
         eras.CAPABILITIES_KEY,
         eras.CLIENT_KEY,
@@ -86,7 +86,7 @@ async def test_all_requests_of_the_new_era_are_stamped() -> None:
 
 async def test_requests_of_the_handshake_era_are_not_stamped() -> None:
     _, connection = await negotiate(PlayedServer(by_method(initialize=INITIALIZED)), "handshake")
-    assert connection.peer.stamps == {}
+    assert connection.mail.peer.stamps == {}
 
 
 async def test_an_error_to_the_first_question_leads_to_the_handshake() -> None:

@@ -1,0 +1,213 @@
+"""What one side of a connection says: messages in line to be written, exchanges that wait."""
+
+from __future__ import annotations
+
+import bisect
+import math
+import operator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import anyio
+
+from app.protocol import eras
+from app.protocol.facts import (
+    NotificationReceived,
+    ProgressReceived,
+    RequestAnswered,
+    RequestMade,
+    Side,
+    UnreadableReceived,
+)
+from app.protocol.peer import Peer
+from app.sessions.exchange import End, Exchange
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Sequence
+
+    from app.protocol.conversation import Conversation
+    from app.protocol.facts import Fact, JsonObject
+    from app.protocol.frame import Frame
+    from app.protocol.tokens import TokenChoice, TokenSource
+    from app.sessions.clock import Clock
+
+METHOD_NOT_FOUND: Final = -32601
+_MOST_IN_LINE: Final = 1000
+"""Most messages in line before we stop reading what asks for more of them."""
+_RUBBISH_KEPT: Final = 5
+_RUBBISH_BYTES: Final = 200
+
+_number_of = operator.attrgetter("number")
+
+
+def _ignore(_method: str) -> None:
+    """What is done with notifications until someone wants them."""
+
+
+class Letter(NamedTuple):
+    """A message in line to be written, and the exchange it begins if it is a request."""
+
+    raw: bytes
+    exchange: Exchange | None = None
+
+
+class Mail:
+    """Our requests and replies on one connection, from being asked for to being settled.
+
+    Does no I/O: the connection writes `letters` and hands in the facts of what it reads. Nothing
+    here grows with what a server does: what it asks for is answered only as fast as it reads.
+    """
+
+    def __init__(self, conversation: Conversation, tokens: TokenSource, clock: Clock) -> None:
+        """Mail for the connection that `conversation` reads."""
+        self.peer = Peer(tokens, conversation.is_token_active)
+        self.on_notification: Callable[[str], None] = _ignore
+        """Called with the method of each notification of the server but progress and cancels."""
+        self.rubbish: list[bytes] = []
+        """The first lines from the server that were no messages, cut to be quoted."""
+        self._clock = clock
+        self._is_closed = False
+        self._exchanges: dict[int, Exchange] = {}
+        self._unsent: set[Exchange] = set()
+        self._room = anyio.Event()
+        self._outbox, self._inbox = anyio.create_memory_object_stream[Letter](math.inf)
+        self._handlers: dict[type, Callable[[Any, Sequence[Frame]], None]] = {
+            ProgressReceived: self._on_progress,
+            RequestAnswered: self._on_answer,
+            RequestMade: self._on_request,
+            NotificationReceived: self._on_notification,
+            UnreadableReceived: self._on_unreadable,
+        }
+
+    @property
+    def waiting_count(self) -> int:
+        """How many exchanges wait for their end."""
+        return len(self._exchanges) + len(self._unsent)
+
+    def ask(
+        self,
+        method: str,
+        params: JsonObject | None,
+        *,
+        token: TokenChoice = None,
+        allow_duplicate: bool = False,
+    ) -> Exchange:
+        """Post a request.
+
+        `ProblemError` for a token in use; `anyio.ClosedResourceError` after the end.
+        """
+        if self._is_closed:
+            raise anyio.ClosedResourceError
+        outgoing = self.peer.request(
+            method,
+            params,
+            token,
+            allow_duplicate=allow_duplicate,
+            now_ms=int(self._clock.wall() * 1000),
+        )
+        exchange = Exchange(outgoing, method, self._clock.monotonic())
+        self._unsent.add(exchange)
+        self._outbox.send_nowait(Letter(outgoing.raw, exchange))
+        return exchange
+
+    def post(self, raw: bytes) -> None:
+        """Put a message in line to be written; after the end it is of no use and left out."""
+        if not self._is_closed:
+            self._outbox.send_nowait(Letter(raw))
+
+    def exchange_of(self, request: int) -> Exchange | None:
+        """The exchange that waits on the request with this frame number."""
+        return self._exchanges.get(request)
+
+    def give_up(self, exchange: Exchange, end: End) -> None:
+        """Stop waiting for `exchange`; a reply that still comes is late and no longer ours."""
+        exchange.stop(end)
+        if exchange in self._unsent:
+            self.peer.cancel(exchange.outgoing.id)  # to free its token; nothing is to be sent
+        self._unsent.discard(exchange)
+        if exchange.request is not None:
+            self._exchanges.pop(exchange.request, None)
+
+    def cancel(self, exchange: Exchange, reason: str) -> None:
+        """Tell the server that we give up a request; whoever waits for its end goes on waiting.
+
+        A request that was not written yet is simply never sent.
+        """
+        if exchange.request is None:
+            self.give_up(exchange, End.CANCELLED)
+        elif exchange.reply is None and exchange.method != eras.INITIALIZE:
+            self.post(self.peer.cancel(exchange.outgoing.id, reason))
+
+    async def letters(self) -> AsyncIterator[Letter]:
+        """Messages to be written, each when the one before is; those given up are left out."""
+        async for letter in self._inbox:
+            if letter.exchange is None or letter.exchange.end is None:
+                yield letter
+            self._room.set()
+
+    def sent(self, exchange: Exchange, request: int, now: float) -> None:
+        """Note that a request goes out, in the frame with this number."""
+        exchange.request, exchange.touched_at = request, now
+        self._unsent.discard(exchange)
+        self._exchanges[request] = exchange
+
+    async def room(self) -> None:
+        """Wait while the server does not read the answers to what it asks."""
+        while not self._is_closed and self._in_line > _MOST_IN_LINE:
+            self._room = anyio.Event()
+            await self._room.wait()
+
+    @property
+    def _in_line(self) -> int:
+        return self._outbox.statistics().current_buffer_used
+
+    def take(self, facts: Sequence[Fact], frames: Sequence[Frame]) -> None:
+        """Do what `facts`, read from `frames`, ask of us."""
+        handlers = self._handlers
+        for fact in facts:
+            handler = handlers.get(type(fact))
+            if handler is not None:
+                handler(fact, frames)
+
+    def stop(self) -> None:
+        """Write no more."""
+        self._is_closed = True
+        self._inbox.close()
+        self._room.set()
+
+    def close(self) -> None:
+        """The connection is gone: whatever waits is lost."""
+        self.stop()
+        for exchange in [*self._exchanges.values(), *self._unsent]:
+            self.give_up(exchange, End.LOST)
+        self._outbox.close()
+        self.peer.closed()
+
+    def _on_progress(self, fact: ProgressReceived, _frames: Sequence[Frame]) -> None:
+        exchange = self._exchanges.get(fact.request or 0)
+        if exchange is not None:
+            exchange.touched_at = fact.at
+
+    def _on_answer(self, fact: RequestAnswered, frames: Sequence[Frame]) -> None:
+        self.peer.answered(fact)
+        exchange = self._exchanges.pop(fact.request or 0, None)
+        if exchange is not None:
+            place = bisect.bisect_left(frames, fact.number, key=_number_of)
+            exchange.answer(fact, frames[place].raw)
+
+    def _on_request(self, fact: RequestMade, _frames: Sequence[Frame]) -> None:
+        if fact.sender is Side.CLIENT:
+            return
+        if fact.method == "ping":
+            self.post(self.peer.respond(fact.id, {}))
+            return
+        text = f"This client does not support {fact.method}"
+        self.post(self.peer.refuse(fact.id, METHOD_NOT_FOUND, text))
+
+    def _on_notification(self, fact: NotificationReceived, _frames: Sequence[Frame]) -> None:
+        if fact.sender is Side.SERVER:
+            self.on_notification(fact.method)
+
+    def _on_unreadable(self, fact: UnreadableReceived, frames: Sequence[Frame]) -> None:
+        if len(self.rubbish) < _RUBBISH_KEPT:
+            place = bisect.bisect_left(frames, fact.number, key=_number_of)
+            self.rubbish.append(frames[place].raw[:_RUBBISH_BYTES])

@@ -1,0 +1,70 @@
+"""The monitor against a server made with the official SDK, in both eras."""
+
+from __future__ import annotations
+
+import sys
+import textwrap
+from typing import TYPE_CHECKING
+
+import pytest
+
+from app.monitor import Call, Monitor
+from app.sessions.definitions import StdioDefinition
+from app.tracker.snapshot import JobState
+
+if TYPE_CHECKING:
+    from app.monitor import Update
+    from app.sessions.definitions import Era
+
+_SERVER = textwrap.dedent("""
+    from mcp.server import MCPServer
+    from mcp.server.mcpserver import Context
+
+    server = MCPServer("official")
+
+    @server.tool()
+    async def count(to: int, ctx: Context) -> str:
+        for number in range(1, to + 1):
+            await ctx.report_progress(number, to, f"step {number}")
+        return "counted"
+
+    @server.resource("text://one")
+    def one() -> str:
+        return "first"
+
+    @server.prompt()
+    def greet(name: str) -> str:
+        return f"Say hello to {name}"
+
+    server.run("stdio")
+""")
+
+
+@pytest.mark.parametrize(
+    ("era", "revision"),
+    [("auto", "2026-07-28"), ("handshake", "2025-11-25"), ("per-request", "2026-07-28")],
+)
+async def test_an_official_server_is_connected_called_and_read(era: Era, revision: str) -> None:
+    definition = StdioDefinition(
+        name="sdk", command=sys.executable, args=("-c", _SERVER), era=era, connect_timeout_s=30
+    )
+    updates: list[Update] = []
+    async with Monitor() as monitor:
+        monitor.subscribe(updates.append)
+        server = await monitor.connect(monitor.add_server(definition))
+        params = {"name": "count", "arguments": {"to": 5}}
+        counted = await monitor.call(Call("sdk", "tools/call", params))
+        read = await monitor.call(Call("sdk", "resources/read", {"uri": "text://one"}))
+        params = {"name": "greet", "arguments": {"name": "Ada"}}
+        greeted = await monitor.call(Call("sdk", "prompts/get", params))
+        assert monitor.tool_problems("sdk", "count", {"to": "x"})
+    ticks = [fact for update in updates for _, _, fact in update.changes.ticks]
+    assert server.revision == revision
+    assert [tool.name for tool in server.tools] == ["count"]
+    assert [(tick.progress, tick.total, tick.message) for tick in ticks] == [
+        (number, 5, f"step {number}") for number in range(1, 6)
+    ]
+    assert [outcome.state for outcome in (counted, read, greeted)] == [JobState.DONE] * 3
+    assert read.result is not None
+    assert read.result["contents"][0]["text"] == "first"
+    assert "Ada" in str(greeted.result)

@@ -1,0 +1,135 @@
+"""Requests and replies: nothing grows, nothing is sent that must not be."""
+
+from __future__ import annotations
+
+import anyio
+
+from app.protocol.conversation import Conversation
+from app.protocol.framing import FrameNumbers, Framer
+from app.protocol.tokens import AUTO, TokenSource
+from app.sessions.clock import Clock
+from app.sessions.exchange import End, Exchange
+from app.sessions.mail import Mail
+
+
+class Desk:
+    """Mail with a server that is played by hand, synchronously."""
+
+    def __init__(self) -> None:
+        self.conversation = Conversation("c#1")
+        self.mail = Mail(self.conversation, TokenSource(0), Clock())
+        self._framer = Framer("c#1", FrameNumbers())
+        self._letters = self.mail.letters()
+
+    async def write(self) -> bytes:
+        """Write the next letter; its bytes."""
+        letter = await anext(self._letters)
+        frame = self._framer.sent(letter.raw, 0.0, 1.0)
+        if letter.exchange is not None:
+            self.mail.sent(letter.exchange, frame.number, 1.0)
+        self.mail.take(self.conversation.read([frame]), [frame])
+        return letter.raw
+
+    def hear(self, raw: bytes, at: float = 2.0) -> None:
+        frames = self._framer.received([raw], 0.0, at)
+        self.mail.take(self.conversation.read(frames), frames)
+
+    async def close(self) -> None:
+        await self._letters.aclose()  # type: ignore[attr-defined]
+        self.mail.close()
+
+
+async def test_ten_thousand_calls_leave_nothing_behind() -> None:
+    desk = Desk()
+    for number in range(1, 10_001):
+        exchange = desk.mail.ask("tools/call", {"name": "t"}, token=AUTO)
+        await desk.write()
+        desk.hear(b'{"jsonrpc":"2.0","id":%d,"result":{}}' % number)
+        assert exchange.end is End.ANSWERED
+    assert desk.mail.waiting_count == desk.mail.peer.pending_count == 0
+    assert desk.conversation.open_requests == desk.conversation.open_tokens == 0
+    await desk.close()
+
+
+async def test_calls_that_are_given_up_leave_nothing_behind() -> None:
+    desk = Desk()
+    for _number in range(1000):
+        exchange = desk.mail.ask("tools/call", {"name": "t"}, token="same")
+        await desk.write()
+        desk.mail.cancel(exchange, "enough")
+        await desk.write()
+        desk.mail.give_up(exchange, End.IDLE_TIMEOUT)
+    assert desk.mail.waiting_count == desk.mail.peer.pending_count == 0
+    assert desk.conversation.open_requests == desk.conversation.open_tokens == 0
+    await desk.close()
+
+
+async def test_initialize_is_never_cancelled() -> None:
+    desk = Desk()
+    opening = desk.mail.ask("initialize", {})
+    await desk.write()
+    desk.mail.cancel(opening, "impatience")
+    desk.mail.post(b'{"next":1}')
+    assert await desk.write() == b'{"next":1}'
+    await desk.close()
+
+
+async def test_what_was_answered_is_not_cancelled() -> None:
+    desk = Desk()
+    exchange = desk.mail.ask("tools/call", {})
+    await desk.write()
+    desk.hear(b'{"jsonrpc":"2.0","id":1,"result":{}}')
+    desk.mail.cancel(exchange, "too late")
+    desk.mail.post(b"{}")
+    assert await desk.write() == b"{}"
+    await desk.close()
+
+
+async def test_a_reply_in_a_batch_is_the_batchs_own_slice() -> None:
+    desk = Desk()
+    exchanges = [desk.mail.ask("tools/call", {}) for _number in range(2)]
+    for _number in range(2):
+        await desk.write()
+    desk.hear(b'[{"jsonrpc":"2.0","id":2,"result":{"n":2}}, {"jsonrpc":"2.0","id":1,"result":{}}]')
+    assert [exchange.raw for exchange in exchanges] == [
+        b'{"jsonrpc":"2.0","id":1,"result":{}}',
+        b'{"jsonrpc":"2.0","id":2,"result":{"n":2}}',
+    ]
+    await desk.close()
+
+
+async def test_progress_of_a_string_and_of_a_number_are_two_tokens() -> None:
+    desk = Desk()
+    text, number = (desk.mail.ask("tools/call", {}, token=token) for token in ("7", 7))
+    for _number in range(2):
+        await desk.write()
+    assert (text.touched_at, number.touched_at) == (1.0, 1.0)
+    desk.hear(
+        b'{"jsonrpc":"2.0","method":"notifications/progress",'
+        b'"params":{"progressToken":7,"progress":1}}'
+    )
+    assert (text.touched_at, number.touched_at) == (1.0, 2.0)
+    await desk.close()
+
+
+async def test_other_notifications_are_passed_on_by_method_and_progress_is_not() -> None:
+    desk = Desk()
+    heard: list[str] = []
+    desk.mail.on_notification = heard.append
+    desk.hear(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
+    desk.hear(
+        b'{"jsonrpc":"2.0","method":"notifications/progress",'
+        b'"params":{"progressToken":7,"progress":1}}'
+    )
+    assert heard == ["notifications/tools/list_changed"]
+    await desk.close()
+
+
+async def test_closing_loses_what_waits_written_or_not() -> None:
+    desk = Desk()
+    exchanges: list[Exchange] = [desk.mail.ask("tools/call", {}) for _number in range(2)]
+    await desk.write()
+    await desk.close()
+    assert [exchange.end for exchange in exchanges] == [End.LOST, End.LOST]
+    with anyio.fail_after(1):
+        await desk.mail.room()

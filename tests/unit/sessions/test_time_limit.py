@@ -1,0 +1,49 @@
+"""The story of a call that ran out of time."""
+
+from __future__ import annotations
+
+import anyio
+import pytest
+
+from app.sessions import time_limit
+from app.sessions.exchange import End, Limits
+from tests.unit.sessions.playbook import PlayedServer, by_method, connection_to
+
+
+async def story(limits: Limits, end: End, *, is_read: bool = True) -> str:
+    """What is told of a call on a server that said one line on stderr and nothing else."""
+    server = PlayedServer(by_method())
+    server.complain(b"disk is slow today")
+    connection = connection_to(server)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(connection.run)
+        await connection.opened()
+        if not is_read:
+            server.stop_reading()
+            connection.mail.ask("tools/list", {})
+        exchange = connection.mail.ask("tools/call", {})
+        if is_read:
+            await server.until_sent("tools/call")
+        exchange.stop(end)
+        words = time_limit.words(exchange, limits, connection, connection.now() - 14)
+        connection.end("enough")
+    return words
+
+
+async def test_it_tells_what_was_outstanding_and_since_when() -> None:
+    words = await story(Limits(idle_s=5), End.IDLE_TIMEOUT)
+    assert "limit of 5 s without progress" in words
+    assert "tools/call (id 1)" in words
+    assert "Last byte from the server: none." in words
+    assert "Last tick: 14 s ago." in words
+    assert "disk is slow today" in words
+
+
+async def test_it_tells_which_limit_was_reached() -> None:
+    assert "limit of 9 s in all" in await story(Limits(5, 9), End.TOTAL_TIMEOUT)
+
+
+@pytest.mark.parametrize("is_read", [True, False])
+async def test_it_tells_when_the_request_was_never_written(is_read: bool) -> None:
+    words = await story(Limits(idle_s=5), End.IDLE_TIMEOUT, is_read=is_read)
+    assert ("never written" in words) is not is_read
