@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QCloseEvent, QGuiApplication
+from PySide6.QtGui import QCloseEvent, QGuiApplication, QShowEvent
 from PySide6.QtWidgets import (
     QDockWidget,
     QMainWindow,
@@ -37,6 +37,8 @@ if TYPE_CHECKING:
     from app.widgets.appearance import Appearance
 
 _FIRST_SIZE: Final = QSize(1280, 800)
+_JOB_PANE_HEIGHT: Final = 240
+"""Its chart may be squeezed: ten rows of jobs fit above it in the first size."""
 _LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
 _BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
 
@@ -67,9 +69,11 @@ class MainWindow(QMainWindow):
         self.servers = ServerList(models.servers, appearance, self)
         self.job_pane = JobPane(appearance, self)
         self.job_pane.set_source(models.source)
+        self.job_pane.setMinimumHeight(_JOB_PANE_HEIGHT)
         self.log_pane = LogPane(models.log, models.source, appearance, self)
         self.stderr_pane = StderrPane(self)
         self.docks: dict[str, QDockWidget] = {}
+        self._is_first = True
         self._lay_out()
         self.setStatusBar(status)
         self._add_menus()
@@ -92,6 +96,14 @@ class MainWindow(QMainWindow):
         keep.keep_bytes("window/docks", self.saveState())
         keep.keep_bytes("jobs/columns", self.job_list.save_layout())
         keep.keep_json("log/look", self.log_pane.state())
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Give the docks their first sizes; Qt takes them only once there is a layout."""
+        super().showEvent(event)
+        if self._is_first:
+            self._is_first = False
+            self.resizeDocks([self.docks["side"]], [190], Qt.Orientation.Horizontal)
+            self.resizeDocks([self.docks["log"]], [260], Qt.Orientation.Vertical)
 
     def closeEvent(self, event: QCloseEvent) -> None:
         """Ask for the end of the program; servers are stopped before the process ends."""
@@ -128,8 +140,6 @@ class MainWindow(QMainWindow):
         self.tabifyDockWidget(self.docks["job"], self.docks["stderr"])
         self.docks["log"].raise_()
         self.resize(_FIRST_SIZE)
-        self.resizeDocks([self.docks["side"]], [190], Qt.Orientation.Horizontal)
-        self.resizeDocks([self.docks["log"]], [300], Qt.Orientation.Vertical)
 
     def _side(self) -> QWidget:
         side = QSplitter(Qt.Orientation.Vertical, self)
@@ -185,19 +195,25 @@ class MainWindow(QMainWindow):
         menu = QMenu(button)
         menu.addActions([do.command, do.config, do.demo])
         button.setText(self.tr("Connect"))
-        button.setIcon(do.command.icon())
         button.setMenu(menu)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setAccessibleName(self.tr("Connect to a server"))
         button.setToolTip(self.tr("Connect to a server"))
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self._connect = button
+        self._recolour()
+        self._appearance.changed.connect(self._recolour)
         return button
+
+    @Slot()
+    def _recolour(self) -> None:
+        self._connect.setIcon(self._appearance.icon("connect"))
 
     def _restore(self) -> None:
         kept = self._preferences
         self.restoreGeometry(kept.bytes_of("window/geometry"))
-        self.restoreState(kept.bytes_of("window/docks"))
+        self._is_first = not self.restoreState(kept.bytes_of("window/docks"))
         self.job_list.restore_layout(kept.bytes_of("jobs/columns"))
         self.log_pane.restore(kept.json_of("log/look"))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, Qt, Slot
-from PySide6.QtGui import QAction, QActionGroup, QGuiApplication
+from PySide6.QtGui import QAction, QActionGroup, QColor, QGuiApplication, QPalette
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QMenu
@@ -13,6 +13,11 @@ if TYPE_CHECKING:
     from app.shell.preferences import Preferences
 
 _KEY: Final = "appearance"
+_BASES: Final = {
+    # button, window, base, text, accent
+    "dark": ("#353539", "#2b2b2e", "#1f1f22", "#e4e4e6", "#3d8fd1"),
+    "light": ("#efefef", "#efefef", "#ffffff", "#1a1a1a", "#2a6fa8"),
+}
 _SCHEMES: Final = {
     "system": Qt.ColorScheme.Unknown,
     "light": Qt.ColorScheme.Light,
@@ -61,3 +66,40 @@ class SchemeChoice(QObject):
     def _apply(self, name: str) -> None:
         scheme = _SCHEMES.get(name, Qt.ColorScheme.Unknown)
         QGuiApplication.styleHints().setColorScheme(scheme)
+        # A desktop without a theme of its own ignores the wish: then the palette is ours.
+        QGuiApplication.setPalette(QPalette())
+        if name in _BASES and is_dark(QGuiApplication.palette()) != (name == "dark"):
+            QGuiApplication.setPalette(_palette(*_BASES[name]))
+
+
+def is_dark(palette: QPalette) -> bool:
+    """Whether text is lighter than its ground."""
+    text, base = palette.color(QPalette.ColorRole.Text), palette.color(QPalette.ColorRole.Base)
+    return text.lightnessF() > base.lightnessF()
+
+
+def _palette(button: str, window: str, base: str, text: str, link: str) -> QPalette:
+    """Qt derives the bevels from two colours; grounds and texts are set by hand."""
+    palette = QPalette(QColor(button), QColor(window))
+    roles = QPalette.ColorRole
+    for role, colour in {
+        roles.Base: base,
+        roles.AlternateBase: window,
+        roles.ToolTipBase: window,
+        roles.Text: text,
+        roles.WindowText: text,
+        roles.ButtonText: text,
+        roles.ToolTipText: text,
+        roles.Highlight: link,
+        roles.Accent: link,
+        roles.Link: link,
+        roles.HighlightedText: "#ffffff",
+    }.items():
+        palette.setColor(role, QColor(colour))
+    faint = QColor(text)
+    faint.setAlphaF(0.45)
+    for role in (roles.Text, roles.WindowText, roles.ButtonText):
+        palette.setColor(QPalette.ColorGroup.Disabled, role, faint)
+    faint.setAlphaF(0.55)
+    palette.setColor(roles.PlaceholderText, faint)
+    return palette
