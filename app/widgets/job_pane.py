@@ -14,7 +14,7 @@ from app.widgets.json_page import JsonPage
 from app.widgets.result_view import ResultView
 
 if TYPE_CHECKING:
-    from PySide6.QtGui import QHideEvent, QShowEvent
+    from PySide6.QtGui import QShowEvent
 
     from app.models.jobs import JobSource
     from app.tracker.snapshot import Changes, JobDetail, JobId
@@ -89,11 +89,6 @@ class JobPane(QWidget):
         """Catch up with what happened out of sight."""
         super().showEvent(event)
         self._refresh()
-
-    def hideEvent(self, event: QHideEvent) -> None:
-        """A hidden pane costs nothing."""
-        super().hideEvent(event)
-        self._second.stop()
 
     def changeEvent(self, event: QEvent) -> None:
         """Follow the palette between light and dark."""

@@ -109,6 +109,16 @@ def test_a_press_on_one_button_and_release_on_another_does_nothing(
     assert said == []
 
 
+def test_a_press_beside_a_button_and_release_on_it_does_nothing(pane: JobList) -> None:
+    said = heard(pane.cancel_requested)
+    viewport = pane.table.viewport()
+    button = place_of(pane, 0, Column.ACTIONS)
+    cell = pane.table.visualRect(pane.table.model().index(0, Column.ACTIONS))
+    QTest.mousePress(viewport, LEFT, PLAIN, cell.topRight() + QPoint(-1, 1))
+    QTest.mouseRelease(viewport, LEFT, PLAIN, button)
+    assert said == []
+
+
 def test_a_new_job_has_no_button_until_it_has_settled(
     qtbot: QtBot, pane: JobList, jobs: JobsModel, source: FakeJobs
 ) -> None:

@@ -102,9 +102,7 @@ def test_progress_alone_never_filters_again(
 ) -> None:
     shown.set_group(JobGroup.RUNNING)
     asked: list[int] = []
-    monkeypatch.setattr(
-        JobFilter, "filterAcceptsRow", lambda _self, row, _parent: asked.append(row)
-    )
+    monkeypatch.setattr(jobs, "settled_state", asked.append)
     jobs.apply(Changes(progressed=frozenset({1, 2, 3, 4})))
     assert asked == []
 
