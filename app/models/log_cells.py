@@ -90,6 +90,7 @@ class LogCells(QObject):
             LogKind.EVENT: self.tr("event"),
             LogKind.UNREADABLE: self.tr("unreadable"),
             LogKind.BATCH: self.tr("batch"),
+            LogKind.LARGE: self.tr("large"),
         }
 
     def _header_texts(self) -> tuple[tuple[str, str], ...]:

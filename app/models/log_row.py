@@ -37,6 +37,8 @@ class LogKind(enum.Enum):
     EVENT = "event"
     UNREADABLE = "unreadable"
     BATCH = "batch"
+    LARGE = "large"
+    """Too large to be told at once, and its first bytes do not tell."""
 
 
 class LogRow(NamedTuple):
@@ -56,6 +58,7 @@ _BY_KIND = {
     Kind.NOTIFICATION: LogKind.NOTIFICATION,
     Kind.BATCH: LogKind.BATCH,
 }
+_BY_OPENING = {b"{": LogKind.LARGE, b"[": LogKind.BATCH}
 _LARGE_KINDS = {
     "request": LogKind.REQUEST,
     "notification": LogKind.NOTIFICATION,
@@ -69,9 +72,8 @@ def kind_of(frame: Frame) -> LogKind:
     of_channel = _BY_CHANNEL.get(frame.channel)
     if of_channel is not None:
         return of_channel
-    head = head_of(frame.raw) if len(frame.raw) > LARGE else None
-    if head is not None:
-        return _LARGE_KINDS[head.kind]
+    if len(frame.raw) > LARGE:
+        return _of_large(frame.raw).kind
     return _kind(decode(frame.raw, is_complete=frame.is_complete))
 
 
@@ -81,13 +83,21 @@ def describe(frame: Frame) -> LogRow:
         return LogRow(LogKind.STDERR, "", "", _head(frame.raw))
     if frame.channel is Channel.EVENT:
         return _event(frame)
-    head = head_of(frame.raw) if len(frame.raw) > LARGE else None
-    if head is not None:
-        return LogRow(_LARGE_KINDS[head.kind], one_line(head.method), head.id, _head(frame.raw))
+    if len(frame.raw) > LARGE:
+        return _of_large(frame.raw)
     envelope = decode(frame.raw, is_complete=frame.is_complete)
     kind = _kind(envelope)
     method = envelope.method if isinstance(envelope.method, str) else ""
     return LogRow(kind, one_line(method), _key(kind, envelope), _summary(kind, envelope, frame.raw))
+
+
+def _of_large(raw: bytes) -> LogRow:
+    """Tell a large message by its ends; only the details read all of it."""
+    head = head_of(raw)
+    if head is not None:
+        return LogRow(_LARGE_KINDS[head.kind], one_line(head.method), head.id, _head(raw))
+    kind = _BY_OPENING.get(raw[:64].lstrip()[:1], LogKind.UNREADABLE)
+    return LogRow(kind, "", "", _head(raw))
 
 
 def _kind(envelope: Envelope) -> LogKind:

@@ -10,7 +10,7 @@ from app.models.log_row import LogKind, kind_of
 from app.protocol.frame import Channel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from app.models.log_store import FrameSource
     from app.protocol.frame import Frame
@@ -21,7 +21,7 @@ _WINDOW = 256 * 1024
 _STRIDE = 256
 """Frames searched between two looks at the clock, at most …"""
 
-_STRIDE_BYTES = 32 * 1024
+_STRIDE_BYTES = 64 * 1024
 """… and about how many bytes of them."""
 
 _WORDS = re.compile(r'"([^"]+)"?|(\S+)')
@@ -65,11 +65,22 @@ class Matcher:
 
     def matches(self, frame: Frame) -> bool:
         """Say whether `frame` is shown."""
-        if self._channels is not None and frame.channel not in self._channels:
-            return False
-        if not self._holds_words(frame.raw):
-            return False
-        return self._kinds is None or kind_of(frame) in self._kinds
+        return bool(self.select([frame]))
+
+    def select(self, frames: Sequence[Frame]) -> Sequence[int]:
+        """Return the positions of those `frames` that are shown; cheap tests come first."""
+        hits: Sequence[int] = range(len(frames))
+        if self._channels is not None:
+            hits = [hit for hit in hits if frames[hit].channel in self._channels]
+        if self._plain:
+            lowered = [frame.raw.lower() for frame in frames]
+            for word in self._plain:
+                hits = [hit for hit in hits if word in lowered[hit]]
+        for pattern in self._patterns:
+            hits = [hit for hit in hits if pattern.search(frames[hit].raw)]
+        if self._kinds is not None:
+            hits = [hit for hit in hits if kind_of(frames[hit]) in self._kinds]
+        return hits
 
     def steps(self, frame: Frame) -> Iterator[bool | None]:
         """Do the same for a long frame bit by bit: None while it goes on, then the answer."""
@@ -84,14 +95,6 @@ class Matcher:
             missing = {word for word in missing if not _occurs(word, window)}
             yield None
         yield not missing and (self._kinds is None or kind_of(frame) in self._kinds)
-
-    def _holds_words(self, raw: bytes) -> bool:
-        if self._plain:
-            lowered = raw.lower()
-            for word in self._plain:
-                if word not in lowered:
-                    return False
-        return all(pattern.search(raw) for pattern in self._patterns)
 
 
 def _occurs(word: object, window: bytes) -> bool:
@@ -149,18 +152,13 @@ class LogSearch:
         return found
 
     def _stride(self, source: FrameSource, found: list[int]) -> None:
-        matches = self._matcher.matches
-        room = _STRIDE_BYTES
-        for frame in source.frames(self.place, min(self.place + _STRIDE, source.end)):
-            if self._long is not None or len(frame.raw) > _WINDOW:
-                self._step(frame, found)
-                return
-            if matches(frame):
-                found.append(self.place)
-            self.place += 1
-            room -= len(frame.raw)
-            if room < 0:
-                return
+        frames = source.frames(self.place, min(self.place + _STRIDE, source.end))
+        if self._long is not None or len(frames[0].raw) > _WINDOW:
+            self._step(frames[0], found)
+            return
+        frames = frames[: _within_room(frames)]
+        found.extend([self.place + hit for hit in self._matcher.select(frames)])
+        self.place += len(frames)
 
     def _step(self, frame: Frame, found: list[int]) -> None:
         """Search one window of a long frame."""
@@ -172,3 +170,14 @@ class LogSearch:
         if answer:
             found.append(self.place)
         self.place, self._long = self.place + 1, None
+
+
+def _within_room(frames: Sequence[Frame]) -> int:
+    """How many of `frames` to search at one go: those before a long one, or one too many."""
+    room = _STRIDE_BYTES
+    for count, frame in enumerate(frames):
+        size = len(frame.raw)
+        room -= size
+        if size > _WINDOW or (room < 0 and count):
+            return count
+    return len(frames)

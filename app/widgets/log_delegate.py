@@ -28,6 +28,7 @@ TONES: Final = {
     LogKind.EVENT: Tone.MUTED,
     LogKind.UNREADABLE: Tone.BAD,
     LogKind.BATCH: Tone.ACCENT,
+    LogKind.LARGE: Tone.TEXT,
 }
 
 _QUIET: Final = frozenset({LogColumn.TIME, LogColumn.DELTA, LogColumn.SIZE})

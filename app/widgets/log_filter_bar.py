@@ -127,6 +127,7 @@ class LogFilterBar(QWidget):
             LogKind.NOTIFICATION: self.tr("Other notifications"),
             LogKind.UNREADABLE: self.tr("Unreadable"),
             LogKind.BATCH: self.tr("Batches"),
+            LogKind.LARGE: self.tr("Large, kind unknown"),
         }
 
     def _set_up_buttons(self) -> None:

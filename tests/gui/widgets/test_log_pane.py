@@ -25,6 +25,7 @@ from app.models.log_search import LogFilter
 from app.models.log_store import LogStore
 from app.paths import resource
 from app.protocol.frame import Channel
+from app.protocol.jsonrpc import Elided
 from app.widgets.appearance import Appearance
 from app.widgets.json_tree import JsonTree
 from app.widgets.log_pane import LogPane
@@ -230,6 +231,21 @@ def test_a_large_message_shows_its_first_page_at_once_and_is_read_in_slices(
     assert view.text == "x" * len(view.text)
     next(b for b in view.findChildren(QPushButton) if b.text() == "Show previous").click()
     assert view.text.startswith('{"jsonrpc"')
+
+
+def test_a_long_value_is_shown_whole_with_its_lines(pane: LogPane, model: LogModel) -> None:
+    text = "line\n" * 3_000
+    model.append([frame(1, {"jsonrpc": "2.0", "id": 1, "result": {"text": text}})])
+    pane.view.choose(0)
+    tree = pane.details.findChild(JsonTree)
+    assert isinstance(tree, JsonTree)
+    tree.value_opened.emit(text)
+    assert _tabs(pane).tabText(_tabs(pane).currentIndex()) == "Value"
+    shown = _tabs(pane).currentWidget()
+    assert isinstance(shown, RawView)
+    assert shown.text == text
+    tree.value_opened.emit(Elided(9))
+    assert _tabs(pane).currentIndex() == 1
 
 
 def test_a_message_leads_to_its_job(pane: LogPane, model: LogModel, qtbot: QtBot) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,6 +10,9 @@ from hypothesis import strategies as st
 from app.models.log_row import SUMMARY_LENGTH, LogKind, describe, kind_of
 from app.protocol.frame import Channel
 from tests.unit.models.log_frames import frame, progress
+
+if TYPE_CHECKING:
+    import pytest
 
 _REQUEST = {
     "jsonrpc": "2.0",
@@ -62,6 +65,23 @@ def test_a_large_message_is_told_by_its_head() -> None:
     row = describe(frame(1, raw))
     assert (row.kind, row.key) == (LogKind.REPLY, "7")
     assert len(row.summary) <= SUMMARY_LENGTH
+
+
+def test_large_messages_that_do_not_tell_are_never_decoded(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise AssertionError("decoded")
+
+    monkeypatch.setattr("app.models.log_row.decode", fail)
+    big = b"x" * 300_000
+    for opening, kind in (
+        (b"[", LogKind.BATCH),
+        (b'{"o":', LogKind.LARGE),
+        (b"", LogKind.UNREADABLE),
+    ):
+        one = frame(1, opening + big)
+        assert describe(one).kind is kind_of(one) is kind
 
 
 _json = st.recursive(
