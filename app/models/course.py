@@ -19,6 +19,7 @@ FIRST_FRAME: Final = int(Qt.ItemDataRole.UserRole) + 1
 
 _Index = QModelIndex | QPersistentModelIndex
 _Row = tuple[str, ...]
+_LEFT: Final = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 _RIGHT: Final = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 
 
@@ -63,7 +64,9 @@ class CourseModel(QAbstractTableModel):
             return None
         if role == Qt.ItemDataRole.DisplayRole:
             return tr(self._titles[section])
-        return _RIGHT if role == Qt.ItemDataRole.TextAlignmentRole and section else None
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return _RIGHT if section else _LEFT
+        return None
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Bounded plain text, or a mark's frame."""

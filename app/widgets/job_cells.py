@@ -105,7 +105,10 @@ class JobCells:
     ) -> None:
         first, second = faces.lines(cell)
         self._write(painter, faces, faces.first, first, job_texts.line(job.server), Tone.TEXT)
-        self._write(painter, faces, faces.second, second, job_texts.token(job), Tone.MUTED)
+        # Tokens differ at their ends: ours count up there.
+        middle = Qt.TextElideMode.ElideMiddle
+        token = faces.elided(faces.second, job_texts.token(job), second.width(), middle)
+        self._write(painter, faces, faces.second, second, token, Tone.MUTED)
 
     def _paint_progress(
         self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot

@@ -12,6 +12,7 @@ from app import text
 from app.models import job_texts
 from app.widgets.appearance import GAP, GAP_L, STATE_TONES, Appearance, Tone, state_icon
 from app.widgets.bar_painter import BarPainter
+from app.widgets.plain_text import plain_tip
 from app.widgets.row_actions import CANCEL, offered
 
 if TYPE_CHECKING:
@@ -47,6 +48,8 @@ class JobHeader(QWidget):
         self._again = self._button(self.tr("Issue again"), self.tr("Send the same request again"))
         self._cancel.clicked.connect(self.cancel_clicked)
         self._again.clicked.connect(self.again_clicked)
+        # These give way in a narrow pane, and are read in their tips then.
+        self._cut_off = (self._name, self._ids)
         self._lay_out()
         appearance.changed.connect(self._on_appearance_changed)
 
@@ -97,7 +100,8 @@ class JobHeader(QWidget):
         return button
 
     def _lay_out(self) -> None:
-        self._name.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        for label in self._cut_off:
+            label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         head = QHBoxLayout()
         head.setSpacing(GAP)
         head.addWidget(self._icon)
@@ -112,7 +116,6 @@ class JobHeader(QWidget):
         bar.addWidget(self._amount)
         below = QHBoxLayout()
         below.setSpacing(GAP_L)
-        self._ids.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         below.addWidget(self._ids, 1)
         below.addWidget(self._numbers)
         layout = QVBoxLayout(self)
@@ -127,6 +130,7 @@ class JobHeader(QWidget):
         """Set a label's text and colour, only where they are other ones: ten times a second."""
         if label.text() != words:
             label.setText(words)
+            label.setToolTip(plain_tip(words) if label in self._cut_off else "")
         colour = self._appearance.colour(tone)
         if label.palette().color(QPalette.ColorRole.WindowText) != colour:
             palette = label.palette()

@@ -35,24 +35,30 @@ class RowFaces:
         self.first = _face(self.base)
         self.second = _face(second)
         self.heavy = _face(emphasised(font))
-        self._elided: dict[tuple[int, str, int], str] = {}
+        self._elided: dict[tuple[int, str, int, Qt.TextElideMode], str] = {}
 
     @property
     def height(self) -> int:
         """Both lines together."""
         return self.first.height + self.second.height
 
-    def elided(self, face: Face, words: str, width: int) -> str:
-        """`words`, with an ellipsis at the end if they are wider than `width` in `face`.
+    def elided(
+        self,
+        face: Face,
+        words: str,
+        width: int,
+        place: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+    ) -> str:
+        """`words`, with an ellipsis at `place` if they are wider than `width` in `face`.
 
         Most words of a list are the same ten times a second: they are measured once.
         """
-        key = (id(face), words, width)
+        key = (id(face), words, width, place)
         known = self._elided.get(key)
         if known is None:
             if len(self._elided) >= _REMEMBERED:
                 self._elided.clear()
-            known = face.metrics.elidedText(words, Qt.TextElideMode.ElideRight, width)
+            known = face.metrics.elidedText(words, place, width)
             self._elided[key] = known
         return known
 

@@ -73,6 +73,15 @@ def test_the_header_says_everything_in_words(pane: JobPane) -> None:
     assert any(text.startswith("local-db#1 · tools/call · token prog-1 · id 3") for text in shown)
 
 
+def test_a_name_that_does_not_fit_is_read_in_its_tip_as_plain_text(
+    pane: JobPane, source: CountingJobs
+) -> None:
+    source.details[1] = detail(job(id=1, name="<b>" + "x" * 300))
+    pane.show_job(1)
+    tips = [label.toolTip() for label in pane.header.findChildren(QLabel)]
+    assert any("&lt;b&gt;xxx" in tip for tip in tips)
+
+
 def test_a_failure_is_told_in_the_servers_words(pane: JobPane) -> None:
     pane.show_job(2)
     assert "The server says (-32000): disk full" in words(pane)
