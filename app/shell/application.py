@@ -17,6 +17,7 @@ from app.shell.aio import Tasks, run_on_qt
 from app.shell.control import Control
 from app.shell.dialogs import Dialogs
 from app.shell.failures import Failures
+from app.shell.garbage import Garbage
 from app.shell.main_window import MainWindow
 from app.shell.models import Models
 from app.shell.preferences import Preferences
@@ -100,6 +101,7 @@ class Program(QObject):
         self.dialogs = Dialogs(
             self.window, self.monitor, self.control, self._preferences, appearance
         )
+        self._garbage = Garbage(self)
         self._join_feed()
         self._join_panes()
         self._join_actions()
@@ -114,6 +116,7 @@ class Program(QObject):
         feed.jobs_changed.connect(self._on_jobs_changed)
         feed.frames_added.connect(window.stderr_pane.add_frames)
         feed.frames_added.connect(self._status.add_frames)
+        feed.frames_added.connect(self._garbage.add_frames)
 
     def _join_panes(self) -> None:
         window, control = self.window, self.control
@@ -183,6 +186,7 @@ class Program(QObject):
         self._models.detach()
         self.dialogs.close()
         self.window.hide()
+        self._garbage.restore()
 
     def _tell(self, problem: Problem) -> None:
         self.window.notices.show_problem(problem)
