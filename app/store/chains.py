@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
     from app.protocol.facts import JsonObject
@@ -35,8 +35,7 @@ class Outcome(enum.Enum):
         return cls.UNKNOWN if isinstance(value, str) else None
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """The request a chain began with, and the server it went to.
 
     `server_key` is the definition's content, so that a renamed server still matches; `definition`
@@ -53,8 +52,7 @@ class Origin:
     params: JsonObject
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Standing:
+class Standing(NamedTuple):
     """Where the work stood at the last tick: numbers as received, None where unknown."""
 
     progress: int | float | None = None

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _NAME: Final = re.compile(r"[0-9a-f]{32}")
-_LOOK_S: Final = 0.02
+_LOOK_S: Final = 0.005
 """Longer than another program holds a lock that it only tries, shorter than anyone would notice."""
 
 
@@ -75,7 +75,7 @@ class Owners:
         try:
             if not self._path(owner).exists():
                 return False
-            lock.acquire(timeout=_LOOK_S, poll_interval=_LOOK_S / 4)
+            lock.acquire(timeout=_LOOK_S, poll_interval=_LOOK_S / 5)
         except OSError:
             return True
         lock.release()

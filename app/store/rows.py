@@ -70,22 +70,13 @@ def text_of(text: str) -> str:
 
 
 def origin_text(origin: Origin) -> str:
-    """An origin, as a column."""
-    return json.dumps(
-        [
-            origin.server,
-            origin.server_key,
-            origin.definition,
-            origin.revision,
-            origin.method,
-            origin.params,
-        ]
-    )
+    """An origin, as a column: a JSON array of its members in order."""
+    return json.dumps(origin)
 
 
 def standing_text(standing: Standing) -> str:
-    """A standing, as a column."""
-    return json.dumps([standing.progress, standing.total, standing.message])
+    """A standing, as a column: a JSON array of its members in order."""
+    return json.dumps(standing)
 
 
 def chain_of(row: sqlite3.Row, *, is_elsewhere: bool) -> SavedChain:

@@ -12,8 +12,8 @@ import time
 from typing import TYPE_CHECKING, Protocol
 
 from app.protocol.peer import TokenSource
-
 from tests.benchmarks.figures import Figure, contend, median
+from tests.benchmarks.resume_store import resume_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -157,4 +157,5 @@ SUITES: Mapping[str, Suite] = {
     "long-line": long_line,
     "idle": idle,
     "tokens": tokens,
+    "resume-store": resume_store,
 }

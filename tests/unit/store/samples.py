@@ -29,6 +29,8 @@ ORIGIN = Origin(
     params=PARAMS,
 )
 STANDING = Standing(3, 10, "Row 3")
+SHARED_UNTIL = 40
+"""The last token of a chain that programs bring forward in turns."""
 
 
 @asynccontextmanager
