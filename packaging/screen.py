@@ -43,6 +43,7 @@ PACKAGES = (
     "fonts-dejavu-core",
 )
 
+_NO_ANSWER = ("could not connect to display", "Failed to create wl_display")
 _NO_FONT = "Qt finds no font"
 _PROBE = f"""
 import sys
@@ -107,10 +108,20 @@ def ensure_platform(environment: Environment, platform: str, environ: Mapping[st
         install(PACKAGES, f"Qt's platform '{platform}' lacks {', '.join(lacking)}")
         words = trouble(environment.python, platform, environ)
     if words is not None:
-        lacking = missing(environment, platform)
-        named = f" (still missing: {', '.join(lacking)})" if lacking else ""
-        raise SetupError(f"Qt does not start on the platform '{platform}'{named}:\n{words}")
+        raise SetupError(_why(words, platform, missing(environment, platform), environ))
     environment.remember_platform(platform)
+
+
+def _why(words: str, platform: str, lacking: list[str], environ: Mapping[str, str]) -> str:
+    """Say why Qt does not start; of a dead display Qt itself says that a library is missing."""
+    if any(sign in words for sign in _NO_ANSWER):
+        display = environ.get("DISPLAY") or environ.get("WAYLAND_DISPLAY")
+        return (
+            f"The display {display} does not answer. Correct DISPLAY (or WAYLAND_DISPLAY), or "
+            "unset both: then the window is photographed on a virtual screen."
+        )
+    named = f" (still missing: {', '.join(lacking)})" if lacking else ""
+    return f"Qt does not start on the platform '{platform}'{named}:\n{words}"
 
 
 def ensure_xvfb() -> str | None:

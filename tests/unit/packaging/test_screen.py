@@ -130,13 +130,32 @@ def test_a_machine_without_fonts_gets_one(
 def test_a_fault_that_no_package_mends_is_told_without_installing(
     environment: Environment, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    machine = Machine(monkeypatch, "could not connect to display :99")
+    machine = Machine(monkeypatch, "out of memory")
 
-    with pytest.raises(SetupError, match="'xcb':\ncould not connect to display :99"):
+    with pytest.raises(SetupError, match="'xcb':\nout of memory"):
         screen.ensure_platform(environment, "xcb", {})
 
     assert machine.installed == []
     assert not environment.works_on("xcb")
+
+
+@pytest.mark.parametrize(
+    ("variable", "words"),
+    [
+        ("DISPLAY", "qt.qpa.xcb: could not connect to display :99\nxcb-cursor0 is needed"),
+        ("WAYLAND_DISPLAY", "Failed to create wl_display (No such file or directory)"),
+    ],
+)
+def test_a_display_that_does_not_answer_is_named(
+    environment: Environment, monkeypatch: pytest.MonkeyPatch, variable: str, words: str
+) -> None:
+    Machine(monkeypatch, words)
+
+    with pytest.raises(SetupError) as caught:
+        screen.ensure_platform(environment, "xcb", {variable: "screen-99"})
+
+    assert "The display screen-99 does not answer" in str(caught.value)
+    assert "cursor" not in str(caught.value)
 
 
 def test_what_still_lacks_after_installing_is_named(
