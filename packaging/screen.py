@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from environment import Environment
 
-# What a bare Debian 12 lacks for both platforms, found with ldd on the plugins, and one font:
+# What a bare Debian 12 lacks for X11, Wayland and drawing off screen, found with ldd on the plugins, and one font:
 # without any, every letter is a box.
 PACKAGES = (
     "libglib2.0-0",
@@ -30,6 +30,8 @@ PACKAGES = (
     "libgl1",
     "libdbus-1-3",
     "libfontconfig1",
+    "libwayland-cursor0",
+    "libwayland-egl1",
     "libxkbcommon-x11-0",
     "libxcb-cursor0",
     "libxcb-icccm4",
