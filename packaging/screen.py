@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from environment import Environment
 
-# What a bare Debian 12 lacks for X11, Wayland and drawing off screen, found with ldd on the plugins, and one font:
-# without any, every letter is a box.
+# What a bare Debian 12 lacks for X11, Wayland and drawing off screen, by ldd on the plugins,
+# and one font: without any, every letter is a box.
 PACKAGES = (
     "libglib2.0-0",
     "libegl1",
