@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 # Commands of the program that never open a window (the public interface, see the README).
 WINDOWLESS = frozenset({"tools", "call", "resume", "check", "export", "servers"})
-_TELLING = frozenset({"--help", "--version"})
+_TELLING = frozenset({"-h", "--help", "--version"})
 _VALUED = frozenset(
     {
         *("--url", "--header", "--config", "--server", "--cwd", "--env", "--era", "--record"),

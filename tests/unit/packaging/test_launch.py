@@ -37,6 +37,7 @@ def test_these_arguments_open_the_window(words: str) -> None:
         "resume --list",
         "--help",
         "call --help",
+        "-h",
         "--version",
     ],
 )
