@@ -62,7 +62,7 @@ class MainWindow(QMainWindow):
         self._scheme = SchemeChoice(preferences, self)
         self.actions_ = Actions(appearance, self)
         self.notices = NoticeBar(self)
-        self.welcome = Welcome(self)
+        self.welcome = Welcome(appearance, self)
         self.job_list = JobList(models.jobs, models.shown_jobs, appearance, self)
         self.job_filters = JobFilters(models.groups, appearance, self)
         self.filter_edit = JobFilterEdit(appearance, self)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _KEY: Final = "appearance"
 _BASES: Final = {
     # button, window, base, text, accent
-    "dark": ("#353539", "#2b2b2e", "#1f1f22", "#e4e4e6", "#3d8fd1"),
+    "dark": ("#3d3d42", "#222225", "#2c2c30", "#e6e6e8", "#3d8fd1"),
     "light": ("#efefef", "#efefef", "#ffffff", "#1a1a1a", "#2a6fa8"),
 }
 _SCHEMES: Final = {

@@ -20,8 +20,14 @@ from app.widgets.log_view import COPIED_AT_MOST, LogView
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from PySide6.QtGui import QResizeEvent
+
     from app.models.log_jobs import JobFinder
     from app.protocol.frame import Frame
+
+
+_WIDE = 900
+"""From this width on, in device-independent pixels, table and details stand side by side."""
 
 
 class LogPane(QWidget):
@@ -97,6 +103,14 @@ class LogPane(QWidget):
         self._notice.hide()
         self._view.choose(row)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the details where there is room: beside the table in a wide pane, else below."""
+        super().resizeEvent(event)
+        is_wide = event.size().width() >= _WIDE and event.size().width() > 2 * event.size().height()
+        wanted = Qt.Orientation.Horizontal if is_wide else Qt.Orientation.Vertical
+        if self._splitter.orientation() is not wanted:
+            self._splitter.setOrientation(wanted)
+
     def state(self) -> dict[str, Any]:
         """Return what to remember of the pane's look, as JSON values."""
         header = self._view.horizontalHeader().saveState().toBase64().toStdString()
@@ -118,6 +132,7 @@ class LogPane(QWidget):
         self._notice.hide()
         self._splitter.addWidget(self._view)
         self._splitter.addWidget(self._details)
+        self._details.hide()  # the table has the whole room until a message is chosen
         self._splitter.setStretchFactor(0, 3)
         self._splitter.setStretchFactor(1, 2)
         self._splitter.setChildrenCollapsible(True)
@@ -233,6 +248,7 @@ class LogPane(QWidget):
         frame = None if row is None else self._model.frame(row)
         if frame is not None and frame is not self._details.frame:
             self._details.show_frame(frame)
+            self._details.show()
 
     @Slot(object)
     def _on_filter_changed(self, wanted: LogFilter) -> None:

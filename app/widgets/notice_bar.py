@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from app.problem import Problem
 
 _KEPT = 50
+_LINES_IN_SIGHT = 6
 
 
 class NoticeBar(QFrame):
@@ -42,7 +43,6 @@ class NoticeBar(QFrame):
         self._hint = self._label(bold=False)
         self._detail = QPlainTextEdit(self)
         self._detail.setReadOnly(True)
-        self._detail.setMaximumHeight(110)
         self._detail.setAccessibleName(self.tr("Details of the problem"))
         self._detail.setTabChangesFocus(True)
         self._next = QPushButton(self)
@@ -104,6 +104,10 @@ class NoticeBar(QFrame):
         self._hint.setText(visible(problem.hint)[:1000])
         self._hint.setVisible(bool(problem.hint))
         self._detail.setPlainText(problem.detail[:20_000])
+        lines = min(_LINES_IN_SIGHT, max(1, self._detail.blockCount()))
+        margin = 2 * (self._detail.frameWidth() + round(self._detail.document().documentMargin()))
+        line = self._detail.fontMetrics().lineSpacing()
+        self._detail.setFixedHeight(lines * line + margin + line // 2)
         self._detail.setVisible(bool(problem.detail))
         waiting = len(self._problems) - 1
         self._next.setText(

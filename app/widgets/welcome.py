@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from PySide6.QtCore import Qt, Signal
+from typing import Final
+
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import QCommandLinkButton, QLabel, QVBoxLayout, QWidget
+
+from app.widgets.appearance import Appearance, Tone
+
+_BESIDE_SENTENCE: Final = 70
+"""Icon and margins of a choice, in device-independent pixels."""
 
 
 class Welcome(QWidget):
@@ -13,8 +20,9 @@ class Welcome(QWidget):
     server_add_requested = Signal()
     config_open_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._appearance = appearance
         self._layout = QVBoxLayout()
         self._layout.setSpacing(6)
         title = QLabel(self.tr("Watch a long MCP call"), self)
@@ -40,11 +48,20 @@ class Welcome(QWidget):
         self.command.clicked.connect(self.server_add_requested)
         self.config.clicked.connect(self.config_open_requested)
         self._centre()
+        self._recolour()
+        appearance.changed.connect(self._recolour)
+
+    @Slot()
+    def _recolour(self) -> None:
+        for button, icon in ((self.demo, "demo"), (self.command, "connect"), (self.config, "open")):
+            button.setIcon(self._appearance.icon(icon, Tone.ACCENT))
 
     def _choice(self, text: str, sentence: str) -> QCommandLinkButton:
         button = QCommandLinkButton(text, sentence, self)
-        button.setMaximumWidth(520)
-        button.setMinimumWidth(420)
+        button.setIconSize(QSize(24, 24))
+        # Its own hint forgets the sentence, which is then cut.
+        width = button.fontMetrics().horizontalAdvance(sentence) + _BESIDE_SENTENCE
+        button.setMinimumWidth(width)
         button.setAccessibleName(text.replace("&", ""))
         button.setAccessibleDescription(sentence)
         self._layout.addWidget(button)
