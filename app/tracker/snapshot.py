@@ -86,6 +86,11 @@ class JobSnapshot:
     Times named `_at` are monotonic seconds, `_when` wall seconds since the epoch. Unknown is
     None. `fraction` is 0.0 to 1.0 and None when the bar must be busy: total missing, not
     positive, or clearly exceeded. `eta_s` is None when unknown and `math.inf` beyond 100 days.
+
+    A job that was resumed is one job: `attempt_count` requests, `chain` the id of what is stored
+    of it. `can_resume` is True exactly when resuming would be tried; `resume_note` says why it
+    stopped; `saved_when` is when its newest token was received. With `is_automatic` it is gone on
+    with by itself, at `next_attempt_at` if it waits for that.
     """
 
     id: JobId
@@ -117,6 +122,30 @@ class JobSnapshot:
     marks: tuple[Mark, ...]
     failure: Failure | None
     reply_size: int | None
+    chain: int | None = None
+    attempt_count: int = 1
+    resume_note: str = ""
+    can_resume: bool = False
+    is_automatic: bool = False
+    next_attempt_at: float | None = None
+    saved_when: float | None = None
+
+
+class AttemptPicture(NamedTuple):
+    """One request of a job that was gone on with; `number` counts from 1.
+
+    `ended_when` is None while it runs, and when nobody was there to look at the clock. `outcome`
+    is the state it ended in, or words for it; `request` the number of its frame, None when that
+    was sent before this program was started; `detail` says more about its end.
+    """
+
+    number: int
+    started_when: float
+    ended_when: float | None
+    outcome: JobState | str
+    request: int | None = None
+    tick_count: int = 0
+    detail: str = ""
 
 
 class JobDetail(NamedTuple):
@@ -124,7 +153,8 @@ class JobDetail(NamedTuple):
 
     `params` is the request's, `answer` the reply that ended it (None while it runs or when it
     was lost); `ticks` the newest ones; `chart` the whole course, thinned; `phases` oldest first,
-    of which `dropped_phases` older ones are no longer kept.
+    of which `dropped_phases` older ones are no longer kept. `attempts` are those of the resume
+    chain, oldest first; `resume_token` is its newest token, which views hide until asked for it.
     """
 
     snapshot: JobSnapshot
@@ -134,6 +164,8 @@ class JobDetail(NamedTuple):
     chart: Sequence[ChartPoint]
     phases: Sequence[Phase]
     dropped_phases: int = 0
+    attempts: Sequence[AttemptPicture] = ()
+    resume_token: str | None = None
 
 
 class Changes(NamedTuple):
