@@ -186,6 +186,14 @@ def _merged_meta(body: JsonObject, stamps: JsonObject) -> JsonObject:
 def _written(message: JsonObject, what: str) -> bytes:
     try:
         return encode(message)
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])
+        raise ProblemError(
+            Problem(
+                f"A text of {what} cannot be sent: it holds half a character, {half}.",
+                hint="Surrogates come in pairs: write the whole character, or leave it out.",
+            )
+        ) from error
     except ValueError as error:
         raise ProblemError(
             Problem(

@@ -164,6 +164,9 @@ def test_what_cannot_be_written_is_refused_and_uses_up_no_id() -> None:
         peer.request("tools/call", {"arguments": {"x": float("nan")}})
     with pytest.raises(ProblemError, match="_meta is 5, not an object"):
         peer.request("tools/call", {"_meta": 5})
+    with pytest.raises(ProblemError, match=r"half a character, '\\ud800'") as caught:
+        peer.request("tools/call", {"arguments": {"x": "a\ud800b"}})
+    assert "NaN" not in str(caught.value)
     assert peer.pending_count == 0
     assert peer.request("ping", None, None).id == 1
 
