@@ -2,6 +2,7 @@
 
 import threading
 import time
+from pathlib import Path
 from typing import Final, Literal
 
 from app.demo.eras import Dialect
@@ -41,8 +42,9 @@ class Call:
         request_id: RequestId,
         method: str,
         params: JsonObject,
+        state_dir: Path,
     ) -> None:
-        """Serve request `request_id` in `dialect`.
+        """Serve request `request_id` in `dialect`; what must outlive us goes to `state_dir`.
 
         Raises:
             RpcError: The progress token is neither a string nor an integer.
@@ -53,6 +55,9 @@ class Call:
         self.id = request_id
         self.method = method
         self.params = params
+        self.state_dir = state_dir
+        self.result_meta: JsonObject = {}
+        """What goes into the `_meta` of the result, beside what is there."""
         self.token = _progress_token(params)
         self.on_cancel: OnCancel = "stop"
         self._cancelled = threading.Event()
@@ -94,6 +99,8 @@ class Call:
 
     def result_message(self, result: JsonObject) -> JsonObject:
         """Return the reply as it would be sent, for the tools that wrap it in something."""
+        if self.result_meta:
+            result = {**result, "_meta": {**result.get("_meta", {}), **self.result_meta}}
         return result_reply(self.id, self.dialect.dress(self.method, result))
 
     def fail(self, error: RpcError) -> None:

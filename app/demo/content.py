@@ -14,9 +14,15 @@ Method = Callable[[Call], JsonObject | None]
 class Content:
     """The tables behind `tools/…`, `resources/…` and `prompts/…`."""
 
-    def __init__(self, tools: Sequence[Tool], page_size: int) -> None:
-        """List at most `page_size` tools in one answer; 0 lists all of them."""
+    def __init__(
+        self, tools: Sequence[Tool], page_size: int, later_tools: Sequence[Tool] = ()
+    ) -> None:
+        """List at most `page_size` tools in one answer; 0 lists all of them.
+
+        `later_tools`, if any, take the place of `tools` once one was called.
+        """
         self._tools = {tool.name: tool for tool in tools}
+        self._later_tools = {tool.name: tool for tool in later_tools or tools}
         self._page_size = page_size
 
     def methods(self) -> dict[str, Method]:
@@ -40,7 +46,8 @@ class Content:
         name, arguments = call.params.get("name"), call.params.get("arguments", {})
         if not isinstance(name, str) or name not in self._tools:
             raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}")
-        return self._tools[name](call, arguments)
+        tool, self._tools = self._tools[name], self._later_tools
+        return tool(call, arguments)
 
 
 def page(member: str, entries: list[JsonObject], size: int, cursor: object) -> JsonObject:

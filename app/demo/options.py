@@ -1,8 +1,10 @@
 """The command line of the demo server, and the profiles that are sets of its options."""
 
 import argparse
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final
 
 from app.demo.eras import ERAS
@@ -20,6 +22,7 @@ PROFILES: Final[dict[str, dict[str, Any]]] = {
     "stubborn": {"ignores_eof": True, "ignores_sigterm": True},
     "slow-start": {"start_delay_s": 5.0},
     "slow-shutdown": {"shutdown_delay_s": 3.0},
+    "changing-tools": {"changes_tools": True},
 }
 """Name of each profile and the options it sets; one given on the command line wins over it."""
 
@@ -40,12 +43,21 @@ class Options:
     ignores_sigterm: bool = False
     linger_s: float = _LINGER_S
     exit_code: int = 3
+    changes_tools: bool = False
+    state_dir: Path | None = None
 
     @property
     def versions(self) -> tuple[str, ...]:
         """The protocol revisions to serve, oldest first."""
         wanted = self.protocol_versions or ERAS["both"]
         return tuple(version for version in ERAS[self.era] if version in wanted)
+
+
+def default_state_dir() -> Path:
+    """Where work is kept that can be gone on with, unless `--state-dir` says otherwise."""
+    configured = Path(os.environ.get("XDG_STATE_HOME", ""))
+    home = configured if configured.is_absolute() else Path.home() / ".local" / "state"
+    return home / "mcp-progress-demo"
 
 
 def parse(arguments: Sequence[str] | None = None) -> Options:
@@ -94,6 +106,12 @@ def _add_protocol_options(parser: argparse.ArgumentParser) -> None:
     )
     add("--page-size", type=_count, metavar="N", help="list N tools at a time (default: all)")
     add(
+        "--change-tools",
+        dest="changes_tools",
+        action="store_true",
+        help="want one argument more of every tool once one was called",
+    )
+    add(
         "--ignore-method",
         dest="ignored_methods",
         metavar="NAME",
@@ -120,6 +138,12 @@ def _add_life_options(parser: argparse.ArgumentParser) -> None:
         type=_seconds,
         metavar="S",
         help="how long to outlive a closed stdin (default: 600)",
+    )
+    add(
+        "--state-dir",
+        type=Path,
+        metavar="DIR",
+        help="where resumable work is kept (default: a folder of the user's)",
     )
     add("--exit-code", type=int, metavar="N", help="exit code of the profile exit (default: 3)")
 

@@ -39,6 +39,8 @@ def _serve(options: Options, wire: Wire) -> int:
         TOOLS,
         page_size=options.page_size,
         ignored_methods=options.ignored_methods,
+        state_dir=options.state_dir,
+        later_tools=[tool.changed() for tool in TOOLS] if options.changes_tools else (),
     )
     server.run()
     if not options.ignores_eof:

@@ -6,9 +6,12 @@ from typing import Final
 
 from app.demo.call import Call
 from app.demo.messages import INVALID_PARAMS, JsonObject, RpcError
+from app.demo.resumption import in_parts
 
 _EXAMPLES: Final = 8
 _EXAMPLE_S: Final = 0.2
+_QUESTIONS: Final = 4
+_QUESTIONS_AT_ONCE: Final = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +78,14 @@ def _explain(call: Call, arguments: dict[str, str]) -> str:
     return f"Explain {arguments['topic']} with {_EXAMPLES} examples."
 
 
+def _interview(call: Call, arguments: dict[str, str]) -> str:
+    topic = arguments["topic"]
+    lines = [f"Question {number} about {topic}?" for number in range(1, _QUESTIONS + 1)]
+    return in_parts(call, "prompt-interview", lines, _QUESTIONS_AT_ONCE, _EXAMPLE_S)
+
+
 PROMPTS: Final = (
     Prompt("greet", "Greet", "Greets somebody", {"name": True, "language": False}, _greet),
     Prompt("explain", "Explain", "Chosen slowly, with progress", {"topic": True}, _explain),
+    Prompt("interview", "Interview", "Resumable: half at a time", {"topic": True}, _interview),
 )

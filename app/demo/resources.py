@@ -8,9 +8,12 @@ from typing import Final
 
 from app.demo.call import Call
 from app.demo.messages import INVALID_PARAMS, JsonObject, RpcError
+from app.demo.resumption import in_parts
 
 _SECTIONS: Final = 20
 _SECTION_S: Final = 0.15
+_VOLUMES: Final = 6
+_VOLUMES_AT_ONCE: Final = 2
 _PICTURE: Final = (
     b'<svg xmlns="http://www.w3.org/2000/svg" width="64" height="12">'
     b'<rect width="64" height="12" rx="3" fill="#ccc"/>'
@@ -85,6 +88,11 @@ def _report(call: Call) -> JsonObject:
     return {"text": "\n\n".join(lines)}
 
 
+def _archive(call: Call) -> JsonObject:
+    lines = [f"Volume {volume}: nothing happened." for volume in range(1, _VOLUMES + 1)]
+    return {"text": in_parts(call, "resource-archive", lines, _VOLUMES_AT_ONCE, _SECTION_S)}
+
+
 RESOURCES: Final = (
     Resource("demo://welcome", "Welcome", "A line of text", "text/plain", _welcome),
     Resource("demo://settings", "Settings", "A small document", "application/json", _settings),
@@ -95,5 +103,12 @@ RESOURCES: Final = (
         "Written while you wait, with progress for each section",
         "text/markdown",
         _report,
+    ),
+    Resource(
+        "demo://archive",
+        "Resumable archive",
+        "Read a part at a time: what there is so far, and a token to go on with",
+        "text/plain",
+        _archive,
     ),
 )

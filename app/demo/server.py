@@ -3,6 +3,7 @@
 import json
 import threading
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any, Final
 
 from app.demo.call import Call, CancelledCallError
@@ -21,6 +22,7 @@ from app.demo.messages import (
     result_reply,
     text_result,
 )
+from app.demo.options import default_state_dir
 from app.demo.questions import Questions
 from app.demo.tool import Tool
 from app.demo.wire import PeerGoneError, Wire
@@ -43,13 +45,20 @@ class Server:
         *,
         page_size: int = 0,
         ignored_methods: Iterable[str] = (),
+        state_dir: Path | None = None,
+        later_tools: Sequence[Tool] = (),
     ) -> None:
-        """Serve `tools`; requests for `ignored_methods` get no answer at all."""
+        """Serve `tools`; requests for `ignored_methods` get no answer at all.
+
+        Once a tool was called there are `later_tools`, if any, instead. Work that can be gone on
+        with is kept in `state_dir`, by default a folder of the user's.
+        """
         self._wire = wire
         self._negotiation = negotiation
         self._ignored = frozenset(ignored_methods)
         self._questions = Questions(wire)
-        self._methods = Content(tools, page_size).methods()
+        self._methods = Content(tools, page_size, later_tools).methods()
+        self._state_dir = state_dir or default_state_dir()
         self._calls: dict[RequestId, tuple[Call, threading.Thread]] = {}
         self._lock = threading.Lock()
 
@@ -140,7 +149,9 @@ class Server:
     def _start(
         self, request_id: RequestId, dialect: Dialect, method: str, params: JsonObject
     ) -> None:
-        call = Call(self._wire, self._questions, dialect, request_id, method, params)
+        call = Call(
+            self._wire, self._questions, dialect, request_id, method, params, self._state_dir
+        )
         name = f"{method} {request_id}"
         thread = threading.Thread(target=self._serve, args=(call,), name=name, daemon=True)
         with self._lock:

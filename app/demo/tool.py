@@ -1,7 +1,7 @@
 """What a tool is: a small function, the schema of its arguments, and words about it."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from app.demo.call import ON_CANCEL, Call
@@ -12,6 +12,7 @@ _ON_CANCEL: Final = choice(
     "When cancelled: stop without a word, ignore it, answer with an error, or with a result",
     *ON_CANCEL,
 )
+_IS_SURE: Final[JsonObject] = {"type": "boolean", "description": "Whether you are sure"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +21,7 @@ class Tool:
 
     `run` gets the call and its arguments by name. It returns the result to send, or None when it
     has replied itself or means never to. A tool that takes time (`lasts`) has one argument more
-    than it names, `on_cancel`, which is dealt with before it runs.
+    than it names, `on_cancel`, which is dealt with before it runs; one that was `changed`, too.
     """
 
     run: Callable[..., JsonObject | None]
@@ -28,6 +29,7 @@ class Tool:
     description: str
     arguments: JsonObject
     lasts: bool = True
+    is_changed: bool = False
 
     @property
     def name(self) -> str:
@@ -37,10 +39,18 @@ class Tool:
     @property
     def schema(self) -> JsonObject:
         """The JSON Schema of everything a client may pass."""
-        if not self.lasts:
+        if not self.lasts and not self.is_changed:
             return self.arguments
-        members = {**self.arguments["properties"], "on_cancel": _ON_CANCEL}
-        return {**self.arguments, "properties": members}
+        members = dict(self.arguments["properties"])
+        if self.lasts:
+            members["on_cancel"] = _ON_CANCEL
+        if self.is_changed:
+            members["is_sure"] = _IS_SURE
+        return record("", **members)
+
+    def changed(self) -> "Tool":
+        """Return the tool as a later version has it: it needs one argument more."""
+        return replace(self, is_changed=True)
 
     def listed(self) -> JsonObject:
         """Return the entry in `tools/list`."""
@@ -64,6 +74,8 @@ class Tool:
             raise RpcError(INVALID_PARAMS, f"{self.name}: {error}", data) from error
         if self.lasts:
             call.on_cancel = arguments.pop("on_cancel")
+        if self.is_changed:
+            del arguments["is_sure"]
         return self.run(call, **arguments)
 
 

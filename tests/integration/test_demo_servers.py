@@ -150,6 +150,59 @@ def test_a_crash_has_its_tick_its_code_and_a_last_word(start: type[Server], how:
     assert not rest.endswith(b"\n")
 
 
+EXPORT = {"chunks": 7, "chunks_per_attempt": 5, "interval_s": 0}
+
+
+def _resumed(server: Server, token: str, **arguments: object) -> dict[str, Any]:
+    params = {"name": "resumable_export", "arguments": {**EXPORT, **arguments}}
+    message = {
+        "jsonrpc": "2.0",
+        "id": "resumed",
+        "method": "tools/call",
+        "params": {**params, "_meta": {**STAMPS, "resumeToken": token}},
+    }
+    server.write(json.dumps(message).encode() + b"\n")
+    return server.reply()
+
+
+def test_an_export_goes_on_after_a_crash_and_writes_every_chunk_once(
+    start: type[Server], tmp_path: Path
+) -> None:
+    options = ("--state-dir", str(tmp_path))
+    server = start(*options)
+    server.call("resumable_export", **EXPORT, fault="crash", at_chunk=6)
+    token = server.reply()["result"]["_meta"]["nextResumeToken"]
+    with pytest.raises(AssertionError, match="without a reply"):
+        _resumed(server, token, fault="crash", at_chunk=6)
+    code, _, errors = server.hang_up()
+    assert code == 70
+    assert b"crashing after chunk 6" in errors
+    reply = _resumed(start(*options), token, fault="crash", at_chunk=6)
+    assert "nextResumeToken" not in reply["result"]["_meta"]
+    lines = (tmp_path / "export.txt").read_text().splitlines()
+    assert lines == [f"chunk {number}" for number in range(1, 8)]
+
+
+def test_a_killed_server_s_export_goes_on(start: type[Server], tmp_path: Path) -> None:
+    options = ("--state-dir", str(tmp_path))
+    server = start(*options)
+    server.call("resumable_export", **EXPORT)
+    token = server.reply()["result"]["_meta"]["nextResumeToken"]
+    server.kill()
+    assert "error" not in _resumed(start(*options), token)
+    assert (tmp_path / "export.txt").read_text().count("\n") == 7
+
+
+def test_tools_change_once_one_was_called(start: type[Server], tmp_path: Path) -> None:
+    server = start("--profile", "changing-tools", "--state-dir", str(tmp_path))
+    server.call("resumable_export", **EXPORT)
+    token = server.reply()["result"]["_meta"]["nextResumeToken"]
+    assert _resumed(server, token)["error"]["code"] == -32602
+    server.request("tools/list")
+    tools = server.reply()["result"]["tools"]
+    assert all("is_sure" in tool["inputSchema"]["properties"] for tool in tools)
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no signals")
 def test_a_crash_can_be_a_signal(start: type[Server]) -> None:
     server = start()
@@ -282,8 +335,8 @@ async def _use_all(client: Client) -> list[tuple[float, float | None, str | None
         ticks.append((progress, total, message))
 
     assert (await client.list_tools()).tools
-    assert len((await client.list_resources()).resources) == 4
-    assert len((await client.list_prompts()).prompts) == 2
+    assert len((await client.list_resources()).resources) == 5
+    assert len((await client.list_prompts()).prompts) == 3
     assert (await client.read_resource("demo://welcome")).contents
     assert (await client.get_prompt("greet", {"name": "Ann"})).messages
     result = await client.call_tool("known_total", QUICK, progress_callback=on_progress)

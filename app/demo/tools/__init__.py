@@ -3,10 +3,11 @@
 from typing import Final
 
 from app.demo.tool import Tool
-from app.demo.tools import asking, endings, steady, texts, traffic, violations
+from app.demo.tools import asking, endings, resumable, steady, texts, traffic, violations
 
 TOOLS: Final[tuple[Tool, ...]] = (
     *steady.TOOLS,
+    *resumable.TOOLS,
     *violations.TOOLS,
     *endings.TOOLS,
     *traffic.TOOLS,

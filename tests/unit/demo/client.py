@@ -20,6 +20,7 @@ from app.demo.wire import Wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from pathlib import Path
 
     from app.demo.tool import Tool
 
@@ -95,6 +96,11 @@ class Played:
     def values(self) -> list[Any]:
         return [tick["progress"] for tick in self.ticks]
 
+    @property
+    def next_token(self) -> Any:
+        """The token to go on with, None when there is none."""
+        return self.result.get("_meta", {}).get("nextResumeToken")
+
 
 class Client:
     """Speaks one revision with a server of its own; the handshake is done when it is built."""
@@ -107,6 +113,8 @@ class Client:
         negotiation: Negotiation | None = None,
         page_size: int = 0,
         ignored_methods: Sequence[str] = (),
+        state_dir: Path | None = None,
+        later_tools: Sequence[Tool] = (),
         opens: bool = True,
     ) -> None:
         self.sink = Sink()
@@ -117,6 +125,8 @@ class Client:
             tools,
             page_size=page_size,
             ignored_methods=ignored_methods,
+            state_dir=state_dir,
+            later_tools=later_tools,
         )
         self._stamps = STAMPS if version == PER_REQUEST else {}
         self._last_id = 0
@@ -166,6 +176,13 @@ class Client:
     def call(self, tool: str, token: object = TOKEN, /, **arguments: object) -> Played:
         """Call a tool and return all that came of it."""
         return self.request("tools/call", {"name": tool, "arguments": arguments}, token)
+
+    def resumed(self, message: Message, resume_token: object) -> Played:
+        """Send a request again, with a new id and that resume token."""
+        self._last_id += 1
+        params = message["params"]
+        meta = {**params.get("_meta", {}), "resumeToken": resume_token}
+        return self.send({**message, "id": self._last_id, "params": {**params, "_meta": meta}})
 
     def begin_call(self, tool: str, token: object = TOKEN, /, **arguments: object) -> int:
         """Start a tool and return the request's id once its first tick is there."""
