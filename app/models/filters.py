@@ -136,7 +136,8 @@ class JobFilter(QSortFilterProxyModel):
         if snapshot is None:
             return ""
         ids = (job_texts.token(snapshot), job_texts.wire(snapshot.request_id))
-        names = (snapshot.name, snapshot.method, snapshot.summary, snapshot.connection)
+        server = (snapshot.server, snapshot.connection)
+        names = (snapshot.name, snapshot.method, snapshot.summary, *server)
         return "\n".join((*names, *ids)).casefold()
 
     @Slot()

@@ -38,6 +38,8 @@ class Column(enum.IntEnum):
     TOKEN = 14
     REQUEST = 15
     MARKS = 16
+    ATTEMPTS = 17
+    SAVED = 18
 
 
 FIRST_SHOWN: Final = (
@@ -121,11 +123,15 @@ def _time_left_text(job: JobSnapshot) -> str:
 
 
 def _started_text(job: JobSnapshot) -> str:
-    return text.clock(job.started_when)
+    return job_texts.moment(job.started_when)
 
 
-def _state_text(job: JobSnapshot) -> str:
-    return job_texts.state_word(job.state)
+def _attempts_text(job: JobSnapshot) -> str:
+    return text.number(job.attempt_count)
+
+
+def _saved_text(job: JobSnapshot) -> str:
+    return "" if job.saved_when is None else job_texts.moment(job.saved_when)
 
 
 def _no_text(_job: JobSnapshot) -> str:
@@ -144,7 +150,7 @@ COLUMNS: Final[Mapping[Column, ColumnText]] = {
     ),
     Column.STATUS: ColumnText(QT_TRANSLATE_NOOP("Jobs", "Status"), job_texts.status, _status_key),
     Column.ACTIONS: ColumnText("", _no_text, _start_key),
-    Column.STATE: ColumnText(QT_TRANSLATE_NOOP("Jobs", "State"), _state_text, _status_key),
+    Column.STATE: ColumnText(QT_TRANSLATE_NOOP("Jobs", "State"), job_texts.state, _status_key),
     Column.MESSAGE: ColumnText(
         QT_TRANSLATE_NOOP("Jobs", "Message"), job_texts.message, _message_key
     ),
@@ -179,5 +185,14 @@ COLUMNS: Final[Mapping[Column, ColumnText]] = {
     ),
     Column.MARKS: ColumnText(
         QT_TRANSLATE_NOOP("Jobs", "Marks"), _marks_text, lambda j: len(j.marks), is_number=True
+    ),
+    Column.ATTEMPTS: ColumnText(
+        QT_TRANSLATE_NOOP("Jobs", "Attempts"),
+        _attempts_text,
+        lambda j: j.attempt_count,
+        is_number=True,
+    ),
+    Column.SAVED: ColumnText(
+        QT_TRANSLATE_NOOP("Jobs", "Token saved"), _saved_text, lambda j: j.saved_when
     ),
 }

@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 import math
+import time
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QCoreApplication
 
 from app import text
+from app.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
-    from app.tracker.snapshot import JobSnapshot, JobState
+    from app.tracker.snapshot import JobSnapshot
 
 _LIMIT: Final = 400  # characters: wider than any column, cheap to measure
 SILENT_AFTER_S: Final = 2.0
 """A running job without a tick for so long says when the last one came."""
+_UNITS: Final = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 
 
 def tr(words: str) -> str:
@@ -95,19 +98,70 @@ def ticks(job: JobSnapshot) -> str:
     return text.count(job.tick_count, "tick")
 
 
+def attempts(job: JobSnapshot) -> str:
+    """`"attempt 7"` while that is under way, `"7 attempts"` after it; nothing for the first."""
+    if job.attempt_count < 2:
+        return ""
+    if job.state.is_over:
+        return text.count(job.attempt_count, "attempt")
+    return tr("attempt {}").format(text.number(job.attempt_count))
+
+
+def age(seconds: float) -> str:
+    """How old something is, in its largest unit: `"12 s"`, `"4 min"`, `"3 h"`, `"2 d"`."""
+    unit = next((unit for unit in _UNITS if seconds >= unit[1]), _UNITS[-1])
+    return f"{text.number(max(math.floor(seconds), 0) // unit[1])} {unit[0]}"
+
+
+def saved(job: JobSnapshot) -> str:
+    """`"saved 4 min ago"`, by the computer's own clock; nothing where no token is kept."""
+    if job.saved_when is None:
+        return ""
+    return tr("saved {} ago").format(age(time.time() - job.saved_when))
+
+
+def next_attempt(job: JobSnapshot) -> str:
+    """`"attempt 8 in 4 s"` while automatic resuming waits; nothing otherwise."""
+    if job.next_attempt_at is None or job.state is not JobState.RESUMABLE:
+        return ""
+    number = text.number(job.attempt_count + 1)
+    left_s = math.ceil(job.next_attempt_at - time.monotonic())
+    if left_s <= 0:
+        return tr("attempt {} follows").format(number)
+    return tr("attempt {number} in {time}").format(number=number, time=text.duration(left_s))
+
+
+def moment(when: float) -> str:
+    """A wall time: without its date if that is today's."""
+    dated = text.date_and_clock(when)
+    is_today = dated[:10] == text.date_and_clock(time.time())[:10]
+    return text.clock(when) if is_today else dated
+
+
 def status(job: JobSnapshot) -> str:
     """The second line under the state: rate, time left, elapsed; or how it ended."""
-    if job.state.is_over:
+    if job.state is JobState.RESUMABLE:
+        parts = [next_attempt(job) or saved(job), "" if next_attempt(job) else attempts(job)]
+    elif job.state.is_over:
         return tr("{duration}, {ticks}").format(duration=elapsed(job), ticks=ticks(job))
-    if job.silent_s >= SILENT_AFTER_S or job.tick_count == 0:
-        parts = [last_tick(job), elapsed(job)]
+    elif job.silent_s >= SILENT_AFTER_S or job.tick_count == 0:
+        parts = [attempts(job), last_tick(job), elapsed(job)]
     else:
-        parts = [rate(job), time_left(job), elapsed(job)]
+        parts = [attempts(job), rate(job), time_left(job), elapsed(job)]
     return " · ".join(part for part in parts if part)
 
 
+def state(job: JobSnapshot) -> str:
+    """The state's name, and that a resumable job goes on by itself."""
+    if job.state is JobState.RESUMABLE and job.is_automatic:
+        return tr("Resumable, automatic")
+    return state_word(job.state)
+
+
 def message(job: JobSnapshot) -> str:
-    """The server's newest words: why it failed, else its progress message."""
+    """The server's newest words: why it failed or stopped, else its progress message."""
+    if job.state is JobState.RESUMABLE:
+        return line(job.resume_note or job.message or "")
     if job.failure is not None:
         return line(job.failure.message)
     return line(job.message or "")
@@ -125,5 +179,5 @@ def mark(words: str, times: int) -> str:
 
 def spoken(job: JobSnapshot) -> str:
     """The whole row as one sentence, for screen readers and as a plain tool tip."""
-    parts = (name(job), line(job.server), state_word(job.state), amount(job), message(job))
+    parts = (name(job), line(job.server), state(job), amount(job), message(job))
     return ", ".join(part for part in (*parts, status(job)) if part)

@@ -221,6 +221,7 @@ class JobsModel(QAbstractTableModel):
         if snapshot is None or snapshot.state.is_over:
             self._going_on.discard(job)
             self._young.discard(job)
+        if snapshot is None or not _is_timed(snapshot):
             return
         self._going_on.add(job)
         if snapshot.elapsed_s >= SETTLED_AFTER_S or snapshot.state is not JobState.RUNNING:
@@ -287,6 +288,11 @@ class JobsModel(QAbstractTableModel):
         self.groups_changed.emit()
         if self._young:
             self._settle.start()
+
+
+def _is_timed(job: JobSnapshot) -> bool:
+    """Whether time alone changes the picture: a resumable job tells the age of its token."""
+    return not job.state.is_over or job.state is JobState.RESUMABLE
 
 
 _LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter

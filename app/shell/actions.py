@@ -1,4 +1,4 @@
-"""The actions of the window: each once, with its words, key and icon, for toolbar and menus."""
+"""The window's own actions, each once, with words, key and icon; see `job_actions` for jobs."""
 
 from __future__ import annotations
 
@@ -16,9 +16,6 @@ _MADE = (
     ("config", "Open a con&figuration…", "open", "Ctrl+Shift+O", "Servers of an mcpServers file"),
     ("demo", "Start the &demo", "demo", "Ctrl+Shift+D", "Ten calls on the bundled server"),
     ("call", "&New call", "new-call", "Ctrl+N", "Call a tool, read a resource, get a prompt"),
-    ("cancel", "&Cancel", "cancel", "Ctrl+.", "Cancel the selected jobs"),
-    ("again", "&Issue again", "again", "Ctrl+Shift+R", "Send the whole request again"),
-    ("edit", "&Edit and send again…", "new-call", "", "Change the request, then send it"),
     ("clear", "Remove &finished", "clear", "Ctrl+Shift+K", "Remove finished jobs from the list"),
     ("find", "&Filter jobs", "search", "Ctrl+F", "Look for words in the jobs"),
     ("quit", "&Quit", "", "Ctrl+Q", "End all connections and leave"),
@@ -33,9 +30,6 @@ class Actions(QObject):
     config: QAction
     demo: QAction
     call: QAction
-    cancel: QAction
-    again: QAction
-    edit: QAction
     clear: QAction
     find: QAction
     quit: QAction

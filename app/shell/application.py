@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QApplication
 from app import __version__, paths
 from app.monitor import Monitor
 from app.shell.aio import Tasks, run_on_qt
-from app.shell.control import Control
+from app.shell.control import Control, token_words
 from app.shell.dialogs import Dialogs
 from app.shell.failures import Failures
 from app.shell.garbage import Garbage
@@ -25,8 +25,11 @@ from app.shell.status_bar import StatusBar
 from app.widgets.appearance import Appearance
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from app.problem import Problem
     from app.shell.options import WindowOptions
+    from app.tracker.snapshot import JobId
 
 
 def run_window(options: WindowOptions) -> int:
@@ -113,7 +116,6 @@ class Program(QObject):
         feed.servers_changed.connect(self._on_servers_changed)
         feed.servers_changed.connect(self.dialogs.refresh_servers)
         feed.jobs_changed.connect(window.job_pane.apply)
-        feed.jobs_changed.connect(self._on_jobs_changed)
         feed.frames_added.connect(window.stderr_pane.add_frames)
         feed.frames_added.connect(self._status.add_frames)
         feed.frames_added.connect(self._garbage.add_frames)
@@ -121,13 +123,16 @@ class Program(QObject):
     def _join_panes(self) -> None:
         window, control = self.window, self.control
         window.job_list.cancel_requested.connect(control.cancel)
-        window.job_list.again_requested.connect(control.again)
+        window.job_list.reissue_requested.connect(control.again)
+        window.job_list.edit_requested.connect(self.dialogs.edit_and_send)
+        window.job_list.follow_requested.connect(self._on_follow_requested)
         window.job_list.remove_requested.connect(control.remove)
         window.job_list.copy_requested.connect(control.copy)
         window.job_list.job_opened.connect(self._on_job_opened)
         window.job_list.selection_changed.connect(self._on_selection_changed)
         window.job_pane.cancel_requested.connect(control.cancel)
-        window.job_pane.again_requested.connect(control.again)
+        window.job_pane.reissue_requested.connect(control.again)
+        window.job_pane.search_requested.connect(self._on_search_requested)
         window.job_pane.frame_followed.connect(self._on_frame_followed)
         window.log_pane.job_opened.connect(self._on_job_opened)
         window.job_filters.group_selected.connect(self._models.shown_jobs.set_group)
@@ -148,9 +153,6 @@ class Program(QObject):
         do.config.triggered.connect(self.dialogs.ask_for_config)
         do.demo.triggered.connect(control.start_demo)
         do.call.triggered.connect(self.dialogs.new_call)
-        do.cancel.triggered.connect(self._on_cancel_selected)
-        do.again.triggered.connect(self._on_again_selected)
-        do.edit.triggered.connect(self._on_edit_selected)
         do.clear.triggered.connect(control.remove_finished)
         do.find.triggered.connect(self.window.focus_filter)
         do.quit.triggered.connect(self.quit)
@@ -159,7 +161,6 @@ class Program(QObject):
     def _begin(self) -> None:
         """Do what the command line asked for."""
         self._on_servers_changed()
-        self._on_selection_changed()
         options = self._options
         if options.config is not None:
             self.dialogs.ask_for_consent(str(options.config), options.definitions)
@@ -211,18 +212,8 @@ class Program(QObject):
         self.window.show_jobs(are_any=bool(self.monitor.servers() or self.monitor.jobs()))
         self._status.refresh()
 
-    @Slot()
-    def _on_jobs_changed(self) -> None:
-        self._on_selection_changed()
-
-    @Slot()
-    def _on_selection_changed(self) -> None:
-        selected = self.window.job_list.selected()
-        found = [self.monitor.snapshot(job) for job in selected]
-        running = [job for job in found if job is not None and not job.state.is_over]
-        self.window.actions_.cancel.setEnabled(bool(running))
-        self.window.actions_.again.setEnabled(bool(selected))
-        self.window.actions_.edit.setEnabled(bool(selected))
+    @Slot(object)
+    def _on_selection_changed(self, selected: Sequence[JobId]) -> None:
         if selected and self.window.job_pane.job != selected[0]:
             self.window.job_pane.show_job(selected[0])
 
@@ -237,16 +228,18 @@ class Program(QObject):
         self.window.open_dock("log")
         self.window.log_pane.follow_frame(number)
 
-    @Slot()
-    def _on_cancel_selected(self) -> None:
-        self.control.cancel(self.window.job_list.selected())
+    @Slot(object)
+    def _on_search_requested(self, words: str) -> None:
+        self.window.open_dock("log")
+        self.window.log_pane.search_for(words)
 
-    @Slot()
-    def _on_again_selected(self) -> None:
-        for job in self.window.job_list.selected()[:1]:
-            self.control.again(job)
-
-    @Slot()
-    def _on_edit_selected(self) -> None:
-        for job in self.window.job_list.selected()[:1]:
-            self.dialogs.edit_and_send(job)
+    @Slot(object)
+    def _on_follow_requested(self, job: JobId) -> None:
+        """Show the messages with the job's token; without one, its request."""
+        found = self.monitor.snapshot(job)
+        if found is None:
+            return
+        if found.token is None:
+            self._on_frame_followed(found.request)
+        else:
+            self._on_search_requested(token_words(found.token))

@@ -149,10 +149,14 @@ def _same_call(detail: JobDetail) -> Call:
     return Call(server=snapshot.server, method=snapshot.method, params=params)
 
 
+def token_words(token: object) -> str:
+    """A progress token as one would look for it on the wire: a string bare, a number as JSON."""
+    return token if isinstance(token, str) else json.dumps(token)
+
+
 def _copied(detail: JobDetail, what: str) -> str:
     if what == "token":
-        token = detail.snapshot.token
-        return token if isinstance(token, str) else json.dumps(token)
+        return token_words(detail.snapshot.token)
     if what == "request":
         request = {"method": detail.snapshot.method, "params": detail.params}
         return json.dumps(request, indent=2, ensure_ascii=False, default=str)

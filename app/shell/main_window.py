@@ -10,17 +10,16 @@ from PySide6.QtWidgets import (
     QDockWidget,
     QMainWindow,
     QMenu,
-    QSizePolicy,
     QSplitter,
     QStackedWidget,
-    QToolBar,
-    QToolButton,
     QVBoxLayout,
     QWidget,
 )
 
+from app.models.job_columns import COLUMNS
 from app.shell.actions import Actions
 from app.shell.scheme import SchemeChoice
+from app.shell.tool_bar import ToolBar
 from app.widgets.job_filters import JobFilterEdit, JobFilters
 from app.widgets.job_list import JobList
 from app.widgets.job_pane import JobPane
@@ -39,6 +38,8 @@ if TYPE_CHECKING:
 _FIRST_SIZE: Final = QSize(1280, 800)
 _JOB_PANE_HEIGHT: Final = 240
 """Its chart may be squeezed: ten rows of jobs fit above it in the first size."""
+_COLUMNS: Final = f"jobs/columns-{len(COLUMNS)}"
+"""A layout of other columns is left aside."""
 _LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
 _BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
 
@@ -77,7 +78,7 @@ class MainWindow(QMainWindow):
         self._lay_out()
         self.setStatusBar(status)
         self._add_menus()
-        self._add_toolbar()
+        self.addToolBar(ToolBar(self.actions_, self.job_list, self.filter_edit, appearance, self))
         self._restore()
 
     def show_jobs(self, *, are_any: bool) -> None:
@@ -94,7 +95,7 @@ class MainWindow(QMainWindow):
         keep = self._preferences
         keep.keep_bytes("window/geometry", self.saveGeometry())
         keep.keep_bytes("window/docks", self.saveState())
-        keep.keep_bytes("jobs/columns", self.job_list.save_layout())
+        keep.keep_bytes(_COLUMNS, self.job_list.save_layout())
         keep.keep_json("log/look", self.log_pane.state())
 
     def showEvent(self, event: QShowEvent) -> None:
@@ -162,59 +163,28 @@ class MainWindow(QMainWindow):
         servers.addActions([do.command, do.config, do.demo])
         servers.addSeparator()
         servers.addAction(do.quit)
-        jobs = self.menuBar().addMenu(self.tr("&Jobs"))
-        jobs.addActions([do.call, do.cancel, do.again, do.edit, do.clear])
-        self.job_list.add_actions([do.edit])
-        jobs.addSeparator()
-        jobs.addAction(do.find)
+        self._fill_jobs_menu(self.menuBar().addMenu(self.tr("&Jobs")))
         view = self.menuBar().addMenu(self.tr("&View"))
         view.addActions([dock.toggleViewAction() for dock in self.docks.values()])
         self._scheme.add_to(view.addMenu(self.tr("&Colours")))
         self.menuBar().addMenu(self.tr("&Help")).addAction(do.about)
 
-    def _add_toolbar(self) -> None:
-        bar = QToolBar(self.tr("Toolbar"), self)
-        bar.setObjectName("toolbar")
-        bar.setMovable(False)
-        bar.setIconSize(QSize(18, 18))
-        bar.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        bar.addWidget(self._connect_button())
-        bar.addSeparator()
-        do = self.actions_
-        bar.addActions([do.call, do.cancel, do.again])
-        gap = QWidget(bar)
-        gap.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-        bar.addWidget(gap)
-        self.filter_edit.setMaximumWidth(320)
-        bar.addWidget(self.filter_edit)
-        self.addToolBar(bar)
-
-    def _connect_button(self) -> QToolButton:
-        do = self.actions_
-        button = QToolButton(self)
-        menu = QMenu(button)
-        menu.addActions([do.command, do.config, do.demo])
-        button.setText(self.tr("Connect"))
-        button.setMenu(menu)
-        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
-        button.setAccessibleName(self.tr("Connect to a server"))
-        button.setToolTip(self.tr("Connect to a server"))
-        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self._connect = button
-        self._recolour()
-        self._appearance.changed.connect(self._recolour)
-        return button
-
-    @Slot()
-    def _recolour(self) -> None:
-        self._connect.setIcon(self._appearance.icon("connect"))
+    def _fill_jobs_menu(self, menu: QMenu) -> None:
+        do, on_jobs = self.actions_, self.job_list.action
+        menu.addActions([do.call, on_jobs("open"), on_jobs("cancel")])
+        menu.addSeparator()
+        menu.addActions([on_jobs("resume"), on_jobs("automatic"), on_jobs("reissue")])
+        menu.addActions([on_jobs("edit"), on_jobs("follow")])
+        menu.addSeparator()
+        menu.addActions([on_jobs("remove"), on_jobs("forget"), do.clear])
+        menu.addSeparator()
+        menu.addAction(do.find)
 
     def _restore(self) -> None:
         kept = self._preferences
         self.restoreGeometry(kept.bytes_of("window/geometry"))
         self._is_first = not self.restoreState(kept.bytes_of("window/docks"))
-        self.job_list.restore_layout(kept.bytes_of("jobs/columns"))
+        self.job_list.restore_layout(kept.bytes_of(_COLUMNS))
         self.log_pane.restore(kept.json_of("log/look"))
 
     @Slot()

@@ -9,6 +9,7 @@ from PySide6.QtGui import QFont, QPainter
 
 from app.models import job_texts
 from app.models.job_columns import COLUMNS, Column
+from app.tracker.snapshot import JobState
 from app.widgets.appearance import GAP, GAP_S, STATE_TONES, Appearance, Tone, state_icon
 from app.widgets.bar_painter import BarPainter, is_settling
 from app.widgets.row_actions import RowAction, offered
@@ -130,14 +131,15 @@ class JobCells:
     ) -> None:
         """The message at the left and, where there is room, the exact count at the right."""
         face = faces.second
-        is_counted = job.failure is None and job.fraction is not None
+        is_calm = job.failure is None or job.state is JobState.RESUMABLE
+        is_counted = is_calm and job.fraction is not None
         count = job_texts.count(job) if is_counted else ""
         room = face.width(count) + GAP if count else 0
         if line.width() < max(_COUNT_FROM, 2 * room):
             room = 0
         if room:
             self._write(painter, faces, face, line, count, Tone.MUTED, _RIGHT)
-        tone = Tone.MUTED if job.failure is None else STATE_TONES[job.state]
+        tone = Tone.MUTED if is_calm else STATE_TONES[job.state]
         self._write(
             painter, faces, face, line.adjusted(0, 0, -room, 0), job_texts.message(job), tone
         )
@@ -146,7 +148,7 @@ class JobCells:
         self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot
     ) -> None:
         first, second = faces.lines(cell)
-        word = job_texts.state_word(job.state)
+        word = job_texts.state(job)
         self._write(painter, faces, faces.first, first, word, STATE_TONES[job.state])
         words = "" if is_settling(job) else job_texts.status(job)
         self._write(painter, faces, faces.second, second, words, Tone.MUTED)

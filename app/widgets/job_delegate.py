@@ -152,9 +152,16 @@ def _tip(job: JobSnapshot, column: Column) -> str:
     elif column is Column.SERVER:
         parts = (job_texts.line(job.connection), job_texts.token(job), "")
     elif column is Column.STATUS:
-        parts = (job_texts.state_word(job.state), job_texts.status(job), job_texts.marks(job))
+        state = f"{job_texts.state(job)}, {job_texts.amount(job)}".removesuffix(", ")
+        parts = (state, job_texts.status(job), _more(job))
     elif column is Column.JOB:
         parts = (job_texts.name(job), job_texts.line(job.summary), job_texts.marks(job))
     else:
         parts = (COLUMNS[column].text(job), "", "")
     return "\n".join(part for part in parts if part)
+
+
+def _more(job: JobSnapshot) -> str:
+    """Why a resumable job stopped, then all that is irregular."""
+    note = job_texts.line(job.resume_note)
+    return "\n".join(part for part in (note, job_texts.marks(job)) if part)

@@ -8,12 +8,12 @@ from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QPainter, QPalette
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
-from app import text
 from app.models import job_texts
+from app.tracker.snapshot import JobState
 from app.widgets.appearance import GAP, GAP_L, STATE_TONES, Appearance, Tone, state_icon
 from app.widgets.bar_painter import BarPainter
 from app.widgets.plain_text import plain_tip
-from app.widgets.row_actions import CANCEL, offered
+from app.widgets.row_actions import CANCEL, RESUME, offered
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
@@ -29,7 +29,8 @@ class JobHeader(QWidget):
     """Shows one snapshot; all of it is plain, selectable text."""
 
     cancel_clicked = Signal()
-    again_clicked = Signal()
+    resume_clicked = Signal()
+    reissue_clicked = Signal()
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -45,9 +46,16 @@ class JobHeader(QWidget):
         self._message.setWordWrap(True)
         self._bar = _LargeBar(appearance, self)
         self._cancel = self._button(self.tr("Cancel"), self.tr("Cancel this job (Ctrl+.)"))
-        self._again = self._button(self.tr("Issue again"), self.tr("Send the same request again"))
+        self._resume = self._button(
+            self.tr("Resume"), self.tr("Go on with this job where it stopped (Ctrl+R)")
+        )
+        self._reissue = self._button(
+            self.tr("Re-issue"),
+            self.tr("Send the whole request again, from the start (Ctrl+Shift+R)"),
+        )
         self._cancel.clicked.connect(self.cancel_clicked)
-        self._again.clicked.connect(self.again_clicked)
+        self._resume.clicked.connect(self.resume_clicked)
+        self._reissue.clicked.connect(self.reissue_clicked)
         # These give way in a narrow pane, and are read in their tips then.
         self._cut_off = (self._name, self._ids)
         self._lay_out()
@@ -61,18 +69,22 @@ class JobHeader(QWidget):
         self._icon.setPixmap(self._appearance.pixmap(state_icon(job.state), tone, _ICON, ratio))
         self._icon.setAccessibleName(job_texts.state_word(job.state))
         self._put(self._name, job_texts.name(job))
-        self._put(self._state, job_texts.state_word(job.state), tone)
+        self._put(self._state, job_texts.state(job), tone)
         self._put(self._ids, _ids(job), Tone.MUTED)
         self._put(self._amount, job_texts.amount(job))
         self._put(self._numbers, _numbers(job), Tone.MUTED)
-        self._put(self._message, _words(job), Tone.TEXT if job.failure is None else tone)
+        is_bad = job.failure is not None and job.state is not JobState.RESUMABLE
+        self._put(self._message, _words(job), tone if is_bad else Tone.TEXT)
         self._bar.show_job(job)
         self._offer(job)
 
     def _offer(self, job: JobSnapshot) -> None:
-        self._cancel.setVisible(CANCEL in offered(job))
+        actions = offered(job)
+        self._cancel.setVisible(CANCEL in actions)
+        self._resume.setVisible(RESUME in actions)
         self._cancel.setIcon(self._appearance.icon("cancel"))
-        self._again.setIcon(self._appearance.icon("again"))
+        self._resume.setIcon(self._appearance.icon("resume"))
+        self._reissue.setIcon(self._appearance.icon("again"))
 
     def _label(self, name: str, *, size: float = 1.0) -> QLabel:
         label = QLabel(self)
@@ -109,7 +121,8 @@ class JobHeader(QWidget):
         head.addWidget(self._state)
         head.addSpacing(GAP)
         head.addWidget(self._cancel)
-        head.addWidget(self._again)
+        head.addWidget(self._resume)
+        head.addWidget(self._reissue)
         bar = QHBoxLayout()
         bar.setSpacing(GAP_L)
         bar.addWidget(self._bar, 1)
@@ -172,16 +185,21 @@ class _LargeBar(QWidget):
 def _ids(job: JobSnapshot) -> str:
     token = job_texts.token(job)
     named = token if job.token is None else job_texts.tr("token {}").format(token)
-    request = job_texts.tr("id {}").format(job_texts.wire(job.request_id))
-    started = job_texts.tr("started {}").format(text.clock(job.started_when))
-    parts = (job_texts.line(job.connection), job_texts.line(job.method), named, request, started)
-    return " · ".join(parts)
+    is_sent = job.request_id is not None
+    request = job_texts.tr("id {}").format(job_texts.wire(job.request_id)) if is_sent else ""
+    started = job_texts.tr("started {}").format(job_texts.moment(job.started_when))
+    where = job_texts.line(job.connection or job.server)
+    parts = (where, job_texts.line(job.method), named, request, started)
+    return " · ".join(part for part in parts if part)
 
 
 def _numbers(job: JobSnapshot) -> str:
     parts = (
         job_texts.count(job) if job.fraction is not None else "",
         job_texts.ticks(job),
+        job_texts.attempts(job),
+        job_texts.saved(job) if job.state is JobState.RESUMABLE else "",
+        job_texts.next_attempt(job),
         job_texts.rate(job),
         job_texts.time_left(job),
         job_texts.elapsed(job),
@@ -192,7 +210,7 @@ def _numbers(job: JobSnapshot) -> str:
 
 def _words(job: JobSnapshot) -> str:
     """The failure in its own words and whose they are, else the newest message."""
-    if job.failure is None:
+    if job.failure is None or job.state is JobState.RESUMABLE:
         return job_texts.message(job)
     is_theirs = job.failure.where == "server"
     whose = job_texts.tr("The server says") if is_theirs else job_texts.tr("Here")

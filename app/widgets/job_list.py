@@ -15,33 +15,42 @@ from PySide6.QtCore import (
     Signal,
     Slot,
 )
-from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 
 from app.models.job_columns import Column
+from app.widgets.job_actions import JobActions
 from app.widgets.job_delegate import JobDelegate
 from app.widgets.job_table import JobTable
-from app.widgets.row_actions import CANCEL, RowAction, offered
+from app.widgets.row_actions import (
+    CANCEL,
+    RESUME,
+    RowAction,
+    is_cancellable,
+    is_kept,
+    is_removable,
+    is_resumable,
+    may_go_on_by_itself,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable
 
-    from PySide6.QtGui import QHideEvent, QShowEvent
+    from PySide6.QtCore import SignalInstance
+    from PySide6.QtGui import QAction, QHideEvent, QShowEvent
 
     from app.models.filters import JobFilter
     from app.models.jobs import JobsModel
-    from app.tracker.snapshot import JobId
+    from app.tracker.snapshot import JobId, JobSnapshot
     from app.widgets.appearance import Appearance
 
 _SECOND_MS: Final = 1000
-_COPIES: Final = ("request", "result", "token")
-_ICONS: Final = {
-    "open": "info",
-    "cancel": "cancel",
-    "again": "again",
-    "request": "copy",
-    "remove": "remove",
-}
+_MENU: Final = (
+    ("open",),
+    ("cancel", "resume", "automatic"),
+    ("reissue", "edit", "follow"),
+    ("request", "result", "token"),
+)
 
 
 class JobList(QWidget):
@@ -54,12 +63,22 @@ class JobList(QWidget):
     """`tuple[JobId, ...]`: those of the selection that can be cancelled."""
     job_opened = Signal(object)
     """`JobId`: double click or Enter."""
-    again_requested = Signal(object)
-    """`JobId` to issue again."""
+    resume_requested = Signal(object)
+    """`tuple[JobId, ...]`: those of the selection that can be gone on with."""
+    automatic_requested = Signal(object, bool)
+    """`tuple[JobId, ...]`, and whether they are to be gone on with by themselves."""
+    reissue_requested = Signal(object)
+    """`JobId` whose request is to be sent again, from the start."""
+    edit_requested = Signal(object)
+    """`JobId` whose request is to be changed and sent."""
+    follow_requested = Signal(object)
+    """`JobId` whose messages are to be shown in the log."""
+    forget_requested = Signal(object)
+    """`tuple[JobId, ...]`: those of the selection of which something is kept to go on with."""
     copy_requested = Signal(object, str)
     """`JobId` and what of it: request, result or token."""
     remove_requested = Signal(object)
-    """`tuple[JobId, ...]`: those of the selection that are over."""
+    """`tuple[JobId, ...]`: those of the selection that are over, with nothing kept."""
     selection_changed = Signal(object)
     """`tuple[JobId, ...]`, the current one first."""
 
@@ -76,8 +95,8 @@ class JobList(QWidget):
         self._appearance = appearance
         self.table = JobTable(appearance, self)
         self._delegate = JobDelegate(appearance, self)
-        self._actions = self._made_actions()
-        self._extra: list[QAction] = []
+        self._actions = JobActions(self.table, appearance)
+        self._connect_actions()
         self._menu = QMenu(self)
         self._second = QTimer(self)
         self._second.setInterval(_SECOND_MS)
@@ -88,8 +107,6 @@ class JobList(QWidget):
         layout.addWidget(self.table)
         self.setFocusProxy(self.table)
         self._enable()
-        appearance.changed.connect(self._recolour)
-        self._recolour()
 
     # For the shell
 
@@ -113,15 +130,11 @@ class JobList(QWidget):
         return True
 
     def action(self, key: str) -> QAction:
-        """One of open, cancel, again, request, result, token, remove; for tool bars and menus.
+        """One of those in `job_actions`, for tool bars and menus.
 
         It is enabled while it can work for the selection.
         """
         return self._actions[key]
-
-    def add_actions(self, actions: Iterable[QAction]) -> None:
-        """Have `actions` of the shell's own in the context menu."""
-        self._extra.extend(actions)
 
     def save_layout(self) -> QByteArray:
         """Widths, order, sorting and visibility of the columns, for `restore_layout`."""
@@ -133,34 +146,20 @@ class JobList(QWidget):
 
     # Construction
 
-    def _made_actions(self) -> dict[str, QAction]:
-        keys = QKeySequence
-        enter = [keys(Qt.Key.Key_Return), keys(Qt.Key.Key_Enter)]
-        cancel = [keys("Ctrl+."), keys(Qt.Key.Key_Delete)]
-        made = {
-            "open": self._action(self.tr("&Open"), enter),
-            "cancel": self._action(self.tr("&Cancel"), cancel),
-            "again": self._action(self.tr("&Issue again"), [keys("Ctrl+Shift+R")]),
-            "request": self._action(self.tr("Copy &request"), []),
-            "result": self._action(self.tr("Copy re&sult"), [keys("Ctrl+Shift+C")]),
-            "token": self._action(self.tr("Copy &token"), [keys(keys.StandardKey.Copy)]),
-            "remove": self._action(self.tr("Re&move"), [keys("Shift+Del")]),
-        }
-        made["open"].triggered.connect(self._on_open)
-        made["cancel"].triggered.connect(self._on_cancel)
-        made["again"].triggered.connect(self._on_again)
-        made["request"].triggered.connect(self._on_copy_request)
-        made["result"].triggered.connect(self._on_copy_result)
-        made["token"].triggered.connect(self._on_copy_token)
-        made["remove"].triggered.connect(self._on_remove)
-        return made
-
-    def _action(self, words: str, keys: Sequence[QKeySequence]) -> QAction:
-        action = QAction(words, self.table)
-        action.setShortcuts(keys)
-        action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-        self.table.addAction(action)
-        return action
+    def _connect_actions(self) -> None:
+        do = self._actions
+        do["open"].triggered.connect(self._on_open)
+        do["cancel"].triggered.connect(self._on_cancel)
+        do["resume"].triggered.connect(self._on_resume)
+        do["automatic"].triggered.connect(self._on_automatic)
+        do["reissue"].triggered.connect(self._on_reissue)
+        do["edit"].triggered.connect(self._on_edit)
+        do["follow"].triggered.connect(self._on_follow)
+        do["request"].triggered.connect(self._on_copy_request)
+        do["result"].triggered.connect(self._on_copy_result)
+        do["token"].triggered.connect(self._on_copy_token)
+        do["remove"].triggered.connect(self._on_remove)
+        do["forget"].triggered.connect(self._on_forget)
 
     def _set_up_table(self) -> None:
         self.table.show_jobs(self._shown)
@@ -177,13 +176,12 @@ class JobList(QWidget):
 
     # What is done with rows
 
-    def _offering(self, action: RowAction) -> tuple[JobId, ...]:
-        snapshots = (self._jobs.snapshot(job) for job in self.selected())
-        return tuple(job.id for job in snapshots if job and action in offered(job))
+    def _chosen(self) -> list[JobSnapshot]:
+        """Pictures of the selected jobs, the current one first."""
+        return [job for job in map(self._jobs.snapshot, self.selected()) if job is not None]
 
-    def _over(self) -> tuple[JobId, ...]:
-        snapshots = (self._jobs.snapshot(job) for job in self.selected())
-        return tuple(job.id for job in snapshots if job and job.state.is_over)
+    def _those(self, can_work: Callable[[JobSnapshot], bool]) -> tuple[JobId, ...]:
+        return tuple(job.id for job in self._chosen() if can_work(job))
 
     @Slot()
     def _on_open(self) -> None:
@@ -198,14 +196,32 @@ class JobList(QWidget):
 
     @Slot()
     def _on_cancel(self) -> None:
-        jobs = self._offering(CANCEL)
-        if jobs:
-            self.cancel_requested.emit(jobs)
+        _emit_any(self.cancel_requested, self._those(is_cancellable))
 
     @Slot()
-    def _on_again(self) -> None:
+    def _on_resume(self) -> None:
+        _emit_any(self.resume_requested, self._those(is_resumable))
+
+    @Slot(bool)
+    def _on_automatic(self, is_wanted: bool) -> None:
+        jobs = self._those(may_go_on_by_itself)
+        if jobs:
+            self.automatic_requested.emit(jobs, is_wanted)
+
+    @Slot()
+    def _on_reissue(self) -> None:
         for job in self.selected()[:1]:
-            self.again_requested.emit(job)
+            self.reissue_requested.emit(job)
+
+    @Slot()
+    def _on_edit(self) -> None:
+        for job in self.selected()[:1]:
+            self.edit_requested.emit(job)
+
+    @Slot()
+    def _on_follow(self) -> None:
+        for job in self.selected()[:1]:
+            self.follow_requested.emit(job)
 
     @Slot()
     def _on_copy_request(self) -> None:
@@ -225,14 +241,17 @@ class JobList(QWidget):
 
     @Slot()
     def _on_remove(self) -> None:
-        jobs = self._over()
-        if jobs:
-            self.remove_requested.emit(jobs)
+        _emit_any(self.remove_requested, self._those(is_removable))
+        self._on_forget()
+
+    @Slot()
+    def _on_forget(self) -> None:
+        _emit_any(self.forget_requested, self._those(is_kept))
 
     @Slot(object, object)
     def _on_action_clicked(self, job: JobId, action: RowAction) -> None:
-        if action is CANCEL:
-            self.cancel_requested.emit((job,))
+        wish = {CANCEL.key: self.cancel_requested, RESUME.key: self.resume_requested}
+        wish[action.key].emit((job,))
 
     @Slot()
     def _on_selection_changed(self) -> None:
@@ -249,41 +268,22 @@ class JobList(QWidget):
         self._menu.popup(self.table.viewport().mapToGlobal(place))
 
     def _fill_menu(self) -> None:
+        self._enable()
         self._menu.clear()
-        for group in (("open",), ("cancel", "again"), _COPIES):
+        for group in _MENU:
             self._menu.addActions([self._actions[key] for key in group])
             self._menu.addSeparator()
-        if self._extra:
-            self._menu.addActions(self._extra)
-            self._menu.addSeparator()
-        self._menu.addAction(self._actions["remove"])
+        self._menu.addActions([self._actions["remove"], self._actions["forget"]])
 
     def _enable(self) -> None:
-        """Let exactly those actions be enabled that can work now."""
-        chosen = [job for job in map(self._jobs.snapshot, self.selected()) if job is not None]
-        current = chosen[0] if chosen else None
-        can_work = {
-            "open": current is not None,
-            "cancel": any(CANCEL in offered(job) for job in chosen),
-            "again": current is not None,
-            "request": current is not None,
-            "result": current is not None and current.state.is_over,
-            "token": current is not None and current.token is not None,
-            "remove": any(job.state.is_over for job in chosen),
-        }
-        for key, is_able in can_work.items():
-            self._actions[key].setEnabled(is_able)
+        self._actions.enable(self._chosen())
 
     # Time and appearance
 
     @Slot()
-    def _recolour(self) -> None:
-        for key, icon in _ICONS.items():
-            self._actions[key].setIcon(self._appearance.icon(icon))
-
-    @Slot()
     def _on_second(self) -> None:
         self._jobs.tick([self._shown.mapToSource(index).row() for index in self.table.in_sight()])
+        self._enable()
         self._keep_time()
 
     @Slot()
@@ -319,3 +319,8 @@ class JobList(QWidget):
         super().changeEvent(event)
         if event.type() is QEvent.Type.PaletteChange:
             self._appearance.follow(QGuiApplication.palette())
+
+
+def _emit_any(wish: SignalInstance, jobs: tuple[JobId, ...]) -> None:
+    if jobs:
+        wish.emit(jobs)

@@ -1,4 +1,4 @@
-"""One job in full: header, course, ticks, request and result."""
+"""One job in full: header, course, ticks, request, result and attempts."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QStackedLayout, QTabWidget, QVBoxLayout, QWidget
 
+from app.tracker.snapshot import JobState
+from app.widgets.job_attempts import AttemptsSection
 from app.widgets.job_header import JobHeader
 from app.widgets.job_sections import CourseSection, TicksSection
 from app.widgets.json_page import JsonPage
@@ -28,7 +30,11 @@ class JobPane(QWidget):
 
     cancel_requested = Signal(object)
     """`tuple[JobId, ...]`."""
-    again_requested = Signal(object)
+    resume_requested = Signal(object)
+    """`tuple[JobId, ...]`."""
+    automatic_requested = Signal(object, bool)
+    """`tuple[JobId, ...]`, and whether they are to be gone on with by themselves."""
+    reissue_requested = Signal(object)
     """`JobId`."""
     frame_followed = Signal(object)
     """Number of a frame to be shown in the log."""
@@ -46,14 +52,17 @@ class JobPane(QWidget):
         self.ticks = TicksSection(self)
         self.request = JsonPage(appearance, self.tr("Request as a tree"), self)
         self.result = ResultView(appearance, self)
+        self.attempts = AttemptsSection(self)
         self.tabs = self._made_tabs()
         self._second = QTimer(self)
         self._second.setInterval(_SECOND_MS)
         self._second.timeout.connect(self._refresh)
         self._pages = self._lay_out()
         self.header.cancel_clicked.connect(self._on_cancel)
-        self.header.again_clicked.connect(self._on_again)
-        for section in (self.course, self.ticks):
+        self.header.resume_clicked.connect(self._on_resume)
+        self.header.reissue_clicked.connect(self._on_reissue)
+        self.attempts.automatic_clicked.connect(self._on_automatic)
+        for section in (self.course, self.ticks, self.attempts):
             section.frame_followed.connect(self.frame_followed)
         for view in (self.request, self.result):
             view.search_requested.connect(self.search_requested)
@@ -104,6 +113,7 @@ class JobPane(QWidget):
         tabs.addTab(self.ticks, self.tr("&Ticks"))
         tabs.addTab(self.request, self.tr("Re&quest"))
         tabs.addTab(self.result, self.tr("Re&sult"))
+        tabs.addTab(self.attempts, self.tr("&Attempts"))
         tabs.currentChanged.connect(self._on_section_chosen)
         return tabs
 
@@ -140,10 +150,8 @@ class JobPane(QWidget):
 
     def _show_section(self, detail: JobDetail) -> None:
         section = self.tabs.currentWidget()
-        if section is self.course:
-            self.course.show_detail(detail)
-        elif section is self.ticks:
-            self.ticks.show_detail(detail)
+        if isinstance(section, CourseSection | TicksSection | AttemptsSection):
+            section.show_detail(detail)
         elif section is self.result:
             self.result.show_result(detail.snapshot, detail.answer)
         elif self._request_of != self._job:
@@ -151,8 +159,8 @@ class JobPane(QWidget):
             self.request.show_value(detail.params)
 
     def _keep_time(self, detail: JobDetail) -> None:
-        is_over = detail.snapshot.state.is_over
-        if is_over:
+        state = detail.snapshot.state
+        if state.is_over and state is not JobState.RESUMABLE:
             self._second.stop()
         elif not self._second.isActive():
             self._second.start()
@@ -167,6 +175,16 @@ class JobPane(QWidget):
             self.cancel_requested.emit((self._job,))
 
     @Slot()
-    def _on_again(self) -> None:
+    def _on_resume(self) -> None:
         if self._job is not None:
-            self.again_requested.emit(self._job)
+            self.resume_requested.emit((self._job,))
+
+    @Slot(bool)
+    def _on_automatic(self, is_wanted: bool) -> None:
+        if self._job is not None:
+            self.automatic_requested.emit((self._job,), is_wanted)
+
+    @Slot()
+    def _on_reissue(self) -> None:
+        if self._job is not None:
+            self.reissue_requested.emit(self._job)

@@ -1,4 +1,4 @@
-"""What can be done with a job from its row: exactly what can work in its present state."""
+"""What can be done with a job: exactly what can work in its present state."""
 
 from __future__ import annotations
 
@@ -7,22 +7,52 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from PySide6.QtCore import QT_TRANSLATE_NOOP
 
 from app.models.job_texts import tr
+from app.protocol.facts import Side
 from app.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from app.tracker.snapshot import JobSnapshot
 
+_CANCELLABLE: Final = frozenset({JobState.RUNNING, JobState.STALLED, JobState.NEEDS_YOU})
+
+
+def is_cancellable(job: JobSnapshot) -> bool:
+    """Whether asking for the end of `job` could work."""
+    return job.state in _CANCELLABLE
+
+
+def is_resumable(job: JobSnapshot) -> bool:
+    """Whether `job` can be gone on with now."""
+    return job.can_resume
+
+
+def is_kept(job: JobSnapshot) -> bool:
+    """Whether something of a job that rests lies on disk, or would be lost with its row."""
+    has_chain = job.chain is not None and job.state.is_over
+    return has_chain or job.state is JobState.RESUMABLE
+
+
+def is_removable(job: JobSnapshot) -> bool:
+    """Whether `job` is over and may go without anybody missing anything."""
+    return job.state.is_over and not is_kept(job)
+
+
+def may_go_on_by_itself(job: JobSnapshot) -> bool:
+    """Whether automatic resuming of `job` can be chosen: it is ours, and not done."""
+    is_waiting = job.state is JobState.RESUMABLE and (job.can_resume or job.is_automatic)
+    return job.sender is Side.CLIENT and (is_waiting or not job.state.is_over)
+
 
 class RowAction(NamedTuple):
-    """A button in the rows of jobs in one of `states`."""
+    """A button in the rows of those jobs that `can_work` is true of."""
 
     key: str
     icon: str
     name: object  # marked for translation
     shortcut: str
-    states: frozenset[JobState]
+    can_work: Callable[[JobSnapshot], bool]
 
     def words(self) -> str:
         """The action's name in the user's language."""
@@ -34,15 +64,14 @@ class RowAction(NamedTuple):
 
 
 CANCEL: Final = RowAction(
-    "cancel",
-    "cancel",
-    QT_TRANSLATE_NOOP("Jobs", "Cancel"),
-    "Ctrl+.",
-    frozenset({JobState.RUNNING, JobState.STALLED, JobState.NEEDS_YOU}),
+    "cancel", "cancel", QT_TRANSLATE_NOOP("Jobs", "Cancel"), "Ctrl+.", is_cancellable
 )
-ROW_ACTIONS: Final = (CANCEL,)
+RESUME: Final = RowAction(
+    "resume", "resume", QT_TRANSLATE_NOOP("Jobs", "Resume"), "Ctrl+R", is_resumable
+)
+ROW_ACTIONS: Final = (CANCEL, RESUME)
 
 
 def offered(job: JobSnapshot, actions: Sequence[RowAction] = ROW_ACTIONS) -> list[RowAction]:
     """The actions that can work for `job` now."""
-    return [action for action in actions if job.state in action.states]
+    return [action for action in actions if action.can_work(job)]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
-from PySide6.QtGui import QAction, QHelpEvent, QPalette
+from PySide6.QtGui import QHelpEvent, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QToolTip
 
@@ -26,6 +26,20 @@ if TYPE_CHECKING:
 
     from app.widgets.appearance import Appearance
 
+KEYS = (
+    "open",
+    "cancel",
+    "resume",
+    "automatic",
+    "reissue",
+    "edit",
+    "follow",
+    "request",
+    "result",
+    "token",
+    "remove",
+    "forget",
+)
 LEFT = Qt.MouseButton.LeftButton
 PLAIN = Qt.KeyboardModifier.NoModifier
 CONTROL = Qt.KeyboardModifier.ControlModifier
@@ -37,7 +51,7 @@ def source() -> FakeJobs:
     return FakeJobs(
         job(id=1, name="Export"),
         job(id=2, name="Crawl", state=JobState.STALLED),
-        job(id=3, name="Index", state=JobState.DONE),
+        job(id=3, name="Index", state=JobState.DONE, reply_size=90),
         job(id=4, name="Convert", state=JobState.FAILED, token=None),
     )
 
@@ -186,27 +200,27 @@ def test_copying_names_the_job_and_what_of_it(pane: JobList, what: str) -> None:
     assert said == [(3, what)]
 
 
-def test_issuing_again_names_the_job(pane: JobList) -> None:
-    said = heard(pane.again_requested)
+@pytest.mark.parametrize("wish", ["reissue", "edit", "follow"])
+def test_a_wish_for_one_job_names_it(pane: JobList, wish: str) -> None:
+    said = heard(getattr(pane, f"{wish}_requested"))
     pane.select(4)
-    pane.action("again").trigger()
+    pane.action(wish).trigger()
     assert said == [4]
 
 
 @pytest.mark.parametrize(
     ("job_id", "dead"),
     [
-        (1, {"result", "remove"}),
-        (3, {"cancel"}),
-        (4, {"cancel", "token"}),
+        (1, {"resume", "result", "remove", "forget"}),
+        (3, {"cancel", "resume", "automatic", "forget"}),
+        (4, {"cancel", "resume", "automatic", "result", "token", "forget"}),
     ],
 )
 def test_exactly_those_actions_are_enabled_that_can_work(
     pane: JobList, job_id: int, dead: set[str]
 ) -> None:
     pane.select(job_id)
-    keys = ("open", "cancel", "again", "request", "result", "token", "remove")
-    assert {key for key in keys if not pane.action(key).isEnabled()} == dead
+    assert {key for key in KEYS if not pane.action(key).isEnabled()} == dead
 
 
 def test_actions_follow_a_job_that_ends(pane: JobList, jobs: JobsModel, source: FakeJobs) -> None:
@@ -217,17 +231,13 @@ def test_actions_follow_a_job_that_ends(pane: JobList, jobs: JobsModel, source: 
     assert pane.action("remove").isEnabled()
 
 
-def test_the_menu_holds_the_actions_and_those_of_the_shell(qtbot: QtBot, pane: JobList) -> None:
-    extra = QAction("Follow in log", pane)
-    pane.add_actions([extra])
+def test_the_menu_holds_the_actions(qtbot: QtBot, pane: JobList) -> None:
     pane.select(1)
     pane.table.customContextMenuRequested.emit(place_of(pane, 0, Column.JOB))
     menu = next(menu for menu in pane.findChildren(QMenu) if menu.isVisible())
     qtbot.addWidget(menu)
     actions = [action for action in menu.actions() if not action.isSeparator()]
-    assert actions[0] is pane.action("open")
-    assert extra in actions
-    assert actions[-1] is pane.action("remove")
+    assert {id(action) for action in actions} == {id(pane.action(key)) for key in KEYS}
     menu.close()
 
 

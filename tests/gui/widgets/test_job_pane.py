@@ -229,17 +229,17 @@ def test_the_choice_of_a_part_outlives_ten_updates_a_second(
 
 def test_the_button_cancels_while_that_can_work(qtbot: QtBot, pane: JobPane) -> None:
     pane.show_job(1)
-    cancel, again = (
+    cancel, reissue = (
         next(b for b in pane.header.findChildren(QToolButton) if b.text() == text)
-        for text in ("Cancel", "Issue again")
+        for text in ("Cancel", "Re-issue")
     )
     with qtbot.waitSignal(pane.cancel_requested) as told:
         cancel.click()
     assert told.args == [(1,)]
     pane.show_job(2)
     assert not cancel.isVisible()
-    with qtbot.waitSignal(pane.again_requested) as told:
-        again.click()
+    with qtbot.waitSignal(pane.reissue_requested) as told:
+        reissue.click()
     assert told.args == [2]
 
 

@@ -1,0 +1,157 @@
+"""The actions on the selected jobs, each once, with words, key and icon."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QObject, Qt, Slot
+from PySide6.QtGui import QAction, QKeySequence, QShortcut
+
+from app.models.job_texts import tr
+from app.widgets.row_actions import (
+    is_cancellable,
+    is_kept,
+    is_resumable,
+    may_go_on_by_itself,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from PySide6.QtWidgets import QWidget
+
+    from app.tracker.snapshot import JobSnapshot
+    from app.widgets.appearance import Appearance
+
+_LIST: Final = Qt.ShortcutContext.WidgetShortcut
+_WINDOW: Final = Qt.ShortcutContext.WindowShortcut
+
+_MADE: Final = (
+    # key, words, icon, shortcut, where that works, what it does
+    ("open", QT_TRANSLATE_NOOP("Jobs", "&Open"), "info", "Return", _LIST, ""),
+    (
+        "cancel",
+        QT_TRANSLATE_NOOP("Jobs", "&Cancel"),
+        "cancel",
+        "Ctrl+.",
+        _WINDOW,
+        QT_TRANSLATE_NOOP("Jobs", "Cancel the selected jobs"),
+    ),
+    (
+        "resume",
+        QT_TRANSLATE_NOOP("Jobs", "&Resume"),
+        "resume",
+        "Ctrl+R",
+        _WINDOW,
+        QT_TRANSLATE_NOOP("Jobs", "Go on with the selected jobs where they stopped"),
+    ),
+    (
+        "automatic",
+        QT_TRANSLATE_NOOP("Jobs", "Resume a&utomatically"),
+        "",
+        "Ctrl+Alt+R",
+        _WINDOW,
+        QT_TRANSLATE_NOOP("Jobs", "Go on after every stop, until the job is done or fails"),
+    ),
+    (
+        "reissue",
+        QT_TRANSLATE_NOOP("Jobs", "Re-&issue"),
+        "again",
+        "Ctrl+Shift+R",
+        _WINDOW,
+        QT_TRANSLATE_NOOP("Jobs", "Send the whole request again, from the start"),
+    ),
+    (
+        "edit",
+        QT_TRANSLATE_NOOP("Jobs", "&Edit and send again…"),
+        "new-call",
+        "Ctrl+E",
+        _WINDOW,
+        QT_TRANSLATE_NOOP("Jobs", "Change the request, then send it as a new one"),
+    ),
+    (
+        "follow",
+        QT_TRANSLATE_NOOP("Jobs", "&Follow in log"),
+        "log",
+        "Ctrl+Shift+L",
+        _WINDOW,
+        QT_TRANSLATE_NOOP("Jobs", "Show the messages of the job in the log"),
+    ),
+    ("request", QT_TRANSLATE_NOOP("Jobs", "Copy re&quest"), "copy", "", _LIST, ""),
+    ("result", QT_TRANSLATE_NOOP("Jobs", "Copy re&sult"), "copy", "Ctrl+Shift+C", _LIST, ""),
+    ("token", QT_TRANSLATE_NOOP("Jobs", "Copy &token"), "copy", "Ctrl+C", _LIST, ""),
+    ("remove", QT_TRANSLATE_NOOP("Jobs", "Re&move"), "remove", "Shift+Del", _LIST, ""),
+    (
+        "forget",
+        QT_TRANSLATE_NOOP("Jobs", "For&get…"),
+        "clear",
+        "",
+        _LIST,
+        QT_TRANSLATE_NOOP("Jobs", "Delete what is kept to go on with the selected jobs"),
+    ),
+)
+_ALSO: Final = (("open", "Enter"), ("cancel", "Del"))
+"""Further keys, which work in the list alone: elsewhere they mean something else."""
+
+
+class JobActions(QObject):
+    """Holds the actions, by key; each is enabled while it can work for the selection.
+
+    They belong to `view`. Some keys work in its whole window; there is one action for each key, or
+    Qt would carry out none of them.
+    """
+
+    def __init__(self, view: QWidget, appearance: Appearance) -> None:
+        super().__init__(view)
+        self._appearance = appearance
+        self._icons: dict[QAction, str] = {}
+        self._by_key: dict[str, QAction] = {}
+        for key, words, icon, shortcut, context, tip in _MADE:
+            action = QAction(tr(str(words)), view)
+            action.setShortcut(QKeySequence(shortcut))
+            action.setShortcutContext(context)
+            action.setToolTip(_tip(action, tr(str(tip))))
+            view.addAction(action)
+            self._by_key[key] = action
+            self._icons[action] = icon
+        self["automatic"].setCheckable(True)
+        for key, shortcut in _ALSO:
+            also = QShortcut(QKeySequence(shortcut), view)
+            also.setContext(_LIST)
+            also.activated.connect(self[key].trigger)
+        appearance.changed.connect(self._recolour)
+        self._recolour()
+
+    def __getitem__(self, key: str) -> QAction:
+        """The action of a key; see `_MADE`."""
+        return self._by_key[key]
+
+    def enable(self, chosen: Sequence[JobSnapshot]) -> None:
+        """Enable exactly those actions that can work for `chosen`, the current job first."""
+        current = chosen[0] if chosen else None
+        automatic = [job for job in chosen if may_go_on_by_itself(job)]
+        can_work = {
+            "cancel": any(is_cancellable(job) for job in chosen),
+            "resume": any(is_resumable(job) for job in chosen),
+            "automatic": bool(automatic),
+            "result": current is not None and current.reply_size is not None,
+            "token": current is not None and current.token is not None,
+            "remove": any(job.state.is_over for job in chosen),
+            "forget": any(is_kept(job) for job in chosen),
+        }
+        for key, action in self._by_key.items():
+            action.setEnabled(can_work.get(key, current is not None))
+        self["automatic"].setChecked(bool(automatic) and all(j.is_automatic for j in automatic))
+
+    @Slot()
+    def _recolour(self) -> None:
+        for action, icon in self._icons.items():
+            if icon:
+                action.setIcon(self._appearance.icon(icon))
+
+
+def _tip(action: QAction, words: str) -> str:
+    """What an action does, with its key."""
+    native = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+    said = words or action.text().replace("&", "")
+    return f"{said} ({native})" if native else said
