@@ -22,6 +22,8 @@ hypothesis.settings.register_profile(
     "shared-machine",
     # A busy machine is not a defect of the code under test.
     deadline=None,
+    # A change is judged by the same examples each time; developers' own runs go on searching.
+    derandomize="CI" in os.environ,
     suppress_health_check=[hypothesis.HealthCheck.too_slow],
 )
 hypothesis.settings.load_profile("shared-machine")
