@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from app import text
 
 if TYPE_CHECKING:
-    from app.protocol.facts import RequestMade
+    from app.protocol.facts import JsonObject, RequestMade
 
 METHODS: Final = frozenset(
     {
@@ -26,12 +26,24 @@ _SUBJECTS: Final = {"tools/call": "name", "prompts/get": "name", "resources/read
 _LEFT_OUT: Final = frozenset({"_meta", "arguments"})
 
 
+class Request(Protocol):
+    """What a name is made of, on the wire (`RequestMade`) and on disk (the origin of a chain)."""
+
+    @property
+    def method(self) -> str:
+        """What is asked for."""
+
+    @property
+    def params(self) -> JsonObject:
+        """The parameters, `_meta` included."""
+
+
 def is_job(request: RequestMade) -> bool:
     """Whether a request is an operation that the user sees as a job."""
     return request.token is not None or request.method in METHODS
 
 
-def name(request: RequestMade) -> str:
+def name(request: Request) -> str:
     """The tool, prompt or resource that is asked for, else the method; visible, bounded."""
     subject = request.params.get(_SUBJECTS.get(request.method, ""))
     if isinstance(subject, str) and subject:
@@ -39,7 +51,7 @@ def name(request: RequestMade) -> str:
     return text.one_line(request.method, NAME_LIMIT)
 
 
-def summary(request: RequestMade) -> str:
+def summary(request: Request) -> str:
     """The arguments on one line; for a method that has none, its other parameters."""
     arguments = request.params.get("arguments")
     if isinstance(arguments, dict):
