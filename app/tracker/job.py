@@ -21,6 +21,7 @@ from app.tracker.rates import SAMPLE_S, Rates, Rhythm
 from app.tracker.snapshot import ChartPoint, Failure, JobId, JobState
 
 if TYPE_CHECKING:
+    from app.tracker.chain import Chain
     from app.tracker.endings import Ending
 
 TICKS_KEPT: Final = 200
@@ -59,16 +60,25 @@ class Job:
     equals `total`. `progress` is minus infinity before the first number; `limit` is minus
     infinity while every tick needs judging, infinity while no total is known. At `sample_at` or
     later a tick is also to be sampled; minus infinity asks for the very next one.
+
+    A job that is resumed stays one job: `first` is its first request, `request` the newest
+    attempt's, `chain` what else only resumable jobs have. `worked_s` is the time spent on earlier
+    attempts. With `is_fresh`, numbers of an earlier attempt prove nothing against the next tick.
     """
 
     __slots__ = (
         "answer",
+        "attempt_at",
+        "attempt_ticks",
         "cancel_at",
         "cancel_reason",
+        "chain",
         "course",
         "ended_at",
         "failure",
+        "first",
         "id",
+        "is_fresh",
         "known_total",
         "last",
         "late_count",
@@ -86,12 +96,18 @@ class Job:
         "tick_count",
         "ticks",
         "total",
+        "worked_s",
     )
 
     def __init__(self, job: JobId, request: RequestMade) -> None:
         """A job that runs since `request` was made."""
         self.id = job
-        self.request = request
+        self.request = self.first = request
+        self.chain: Chain | None = None
+        self.attempt_at = request.at
+        self.attempt_ticks = 0
+        self.worked_s = 0.0
+        self.is_fresh = False
         self.server = server_name(request.connection)
         self.name = naming.name(request)
         self.summary = naming.summary(request)
@@ -116,6 +132,11 @@ class Job:
         self.cancel_reason: str | None = None
         for problem in request.problems:
             self.marks.note(_key_of_request_problem(problem), problem, request.number)
+
+    @property
+    def is_settling(self) -> bool:
+        """Whether an attempt has ended and that is not on disk yet: nothing is expected now."""
+        return self.chain is not None and self.chain.settling is not None
 
     @property
     def good_count(self) -> int:
@@ -158,7 +179,7 @@ class Job:
             self.marks.note(marks.WRONG_TYPE, problem, fact.number)
         if is_late:
             self._mark_late(fact)
-        if self.state.is_over:
+        if self.state.is_over or self.is_settling:
             self.odd_count += 1
             return
         self._keep_extremes()
@@ -169,6 +190,15 @@ class Job:
             self._sample_if_due(fact.at)
         else:
             self._take_odd(fact)
+
+    def take_stale(self, fact: ProgressReceived) -> None:
+        """Count a tick of an earlier attempt: it says nothing of the one in flight."""
+        self.tick_count += 1
+        self.odd_count += 1
+        self.late_count += 1
+        self.ticks.append(fact)
+        words = "Progress came for an attempt that was over"
+        self.marks.note(marks.AFTER_END, words, fact.number)
 
     def _sample_if_due(self, at: float) -> None:
         """After a good tick that was not plain."""
@@ -202,7 +232,10 @@ class Job:
     def _mark_late(self, fact: ProgressReceived) -> None:
         """Mark a tick that came after the end, or after a cancel."""
         self.late_count += 1
-        if self.ended_at is None:
+        since: float | None
+        if self.chain is not None and self.chain.settling is not None:
+            key, since, what = marks.AFTER_END, self.chain.settling.at, "the attempt's end"
+        elif self.ended_at is None:
             key, since, what = marks.AFTER_CANCEL, self.cancel_at, "the request was cancelled"
         else:
             key = _LATE_MARKS.get(self.state, marks.AFTER_END)
@@ -218,7 +251,8 @@ class Job:
         if progress is None:
             return False
         self.progress = progress
-        is_increasing = progress > before
+        is_increasing = progress > before or self.is_fresh
+        self.is_fresh = False
         if not is_increasing:
             words = f"Progress did not increase: {number(progress)} after {number(before)}"
             self.marks.note(marks.NOT_INCREASING, words, fact.number)
@@ -239,7 +273,7 @@ class Job:
         before, total = self.total, fact.total
         if total is None and fact.problems:
             return  # it could not be read, which is marked already
-        if before is not None and total != before:
+        if before is not None and total != before and not self.is_fresh:
             now = "missing" if total is None else number(total)
             words = f"The total changed: {now} after {number(before)}"
             self.marks.note(marks.TOTAL_CHANGED, words, fact.number)
@@ -270,7 +304,7 @@ class Job:
         limit = self.stall_after_s()
         if self.state is not JobState.RUNNING or limit is None or self.last is None:
             return False
-        if now - self.last.at <= limit:
+        if self.is_settling or now - max(self.last.at, self.attempt_at) <= limit:
             return False
         self.state = JobState.STALLED
         self.sample_at = _NEVER
@@ -297,6 +331,31 @@ class Job:
             self.look(self.last.at)
         if self.course is not None:
             self.course.rates = None
+
+    def begin_attempt(self, request: RequestMade) -> None:
+        """Go on with a further request: numbers, chart and ticks stay, the rate begins anew."""
+        if self.ended_at is not None:
+            self.worked_s += max(self.ended_at - self.attempt_at, 0.0)
+        self.request = request
+        self.attempt_at = request.at
+        self.attempt_ticks = self.tick_count
+        self.state = JobState.RUNNING
+        self.answer = None
+        self.failure = None
+        self.ended_at = None
+        self.cancel_at = None
+        self.cancel_reason = None
+        self.is_fresh = self.progress != _NEVER
+        self.limit = self.sample_at = _NEVER
+        self.ticks = collections.deque(self.ticks, maxlen=TICKS_KEPT)
+        if self.course is not None:
+            self.course.rates = None
+            self.course.rhythm.pause()
+
+    def wake(self) -> None:
+        """Run again without a new request: more has come of the last one."""
+        self.state = JobState.RUNNING
+        self.failure = self.ended_at = None
 
     def chart(self) -> list[ChartPoint]:
         """The whole course up to the newest tick."""

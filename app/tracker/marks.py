@@ -31,6 +31,16 @@ UNFINISHED: Final = "unfinished-result"
 """A result of another type than complete: it does not end the work."""
 CANCEL_TOO_LATE: Final = "cancel-too-late"
 """The cancel notice came after the reply."""
+RESUME_TOKEN: Final = "resume-token"  # noqa: S105 - a mark's key
+"""A resume token that is not what, or where, the draft wants it; the words say how."""
+TOKEN_ON_ERROR: Final = "token-on-error"  # noqa: S105 - idem
+"""A resume token came with an error; it is not used."""
+SAME_TOKEN: Final = "same-token"  # noqa: S105 - idem
+"""The server handed out the token it had been given."""
+CHANGED_REQUEST: Final = "changed-request"
+"""A resumed request differed from the first one in more than its token."""
+RESUMED_TWICE: Final = "resumed-twice"
+"""The request's resume token was that of another open request."""
 
 
 class Marks:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from app.tracker.amount import as_float, fraction
 from app.tracker.rates import eta
-from app.tracker.snapshot import JobDetail, JobSnapshot
+from app.tracker.snapshot import AttemptPicture, JobDetail, JobSnapshot, JobState
 
 if TYPE_CHECKING:
     from app.tracker.job import Job
@@ -16,6 +16,7 @@ def snapshot_of(job: Job, now: float) -> JobSnapshot:
     """The job as it stands at `now`; for an ended job, as it stood at its end."""
     request, last = job.request, job.last
     moment = now if job.ended_at is None else job.ended_at
+    heard_at = job.attempt_at if last is None else max(last.at, job.attempt_at)
     last_at = None if last is None else last.at
     progress = None if job.progress == float("-inf") else job.progress
     share = fraction(progress, job.total)
@@ -40,17 +41,44 @@ def snapshot_of(job: Job, now: float) -> JobSnapshot:
         late_count=job.late_count,
         rate=rate,
         eta_s=eta_s,
-        started_at=request.at,
-        started_when=request.when,
+        started_at=job.first.at,
+        started_when=job.first.when,
         ended_at=job.ended_at,
-        elapsed_s=max(moment - request.at, 0.0),
+        elapsed_s=job.worked_s + max(moment - job.attempt_at, 0.0),
         last_tick_at=last_at,
-        silent_s=max(moment - (request.at if last_at is None else last_at), 0.0),
+        silent_s=max(moment - heard_at, 0.0),
         stall_after_s=job.stall_after_s(),
         marks=job.marks.as_tuple(),
         failure=job.failure,
         reply_size=None if job.answer is None else job.answer.size,
+        **_of_chain(job),
     )
+
+
+def _of_chain(job: Job) -> dict[str, Any]:
+    """The fields that only jobs with a resume chain have."""
+    chain = job.chain
+    if chain is None:
+        return {}
+    return {
+        "chain": chain.id,
+        "attempt_count": chain.attempt_count,
+        "resume_note": chain.words,
+        "can_resume": job.state is JobState.RESUMABLE and chain.can_resume,
+        "is_automatic": chain.is_automatic,
+        "next_attempt_at": chain.next_attempt_at,
+        "saved_when": chain.token_when,
+    }
+
+
+def attempt_of(
+    job: Job, outcome: JobState | str, ended_when: float | None = None, detail: str = ""
+) -> AttemptPicture:
+    """The newest attempt of the job, as it goes on or ended."""
+    number = 1 if job.chain is None else job.chain.attempt_count
+    ticks, request = job.tick_count - job.attempt_ticks, job.request
+    frame = request.number if request.number > 0 else None
+    return AttemptPicture(number, request.when, ended_when, outcome, frame, ticks, detail)
 
 
 def _pace(job: Job, now: float, share: float | None) -> tuple[float | None, float | None]:
@@ -73,13 +101,16 @@ def _pace(job: Job, now: float, share: float | None) -> tuple[float | None, floa
 
 def detail_of(job: Job, now: float) -> JobDetail:
     """The longer story of the job."""
-    course = job.course
+    course, chain = job.course, job.chain
+    running = None if job.state.is_over else attempt_of(job, job.state)
     return JobDetail(
         snapshot=snapshot_of(job, now),
-        params=job.request.params,
+        params=job.first.params,
         answer=job.answer,
         ticks=tuple(job.ticks),
         chart=job.chart(),
         phases=() if course is None else course.phases.read(job.tick_count, job.ended_at),
         dropped_phases=0 if course is None else course.phases.dropped,
+        attempts=() if chain is None else chain.pictures(running),
+        resume_token=None if chain is None else chain.token,
     )

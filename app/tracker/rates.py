@@ -120,16 +120,22 @@ class Rhythm:
     __slots__ = ("_at", "_gaps", "_stall_after_s")
 
     def __init__(self, at: float) -> None:
-        self._at = at
+        self._at: float | None = at
         self._gaps: collections.deque[float] = collections.deque(maxlen=_GAPS_KEPT)
         self._stall_after_s: float | None = STALL_LEAST_S
 
     def add(self, at: float) -> None:
         """Take the time of a tick."""
-        if at > self._at:
+        if self._at is None:
+            self._at = at
+        elif at > self._at:
             self._gaps.append(at - self._at)
             self._at = at
             self._stall_after_s = None
+
+    def pause(self) -> None:
+        """Let the silence that follows be no gap: nobody works on the job."""
+        self._at = None
 
     def stall_after_s(self) -> float:
         """The silence beyond which the job is stalled: 10 s or five median gaps."""

@@ -4,35 +4,49 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from app.tracker.snapshot import JobState
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from app.protocol.facts import RequestMade
     from app.tracker.job import Job
     from app.tracker.snapshot import JobId
 
 ENDED_KEPT: Final = 10_000
 """Ended jobs that stay until the user removes them; beyond, the oldest go."""
+RESTING_KEPT: Final = 20_000
+"""Resumable jobs in the list; beyond, the oldest leave it, but not the disk."""
 BYTES_KEPT: Final = 256 * 2**20
-"""Bytes of replies that ended jobs hold; beyond, the oldest of them go."""
+"""Bytes of replies that jobs hold; beyond, the oldest ended ones go."""
 FRESH_KEPT: Final = 500
 """Ended jobs whose whole course is kept; older ones keep an outline."""
 
 
 class Rows:
-    """Jobs by id, the running ones by request, the ended ones by request and in order of end.
+    """Jobs by id; by request the running ones, the ended ones, and those that can be resumed.
 
-    Both tables by request name a job once and only while it has a row: nothing grows with the
-    number of calls.
+    The latter two in order of their end. The tables by request name a job once and only while it
+    has a row: nothing grows with the number of calls. `_earlier` finds a job by the requests of
+    attempts before the newest.
     """
 
-    def __init__(self, ended_kept: int = ENDED_KEPT, bytes_kept: int = BYTES_KEPT) -> None:
-        """Keep `ended_kept` ended jobs, and `bytes_kept` bytes of their replies."""
+    def __init__(
+        self,
+        ended_kept: int = ENDED_KEPT,
+        bytes_kept: int = BYTES_KEPT,
+        resting_kept: int = RESTING_KEPT,
+    ) -> None:
+        """Keep `ended_kept` ended jobs, `resting_kept` resumable ones, and so many bytes."""
         self.by_id: dict[JobId, Job] = {}
         self.running: dict[int | None, Job] = {}
         self.ended: dict[int, Job] = {}
+        self.resting: dict[int, Job] = {}
         self.dropped = 0
+        self._earlier: dict[int, Job] = {}
         self._fresh: dict[JobId, Job] = {}
         self._ended_kept = ended_kept
+        self._resting_kept = resting_kept
         self._bytes_kept = bytes_kept
         self._bytes = 0
 
@@ -44,30 +58,52 @@ class Rows:
     def of_request(self, request: int | None) -> Job | None:
         """The job of a request's number, running or ended."""
         job = self.running.get(request)
-        return job if job is not None or request is None else self.ended.get(request)
+        if job is not None or request is None:
+            return job
+        return self.ended.get(request) or self.resting.get(request) or self._earlier.get(request)
 
-    def end(self, job: Job) -> list[JobId]:
-        """Move a job among the ended ones; the ids of those that had to go for it, oldest first."""
-        del self.running[job.request.number]
-        self.ended[job.request.number] = job
+    def end(self, job: Job) -> list[Job]:
+        """Move a job out of the running ones; those that had to go for it, oldest first."""
+        number = job.request.number
+        del self.running[number]
+        (self.resting if job.state is JobState.RESUMABLE else self.ended)[number] = job
         self._bytes += _weight(job)
         self._fresh[job.id] = job
         if len(self._fresh) > FRESH_KEPT:
             self._fresh.pop(next(iter(self._fresh))).condense()
         return self._trim()
 
-    def keep_answer(self, job: Job) -> list[JobId]:
+    def keep_answer(self, job: Job) -> list[Job]:
         """Account for the reply that an ended job was given late."""
         self._bytes += _weight(job)
         return self._trim()
 
-    def _trim(self) -> list[JobId]:
-        """Remove the oldest ended jobs beyond the bounds; the newest always stays."""
+    def wake(self, job: Job, request: RequestMade | None = None) -> None:
+        """Let a job that was over run again, with a new `request` if there is one."""
+        number = job.request.number
+        self._bytes -= _weight(job)
+        (self.resting if number in self.resting else self.ended).pop(number)
+        self._fresh.pop(job.id, None)
+        if request is None:
+            self.running[number] = job
+        else:
+            self.running[request.number] = job
+            self._keep_earlier(job, number)
+
+    def _keep_earlier(self, job: Job, number: int) -> None:
+        """Find the job by its last request, too, and no more by one that it has forgotten."""
+        self._earlier[number] = job
+        forgotten = job.chain.forgotten() if job.chain is not None else None
+        if forgotten is not None:
+            self._earlier.pop(forgotten, None)
+
+    def _trim(self) -> list[Job]:
+        """Remove the oldest jobs beyond the bounds; the newest always stays."""
         removed = []
         while len(self.ended) > 1 and self._is_full():
-            oldest = next(iter(self.ended.values()))
-            removed.append(oldest.id)
-            self._forget(oldest)
+            removed.append(self._drop(next(iter(self.ended.values()))))
+        while len(self.resting) > 1 and self._is_resting_full():
+            removed.append(self._drop(next(iter(self.resting.values()))))
         self.dropped += len(removed)
         return removed
 
@@ -75,19 +111,34 @@ class Rows:
         """Whether the ended jobs are beyond a bound."""
         return len(self.ended) > self._ended_kept or self._bytes > self._bytes_kept
 
-    def remove(self, jobs: Iterable[JobId]) -> list[JobId]:
-        """Remove those of `jobs` that exist and are over; their ids."""
+    def _is_resting_full(self) -> bool:
+        return len(self.resting) > self._resting_kept or self._bytes > self._bytes_kept
+
+    def _drop(self, job: Job) -> Job:
+        self._forget(job)
+        return job
+
+    def remove(self, jobs: Iterable[JobId], *, with_resting: bool = False) -> list[Job]:
+        """Remove those of `jobs` that exist and are over, and return them.
+
+        Those that can be resumed stay, unless `with_resting`.
+        """
         removed = []
         for job in map(self.by_id.get, jobs):
-            if job is not None and job.request.number in self.ended:
-                removed.append(job.id)
-                self._forget(job)
+            if job is None:
+                continue
+            number = job.request.number
+            if number in self.ended or (with_resting and number in self.resting):
+                removed.append(self._drop(job))
         return removed
 
     def _forget(self, job: Job) -> None:
-        """Take an ended job out of every table."""
+        """Take a job that is over out of every table."""
         del self.by_id[job.id]
-        del self.ended[job.request.number]
+        (self.resting if job.request.number in self.resting else self.ended).pop(job.request.number)
+        for attempt in () if job.chain is None else job.chain.attempts:
+            self._earlier.pop(attempt.request or 0, None)
+        self._earlier.pop(job.first.number, None)
         self._fresh.pop(job.id, None)
         self._bytes -= _weight(job)
 

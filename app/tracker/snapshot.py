@@ -168,13 +168,33 @@ class JobDetail(NamedTuple):
     resume_token: str | None = None
 
 
+class ChainStep(NamedTuple):
+    """How an attempt of a resumable job ended: to be put on disk before anyone sees it.
+
+    `chain` is the id in the store, None for a chain that is not stored. `token` is a new one to
+    save; `is_complete` says that the chain is over and is to be deleted; else `outcome` says how
+    the attempt stopped, and `reason` why. `when` is the attempt's end, wall seconds.
+    """
+
+    job: JobId
+    chain: int | None
+    request: int
+    token: str | None
+    is_complete: bool
+    outcome: JobState | str
+    reason: str
+    when: float
+
+
 class Changes(NamedTuple):
     """What one `apply` or `tick` did.
 
     `added` and `removed` in order; `progressed` jobs had ticks or any other change to their
     snapshot; `moved` is the part of them whose state changed. `ticks` has one entry for every
     `ProgressReceived`, in wire order: (job or None, that job's tick count after it, the fact);
-    the count is 0 where there is no job. A job in `removed` is in none of the other sets.
+    the count is 0 where there is no job. A job in `removed` is in none of the other sets. `steps`
+    are for whoever keeps tokens: the jobs in them are shown as running until each is answered
+    with `Chains.note_saved`.
     """
 
     added: tuple[JobId, ...] = ()
@@ -182,3 +202,4 @@ class Changes(NamedTuple):
     progressed: frozenset[JobId] = frozenset()
     moved: frozenset[JobId] = frozenset()
     ticks: Sequence[tuple[JobId | None, int, ProgressReceived]] = ()
+    steps: Sequence[ChainStep] = ()

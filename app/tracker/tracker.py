@@ -8,8 +8,7 @@ assignments there; everything else is judged in `Job.take`, at a few microsecond
 from __future__ import annotations
 
 import collections
-import operator
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from app.protocol.facts import (
     ConnectionClosed,
@@ -18,62 +17,57 @@ from app.protocol.facts import (
     RequestAnswered,
     RequestCancelled,
     RequestMade,
+    Side,
     Standing,
 )
+from app.protocol.frame import server_name
 from app.text import duration
 from app.tracker import endings, marks, naming
+from app.tracker.chains import Chains
+from app.tracker.delta import Delta
 from app.tracker.job import Job
 from app.tracker.picture import detail_of, snapshot_of
 from app.tracker.rows import Rows
 from app.tracker.snapshot import Changes, JobDetail, JobId, JobSnapshot, JobState
+from app.tracker.verdicts import is_usable, stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from app.tracker.chain import Restored
+    from app.tracker.delta import Tick
     from app.tracker.endings import Ending
+    from app.tracker.verdicts import Verdict
 
 CANCEL_GRACE_S: Final = 5.0
 """Silence after a cancel that counts as its confirmation."""
 _LOOKS_LEAST: Final = 64
 _CONNECTIONS_KEPT: Final = 1000
-
-_Tick: TypeAlias = tuple[JobId | None, int, ProgressReceived]
-
-
-class _Delta:
-    """The changes of one call, as they gather."""
-
-    def __init__(self) -> None:
-        self.added: list[JobId] = []
-        self.removed: list[JobId] = []
-        self.progressed: set[JobId] = set()
-        self.moved: set[JobId] = set()
-
-    def move(self, job: Job) -> None:
-        """Note that the job's state changed."""
-        self.moved.add(job.id)
-        self.progressed.add(job.id)
-
-    def freeze(self, ticks: Sequence[_Tick] = ()) -> Changes:
-        """The finished record; a job that is gone is named as removed only."""
-        ticked = set(map(operator.itemgetter(0), ticks))  # in C: there may be thousands
-        self.progressed.update(job for job in ticked if job is not None)
-        gone, new = set(self.removed), set(self.added)
-        added = tuple(job for job in self.added if job not in gone)
-        removed = tuple(job for job in self.removed if job not in new)
-        progressed, moved = frozenset(self.progressed - gone), frozenset(self.moved - gone)
-        return Changes(added, removed, progressed, moved, ticks)
+_PLAIN_KEPT: Final = 1000
+"""Open requests that are no jobs but may become one when they turn out to be resumable."""
 
 
 class Tracker:
     """All jobs of the program, derived from facts alone. Time is passed in, monotonic seconds."""
 
-    def __init__(self, rows: Rows | None = None) -> None:
-        """Begin with no jobs; `rows` sets other bounds than the usual ones."""
+    def __init__(
+        self,
+        rows: Rows | None = None,
+        key_of: Callable[[str], str] = server_name,
+        *,
+        saves: bool = False,
+    ) -> None:
+        """Begin with no jobs; `rows` sets other bounds than the usual ones.
+
+        For `key_of`, which tells a connection's server, and `saves` see `Chains`.
+        """
         self._rows = Rows() if rows is None else rows
+        self.chains = Chains(self._rows, key_of, saves=saves)
+        """The jobs that can be resumed: what happens to them outside the facts is noted there."""
         self._newest = 0
+        self._plain: dict[int, RequestMade] = {}
         self._unattached: collections.OrderedDict[str, int] = collections.OrderedDict()
-        self._handlers: dict[type, Callable[[Any, _Delta], None]] = {
+        self._handlers: dict[type, Callable[[Any, Delta], None]] = {
             RequestMade: self._on_request_made,
             RequestAnswered: self._on_request_answered,
             RequestCancelled: self._on_request_cancelled,
@@ -82,8 +76,8 @@ class Tracker:
 
     def apply(self, facts: Sequence[Fact], now: float) -> Changes:
         """Take facts in wire order; what they changed. Never raises for what they say."""
-        delta = _Delta()
-        ticks: list[_Tick] = []
+        delta = Delta()
+        ticks: list[Tick] = []
         emit = ticks.append
         running = self._rows.running
         active = Standing.ACTIVE
@@ -118,12 +112,15 @@ class Tracker:
                 delta.moved.add(job.id)
         return delta.freeze(ticks)
 
-    def _take(self, fact: ProgressReceived, delta: _Delta) -> _Tick:
+    def _take(self, fact: ProgressReceived, delta: Delta) -> Tick:
         """Take a tick that is not plain."""
         job = self._rows.of_request(fact.request)
         if job is None:
             self._count_unattached(fact.connection)
             return None, 0, fact
+        if fact.request != job.request.number:
+            job.take_stale(fact)
+            return job.id, job.tick_count, fact
         state = job.state
         job.take(fact)
         if job.state is not state:
@@ -140,100 +137,160 @@ class Tracker:
         """How many of a connection's ticks had a token that belongs to no job."""
         return self._unattached.get(connection, 0)
 
-    def _handle(self, fact: Fact, delta: _Delta) -> None:
+    def _handle(self, fact: Fact, delta: Delta) -> None:
         """Take any fact but progress; those that concern no job pass by."""
         handler = self._handlers.get(type(fact))
         if handler is not None:
             handler(fact, delta)
 
-    def _on_request_made(self, fact: RequestMade, delta: _Delta) -> None:
-        """Begin a job, if the request is one."""
-        if not naming.is_job(fact) or self._rows.of_request(fact.number) is not None:
+    def _on_request_made(self, fact: RequestMade, delta: Delta) -> None:
+        """Begin a job or go on with one, if the request is for that."""
+        if self._rows.of_request(fact.number) is not None:
             return
-        self._newest += 1
-        self._rows.add(Job(self._newest, fact))
-        delta.added.append(self._newest)
+        if fact.resume_token is not None and self.chains.take_request(fact, delta):
+            return
+        if naming.is_job(fact):
+            self._begin(fact, delta)
+        elif fact.sender is Side.CLIENT:
+            self._plain[fact.number] = fact
+            if len(self._plain) > _PLAIN_KEPT:
+                del self._plain[next(iter(self._plain))]
 
-    def _on_request_answered(self, fact: RequestAnswered, delta: _Delta) -> None:
+    def _begin(self, fact: RequestMade, delta: Delta) -> Job:
+        self._newest += 1
+        job = Job(self._newest, fact)
+        self._rows.add(job)
+        delta.added.append(job.id)
+        rival = self.chains.rival_of(fact)
+        if rival is not None and not rival.state.is_over:
+            words = f"The resume token is in use by the request of frame {rival.request.number}"
+            job.marks.note(marks.RESUMED_TWICE, words, fact.number)
+        return job
+
+    def restore(self, found: Iterable[Restored], now: float, wall: float) -> Changes:
+        """Make rows of chains that were found on disk."""
+        changes = self.chains.restore(found, self._newest, now, wall)
+        self._newest = max(self._newest, *changes.added, 0)
+        return changes
+
+    def _on_request_answered(self, fact: RequestAnswered, delta: Delta) -> None:
         """End the job of a reply, or keep a late reply with the job it belongs to."""
-        job = self._rows.of_request(fact.request)
+        job = self._rows.of_request(fact.request) or self._begin_late(fact, delta)
         if job is None:
             return
         for problem in fact.problems:
-            job.marks.note(marks.IRREGULAR_REPLY, problem, fact.number)
+            is_of_token = "nextResumeToken" in problem
+            key = marks.RESUME_TOKEN if is_of_token else marks.IRREGULAR_REPLY
+            job.marks.note(key, problem, fact.number)
         delta.progressed.add(job.id)
-        if job.state.is_over:
+        if job.state.is_over or job.is_settling or fact.request != job.request.number:
             self._take_late_answer(job, fact, delta)
             return
         job.answer = fact
-        self._end(job, _ending_of(job, fact), fact.at, delta)
+        self._finish(job, _ending_of(job, fact), fact.at, delta)
 
-    def _take_late_answer(self, job: Job, fact: RequestAnswered, delta: _Delta) -> None:
+    def _begin_late(self, fact: RequestAnswered, delta: Delta) -> Job | None:
+        """A request that was no job becomes one when its result can be gone on with."""
+        request = self._plain.pop(fact.request or 0, None)
+        if request is None or fact.result is None or not is_usable(fact.next_resume_token):
+            return None
+        return self._begin(request, delta)
+
+    def _take_late_answer(self, job: Job, fact: RequestAnswered, delta: Delta) -> None:
         """Keep a reply to a job that is over, unless it has one; mark it either way."""
-        if job.answer is not None:
+        if job.answer is not None or fact.request != job.request.number:
             words = "A further reply came to a request that was already answered"
             job.marks.note(marks.DUPLICATE_REPLY, words, fact.number)
             return
         job.answer = fact
-        delta.removed.extend(self._rows.keep_answer(job))
+        self.chains.leave(self._rows.keep_answer(job), delta)
         if fact.result is not None or job.state is not JobState.CANCELLED:
             late = duration(fact.at - (job.ended_at or fact.at))
             words = f"The reply came {late} after the job's end ({job.state.value})"
             job.marks.note(marks.LATE_RESULT, words, fact.number)
+        self._learn_late(job, fact, delta)
 
-    def _on_request_cancelled(self, fact: RequestCancelled, delta: _Delta) -> None:
+    def _learn_late(self, job: Job, fact: RequestAnswered, delta: Delta) -> None:
+        """Let a late result bring a resumable job forward: its token is the newest there is."""
+        is_new = job.chain is None and is_usable(fact.next_resume_token)
+        is_idle = job.chain is not None and job.chain.can_resume
+        if fact.result is None or job.id not in self._rows.by_id or not (is_new or is_idle):
+            return
+        ending = endings.of_answer(fact)
+        verdict = self.chains.judge(job, fact, ending)
+        if verdict is not None:
+            self._rows.wake(job)
+            job.wake()
+            self.chains.end(job, verdict, fact.at, delta)
+
+    def _on_request_cancelled(self, fact: RequestCancelled, delta: Delta) -> None:
         """Wait for what becomes of a cancelled job."""
+        self._plain.pop(fact.request or 0, None)
         job = self._rows.of_request(fact.request)
         if job is None:
             return
-        if not job.state.is_over:
+        if not (job.state.is_over or job.is_settling):
             self._cancel(job, fact.at, fact.reason, delta)
         elif fact.standing is Standing.ANSWERED:
             words = "The request had been answered when it was cancelled"
             job.marks.note(marks.CANCEL_TOO_LATE, words, fact.number)
             delta.progressed.add(job.id)
 
-    def _cancel(self, job: Job, at: float, reason: str | None, delta: _Delta) -> None:
+    def _cancel(self, job: Job, at: float, reason: str | None, delta: Delta) -> None:
         """Begin or renew the wait for a cancel's confirmation."""
         if job.state is not JobState.CANCELLING:
             delta.move(job)
         job.cancel(at, reason)
 
-    def _on_connection_closed(self, fact: ConnectionClosed, delta: _Delta) -> None:
+    def _on_connection_closed(self, fact: ConnectionClosed, delta: Delta) -> None:
         """Lose every job that still waits on the connection, and tell each why."""
+        for number in [n for n, r in self._plain.items() if r.connection == fact.connection]:
+            del self._plain[number]
         waiting = [
-            j for j in self._rows.running.values() if j.request.connection == fact.connection
+            job
+            for job in self._rows.running.values()
+            if job.request.connection == fact.connection and not job.is_settling
         ]
         for job in waiting:
-            self._end(job, endings.of_close(fact), fact.at, delta)
+            self._finish(job, endings.of_close(fact), fact.at, delta)
 
-    def _end(self, job: Job, ending: Ending, at: float, delta: _Delta) -> None:
-        """End a job."""
+    def _finish(self, job: Job, ending: Ending, at: float, delta: Delta) -> None:
+        """End a job, or an attempt of one that can be resumed."""
         if ending.mark is not None:
             words = "" if ending.failure is None else ending.failure.message
             source = job.request if job.answer is None else job.answer
             job.marks.note(ending.mark, words, source.number)
+        verdict = self._verdict(job, ending)
+        if verdict is not None:
+            self.chains.end(job, verdict, at, delta)
+            return
         job.end(ending, at)
         delta.move(job)
-        delta.removed.extend(self._rows.end(job))
+        self.chains.leave(self._rows.end(job), delta)
+
+    def _verdict(self, job: Job, ending: Ending) -> Verdict | None:
+        """What the end of an attempt means for the job's chain; None when there is none."""
+        if job.answer is not None:
+            return self.chains.judge(job, job.answer, ending)
+        return None if job.chain is None else stopped(ending)
 
     def tick(self, now: float) -> Changes:
         """Let time pass, about once a second: stalls, and cancels that met with silence.
 
         Every running job is among `progressed`: its elapsed time, rate and ETA have changed.
         """
-        delta = _Delta()
+        delta = Delta()
         delta.progressed.update(job.id for job in self._rows.running.values())
         for job in list(self._rows.running.values()):
             if job.stall_if_silent(now):
                 delta.move(job)
-            elif job.is_cancel_due(now, CANCEL_GRACE_S):
-                self._end(job, endings.of_cancel(None, job.cancel_reason), now, delta)
+            elif not job.is_settling and job.is_cancel_due(now, CANCEL_GRACE_S):
+                self._finish(job, endings.of_cancel(None, job.cancel_reason), now, delta)
         return delta.freeze()
 
     def note_cancel_requested(self, job: JobId, now: float) -> Changes:
         """Show at once that a cancel was asked for, before it is sent."""
-        delta = _Delta()
+        delta = Delta()
         known = self._running(job)
         if known is not None:
             self._cancel(known, now, None, delta)
@@ -241,20 +298,21 @@ class Tracker:
 
     def note_timeout(self, job: JobId, now: float, text: str) -> Changes:
         """End a job that ran out of time; `text` says what was outstanding and since when."""
-        delta = _Delta()
+        delta = Delta()
         known = self._running(job)
         if known is not None:
-            self._end(known, endings.of_timeout(text), now, delta)
+            self._finish(known, endings.of_timeout(text), now, delta)
         return delta.freeze()
 
     def _running(self, job: JobId) -> Job | None:
         """A job that is not over."""
         known = self._rows.by_id.get(job)
-        return None if known is None or known.state.is_over else known
+        is_going_on = known is not None and not (known.state.is_over or known.is_settling)
+        return known if is_going_on else None
 
     def remove(self, jobs: Iterable[JobId]) -> Changes:
-        """Forget those of `jobs` that are over."""
-        return Changes(removed=tuple(self._rows.remove(jobs)))
+        """Forget those of `jobs` that are over and cannot be resumed."""
+        return Changes(removed=tuple(job.id for job in self._rows.remove(jobs)))
 
     def snapshot(self, job: JobId, now: float) -> JobSnapshot | None:
         """A picture of a job; None when there is no such job (any more)."""
