@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pydantic_core import from_json
-
 from app.protocol.eras import as_object
 from app.protocol.exchanges import Exchanges
 from app.protocol.facts import (
@@ -16,15 +14,14 @@ from app.protocol.facts import (
     StderrReceived,
 )
 from app.protocol.frame import Channel, Frame
-from app.protocol.jsonrpc import OVERSIZED, classify, decode, decode_in_slices
+from app.protocol.jsonrpc import OVERSIZED, decode, decode_in_slices
 from app.protocol.ledger import key_of
-from app.protocol.progress import plain_progress
-from app.protocol.reading import NotJsonError, TooDeepError, read_value, repeated_keys
+from app.protocol.progress import decode_plain, plain_progress
+from app.protocol.reading import NotJsonError, TooDeepError, read_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-_UNDECODED = object()
 _WIRE = (Channel.SENT, Channel.RECEIVED)
 
 
@@ -65,22 +62,21 @@ class Conversation:
         An oversized frame takes a millisecond for every 100 kB or so: see `read_in_slices`.
         """
         facts: list[Fact] = []
-        add, plain = facts.append, plain_progress
-        received, server = Channel.RECEIVED, Side.SERVER
+        add, plain, decoded = facts.append, plain_progress, decode_plain
+        received = Channel.RECEIVED
         owners = self._exchanges.of[Side.CLIENT].token_owners
         for frame in frames:
-            message: Any = _UNDECODED
-            raw = frame[5]
-            if frame[2] is received and len(raw) <= OVERSIZED and frame[7]:
+            _, _, channel, _, _, raw, _, is_complete = frame
+            fact = None
+            if channel is received and is_complete and len(raw) <= OVERSIZED:
                 try:
-                    message = from_json(raw, allow_inf_nan=False, cache_strings="keys")
-                    fact = plain(frame, message, server, owners)
-                except (ValueError, TypeError, KeyError):
+                    fact = plain(frame, decoded(raw).params, owners)
+                except ValueError:
                     fact = None
-                if fact is not None:
-                    add(fact)
-                    continue
-            facts.extend(self._facts(frame, message))
+            if fact is not None:
+                add(fact)
+            else:
+                facts.extend(self._facts(frame))
         return facts
 
     def read_in_slices(self, frames: Sequence[Frame]) -> Iterator[list[Fact]]:
@@ -108,18 +104,14 @@ class Conversation:
                 return
             yield []
 
-    def _facts(self, frame: Frame, message: Any) -> list[Fact]:
-        """State the facts of a frame of any kind, of which `message` may be decoded already."""
+    def _facts(self, frame: Frame) -> list[Fact]:
+        """State the facts of a frame of any kind."""
         if frame.channel is Channel.STDERR:
             line = frame.raw.decode(errors="replace").rstrip("\r\n")
             return [StderrReceived(frame.number, frame.connection, frame.at, frame.when, line)]
         if frame.channel is Channel.EVENT:
             return self._event(frame)
-        if message is _UNDECODED:
-            envelope = decode(frame.raw, is_complete=frame.is_complete)
-        else:
-            envelope = classify(message, repeated_keys(frame.raw, message))
-        return self._exchanges.state(frame, envelope)
+        return self._exchanges.state(frame, decode(frame.raw, is_complete=frame.is_complete))
 
     def _event(self, frame: Frame) -> list[Fact]:
         try:

@@ -7,7 +7,9 @@ every one of them. Where both apply they state the same fact.
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
 
 from app.protocol.facts import MESSAGE_LIMIT, ProgressReceived, Side, Standing
 from app.protocol.reading import COLON_ESCAPE, Elided, shown
@@ -18,72 +20,93 @@ if TYPE_CHECKING:
 
 PROGRESS = "notifications/progress"
 
-_INFINITY = math.inf
-_TOP_LEVEL_KEYS = 3  # jsonrpc, method, params
+_LEAST_KEYS = 5  # jsonrpc, method, params, progressToken, progress
 # Skips the named tuple's own constructor, which takes as long again for every notification.
 _new = tuple.__new__
 # An enum member is looked up in 0.04 µs, a global in a tenth of that.
 _ACTIVE = Standing.ACTIVE
+_SERVER = Side.SERVER
+_ABSENT = msgspec.UNSET
+_is_finite = math.isfinite
+
+
+class PlainParams(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """The parameters of a progress notification in which nothing is out of the ordinary."""
+
+    progressToken: str | int  # noqa: N815  # as on the wire
+    progress: int | float
+    total: int | float | msgspec.UnsetType = msgspec.UNSET
+    message: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class PlainProgress(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """The whole notification: these members, of these types, and no others."""
+
+    jsonrpc: Literal["2.0"]
+    method: Literal["notifications/progress"]
+    params: PlainParams
+
+
+decode_plain = msgspec.json.Decoder(PlainProgress).decode
+"""Decodes a plain notification; raises ValueError for every other line.
+
+Three times as fast as decoding into dictionaries (0.19 to 0.50 µs, measured), and what it lets
+through needs no checks of types. Numbers and strings come out as `reading.read_value` has them.
+"""
 
 
 def plain_progress(
-    frame: Frame,
-    message: dict[str, Any],
-    sender: Side,
-    owners: dict[Key, int],
+    frame: Frame, params: PlainParams, owners: dict[Key, int]
 ) -> ProgressReceived | None:
-    """State the fact of a progress notification in which nothing is out of the ordinary.
+    """State the fact of a server's notification with an active token and no repeated key.
 
-    `message` is the decoded frame, `owners` the active tokens of the other side. None means
-    that `any_progress`, or another reader altogether, has to look at it. Raises KeyError or
-    TypeError for a `message` of quite another shape.
+    `params` were decoded from the frame, `owners` has the client's active tokens. None means that
+    `any_progress` has to look at it. Local names and one tuple: this runs for every message of a
+    flood, and takes a fifth of what all else does with it.
     """
-    if message["method"] != PROGRESS or len(message) != _TOP_LEVEL_KEYS:
+    token = params.progressToken
+    total: Any = params.total
+    text: Any = params.message
+    request = owners.get(token)
+    if request is None:
         return None
-    params = message["params"]
-    token = params["progressToken"]
-    progress = params["progress"]
-    total = params.get("total")
-    text = params.get("message")
-    count = len(params)
     number, connection, _, when, at, raw, _, _ = frame
-    kind = type(token)
-    if (
-        (kind is str or kind is int)
-        and (request := owners.get(token)) is not None
-        # Null for total or message is as good as absent only to `get`.
-        and count == 2 + (total is not None) + (text is not None)
-        and (type(progress) is int or (type(progress) is float and _is_finite(progress)))
-        and (total is None or type(total) is int or (type(total) is float and _is_finite(total)))
-        and (text is None or (type(text) is str and len(text) <= MESSAGE_LIMIT))
-        and message["jsonrpc"] == "2.0"
-        and (
-            # Every key has its colon: see `reading.repeated_keys`.
-            (more_colons := raw.count(b":") - _TOP_LEVEL_KEYS - count) == 0
-            or (more_colons == _colons_in(token, text) and COLON_ESCAPE not in raw)
-        )
-    ):
-        return _new(
-            ProgressReceived,
-            (
-                number,
-                connection,
-                at,
-                when,
-                sender,
-                token,
-                request,
-                _ACTIVE,
-                progress,
-                total,
-                text,
-                (),
-            ),
-        )
-    return None
+    colons = raw.count(b":")
+    if text is _ABSENT:
+        text = None
+    elif len(text) > MESSAGE_LIMIT:
+        return None
+    else:
+        colons -= 1
+    if total is _ABSENT:
+        total = None
+    else:
+        colons -= 1
+    # Every key has its colon: see `reading.repeated_keys`.
+    if colons != _LEAST_KEYS and not _are_in_strings(colons - _LEAST_KEYS, raw, token, text):
+        return None
+    return _new(
+        ProgressReceived,
+        (
+            number,
+            connection,
+            at,
+            when,
+            _SERVER,
+            token,
+            request,
+            _ACTIVE,
+            params.progress,
+            total,
+            text,
+            (),
+        ),
+    )
 
 
-_is_finite = math.isfinite
+def _are_in_strings(colons: int, raw: bytes, token: str | int, text: str | None) -> bool:
+    """Whether so many `colons` are in the token and the message, none written as an escape."""
+    return colons == _colons_in(token, text) and COLON_ESCAPE not in raw
 
 
 def _colons_in(token: str | int, text: str | None) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import operator
 from collections import deque
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -34,6 +35,8 @@ _STDERR_TAIL: Final = 20
 
 Sink: TypeAlias = "Callable[[Sequence[Frame], Sequence[Fact]], None]"
 """Takes what happened on the wire, frames and the facts read from them, at once and in order."""
+
+_raw_of = operator.attrgetter("raw")
 
 
 class Connection:
@@ -218,7 +221,7 @@ class Connection:
     async def _publish(self, frames: Sequence[Frame]) -> None:
         """Read frames into facts and pass both on, then do what the facts ask of us."""
         async with self._publishing:
-            if any(len(frame.raw) > OVERSIZED for frame in frames):
+            if max(map(len, map(_raw_of, frames)), default=0) > OVERSIZED:
                 facts = await self._read_in_slices(frames)
             else:
                 facts = self._conversation.read(frames)

@@ -71,7 +71,6 @@ class Mail:
         self._room = anyio.Event()
         self._outbox, self._inbox = anyio.create_memory_object_stream[Letter](math.inf)
         self._handlers: dict[type, Callable[[Any, Sequence[Frame]], None]] = {
-            ProgressReceived: self._on_progress,
             RequestAnswered: self._on_answer,
             RequestMade: self._on_request,
             NotificationReceived: self._on_notification,
@@ -162,9 +161,13 @@ class Mail:
 
     def take(self, facts: Sequence[Fact], frames: Sequence[Frame]) -> None:
         """Do what `facts`, read from `frames`, ask of us."""
-        handlers = self._handlers
-        for fact in facts:
-            handler = handlers.get(type(fact))
+        # Progress comes by the hundred thousand: one look at each, and the last of each counts.
+        progress = ProgressReceived
+        touched = {fact[6]: fact[2] for fact in facts if type(fact) is progress}
+        for request, at in touched.items():
+            self._touch(request, at)
+        for fact in [fact for fact in facts if type(fact) is not progress]:
+            handler = self._handlers.get(type(fact))
             if handler is not None:
                 handler(fact, frames)
 
@@ -182,10 +185,10 @@ class Mail:
         self._outbox.close()
         self.peer.closed()
 
-    def _on_progress(self, fact: ProgressReceived, _frames: Sequence[Frame]) -> None:
-        exchange = self._exchanges.get(fact.request or 0)
+    def _touch(self, request: int | None, at: float) -> None:
+        exchange = self._exchanges.get(request or 0)
         if exchange is not None:
-            exchange.touched_at = fact.at
+            exchange.touched_at = at
 
     def _on_answer(self, fact: RequestAnswered, frames: Sequence[Frame]) -> None:
         self.peer.answered(fact)

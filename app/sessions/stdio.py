@@ -106,7 +106,7 @@ class StdioTransport:
         is_complete = not self._is_over
         for start in range(0, len(lines), _SLICE_LINES):
             part = lines[start : start + _SLICE_LINES]
-            if any(len(line) > OVERSIZED for line in part):
+            if max(map(len, part)) > OVERSIZED:
                 yield from self._framer.received_in_slices(
                     part, *self._stamp, is_complete=is_complete
                 )

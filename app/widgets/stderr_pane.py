@@ -45,7 +45,8 @@ class StderrPane(QWidget):
     @Slot(object)
     def add_frames(self, frames: Sequence[Frame]) -> None:
         """Append the lines among `frames` that came from a standard error."""
-        lines = [frame for frame in frames if frame.channel is Channel.STDERR]
+        stderr = Channel.STDERR  # looked up once: this runs over every frame there is
+        lines = [frame for frame in frames if frame[2] is stderr]
         if lines:
             # Appending scrolls only when the end is in sight: Qt does the following itself.
             self.text.appendPlainText("\n".join(_line(frame) for frame in lines[-_LINES:]))
