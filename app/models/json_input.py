@@ -68,8 +68,12 @@ def read_float(text: str) -> float:
 
 
 def write_json(value: Any) -> str:
-    """Return `value` as indented JSON; what `read_json` reads back is the same."""
-    return json.dumps(value, indent=2, ensure_ascii=False)
+    """Return `value` as indented JSON; what `read_json` reads back is the same.
+
+    Separators that an editor would take for the end of a line are written as escapes.
+    """
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return text.replace("\u2028", r"\u2028").replace("\u2029", r"\u2029")
 
 
 def _integer(digits: str) -> int:

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 
 from app.models.json_input import InputError, read_json, write_json
 from app.widgets.appearance import GAP_S, Appearance, Tone, monospaced
+from app.widgets.plain_text import typed_text
 from app.widgets.schema_field import mark_wrong, plain_label, set_text_colour
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class JsonEditor(QWidget):
     @property
     def text(self) -> str:
         """The text as it stands."""
-        return self._text.toPlainText()
+        return typed_text(self._text.document())
 
     def show_value(self, value: object) -> None:
         """Show an object instead of what was there; tells nobody."""

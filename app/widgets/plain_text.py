@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import html
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QTextDocument
 
 _LIMIT: Final = 2000
 
@@ -16,3 +19,12 @@ def plain_tip(words: str) -> str:
     shown = words if len(words) <= _LIMIT else words[:_LIMIT] + "…"
     lines = html.escape(shown).replace("\n", "<br>")
     return f"<qt>{lines}</qt>" if shown else ""
+
+
+def typed_text(document: QTextDocument) -> str:
+    """The text of an input as typed, lines ended by line feeds.
+
+    Qt's own `toPlainText` turns every no-break space into a plain one: a server would get
+    another text than the user gave.
+    """
+    return document.toRawText().replace("\u2029", "\n").replace("\u2028", "\n")

@@ -12,6 +12,7 @@ from app.models.schema import UNSET, FieldKind, choices, is_same, kind_of, words
 from app.models.schema_check import SchemaProblem
 from app.text import one_line
 from app.widgets.appearance import monospaced
+from app.widgets.plain_text import typed_text
 from app.widgets.schema_field import Field, FieldContext, QuietComboBox
 
 _LINES: Final = 4
@@ -27,6 +28,8 @@ class TextField(Field):
     def __init__(self, context: FieldContext, parent: QWidget) -> None:
         super().__init__(context, parent)
         self._is_there = False
+        # What was set is the value until it is edited: inputs change line ends and separators.
+        self._untouched: str | None = None
         self._line = QLineEdit(self)
         self._line.textEdited.connect(self._on_edited)
         self._line.setPlaceholderText(_hint(context))
@@ -45,7 +48,9 @@ class TextField(Field):
         """Return the text."""
         if not self._is_there:
             return UNSET
-        return self._line.text() if self._lines.isHidden() else self._lines.toPlainText()
+        if self._untouched is not None:
+            return self._untouched
+        return self._line.text() if self._lines.isHidden() else typed_text(self._lines.document())
 
     def set_value(self, value: object) -> None:
         """Show a text."""
@@ -69,9 +74,11 @@ class TextField(Field):
         self._lines.setPlainText(text if has_lines else "")
         self._lines.blockSignals(False)
         self._line.setText("" if has_lines else text)
+        self._untouched = text
 
     @Slot()
     def _on_edited(self) -> None:
+        self._untouched = None
         self._is_there = True
         self.changed.emit()
 
@@ -204,7 +211,7 @@ class JsonField(Field):
     def value(self) -> object:
         """Return the value; `UNSET` for what is no JSON, which `own_problems` names."""
         self._mistake = ""
-        text = self._text.toPlainText()
+        text = typed_text(self._text.document())
         if not text.strip():
             return UNSET
         try:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtGui import QTextDocument
 
 from app.widgets.column_fit import fitted
-from app.widgets.plain_text import plain_tip
+from app.widgets.plain_text import plain_tip, typed_text
 
 
 def test_a_tip_reads_as_what_was_sent() -> None:
@@ -28,3 +29,10 @@ def test_columns_shrink_alike_down_to_six_tenths() -> None:
     assert fitted({0: 200, 3: 100}, 240) == {0: 160, 3: 80}
     assert fitted({0: 200, 3: 100}, 10) == {0: 120, 3: 60}
     assert fitted({}, 10) == {}
+
+
+@pytest.mark.parametrize("text", ["no\u00a0break", "two\nlines", " \u2009thin", "emoji \U0001f600"])
+def test_what_was_typed_comes_out_of_a_document_exactly(text: str) -> None:
+    document = QTextDocument()
+    document.setPlainText(text)
+    assert typed_text(document) == text

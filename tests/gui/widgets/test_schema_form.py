@@ -269,7 +269,7 @@ _values = st.recursive(
     | st.booleans()
     | st.integers()
     | st.floats(allow_nan=False, allow_infinity=False)
-    | st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), max_size=8),
+    | st.text(st.characters(exclude_categories=["Cs", "Cc"]), max_size=8),
     lambda inner: (
         st.lists(inner, max_size=3)
         | st.dictionaries(st.sampled_from(["name", "child", "x"]), inner, max_size=3)
