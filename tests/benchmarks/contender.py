@@ -9,12 +9,15 @@ import json
 import os
 import resource
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtWidgets import QApplication
 
 from app.shell.aio import run_on_qt
 from tests.benchmarks import baselines, window_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
 
 
 async def _bare(count: str, tokens: str) -> dict[str, Any]:
@@ -25,7 +28,7 @@ async def _sdk(count: str, tokens: str) -> dict[str, Any]:
     return {"rate": await baselines.sdk_rate(int(count), int(tokens))}
 
 
-_RUNS = {
+_RUNS: Mapping[str, Callable[..., Awaitable[dict[str, Any]]]] = {
     "bare": _bare,
     "sdk": _sdk,
     "window-ingest": window_runs.ingest,

@@ -10,13 +10,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
-from app.monitor import Call, Monitor, Update
-from app.shell.application import Program
-from app.shell.options import WindowOptions
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QApplication
 
+from app.monitor import Call, Monitor, Update
 from app.sessions.definitions import StdioDefinition
+from app.shell.application import Program
+from app.shell.options import WindowOptions
 from tests.benchmarks.baselines import flood_command
 from tests.benchmarks.heartbeat import Heartbeat, percentile
 
@@ -127,7 +127,7 @@ async def latency(ticks: str) -> dict[str, Any]:
     spent: list[float] = []
     async with open_window() as program:
         paint = _PaintWatch()
-        program.window.job_list.view.viewport().installEventFilter(paint)
+        program.window.job_list.table.viewport().installEventFilter(paint)
         monitor = program.monitor
         monitor.add_server(_definition(command))
         await monitor.connect("bench")

@@ -26,7 +26,8 @@ def _dialog(qtbot: QtBot) -> ConsentDialog:
 
 
 def _texts(item: QTreeWidgetItem) -> list[str]:
-    return [item.child(row).text(1) for row in range(item.childCount())]
+    children = (item.child(row) for row in range(item.childCount()))
+    return [child.text(1) for child in children if child is not None]
 
 
 def test_nothing_is_ticked_at_first_and_nothing_can_be_started(qtbot: QtBot) -> None:
