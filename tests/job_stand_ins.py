@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import time
 from typing import TYPE_CHECKING, Any
 
 from app.protocol.facts import ProgressReceived, RequestAnswered, Side, Standing
@@ -49,6 +50,22 @@ _PLAIN = JobSnapshot(
 def job(**changes: Any) -> JobSnapshot:
     """A running job of 63.2 %, with `changes` to its fields."""
     return dataclasses.replace(_PLAIN, **changes)
+
+
+def resumable(job_id: int, **changes: Any) -> JobSnapshot:
+    """A job that stopped at 40 % with a token that was saved this moment."""
+    stopped: dict[str, Any] = {
+        "state": JobState.RESUMABLE,
+        "progress": 400,
+        "fraction": 0.4,
+        "rate": None,
+        "eta_s": None,
+        "ended_at": 152.0,
+        "chain": job_id + 100,
+        "can_resume": True,
+        "saved_when": time.time(),
+    }
+    return job(id=job_id, **(stopped | changes))
 
 
 def new_job(job_id: int, **changes: Any) -> JobSnapshot:

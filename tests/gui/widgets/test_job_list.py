@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QHelpEvent, QPalette
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QMenu, QToolTip
+from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QToolTip
 
 from app.models.filters import JobFilter, JobGroup
 from app.models.job_columns import COLUMNS, FIRST_SHOWN, Column
 from app.models.jobs import JobsModel
+from app.protocol.facts import Side
 from app.tracker.snapshot import Changes, Failure, JobState, Mark
 from app.widgets.job_list import JobList
-from tests.job_stand_ins import FakeJobs, job, new_job
+from tests.job_stand_ins import FakeJobs, job, new_job, resumable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -395,3 +397,133 @@ def test_the_mouse_over_a_button_is_shown(qtbot: QtBot, pane: JobList) -> None:
     over = pane.grab().toImage()
     pixel = QPointF(pane.table.viewport().mapTo(pane, place)).toPoint() + QPoint(-9, -8)
     assert over.pixel(pixel) != away.pixel(pixel)
+
+
+@pytest.fixture
+def stopped(pane: JobList, jobs: JobsModel, source: FakeJobs) -> JobList:
+    """The list with two resumable jobs more, 5 and 6; 6 goes on by itself."""
+    waiting = {"is_automatic": True, "next_attempt_at": time.monotonic() + 60}
+    source.put(resumable(5, resume_note="connection lost"), resumable(6, **waiting))
+    jobs.apply(Changes(added=(5, 6)))
+    return pane
+
+
+def test_the_button_of_a_resumable_row_resumes_that_job(qtbot: QtBot, stopped: JobList) -> None:
+    said = heard(stopped.resume_requested)
+    click(qtbot, stopped, 4, Column.ACTIONS)
+    assert said == [(5,)]
+
+
+def test_a_job_that_cannot_be_resumed_now_has_no_button(
+    qtbot: QtBot, stopped: JobList, jobs: JobsModel, source: FakeJobs
+) -> None:
+    source.put(resumable(5, can_resume=False))
+    jobs.apply(Changes(progressed=frozenset({5})))
+    said = heard(stopped.resume_requested)
+    click(qtbot, stopped, 4, Column.ACTIONS)
+    assert said == []
+
+
+@pytest.mark.parametrize("widget", ["table", "elsewhere"])
+def test_control_r_resumes_those_of_the_selection_that_can_be(
+    qtbot: QtBot, stopped: JobList, widget: str
+) -> None:
+    elsewhere = QLineEdit(stopped)
+    elsewhere.show()
+    said = heard(stopped.resume_requested)
+    stopped.table.selectAll()
+    stopped.activateWindow()
+    focused = stopped.table if widget == "table" else elsewhere
+    focused.setFocus()
+    QTest.keyClick(focused, Qt.Key.Key_R, CONTROL)
+    assert said == [(5, 6)]
+
+
+def test_delete_elsewhere_cancels_nothing(qtbot: QtBot, pane: JobList) -> None:
+    elsewhere = QPushButton(pane)
+    elsewhere.show()
+    said = heard(pane.cancel_requested)
+    pane.select(1)
+    pane.activateWindow()
+    elsewhere.setFocus()
+    QTest.keyClick(elsewhere, Qt.Key.Key_Delete)
+    assert said == []
+    pane.table.setFocus()
+    QTest.keyClick(pane.table, Qt.Key.Key_Delete)
+    assert said == [(1,)]
+
+
+def test_automatic_resuming_is_ticked_where_all_that_could_are_automatic(
+    stopped: JobList, jobs: JobsModel, source: FakeJobs
+) -> None:
+    automatic = stopped.action("automatic")
+    stopped.select(5)
+    assert (automatic.isEnabled(), automatic.isChecked()) == (True, False)
+    stopped.select(6)
+    assert automatic.isChecked()
+    stopped.table.selectAll()
+    assert not automatic.isChecked()
+    source.put(*(resumable(n, is_automatic=True) for n in (5, 6)))
+    for number in (1, 2):
+        source.put(job(id=number, is_automatic=True))
+    jobs.apply(Changes(progressed=frozenset({1, 2, 5, 6}), moved=frozenset({5})))
+    assert automatic.isChecked()
+
+
+def test_automatic_resuming_is_asked_for_and_called_off(stopped: JobList) -> None:
+    said = heard(stopped.automatic_requested)
+    stopped.select(5)
+    stopped.action("automatic").trigger()
+    stopped.select(6)
+    stopped.action("automatic").trigger()
+    assert said == [((5,), True), ((6,), False)]
+
+
+def test_a_request_of_a_server_cannot_go_on_by_itself(
+    pane: JobList, jobs: JobsModel, source: FakeJobs
+) -> None:
+    source.put(job(id=1, sender=Side.SERVER))
+    jobs.apply(Changes(progressed=frozenset({1}), moved=frozenset({1})))
+    pane.select(1)
+    assert not pane.action("automatic").isEnabled()
+
+
+def test_removing_a_resumable_row_is_forgetting_it(qtbot: QtBot, stopped: JobList) -> None:
+    removed, forgotten = heard(stopped.remove_requested), heard(stopped.forget_requested)
+    stopped.table.selectAll()
+    stopped.activateWindow()
+    stopped.table.setFocus()
+    QTest.keyClick(stopped.table, Qt.Key.Key_Delete, SHIFT)
+    assert (removed, forgotten) == ([(3, 4)], [(5, 6)])
+
+
+def test_a_failed_job_of_which_a_token_is_kept_is_forgotten_too(
+    pane: JobList, jobs: JobsModel, source: FakeJobs
+) -> None:
+    source.put(job(id=4, state=JobState.FAILED, chain=9))
+    jobs.apply(Changes(progressed=frozenset({4})))
+    removed, forgotten = heard(pane.remove_requested), heard(pane.forget_requested)
+    pane.select(4)
+    pane.action("remove").trigger()
+    assert (removed, forgotten) == ([], [(4,)])
+
+
+def test_exactly_what_can_work_for_a_resumable_job_is_enabled(stopped: JobList) -> None:
+    stopped.select(5)
+    assert {key for key in KEYS if not stopped.action(key).isEnabled()} == {"cancel", "result"}
+
+
+def test_no_two_actions_share_a_key(pane: JobList) -> None:
+    keys = [key.toString() for name in KEYS for key in pane.action(name).shortcuts()]
+    assert len(keys) == len(set(keys))
+
+
+def test_the_tip_of_a_resumable_state_says_all(stopped: JobList) -> None:
+    index = stopped.table.model().index(4, Column.STATUS)
+    place = stopped.table.visualRect(index).center()
+    at = stopped.table.viewport().mapToGlobal(place)
+    stopped.table.viewportEvent(QHelpEvent(QEvent.Type.ToolTip, place, at))
+    tip = QToolTip.text()
+    QToolTip.hideText()
+    for words in ("Resumable, 40.0 %", "saved 0 s ago", "connection lost"):
+        assert words in tip

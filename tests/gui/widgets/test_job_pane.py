@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QLabel, QToolButton
 from app.models.ticks import FRAME
 from app.tracker.snapshot import Changes, Failure, JobState, Mark
 from app.widgets.job_pane import JobPane
-from tests.job_stand_ins import FakeJobs, answer, course, detail, job, new_job
+from tests.job_stand_ins import FakeJobs, answer, course, detail, job, new_job, resumable
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -241,6 +241,49 @@ def test_the_button_cancels_while_that_can_work(qtbot: QtBot, pane: JobPane) -> 
     with qtbot.waitSignal(pane.reissue_requested) as told:
         reissue.click()
     assert told.args == [2]
+
+
+def test_a_resumable_job_is_resumed_and_told_of(
+    qtbot: QtBot, pane: JobPane, source: CountingJobs
+) -> None:
+    source.put(resumable(3, attempt_count=3, resume_note="connection lost"))
+    pane.show_job(3)
+    shown = words(pane)
+    assert "connection lost" in shown
+    assert any("632 ticks · 3 attempts · saved 0 s ago" in text for text in shown)
+    resume = next(b for b in pane.header.findChildren(QToolButton) if b.text() == "Resume")
+    with qtbot.waitSignal(pane.resume_requested) as told:
+        resume.click()
+    assert told.args == [(3,)]
+    pane.show_job(1)
+    assert not resume.isVisible()
+
+
+def test_a_job_of_an_earlier_run_has_no_id_and_names_its_server(
+    pane: JobPane, source: CountingJobs
+) -> None:
+    source.put(resumable(3, connection="", request_id=None))
+    pane.show_job(3)
+    ids = next(text for text in words(pane) if "tools/call" in text)
+    assert ids.startswith("local-db · tools/call · token prog-1 · started")
+
+
+def test_automatic_resuming_is_chosen_for_the_job(
+    qtbot: QtBot, pane: JobPane, source: CountingJobs
+) -> None:
+    source.put(resumable(3))
+    pane.show_job(3)
+    pane.tabs.setCurrentWidget(pane.attempts)
+    with qtbot.waitSignal(pane.automatic_requested) as told:
+        pane.attempts.automatic.click()
+    assert told.args == [(3,), True]
+
+
+def test_time_passes_for_a_resumable_job(qtbot: QtBot, pane: JobPane, source: CountingJobs) -> None:
+    source.put(resumable(3))
+    pane.show_job(3)
+    before = source.told
+    qtbot.waitUntil(lambda: source.told > before, timeout=2500)
 
 
 @pytest.mark.parametrize("state", list(JobState))

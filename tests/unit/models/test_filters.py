@@ -10,7 +10,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from app.models.filters import COUNT, GROUP, GROUP_OF_STATE, GroupsModel, JobFilter, JobGroup
 from app.models.jobs import JobsModel
 from app.tracker.snapshot import Changes, JobState
-from tests.job_stand_ins import FakeJobs, job, new_job
+from tests.job_stand_ins import FakeJobs, job, new_job, resumable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -156,3 +156,15 @@ def test_indexes_of_jobs_that_are_left_out_are_invalid(shown: JobFilter) -> None
 def test_rows_carry_their_group_and_count(groups: GroupsModel) -> None:
     index = groups.index(0)
     assert (index.data(GROUP), index.data(COUNT), index.data()) == (JobGroup.ALL, 4, "All")
+
+
+def test_resumable_jobs_are_a_group_of_their_own_with_a_count(
+    source: FakeJobs, jobs: JobsModel, shown: JobFilter, groups: GroupsModel
+) -> None:
+    source.put(resumable(5), resumable(6, connection="", server="nightly"))
+    jobs.apply(Changes(added=(5, 6)))
+    assert groups.count(JobGroup.RESUMABLE) == 2
+    shown.set_group(JobGroup.RESUMABLE)
+    assert shown.rowCount() == 2
+    shown.set_text("nightly")
+    assert [shown.job_at(shown.index(row, 0)) for row in range(shown.rowCount())] == [6]

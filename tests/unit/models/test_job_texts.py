@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
+import time
 
 import pytest
 
 from app.models import job_texts
 from app.tracker.snapshot import Failure, JobState, Mark
-from tests.job_stand_ins import job, new_job
+from tests.job_stand_ins import job, new_job, resumable
 
 
 def test_one_hundred_per_cent_is_said_at_the_end_only() -> None:
@@ -70,3 +71,58 @@ def test_tokens_are_shown_as_they_are_on_the_wire(token: object, words: str) -> 
 def test_marks_say_how_often_they_were_seen() -> None:
     marked = job(marks=(Mark("a", "went back", 3, 1), Mark("b", "above total", 1, 2)))
     assert job_texts.marks(marked) == "went back (3 x)\nabove total"
+
+
+@pytest.mark.parametrize(
+    ("seconds", "words"),
+    [
+        (-5, "0 s"),
+        (0.4, "0 s"),
+        (59.9, "59 s"),
+        (60, "1 min"),
+        (3599, "59 min"),
+        (3600, "1 h"),
+        (86399, "23 h"),
+        (86400 * 2.9, "2 d"),
+        (86400 * 4000, "4,000 d"),
+    ],
+)
+def test_an_age_is_told_in_its_largest_unit(seconds: float, words: str) -> None:
+    assert job_texts.age(seconds) == words
+
+
+def test_a_resumable_job_says_how_old_its_token_is_and_why_it_stopped() -> None:
+    saved_when = time.time() - 250
+    stopped = resumable(1, resume_note="connection lost: exit code 3", saved_when=saved_when)
+    assert job_texts.status(stopped) == "saved 4 min ago"
+    assert job_texts.message(stopped) == "connection lost: exit code 3"
+    assert job_texts.message(resumable(1)) == "Processing batch 632 of 1000"
+
+
+def test_a_resumable_job_counts_its_attempts_from_the_second_on() -> None:
+    assert "attempt" not in job_texts.status(resumable(1))
+    assert job_texts.status(resumable(1, attempt_count=3)).endswith(" · 3 attempts")
+
+
+def test_waiting_for_the_next_attempt_is_told_in_whole_seconds() -> None:
+    at = time.monotonic()
+    waiting = resumable(1, attempt_count=7, is_automatic=True, next_attempt_at=at + 3.5)
+    assert job_texts.status(waiting) == "attempt 8 in 4 s"
+    assert job_texts.state(waiting) == "Resumable, automatic"
+    due = resumable(1, attempt_count=7, is_automatic=True, next_attempt_at=at - 1)
+    assert job_texts.status(due) == "attempt 8 follows"
+
+
+def test_a_running_attempt_says_which_it_is() -> None:
+    assert job_texts.status(job(attempt_count=7)).startswith("attempt 7 · 12/s")
+    assert job_texts.state(job(is_automatic=True)) == "Running"
+
+
+def test_the_row_of_a_resumable_job_can_be_heard() -> None:
+    assert "Resumable, 40.0 %" in job_texts.spoken(resumable(1))
+
+
+def test_a_moment_of_another_day_has_its_date() -> None:
+    now = time.time()
+    assert len(job_texts.moment(now)) == len("12:01:07.123")
+    assert len(job_texts.moment(now - 2 * 86400)) == len("2026-11-20 12:01:07.123")

@@ -11,7 +11,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 from app.models.job_columns import COLUMNS, Column
 from app.models.jobs import SETTLED_AFTER_S, SNAPSHOT, JobsModel
 from app.tracker.snapshot import Changes, JobState, Mark
-from tests.job_stand_ins import FakeJobs, job, new_job
+from tests.job_stand_ins import FakeJobs, job, new_job, resumable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -305,3 +305,33 @@ def test_a_row_reads_as_one_sentence_to_a_screen_reader(model: JobsModel, source
         "export_orders, local-db, Running, 63.2 %, Processing batch 632 of 1000, "
         "12/s · 31 s left · 52 s"
     )
+
+
+def test_time_passes_for_resumable_jobs_although_they_are_over(
+    bare: JobsModel, source: FakeJobs
+) -> None:
+    source.put(resumable(1), job(id=2, state=JobState.DONE))
+    bare.apply(Changes(added=(1, 2)))
+    spans = announced(bare)
+    assert bare.is_anything_going_on
+    bare.tick([0, 1])
+    assert spans == [(0, 0)]
+
+
+def test_jobs_sorted_by_server_are_grouped_and_in_order_of_start_within(
+    model: JobsModel, source: FakeJobs
+) -> None:
+    source.put(*(resumable(n, server=("b", "a")[n % 2]) for n in range(1, 7)))
+    model.apply(Changes(added=tuple(range(1, 7))))
+    model.sort(Column.SERVER, ASCENDING)
+    assert shown(model) == [1, 3, 5, 2, 4, 6]
+    model.sort(Column.SERVER, DESCENDING)
+    assert shown(model) == [2, 4, 6, 1, 3, 5]
+
+
+def test_attempts_and_the_age_of_tokens_have_columns(model: JobsModel, source: FakeJobs) -> None:
+    source.put(resumable(1, attempt_count=3), job(id=2))
+    model.apply(Changes(added=(1, 2)))
+    assert words(model, 0, Column.ATTEMPTS) == "3"
+    assert words(model, 0, Column.SAVED) != ""
+    assert words(model, 1, Column.SAVED) == ""

@@ -1,0 +1,111 @@
+"""What is asked before something is lost or may be done twice; opened, never run in a loop."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtWidgets import QCheckBox, QMessageBox, QWidget
+
+from app.models import job_texts
+from app.text import number
+from app.tracker.snapshot import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from app.tracker.snapshot import JobId, JobSnapshot
+
+_NAMED_AT_MOST: Final = 5
+_LONGEST_NAME: Final = 60
+
+
+class ForgetQuestion(QMessageBox):
+    """Asks whether to delete what is kept of jobs, saying what is lost."""
+
+    forget_agreed = Signal(object)
+    """`tuple[JobId, ...]`."""
+
+    def __init__(self, jobs: Sequence[JobSnapshot], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._jobs: tuple[JobId, ...] = tuple(job.id for job in jobs)
+        lost = [job for job in jobs if job.state is JobState.RESUMABLE]
+        self.setIcon(self.Icon.Warning)
+        self.setWindowTitle(self.tr("Forget"))
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        count = number(len(lost))
+        self.setText(
+            self.tr("Forget this resumable job?")
+            if len(lost) == 1
+            else self.tr("Forget {} resumable jobs?").format(count)
+        )
+        self.setInformativeText("\n".join([*self._lines(lost), "", self._loss(len(lost))]))
+        forget = self.addButton(self.tr("&Forget"), self.ButtonRole.AcceptRole)
+        forget.setAutoDefault(False)
+        self.setDefaultButton(self.addButton(self.StandardButton.Cancel))
+        self.accepted.connect(self._on_accepted)
+
+    def _lines(self, lost: Sequence[JobSnapshot]) -> list[str]:
+        lines = [_line(job) for job in lost[:_NAMED_AT_MOST]]
+        if len(lost) > _NAMED_AT_MOST:
+            lines.append(self.tr("… and {} more").format(number(len(lost) - _NAMED_AT_MOST)))
+        return lines
+
+    def _loss(self, count: int) -> str:
+        if count == 1:
+            return self.tr(
+                "Its resume token is deleted for good: what it has done so far cannot be gone on "
+                "with. The server is not told."
+            )
+        return self.tr(
+            "Their resume tokens are deleted for good: what they have done so far cannot be gone "
+            "on with. The servers are not told."
+        )
+
+    @Slot()
+    def _on_accepted(self) -> None:
+        self.forget_agreed.emit(self._jobs)
+
+
+class ReissueQuestion(QMessageBox):
+    """Asks whether to send a request again from the start, and whether to ask so again."""
+
+    reissue_agreed = Signal(object, bool)
+    """`JobId`, and whether to ask next time as well."""
+
+    def __init__(self, job: JobSnapshot, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._job = job.id
+        self.setIcon(self.Icon.Question)
+        self.setWindowTitle(self.tr("Re-issue"))
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setText(self.tr("Send the whole request again, from the start?"))
+        words = [
+            _line(job),
+            "",
+            self.tr(
+                "The server cannot know that it is the same request: work that was done already "
+                "may run twice."
+            ),
+        ]
+        if job.can_resume:
+            words.append(self.tr("Resume goes on where this job stopped."))
+        self.setInformativeText("\n".join(words))
+        reissue = self.addButton(self.tr("&Re-issue"), self.ButtonRole.AcceptRole)
+        self.setDefaultButton(reissue)
+        self.addButton(self.StandardButton.Cancel)
+        self.never_again = QCheckBox(self.tr("&Don't ask again"), self)
+        self.setCheckBox(self.never_again)
+        self.accepted.connect(self._on_accepted)
+
+    @Slot()
+    def _on_accepted(self) -> None:
+        self.reissue_agreed.emit(self._job, not self.never_again.isChecked())
+
+
+def _line(job: JobSnapshot) -> str:
+    """A job in a line: its name, server, how far it is, how old its token."""
+    name = job_texts.name(job)[:_LONGEST_NAME]
+    server = job_texts.line(job.server)[:_LONGEST_NAME]
+    parts = (name, server, job_texts.amount(job), job_texts.saved(job))
+    return "• " + ", ".join(part for part in parts if part)

@@ -1,0 +1,75 @@
+"""A saved job starts no command that the user has not seen and agreed to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel
+
+from app.problem import Problem
+from app.sessions.definitions import StdioDefinition
+from app.widgets.saved_server_dialog import SavedServerDialog
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+PROBLEM = Problem("The server of this job is not known <b>any more</b>", "db")
+SAVED = StdioDefinition(
+    name="db", command="python", args=("-m", "my db", "\u202e"), env={"KEY": "hush"}, cwd="/srv"
+)
+
+
+def dialog_of(qtbot: QtBot, now: StdioDefinition | None = None) -> SavedServerDialog:
+    made = SavedServerDialog(PROBLEM, SAVED, now)
+    qtbot.addWidget(made)
+    return made
+
+
+def cells(dialog: SavedServerDialog) -> dict[str, list[str]]:
+    columns = range(1, dialog.tree.columnCount())
+    items = (dialog.tree.topLevelItem(row) for row in range(dialog.tree.topLevelItemCount()))
+    return {item.text(0): [item.text(c) for c in columns] for item in items if item is not None}
+
+
+def test_the_exact_command_folder_and_names_are_shown_and_no_values(qtbot: QtBot) -> None:
+    shown = cells(dialog_of(qtbot))
+    assert shown["Command"] == ["python -m 'my db' '\\u202e'"]
+    assert shown["Folder"] == ["/srv"]
+    assert shown["Sets variables"] == ["KEY"]
+    assert "hush" not in str(shown)
+
+
+def test_a_server_that_was_changed_is_compared_with_what_it_is_now(qtbot: QtBot) -> None:
+    now = SAVED.model_copy(update={"args": ("-m", "other"), "env": {"KEY": "new"}})
+    shown = cells(dialog_of(qtbot, now))
+    assert shown["Command (differs)"] == ["python -m 'my db' '\\u202e'", "python -m other"]
+    assert shown["Folder"] == ["/srv", "/srv"]
+    assert "Values of variables (differs)" in shown
+    assert "hush" not in str(shown)
+
+
+def test_agreeing_hands_over_the_saved_definition_and_the_jobs(qtbot: QtBot) -> None:
+    dialog = dialog_of(qtbot)
+    for job in (4, 7, 4):
+        dialog.add_job(job)
+    with qtbot.waitSignal(dialog.saved_server_agreed) as told:
+        dialog.use.click()
+    assert told.args == [SAVED, (4, 7)]
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Escape, Qt.Key.Key_Return])
+def test_neither_escape_nor_enter_starts_anything(qtbot: QtBot, key: Qt.Key) -> None:
+    dialog = dialog_of(qtbot)
+    dialog.open()
+    with qtbot.assertNotEmitted(dialog.saved_server_agreed):
+        QTest.keyClick(dialog, key)
+    assert not dialog.isVisible()
+
+
+def test_words_of_the_problem_are_plain_text(qtbot: QtBot) -> None:
+    labels = [label for label in dialog_of(qtbot).findChildren(QLabel) if label.text()]
+    assert any("<b>any more</b>" in label.text() for label in labels)
+    assert {label.textFormat() for label in labels} == {Qt.TextFormat.PlainText}

@@ -1,0 +1,41 @@
+"""The attempts of a job in words."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from app.models import job_attempts
+from app.tracker.snapshot import AttemptPicture, JobState
+
+
+def test_there_is_a_word_for_each_title_and_a_width_for_all_but_the_last() -> None:
+    row = job_attempts.row(AttemptPicture(1, 0.0, None, JobState.RUNNING))
+    assert len(row) == len(job_attempts.TITLES) == len(job_attempts.WIDTHS) + 1
+
+
+def test_an_attempt_tells_when_what_and_why() -> None:
+    now = time.time()
+    made = AttemptPicture(3, now - 60, now, JobState.LOST, 41, 1204, "the server\nended")
+    number, started, ended, ticks, outcome, detail = job_attempts.row(made)
+    assert (number, ticks, outcome, detail) == ("3", "1,204", "Lost", "the server\\nended")
+    assert "" not in (started, ended)
+    assert started != ended
+
+
+@pytest.mark.parametrize(
+    ("outcome", "ended", "words"),
+    [
+        (JobState.RUNNING, "", "Running"),
+        ("running", "", "Running"),
+        ("interrupted", "unknown", "Interrupted"),
+        ("refused", "unknown", "Refused"),
+        ("", "unknown", ""),
+    ],
+)
+def test_an_unknown_end_is_called_unknown_and_none_is_empty(
+    outcome: JobState | str, ended: str, words: str
+) -> None:
+    row = job_attempts.row(AttemptPicture(1, time.time(), None, outcome))
+    assert (row[2], row[4]) == (ended, words)
