@@ -19,7 +19,7 @@ GAP: Final = 8
 GAP_L: Final = 12
 """Spacing in device-independent pixels: within a group, between things, around panes."""
 
-_ICON_SIZES: Final = (16, 20, 24, 32, 48, 64)
+_ICON_SIZES: Final = (16, 20, 32, 48)
 
 
 class Tone(enum.Enum):
