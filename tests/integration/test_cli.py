@@ -3,59 +3,28 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import subprocess
 import sys
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import pytest
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = (sys.executable, "-m", "app")
-DEMO = (sys.executable, "-m", "app.demo")
-QUICK = ("--arg", "interval_s=0")
-
-linux_only = pytest.mark.skipif(
-    not Path("/proc/self/stat").exists(), reason="signals, terminals and processes of Linux"
+from tests.integration.commands import (
+    DEMO,
+    PROGRAM,
+    ROOT,
+    Run,
+    linux_only,
+    run,
+    run_on_terminal,
+    start,
 )
 
-
-class Run(NamedTuple):
-    """How a command ended and what it wrote."""
-
-    code: int
-    out: str
-    err: str
-
-    def events(self) -> list[dict[str, Any]]:
-        """Standard output as events."""
-        return [json.loads(line) for line in self.out.splitlines()]
-
-    def only(self, event: str) -> list[dict[str, Any]]:
-        """The events of one kind."""
-        return [found for found in self.events() if found["event"] == event]
-
-
-def run(*words: str, **environment: str) -> Run:
-    """Run one command to its end."""
-    ran = subprocess.run(
-        [*PROGRAM, *words],
-        capture_output=True,
-        check=False,
-        cwd=ROOT,
-        env={**os.environ, **environment},
-        stdin=subprocess.DEVNULL,
-        timeout=60,
-    )
-    assert b"Traceback" not in ran.stderr
-    return Run(ran.returncode, ran.stdout.decode(), ran.stderr.decode())
+QUICK = ("--arg", "interval_s=0")
 
 
 def call(*words: str) -> Run:
@@ -312,28 +281,6 @@ class TestWithoutQt:
         assert "PySide6" in ran.err
 
 
-@pytest.fixture
-def started() -> Iterator[list[subprocess.Popen[str]]]:
-    """Processes that must not outlive the test."""
-    started: list[subprocess.Popen[str]] = []
-    yield started
-    for process in started:
-        process.kill()
-        process.communicate()
-
-
-def start(*words: str) -> subprocess.Popen[str]:
-    """Start a command in the background."""
-    return subprocess.Popen(
-        [*PROGRAM, *words],
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=ROOT,
-        text=True,
-    )
-
-
 def wait_for(process: subprocess.Popen[str], event: str) -> list[dict[str, Any]]:
     """Read events up to the first of this kind."""
     assert process.stdout is not None
@@ -467,26 +414,3 @@ class TestReaders:
         assert "\x1b]0;" not in screen
         assert r"\x1b[2J" in screen
         assert screen.count("\x1b[?25l") == screen.count("\x1b[?25h") > 0
-
-
-def run_on_terminal(*words: str) -> tuple[int, str]:
-    """Run a command with a terminal as all its streams; return its code and what it showed."""
-    import pty
-
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(ROOT)
-        os.environ.update(TERM="xterm", COLUMNS="120", LINES="40")
-        os.execv(PROGRAM[0], [*PROGRAM, *words])  # noqa: S606
-    shown = b""
-    while True:
-        try:
-            piece = os.read(terminal, 65536)
-        except OSError:  # how Linux tells of a terminal's end
-            break
-        if not piece:
-            break
-        shown += piece
-    os.close(terminal)
-    _, status = os.waitpid(pid, 0)
-    return os.waitstatus_to_exitcode(status), shown.decode()
