@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
+from PySide6.QtCore import QItemSelectionModel
 from PySide6.QtGui import QGuiApplication
 
 from app.tracker.snapshot import AttemptPicture, JobState
@@ -111,13 +112,15 @@ def test_automatic_resuming_follows_the_job_and_is_told_when_clicked(
 
 
 def test_a_selected_attempt_stays_selected_ten_times_a_second(section: AttemptsSection) -> None:
-    section.table.selectRow(0)
     attempts = (
         AttemptPicture(1, 0.0, 1.0, JobState.RESUMABLE, 12, 400),
         AttemptPicture(2, 2.0, None, JobState.RUNNING, 13, 1),
     )
     section.show_detail(detail(resumable(1), attempts=attempts))
-    section.table.selectRow(0)
+    flags = (
+        QItemSelectionModel.SelectionFlag.ClearAndSelect | QItemSelectionModel.SelectionFlag.Rows
+    )
+    section.table.selectionModel().select(section.model.index(0, 0), flags)
     newer = (attempts[0], attempts[1]._replace(tick_count=2))
     section.show_detail(detail(resumable(1), attempts=newer))
     assert [index.row() for index in section.table.selectionModel().selectedRows()] == [0]

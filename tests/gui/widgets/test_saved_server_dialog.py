@@ -70,6 +70,7 @@ def test_neither_escape_nor_enter_starts_anything(qtbot: QtBot, key: Qt.Key) -> 
 
 
 def test_words_of_the_problem_are_plain_text(qtbot: QtBot) -> None:
-    labels = [label for label in dialog_of(qtbot).findChildren(QLabel) if label.text()]
+    dialog = dialog_of(qtbot)
+    labels = [label for label in dialog.findChildren(QLabel) if label.text()]
     assert any("<b>any more</b>" in label.text() for label in labels)
     assert {label.textFormat() for label in labels} == {Qt.TextFormat.PlainText}
