@@ -6,32 +6,34 @@ synchronous update a chunk, frames before the facts read from them and the chang
 
 from __future__ import annotations
 
-import dataclasses
 import difflib
+import itertools
 import logging
 from typing import TYPE_CHECKING, NamedTuple, Self
 
 import anyio
 
 from app import __version__
+from app.calls import AutoResume, Call, Calls, Outcome
 from app.paths import APPLICATION
 from app.problem import Problem, ProblemError
 from app.protocol.eras import ClientIdentity
 from app.protocol.frame import Channel, server_name
 from app.protocol.framing import FrameNumbers
 from app.protocol.tokens import AUTO, TokenSource
-from app.sessions import time_limit
+from app.resuming.keeper import Keeper, origin_params
+from app.resuming.parameters import from_the_start
+from app.resuming.resumer import Resumer
+from app.resuming.servers import ServerChangedError
 from app.sessions.arguments import argument_problems
 from app.sessions.clock import Clock
-from app.sessions.exchange import End, Limits
 from app.sessions.manager import Manager
-from app.sessions.session import not_connected
-from app.tracker import endings
-from app.tracker.snapshot import Changes, Failure, JobState
+from app.store.chains import Origin
+from app.tracker.snapshot import Changes, JobState
 from app.tracker.tracker import Tracker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
     from types import TracebackType
 
     from anyio.abc import TaskGroup
@@ -40,12 +42,14 @@ if TYPE_CHECKING:
     from app.protocol.frame import Frame
     from app.protocol.messages import Tool
     from app.protocol.tokens import TokenChoice
-    from app.sessions.connection import Connection
     from app.sessions.definitions import ServerDefinition
-    from app.sessions.exchange import Exchange
     from app.sessions.session import Session
     from app.sessions.snapshot import ServerSnapshot
+    from app.store.resumes import ResumeStore
+    from app.tracker.chain import Chain
     from app.tracker.snapshot import JobDetail, JobId, JobSnapshot
+
+__all__ = ["AutoResume", "Call", "Monitor", "Outcome", "ServerChangedError", "Update"]
 
 _log = logging.getLogger(__name__)
 
@@ -66,64 +70,60 @@ class Update(NamedTuple):
     servers: frozenset[str] = frozenset()
 
 
-@dataclasses.dataclass(frozen=True)
-class Call:
-    """A request to make of a server. `params` come without `_meta`; limits in seconds, None is off.
-
-    The idle limit counts from the last progress, the total one from the call.
-    """
-
-    server: str
-    method: str
-    params: JsonObject
-    token: TokenChoice = AUTO
-    allow_duplicate_token: bool = False
-    idle_timeout_s: float | None = 1800
-    total_timeout_s: float | None = None
-
-
-class Outcome(NamedTuple):
-    """How a call ended. `raw` is the reply's exact bytes, empty when there was none.
-
-    `job` is None for a request that is no job, or was never written.
-    """
-
-    job: JobId | None
-    result: JsonObject | None
-    failure: Failure | None
-    state: JobState
-    duration_s: float
-    raw: bytes
-
-
 class Monitor:
     """Servers, their sessions and all jobs. An async context manager that owns one task group.
 
     Nothing it publishes is ever missed or reordered for a listener that subscribed before.
     """
 
-    def __init__(self, clock: Clock | None = None) -> None:
-        """A monitor without servers; `clock` is the computer's unless a test hands in its own."""
+    def __init__(
+        self, clock: Clock | None = None, store: ResumeStore | None = None, *, restores: bool = True
+    ) -> None:
+        """A monitor without servers; `clock` is the computer's unless a test hands in its own.
+
+        Resume tokens are kept in `store`, which is opened and closed here; without one, in memory.
+        What it has is in the list of jobs from the beginning, unless `restores` is False.
+        """
         self._clock = clock or Clock()
-        self._tracker = Tracker()
+        self._restores = restores
+        self._tracker = Tracker(key_of=self._key_of, saves=True)
         self._listeners: dict[int, Callable[[Update], None]] = {}
         self._listener_count = 0
         self._complained: set[tuple[int, type[BaseException]]] = set()
         identity = ClientIdentity({"name": APPLICATION, "version": __version__}, {})
+        started_ms = int(self._clock.wall() * 1000)
         self._manager = Manager(
             identity,
             FrameNumbers(),
-            TokenSource(int(self._clock.wall() * 1000)),
+            TokenSource(started_ms),
             self._clock,
             self._on_wire,
             self._on_server,
         )
+        self._integers = itertools.count(started_ms)
         self._tasks: TaskGroup | None = None
+        self._keeper = Keeper(store, self._tracker, self._clock, self._changed, self._origin)
+        self._calls = Calls(
+            self._manager, self._tracker, self._changed, self._keeper.settled, self.now
+        )
+        self._resumer = Resumer(
+            self._keeper,
+            self._calls,
+            self._manager,
+            self._tracker,
+            self._clock,
+            self._changed,
+            self.connect,
+            self._start,
+        )
 
     async def __aenter__(self) -> Self:
-        """Open the task group that sessions live in, and let time pass for jobs."""
+        """Open the store and the task group that sessions live in, and let time pass for jobs."""
+        await self._keeper.open(restores=self._restores)
         self._tasks = await anyio.create_task_group().__aenter__()
         self._tasks.start_soon(self._tick, name="one second")
+        self._tasks.start_soon(self._keeper.run, name="saving resume tokens")
+        self._tasks.start_soon(self._keeper.watch, name="other programs")
         return self
 
     async def __aexit__(
@@ -137,6 +137,7 @@ class Monitor:
             return
         with anyio.CancelScope(shield=True):
             await self.aclose()
+            await self._keeper.close()
         tasks, self._tasks = self._tasks, None
         tasks.cancel_scope.cancel()
         # Not told of the body's exception: it goes on as it is, not inside a group.
@@ -144,6 +145,7 @@ class Monitor:
 
     async def aclose(self) -> None:
         """Disconnect all servers, at the same time, and wait until their processes are gone."""
+        self._resumer.close()
         sessions = self._manager.sessions()
         for session in sessions:
             session.close()
@@ -171,7 +173,9 @@ class Monitor:
 
     def remove_server(self, name: str) -> None:
         """Forget a server; `ProblemError` while it is connected. Its jobs stay."""
+        definition = self._manager.snapshot(name).definition
         self._manager.remove(name)
+        self._resumer.note_removed(definition)
 
     def servers(self) -> list[ServerSnapshot]:
         """All servers, in the order they were added."""
@@ -213,41 +217,112 @@ class Monitor:
         Never raises for what a server does. `ProblemError` for a server that is not connected and
         a progress token that is refused. Cancelling cancels the request.
         """
-        connection = self._manager.connection(call.server)
-        exchange = self._ask(connection, call)
-        limits = Limits(call.idle_timeout_s, call.total_timeout_s)
-        try:
-            end = await exchange.wait(limits, self.now)
-        except anyio.get_cancelled_exc_class():
-            connection.mail.cancel(exchange, "The caller gave up")
-            connection.mail.give_up(exchange, End.CANCELLED)
-            raise
-        if end in {End.IDLE_TIMEOUT, End.TOTAL_TIMEOUT}:
-            return self._timed_out(connection, exchange, limits)
-        return self._outcome(exchange)
+        self._resumer.refuse_known_token(call)
+        connection, exchange = self._calls.ask(call)
+        outcome = await self._calls.complete(connection, exchange, call.limits)
+        return await self._resumer.after_call(outcome, call)
 
     async def cancel(self, job: JobId, reason: str = "Cancelled by the user") -> None:
         """Ask the server to cancel a job of ours; nothing if that was done. `call` goes on waiting.
 
-        The job ends when the server confirms, or after a time of silence.
+        The job ends when the server confirms, or after a time of silence. One that can be resumed
+        stays so, but is no longer resumed by itself.
         """
         found = self.snapshot(job)
-        if found is None or found.state.is_over or found.state is JobState.CANCELLING:
+        if found is None or found.state is JobState.CANCELLING:
             return
-        for connection, exchange in self._waiting(found):
-            self._publish(changes=self._tracker.note_cancel_requested(job, self.now()))
-            connection.mail.cancel(exchange, reason)
+        if found.is_automatic:
+            self._resumer.set_automatic(job, None)
+        if not found.state.is_over:
+            self._calls.cancel(found, reason)
+
+    async def resume(
+        self,
+        job: JobId,
+        *,
+        auto_resume: AutoResume | None = None,
+        use_saved_definition: bool = False,
+    ) -> Outcome:
+        """Go on with a resumable job: the same request with its newest token.
+
+        The server is connected first if need be. With `auto_resume`, or where that was switched
+        on, attempts follow each other and the outcome is that of the last one.
+
+        Raises:
+            ServerChangedError: the server is defined otherwise now; `use_saved_definition` has it
+                started as it was.
+            ProblemError: the job cannot be resumed, is in flight here or in another program, or
+                its server cannot be reached.
+        """
+        return await self._resumer.resume(
+            job, auto_resume, use_saved_definition=use_saved_definition
+        )
+
+    def set_automatic(self, job: JobId, automatic: AutoResume | None) -> None:
+        """Go on with a job by itself from now on, or with None no more.
+
+        A job that rests is gone on with at once. `ProblemError` when that cannot be.
+        """
+        self._resumer.set_automatic(job, automatic)
+
+    async def forget(self, jobs: Iterable[JobId]) -> None:
+        """Delete the saved tokens of `jobs` and their rows; those that run stay.
+
+        `ProblemError` when the disk refuses, and for jobs that another program is resuming.
+        """
+        found = [self.snapshot(job) for job in jobs]
+        over = [job.id for job in found if job is not None and job.state.is_over]
+        for job in over:
+            self._resumer.set_automatic(job, None)
+        await self._keeper.forget(over)
+
+    async def reissue(self, job: JobId) -> Outcome:
+        """Make a job's whole request again, from the start: work may be done twice.
+
+        It becomes a new job, with a new progress token of the same kind. The server is connected
+        first if need be. `ProblemError` when there is no such job, or no such server any more.
+        """
+        detail = self.detail(job)
+        if detail is None:
+            raise ProblemError(Problem("There is no such job", f"job {job}"))
+        origin = self._keeper.origins.get(job)
+        if origin is None:
+            server, params = detail.snapshot.server, origin_params(None, detail.params)
+            await self.connect(server)
+        else:
+            server, params = await self._resumer.reach(origin), origin.params
+        token = _token_like(detail.snapshot.token, self._integers)
+        call = Call(server, detail.snapshot.method, from_the_start(params), token)
+        return await self.call(call)
+
+    @property
+    def store_problem(self) -> Problem | None:
+        """Why resume tokens are not saved, to be told once; None while all is well."""
+        return self._keeper.problem
+
+    def find_resumable(self, resume_id: int) -> JobId | None:
+        """The job whose saved chain has this id; None when there is none (any more)."""
+        chains = self._tracker.chains
+        return next((job for job in self.jobs() if _has_id(chains.of(job), resume_id)), None)
 
     def remove_jobs(self, jobs: Iterable[JobId]) -> None:
-        """Forget those of `jobs` that are over."""
-        self._publish(changes=self._tracker.remove(jobs))
+        """Forget those of `jobs` that are over; those that can be resumed stay (see `forget`)."""
+        found = [(job, self._tracker.chains.of(job)) for job in jobs]
+        refused = [c.id for _, c in found if c is not None and c.id is not None and not c.token]
+        self._publish(changes=self._tracker.remove([job for job, _ in found]))
+        self._keeper.owe(refused)
 
     def snapshot(self, job: JobId) -> JobSnapshot | None:
         """A job now; None when there is none of that id, or no more."""
         return self._tracker.snapshot(job, self.now())
 
     def detail(self, job: JobId) -> JobDetail | None:
-        """The longer story of a job; None when there is none of that id, or no more."""
+        """The longer story of a job; None when there is none of that id, or no more.
+
+        Attempts of earlier runs of the program follow in an update.
+        """
+        if self._tasks is not None and self._keeper.wants_attempts(job):
+            self._start(self._keeper.read_attempts, job)
         return self._tracker.detail(job, self.now())
 
     def jobs(self) -> Sequence[JobId]:
@@ -290,67 +365,43 @@ class Monitor:
             raise ProblemError(Problem("The program is closing"))
         return self._tasks
 
-    def _ask(self, connection: Connection, call: Call) -> Exchange:
-        try:
-            return connection.mail.ask(
-                call.method,
-                call.params,
-                token=call.token,
-                allow_duplicate=call.allow_duplicate_token,
-            )
-        except anyio.ClosedResourceError as error:
-            raise ProblemError(not_connected(call.server)) from error
-
-    def _timed_out(self, connection: Connection, exchange: Exchange, limits: Limits) -> Outcome:
-        """End the job with the story of its silence, then tell the server."""
-        job = self._job_of(exchange)
-        found = None if job is None else self.snapshot(job)
-        last_tick_at = None if found is None else found.last_tick_at
-        words = time_limit.words(exchange, limits, connection, last_tick_at)
-        if job is not None:
-            self._publish(changes=self._tracker.note_timeout(job, self.now(), words))
-        connection.mail.cancel(exchange, "It took too long")
-        connection.mail.give_up(exchange, exchange.end or End.IDLE_TIMEOUT)
-        return self._outcome(exchange, words)
-
-    def _outcome(self, exchange: Exchange, words: str = "") -> Outcome:
-        """What became of an exchange: as its job tells, or as its end does if it has none."""
-        job, reply = self._job_of(exchange), exchange.reply
-        found = None if job is None else self.snapshot(job)
-        state, failure = _verdict(exchange, words)
-        if found is not None and found.state.is_over:
-            state, failure = found.state, found.failure
-        ended_at = self.now() if reply is None else reply.at
-        result = None if reply is None else reply.result
-        return Outcome(job, result, failure, state, ended_at - exchange.made_at, exchange.raw)
-
-    def _job_of(self, exchange: Exchange) -> JobId | None:
-        return None if exchange.request is None else self._tracker.job_of(exchange.request)
+    def _start(self, work: Callable[[JobId], Coroutine[object, object, None]], job: JobId) -> None:
+        self._task_group().start_soon(work, job, name=f"job {job}")
 
     async def _tick(self) -> None:
         """Let time pass for the jobs: once a second, stalls and cancels met with silence."""
         while True:
             await anyio.sleep(_TICK_S)
             changes = self._tracker.tick(self.now())
-            for job in changes.moved:
+            for job in (*changes.moved, *(step.job for step in changes.steps)):
                 self._settle(job)
             if changes != _NOTHING:
                 self._publish(changes=changes)
 
     def _settle(self, job: JobId) -> None:
-        """Let go of a call whose job has ended by time alone."""
-        found = self.snapshot(job)
-        if found is None or not found.state.is_over:
-            return
-        for connection, exchange in self._waiting(found):
-            connection.mail.give_up(exchange, End.CANCELLED)
+        """Let go of a call whose job, or attempt, has ended by time alone."""
+        chain, found = self._tracker.chains.of(job), self.snapshot(job)
+        is_ending = chain is not None and chain.settling is not None
+        if found is not None and (found.state.is_over or is_ending):
+            self._calls.let_go(job)
 
-    def _waiting(self, job: JobSnapshot) -> Iterator[tuple[Connection, Exchange]]:
-        """The exchange that waits for the end of a job of ours, if one does."""
-        connection = self._manager.connection_of(job.connection)
-        exchange = None if connection is None else connection.mail.exchange_of(job.request)
-        if connection is not None and exchange is not None:
-            yield connection, exchange
+    def _key_of(self, connection: str) -> str:
+        return self._manager.key_of(server_name(connection))
+
+    def _origin(self, job: JobId) -> Origin:
+        """The request of a job that has just become resumable, with its server."""
+        detail = self._tracker.detail(job, self.now())
+        if detail is None:
+            raise ProblemError(Problem("There is no such job", f"job {job}"))
+        server = self._manager.snapshot(detail.snapshot.server)
+        return Origin(
+            server.name,
+            server.definition.fingerprint,
+            server.definition.model_dump_json(),
+            server.revision or "",
+            detail.snapshot.method,
+            origin_params(self._calls.sent(job), detail.params),
+        )
 
     def _on_wire(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> None:
         """Take what a connection saw. Stderr and events change what is known of its server."""
@@ -362,6 +413,9 @@ class Monitor:
 
     def _on_server(self, name: str) -> None:
         self._publish(servers=frozenset({name}))
+
+    def _changed(self, changes: Changes) -> None:
+        self._publish(changes=changes)
 
     def _publish(
         self,
@@ -377,6 +431,9 @@ class Monitor:
                 listener(update)
             except Exception as error:  # noqa: BLE001  # this is the place that logs it
                 self._complain(key, error)
+        if changes.steps or changes.removed:
+            self._keeper.take(changes)
+            self._resumer.drop(changes.removed)
 
     def _complain(self, key: int, error: Exception) -> None:
         """Log the first error of each kind from each listener: a flood would hide it."""
@@ -385,13 +442,12 @@ class Monitor:
             _log.error("a listener failed and goes on being told", exc_info=error)
 
 
-def _verdict(exchange: Exchange, words: str) -> tuple[JobState, Failure | None]:
-    """State and failure by the exchange alone."""
-    if exchange.reply is not None:
-        ending = endings.of_answer(exchange.reply)
-        return ending.state, ending.failure
-    if exchange.end is End.LOST:
-        return JobState.LOST, Failure("local", "The connection ended before the reply")
-    if exchange.end is End.CANCELLED:
-        return JobState.CANCELLED, Failure("local", "Cancelled")
-    return JobState.TIMED_OUT, Failure("local", words)
+def _token_like(token: object, integers: Iterator[int]) -> TokenChoice:
+    """A new progress token of the same kind as `token`; none for none."""
+    if token is None:
+        return None
+    return next(integers) if isinstance(token, int) else AUTO
+
+
+def _has_id(chain: Chain | None, resume_id: int) -> bool:
+    return chain is not None and chain.id == resume_id

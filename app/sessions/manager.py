@@ -81,6 +81,10 @@ class Manager:
         """All servers, in the order they were added."""
         return list(self._entries)
 
+    def key_of(self, name: str) -> str:
+        """What a server is, whatever it is called (see `fingerprint`); its name if it is gone."""
+        return self._entries[name].definition.fingerprint if name in self._entries else name
+
     def snapshot(self, name: str) -> ServerSnapshot:
         """A picture of one server; `ProblemError` when there is none of that name."""
         return self._entry(name).snapshot()

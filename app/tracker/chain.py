@@ -62,7 +62,6 @@ class Chain:
         "attempts",
         "busy",
         "id",
-        "is_automatic",
         "is_by_hand",
         "is_elsewhere",
         "key",
@@ -85,7 +84,6 @@ class Chain:
         self.busy = ""
         self.is_elsewhere = False
         self.is_by_hand = False
-        self.is_automatic = False
         self.next_attempt_at: float | None = None
         self.settling: Settling | None = None
         self.attempts: collections.deque[AttemptPicture] = collections.deque(maxlen=ATTEMPTS_KEPT)
@@ -127,7 +125,7 @@ class Chain:
 
     def expire(self) -> None:
         """Have no token any more."""
-        self.token, self.is_automatic, self.next_attempt_at = None, False, None
+        self.token, self.next_attempt_at = None, None
 
     def add_earlier(self, attempts: Iterable[AttemptPicture]) -> None:
         """Put attempts of earlier runs of the program before those of this one."""

@@ -60,11 +60,10 @@ class Chains:
         return None if found is None else found.chain
 
     def find(self, key: str, method: str, token: object) -> JobId | None:
-        """The job whose newest token this is, if it is just one."""
+        """A job whose newest token this is."""
         if not isinstance(token, str):
             return None
-        found = self._by_token.get((key, method, token), [])
-        return found[0].id if len(found) == 1 else None
+        return next((job.id for job in self._by_token.get((key, method, token), ())), None)
 
     # What the facts say
 
@@ -184,8 +183,11 @@ class Chains:
         """
         delta = Delta()
         found = self._rows.by_id.get(job)
-        if found is not None and found.chain is not None and found.chain.settling is not None:
-            found.chain.id, found.chain.obstacle = chain, obstacle
+        if found is None or found.chain is None:
+            return delta.freeze()
+        found.chain.id, found.chain.obstacle = chain, obstacle
+        delta.progressed.add(job)
+        if found.chain.settling is not None:
             self._conclude(found, found.chain.settling, delta)
         return delta.freeze()
 
@@ -201,11 +203,13 @@ class Chains:
         self, job: JobId, *, is_automatic: bool, next_attempt_at: float | None = None
     ) -> Changes:
         """Say whether the job is gone on with by itself, and until when that waits."""
-
-        def change(chain: Chain) -> None:
-            chain.is_automatic, chain.next_attempt_at = is_automatic, next_attempt_at
-
-        return self._change(job, change)
+        found = self._rows.by_id.get(job)
+        if found is None or (found.state.is_over and found.state is not JobState.RESUMABLE):
+            return Changes()
+        found.is_automatic = is_automatic
+        if found.chain is not None:
+            found.chain.next_attempt_at = next_attempt_at
+        return Changes(progressed=frozenset({job}))
 
     def note_elsewhere(self, job: JobId, *, is_elsewhere: bool) -> Changes:
         """Say whether another running program has an attempt of it in flight."""

@@ -62,7 +62,8 @@ class Job:
     later a tick is also to be sampled; minus infinity asks for the very next one.
 
     A job that is resumed stays one job: `first` is its first request, `request` the newest
-    attempt's, `chain` what else only resumable jobs have. `worked_s` is the time spent on earlier
+    attempt's, `chain` what else only resumable jobs have, `is_automatic` that it is gone on with by
+    itself. `worked_s` is the time spent on earlier
     attempts. With `is_fresh`, numbers of an earlier attempt prove nothing against the next tick.
     """
 
@@ -78,6 +79,7 @@ class Job:
         "failure",
         "first",
         "id",
+        "is_automatic",
         "is_fresh",
         "known_total",
         "last",
@@ -108,6 +110,7 @@ class Job:
         self.attempt_ticks = 0
         self.worked_s = 0.0
         self.is_fresh = False
+        self.is_automatic = False
         self.server = server_name(request.connection)
         self.name = naming.name(request)
         self.summary = naming.summary(request)
@@ -326,6 +329,7 @@ class Job:
         self.state = ending.state
         self.failure = ending.failure
         self.ended_at = at
+        self.is_automatic = self.is_automatic and ending.state is JobState.RESUMABLE
         self._keep_extremes()
         if self.last is not None:
             self.look(self.last.at)

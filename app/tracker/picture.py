@@ -51,6 +51,7 @@ def snapshot_of(job: Job, now: float) -> JobSnapshot:
         marks=job.marks.as_tuple(),
         failure=job.failure,
         reply_size=None if job.answer is None else job.answer.size,
+        is_automatic=job.is_automatic,
         **_of_chain(job),
     )
 
@@ -65,7 +66,6 @@ def _of_chain(job: Job) -> dict[str, Any]:
         "attempt_count": chain.attempt_count,
         "resume_note": chain.words,
         "can_resume": job.state is JobState.RESUMABLE and chain.can_resume,
-        "is_automatic": chain.is_automatic,
         "next_attempt_at": chain.next_attempt_at,
         "saved_when": chain.token_when,
     }

@@ -1,0 +1,386 @@
+"""Keeps the resume store in step with the jobs: one writer, each end of an attempt in its turn."""
+
+from __future__ import annotations
+
+import collections
+import logging
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from app.problem import Problem, ProblemError
+from app.resuming import parameters
+from app.store.chains import Origin, Outcome, Standing
+from app.tracker.chain import Restored
+from app.tracker.snapshot import AttemptPicture, JobState
+from app.tracker.verdicts import INTERRUPTED, REFUSED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from app.protocol.facts import JsonObject
+    from app.sessions.clock import Clock
+    from app.store.chains import SavedAttempt, SavedChain
+    from app.store.resumes import ResumeStore
+    from app.tracker.snapshot import ChainStep, Changes, JobId
+    from app.tracker.tracker import Tracker
+
+_log = logging.getLogger(__name__)
+
+_LOOK_S: Final = 5.0
+"""How often to look what became of jobs that another program is resuming."""
+_STATES: Final[dict[Outcome, JobState | str]] = {
+    Outcome.RESUMABLE: JobState.RESUMABLE,
+    Outcome.FAILED: JobState.FAILED,
+    Outcome.LOST: JobState.LOST,
+    Outcome.TIMED_OUT: JobState.TIMED_OUT,
+    Outcome.CANCELLED: JobState.CANCELLED,
+    Outcome.REFUSED: REFUSED,
+    Outcome.INTERRUPTED: INTERRUPTED,
+}
+_OUTCOMES: Final = {state: outcome for outcome, state in _STATES.items()}
+
+
+class Keeper:
+    """Puts on disk what the tracker asks for, then lets it be shown; without a store, at once.
+
+    `origins` are the requests of all jobs that can be resumed, with their servers.
+    """
+
+    def __init__(
+        self,
+        store: ResumeStore | None,
+        tracker: Tracker,
+        clock: Clock,
+        publish: Callable[[Changes], None],
+        origin_of: Callable[[JobId], Origin],
+    ) -> None:
+        """Changes go to `publish`; `origin_of` tells what a job's first request was."""
+        self.origins: dict[JobId, Origin] = {}
+        self._store = store
+        self._tracker = tracker
+        self._clock = clock
+        self._publish = publish
+        self._origin_of = origin_of
+        self._problem: Problem | None = None
+        self._pending: dict[JobId, anyio.Event] = {}
+        self._owed: list[int] = []
+        self._unread: set[JobId] = set()
+        self._elsewhere: set[JobId] = set()
+        self._steps: collections.deque[ChainStep] = collections.deque()
+        self._wake = anyio.Event()
+        self._over = anyio.Event()
+        self._is_closing = False
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why tokens are not saved, or what was wrong with the file; None when all is well."""
+        return self._problem or (None if self._store is None else self._store.problem)
+
+    # Steps
+
+    def take(self, changes: Changes) -> None:
+        """Queue what the tracker wants to be on disk; let go of what has no row any more."""
+        for job in changes.removed:
+            self.origins.pop(job, None)
+            self._unread.discard(job)
+            self._elsewhere.discard(job)
+        for step in changes.steps:
+            self._pending[step.job] = anyio.Event()
+            if step.token is not None and step.job not in self.origins:
+                self._keep_origin(step.job)
+            self._steps.append(step)
+        if changes.steps:
+            self._wake.set()
+
+    def _keep_origin(self, job: JobId) -> None:
+        try:
+            self.origins[job] = self._origin_of(job)
+        except ProblemError as error:
+            self._complain(error.problem)
+
+    async def settled(self, job: JobId) -> None:
+        """Wait until what became of a job's attempt is on disk, if that is under way."""
+        pending = self._pending.get(job)
+        if pending is not None:
+            await pending.wait()
+
+    async def run(self) -> None:
+        """Write, a step at a time, until `close`."""
+        with anyio.CancelScope(shield=True):
+            while self._steps or not self._is_closing:
+                if self._steps:
+                    await self._record(self._steps.popleft())
+                else:
+                    await self._pay()
+                    self._wake = anyio.Event()
+                    await self._wake.wait()
+        self._over.set()
+
+    async def close(self) -> None:
+        """Write what is left, and close the store."""
+        self._is_closing = True
+        self._wake.set()
+        await self._over.wait()
+        await self._pay()
+        if self._store is not None:
+            await self._store.close()
+
+    async def _record(self, step: ChainStep) -> None:
+        chain, obstacle = step.chain, ""
+        try:
+            chain = await self._written(step)
+        except ProblemError as error:
+            self._complain(error.problem)
+            obstacle = error.problem.what if step.token is not None else ""
+        except Exception:  # noqa: BLE001
+            # The one place for our own errors here: the job must not stay in between for ever.
+            _log.exception("saving what became of job %s met a defect", step.job)
+            obstacle = "a defect of this program"
+        if step.is_complete:
+            self.origins.pop(step.job, None)
+            chain = None
+        pending = self._pending.pop(step.job, None)
+        self._publish(self._tracker.chains.note_saved(step.job, chain, obstacle))
+        if pending is not None:
+            pending.set()
+
+    async def _written(self, step: ChainStep) -> int | None:
+        """Do what a step asks for; the chain's id in the store, None if it has none."""
+        if self._store is None:
+            return None
+        await self._pay()
+        if step.token is not None:
+            return await self._save(step.job, step.chain, step.token, step.when)
+        if step.chain is None:
+            return None
+        if step.is_complete:
+            self._owed.append(step.chain)
+            await self._pay()
+        else:
+            outcome = _OUTCOMES.get(step.outcome, Outcome.FAILED)
+            standing = self._standing(step.job)
+            await self._store.stop(step.chain, outcome, step.reason, standing, when=step.when)
+        return step.chain
+
+    async def _save(self, job: JobId, chain: int | None, token: str, when: float) -> int | None:
+        if self._store is None:
+            return None
+        standing, origin = self._standing(job), self.origins.get(job)
+        if origin is None:
+            raise ProblemError(Problem("The request is too large to be sent again from here"))
+        if chain is None:
+            began = self._first_began(job)
+            chain = await self._store.begin(origin, token, standing, started_when=began, when=when)
+        else:
+            await self._store.advance(chain, token, standing, when=when)
+        self._problem = None
+        return chain
+
+    def owe(self, chains: Iterable[int]) -> None:
+        """Delete chains when there is an occasion: the user has seen the last of them."""
+        self._owed += chains
+        self._wake.set()
+
+    async def _pay(self) -> None:
+        """Delete the finished chains that are still on disk; their tokens have expired."""
+        if self._owed and self._store is not None:
+            try:
+                await self._store.forget(self._owed)
+            except ProblemError as error:
+                self._complain(error.problem)
+            else:
+                self._owed = []
+
+    def _complain(self, problem: Problem) -> None:
+        self._problem = problem
+
+    def _standing(self, job: JobId) -> Standing:
+        found = self._tracker.snapshot(job, self._clock.monotonic())
+        return Standing() if found is None else Standing(found.progress, found.total, found.message)
+
+    def _first_began(self, job: JobId) -> float:
+        found = self._tracker.snapshot(job, self._clock.monotonic())
+        return self._clock.wall() if found is None else found.started_when
+
+    # Attempts
+
+    async def claim(self, job: JobId) -> None:
+        """Make sure that no other program resumes the job, and note the attempt; before it is sent.
+
+        What could not be saved before is tried again; if it still cannot, the job goes on in
+        memory alone: nobody else knows of it, or we still own it. `ProblemError` when it is gone,
+        refused, in flight elsewhere, or the disk refuses.
+        """
+        chain = self._tracker.chains.of(job)
+        if self._store is None or chain is None or chain.token is None:
+            return
+        if (chain.id is None or chain.obstacle) and not await self._catch_up(job, chain.id):
+            return
+        stored = chain.id
+        if stored is None:
+            return
+        try:
+            saved = await self._store.start_attempt(stored, when=self._clock.wall())
+        except ProblemError:
+            await self._look([job])
+            raise
+        changes = self._tracker.chains.note_claimed(job, saved.token, saved.attempt_count - 1)
+        self._publish(changes)
+
+    async def _catch_up(self, job: JobId, chain: int | None) -> bool:
+        """Try once more to save the newest token; whether it is on disk."""
+        found = self._tracker.chains.of(job)
+        if found is None or found.token is None:
+            return False
+        try:
+            when = found.token_when or self._clock.wall()
+            stored = await self._save(job, chain, found.token, when)
+        except ProblemError as error:
+            self._complain(error.problem)
+            return False
+        self._publish(self._tracker.chains.note_saved(job, stored))
+        return True
+
+    # What lies on disk
+
+    async def open(self, *, restores: bool = True) -> None:
+        """Open the store and, unless told otherwise, make rows of its chains."""
+        if self._store is None:
+            return
+        await self._store.open()
+        try:
+            saved = await self._store.chains() if restores else []
+        except ProblemError as error:
+            self._complain(error.problem)
+            return
+        now, wall = self._clock.monotonic(), self._clock.wall()
+        changes = self._tracker.restore(map(_restored, saved), now, wall)
+        for job, chain in zip(changes.added, saved, strict=False):
+            self.origins[job] = chain.origin
+            self._unread.add(job)
+            if chain.is_elsewhere:
+                self._elsewhere.add(job)
+        self._publish(changes)
+
+    async def read_attempts(self, job: JobId) -> None:
+        """Tell of the attempts that were made before this program was started."""
+        chain = self._tracker.chains.of(job)
+        if self._store is None or chain is None or chain.id is None:
+            return
+        try:
+            found = await self._store.attempts(chain.id)
+        except ProblemError as error:
+            self._complain(error.problem)
+            return
+        pictures = [_picture(attempt) for attempt in found if attempt.outcome in _STATES]
+        self._publish(self._tracker.chains.note_attempts(job, pictures))
+
+    def wants_attempts(self, job: JobId) -> bool:
+        """Whether a job's earlier attempts are still to be read; true once."""
+        is_unread = job in self._unread
+        self._unread.discard(job)
+        return is_unread
+
+    async def watch(self) -> None:
+        """Look every few seconds what became of jobs that another program is resuming."""
+        while True:
+            await anyio.sleep(_LOOK_S)
+            if self._elsewhere:
+                await self._look(list(self._elsewhere))
+
+    async def _look(self, jobs: Iterable[JobId]) -> None:
+        """See what became of jobs on disk."""
+        if self._store is None:
+            return
+        try:
+            on_disk = {chain.id: chain for chain in await self._store.chains()}
+        except ProblemError as error:
+            self._complain(error.problem)
+            return
+        for job in jobs:
+            chain = self._tracker.chains.of(job)
+            if (
+                chain is not None
+                and chain.id is not None
+                and not (chain.settling or chain.obstacle)
+            ):
+                self._compare(job, on_disk.get(chain.id))
+
+    def _compare(self, job: JobId, saved: SavedChain | None) -> None:
+        """Show of a job what another program has made of it."""
+        chains = self._tracker.chains
+        is_elsewhere = saved is not None and saved.is_elsewhere
+        (self._elsewhere.add if is_elsewhere else self._elsewhere.discard)(job)
+        if saved is None:
+            words = "It completed or was forgotten in another program"
+            self._publish(chains.note_gone(job, words))
+        elif not saved.is_usable:
+            self._publish(chains.note_gone(job, saved.reason))
+        elif is_elsewhere:
+            self._publish(chains.note_elsewhere(job, is_elsewhere=True))
+        else:
+            self._publish(chains.note_claimed(job, saved.token, saved.attempt_count))
+
+    async def forget(self, jobs: Sequence[JobId]) -> None:
+        """Delete the chains of `jobs`, and their rows; `ProblemError` when one has to stay."""
+        ids = {
+            chain.id: job
+            for job in jobs
+            if (chain := self._tracker.chains.of(job)) is not None and chain.id is not None
+        }
+        kept = await self._store.forget(ids) if self._store is not None and ids else []
+        staying = {ids[chain] for chain in kept}
+        self._publish(self._tracker.chains.forget([job for job in jobs if job not in staying]))
+        if staying:
+            raise ProblemError(
+                Problem(
+                    "Another running program is resuming some of these jobs",
+                    hint="Wait for it, or close the other program.",
+                )
+            )
+
+
+def origin_params(sent: bytes | None, known: JsonObject) -> JsonObject:
+    """A request's lasting parameters, from its bytes where they are at hand.
+
+    Raises:
+        ProblemError: what is `known` instead is only the outline of an oversized request.
+    """
+    if sent is not None:
+        return parameters.first_sent(sent)
+    if not parameters.is_whole(known):
+        raise ProblemError(
+            Problem(
+                "The request is too large to be sent again from here",
+                hint="Its bytes are in the log.",
+            )
+        )
+    return parameters.lasting(known)
+
+
+def _restored(saved: SavedChain) -> Restored:
+    origin, standing = saved.origin, saved.standing
+    return Restored(
+        id=saved.id,
+        server=origin.server,
+        key=origin.server_key,
+        method=origin.method,
+        params=origin.params,
+        token=saved.token if saved.is_usable else None,
+        reason=saved.reason,
+        progress=standing.progress,
+        total=standing.total,
+        message=standing.message,
+        created_when=saved.created_when,
+        updated_when=saved.updated_when,
+        attempt_count=saved.attempt_count,
+        is_elsewhere=saved.is_elsewhere,
+    )
+
+
+def _picture(saved: SavedAttempt) -> AttemptPicture:
+    outcome = _STATES.get(saved.outcome, saved.outcome.value)
+    return AttemptPicture(
+        saved.number, saved.started_when, saved.ended_when, outcome, detail=saved.detail
+    )

@@ -1,0 +1,343 @@
+"""Goes on with resumable jobs: one attempt when asked to, or attempt after attempt by itself."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+
+from app.calls import AutoResume, Call, Outcome
+from app.problem import Problem, ProblemError
+from app.resuming import parameters
+from app.resuming.servers import definition_to_add, known_server
+from app.tracker.endings import Ending
+from app.tracker.snapshot import Failure, JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable
+
+    from app.calls import Calls
+    from app.resuming.keeper import Keeper
+    from app.sessions.clock import Clock
+    from app.sessions.definitions import ServerDefinition
+    from app.sessions.exchange import Limits
+    from app.sessions.manager import Manager
+    from app.sessions.snapshot import ServerSnapshot
+    from app.store.chains import Origin
+    from app.tracker.snapshot import Changes, JobId
+    from app.tracker.tracker import Tracker
+
+_USUAL = Call("", "", {}).limits
+
+
+class _Drive:
+    """Somebody who makes a job's attempts, one at a time; there is at most one for each job."""
+
+    def __init__(self) -> None:
+        self.is_pausing = True
+        self.wake = anyio.Event()
+        self.over = anyio.Event()
+        self.outcome: Outcome | None = None
+        self.error: ProblemError | None = None
+
+    async def joined(self) -> Outcome:
+        """What the attempts come to, without waiting for the pause under way."""
+        self.wake.set()
+        await self.over.wait()
+        if self.outcome is None:
+            raise self.error or ProblemError(Problem("Resuming was given up"))
+        return self.outcome
+
+
+class Resumer:
+    """Makes attempts of resumable jobs, never two of one job at a time."""
+
+    def __init__(
+        self,
+        keeper: Keeper,
+        calls: Calls,
+        manager: Manager,
+        tracker: Tracker,
+        clock: Clock,
+        publish: Callable[[Changes], None],
+        connect: Callable[[str], Awaitable[ServerSnapshot]],
+        spawn: Callable[[Callable[[JobId], Coroutine[object, object, None]], JobId], None],
+    ) -> None:
+        """Servers are connected by `connect`; what goes on by itself runs as a task of `spawn`."""
+        self._keeper = keeper
+        self._calls = calls
+        self._manager = manager
+        self._tracker = tracker
+        self._clock = clock
+        self._publish = publish
+        self._connect = connect
+        self._spawn = spawn
+        self._drives: dict[JobId, _Drive] = {}
+        self._automatic: dict[JobId, AutoResume] = {}
+        self._limits: dict[JobId, Limits] = {}
+        self._removed: set[str] = set()
+        self._is_closing = False
+
+    def close(self) -> None:
+        """Begin no further attempt."""
+        self._is_closing = True
+        self._automatic.clear()
+        for drive in self._drives.values():
+            drive.wake.set()
+
+    def drop(self, jobs: Iterable[JobId]) -> None:
+        """Forget what was decided on jobs that have no row any more."""
+        for job in jobs:
+            self._automatic.pop(job, None)
+            self._limits.pop(job, None)
+
+    def note_removed(self, definition: ServerDefinition) -> None:
+        """The user removed a server: it is not brought back without asking."""
+        self._removed.add(definition.fingerprint)
+
+    def note_added(self, definition: ServerDefinition) -> None:
+        """The user has the server again."""
+        self._removed.discard(definition.fingerprint)
+
+    # Wishes
+
+    async def resume(
+        self, job: JobId, automatic: AutoResume | None, *, use_saved_definition: bool
+    ) -> Outcome:
+        """Make the next attempt, and further ones while the job is to go on by itself."""
+        if automatic is not None:
+            self._switch(job, automatic)
+        drive = self._drives.get(job)
+        if drive is not None:
+            if drive.is_pausing:
+                return await drive.joined()
+            raise ProblemError(Problem("This job is being resumed already"))
+        self._check(job)
+        drive = self._drives[job] = _Drive()
+        try:
+            outcome = await self._attempt(drive, job, use_saved_definition)
+            drive.outcome = await self._go_on(drive, job, outcome)
+        except ProblemError as error:
+            drive.error = error
+            self._switch(job, None)
+            raise
+        finally:
+            self._end(drive, job)
+        return drive.outcome
+
+    def set_automatic(self, job: JobId, automatic: AutoResume | None) -> None:
+        """Go on with a job by itself from now on, or no more; `ProblemError` if that cannot be."""
+        found = self._tracker.snapshot(job, self._clock.monotonic())
+        chain = self._tracker.chains.of(job)
+        if automatic is None or found is None:
+            self._switch(job, None)
+            return
+        if chain is not None and chain.is_by_hand and found.state is JobState.RESUMABLE:
+            what = "The server asks for a further step: such a job is not resumed automatically"
+            raise ProblemError(Problem(what, found.server, "Resume it by hand."))
+        if found.state.is_over and not found.can_resume and job not in self._drives:
+            self._check(job)
+        self._switch(job, automatic)
+        if found.can_resume and job not in self._drives:
+            self._drives[job] = _Drive()
+            self._spawn(self._drive_alone, job)
+
+    async def after_call(self, outcome: Outcome, call: Call) -> Outcome:
+        """Go on with what a call began, if that is wanted."""
+        job = outcome.job
+        if job is None or outcome.state is not JobState.RESUMABLE:
+            if job is not None:
+                self._automatic.pop(job, None)
+            return outcome
+        self._limits[job] = call.limits
+        if call.auto_resume is not None:
+            self._switch(job, call.auto_resume)
+        if job not in self._automatic or job in self._drives:
+            return outcome
+        drive = self._drives[job] = _Drive()
+        try:
+            drive.outcome = await self._go_on(drive, job, outcome)
+        finally:
+            self._end(drive, job)
+        return drive.outcome
+
+    def refuse_known_token(self, call: Call) -> None:
+        """`ProblemError` for a call that would resume a job behind its back."""
+        meta = call.params.get("_meta")
+        if not isinstance(meta, dict) or "resumeToken" not in meta:
+            return
+        key = self._manager.snapshot(call.server).definition.fingerprint
+        job = self._tracker.chains.find(key, call.method, meta["resumeToken"])
+        if job is not None:
+            raise ProblemError(
+                Problem(
+                    f"This resume token is that of job {job}",
+                    call.server,
+                    "Resume that job instead, so that only one attempt is in flight.",
+                )
+            )
+
+    # Attempts by themselves
+
+    async def _drive_alone(self, job: JobId) -> None:
+        """Make attempts without anyone waiting for them: what goes wrong is told by the job."""
+        drive = self._drives[job]
+        try:
+            drive.outcome = await self._go_on(drive, job, None)
+        finally:
+            self._end(drive, job)
+
+    async def _go_on(self, drive: _Drive, job: JobId, outcome: Outcome | None) -> Outcome:
+        """Make attempts while the job is to go on by itself, and the last one stopped well."""
+        made = 0
+        while (automatic := self._automatic.get(job)) is not None and _stopped_well(outcome):
+            if made >= automatic.limit:
+                self._stop(job, f"Stopped after {automatic.limit:,} automatic attempts")
+                break
+            if not await self._pause(drive, job, automatic.pause_s(made)):
+                break
+            made += 1
+            try:
+                outcome = await self._attempt(drive, job, use_saved_definition=False)
+            except ProblemError as error:
+                self._stop(job, error.problem.what)
+                outcome = self._standing_outcome(job, error.problem.what, outcome)
+        self._switch(job, None)
+        return outcome or self._standing_outcome(job, "", None)
+
+    async def _pause(self, drive: _Drive, job: JobId, seconds: float) -> bool:
+        """Wait before an attempt; whether it is still wanted."""
+        due_at = self._clock.monotonic() + seconds
+        note = self._tracker.chains.note_automatic
+        self._publish(note(job, is_automatic=True, next_attempt_at=due_at))
+        drive.is_pausing = True
+        with anyio.move_on_after(seconds):
+            await drive.wake.wait()
+        drive.wake = anyio.Event()
+        return job in self._automatic and not self._is_closing
+
+    # One attempt
+
+    async def _attempt(self, drive: _Drive, job: JobId, use_saved_definition: bool) -> Outcome:
+        """Connect the server if need be, claim the job, send its request, wait for the end."""
+        drive.is_pausing = False
+        self._check(job)
+        self._busy(job, "Connecting to the server")
+        try:
+            server = await self.reach(
+                self._keeper.origins[job], use_saved_definition=use_saved_definition
+            )
+            began_when = self._clock.wall()
+            await self._keeper.claim(job)
+            return await self._send(job, server, began_when)
+        finally:
+            self._busy(job, "")
+
+    async def reach(self, origin: Origin, *, use_saved_definition: bool = False) -> str:
+        """Connect the server of a chain, adding it if it is not known; its name."""
+        name = known_server(origin, map(self._manager.snapshot, self._manager.names()))
+        if name is None:
+            names = () if use_saved_definition else self._manager.names()
+            removed = () if use_saved_definition else self._removed
+            name = self._manager.add(definition_to_add(origin, names, removed))
+        await self._connect(name)
+        return name
+
+    async def _send(self, job: JobId, server: str, began_when: float) -> Outcome:
+        """Send the request of an attempt that was claimed, and wait for its end."""
+        chain, origin = self._tracker.chains.of(job), self._keeper.origins.get(job)
+        if chain is None or chain.token is None or origin is None:
+            raise ProblemError(_not_resumable())
+        params = parameters.resumed(origin.params, chain.token)
+        try:
+            connection, exchange = self._calls.ask(Call(server, origin.method, params, token=None))
+        except ProblemError as error:
+            self._note_unsent(job, Failure("local", error.problem.what), began_when)
+            await self._keeper.settled(job)
+            raise
+        outcome: Outcome | None = None
+        self._tracker.chains.expect(job, connection.id, exchange.outgoing.id)
+        try:
+            limits = self._limits.get(job, _USUAL)
+            outcome = await self._calls.complete(connection, exchange, limits)
+        finally:
+            self._tracker.chains.expect_no_more(connection.id, exchange.outgoing.id)
+            if exchange.request is None:
+                failure = Failure("local", "The request was never written")
+                self._note_unsent(job, failure if outcome is None else outcome.failure, began_when)
+        await self._keeper.settled(job)
+        return self._standing_outcome(job, "", outcome) if outcome.job is None else outcome
+
+    def _note_unsent(self, job: JobId, failure: Failure | None, began_when: float) -> None:
+        """Give back a claim whose request was never written."""
+        ending = Ending(JobState.FAILED, failure)
+        now = self._clock.monotonic()
+        self._publish(self._tracker.chains.note_unsent(job, ending, began_when, now))
+
+    def _standing_outcome(self, job: JobId, words: str, last: Outcome | None) -> Outcome:
+        """The outcome of an attempt that never was: the job as it stands, and why."""
+        found = self._tracker.snapshot(job, self._clock.monotonic())
+        state = JobState.FAILED if found is None else found.state
+        failure = Failure("local", words) if words else (found.failure if found else None)
+        resume_id = None if found is None else found.chain
+        if last is not None:
+            return last._replace(job=job, state=state, failure=failure, resume_id=resume_id)
+        return Outcome(job, None, failure, state, 0.0, b"", resume_id)
+
+    # The rest
+
+    def _check(self, job: JobId) -> None:
+        """`ProblemError` unless the job rests on a token that can be sent."""
+        found = self._tracker.snapshot(job, self._clock.monotonic())
+        chain = self._tracker.chains.of(job)
+        if self._is_closing:
+            raise ProblemError(Problem("The program is closing"))
+        if found is None:
+            raise ProblemError(Problem("There is no such job", f"job {job}"))
+        if chain is not None and not found.state.is_over:
+            raise ProblemError(Problem("This job is being resumed already", found.server))
+        if chain is None or job not in self._keeper.origins or found.state is JobState.DONE:
+            raise ProblemError(_not_resumable(found.server))
+        if chain.token is None:
+            hint = "Re-issue the request from the start."
+            what = "The server refused this job's resume token"
+            raise ProblemError(Problem(what, found.server, hint, chain.note))
+
+    def _switch(self, job: JobId, automatic: AutoResume | None) -> None:
+        """Decide on going on by itself; who waits for the next attempt is told."""
+        if automatic is None:
+            self._automatic.pop(job, None)
+            if job in self._drives:
+                self._drives[job].wake.set()
+        else:
+            self._automatic[job] = automatic
+        is_automatic = automatic is not None
+        found = self._tracker.snapshot(job, self._clock.monotonic())
+        if found is not None and (found.is_automatic != is_automatic or found.next_attempt_at):
+            note = self._tracker.chains.note_automatic
+            self._publish(note(job, is_automatic=is_automatic))
+
+    def _busy(self, job: JobId, words: str) -> None:
+        chain = self._tracker.chains.of(job)
+        if chain is not None and chain.busy != words:
+            self._publish(self._tracker.chains.note_busy(job, words))
+
+    def _stop(self, job: JobId, words: str) -> None:
+        """Go on by itself no more, and say why."""
+        self._switch(job, None)
+        self._publish(self._tracker.chains.note_reason(job, words))
+
+    def _end(self, drive: _Drive, job: JobId) -> None:
+        drive.over.set()
+        if self._drives.get(job) is drive:
+            del self._drives[job]
+
+
+def _stopped_well(outcome: Outcome | None) -> bool:
+    """Whether an attempt ended with nothing but a token to go on with."""
+    return outcome is None or (outcome.state is JobState.RESUMABLE and outcome.failure is None)
+
+
+def _not_resumable(server: str = "") -> Problem:
+    hint = "Re-issue the request from the start."
+    return Problem("This job cannot be resumed", server, hint)
