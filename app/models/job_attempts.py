@@ -25,8 +25,6 @@ TITLES: Final = tuple(
     )
 )
 TEXT_COLUMNS: Final = (1, 2, 4, 5)
-WIDTHS: Final = (5, 25, 25, 9, 16)
-"""Of all columns but the last, in digits."""
 
 
 def row(attempt: AttemptPicture) -> tuple[str, ...]:

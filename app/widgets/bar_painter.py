@@ -19,7 +19,9 @@ if TYPE_CHECKING:
 _BUSY_WIDTH: Final = 0.28
 _BUSY_STEP_PER_S: Final = 0.31  # of the way; no whole share, or a 1 Hz repaint would stand still
 _HATCH: Final = 6.0
-_HATCHED: Final = frozenset({JobState.STALLED, JobState.NEEDS_YOU, JobState.CANCELLING})
+_HATCHED: Final = frozenset(
+    {JobState.STALLED, JobState.NEEDS_YOU, JobState.CANCELLING, JobState.RESUMABLE}
+)
 
 
 def is_settling(job: JobSnapshot) -> bool:

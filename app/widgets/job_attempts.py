@@ -46,10 +46,11 @@ class AttemptsSection(QWidget):
         self.table = PlainTable(self.model, self.tr("Attempts"), self)
         self.table.setToolTip(self.tr("Enter shows the request in the log"))
         self.table.activated.connect(self._on_activated)
-        self.table.horizontalHeader().setStretchLastSection(True)
-        digit = self.fontMetrics().horizontalAdvance("0")
-        for column, digits in enumerate(job_attempts.WIDTHS):
-            self.table.setColumnWidth(column, digit * digits)
+        header = self.table.horizontalHeader()
+        header.setStretchLastSection(True)
+        header.setResizeContentsPrecision(0)  # the rows in sight
+        self.model.modelReset.connect(self._fit_columns)
+        self.model.rowsInserted.connect(self._fit_columns)
         self.automatic = QCheckBox(self.tr("Resume &automatically"), self)
         self.automatic.setToolTip(
             self.tr("Go on after every stop, until the job is done or fails (Ctrl+Alt+R)")
@@ -112,6 +113,13 @@ class AttemptsSection(QWidget):
         is_shown = self.show_token.isChecked() and self._token is not None
         self.token.setText(text.one_line(self._token or "", _SHOWN) if is_shown else "")
         self.token.setCursorPosition(0)
+
+    @Slot()
+    def _fit_columns(self) -> None:
+        """Make every column but the last, which takes the rest, as wide as its words."""
+        for column in range(self.model.columnCount() - 1):
+            self.table.resizeColumnToContents(column)
+            self.table.setColumnWidth(column, self.table.columnWidth(column) + GAP)
 
     @Slot(bool)
     def _on_show_toggled(self, is_shown: bool) -> None:

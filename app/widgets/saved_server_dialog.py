@@ -3,30 +3,28 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QTextOption
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
-    QHeaderView,
     QLabel,
-    QTreeWidget,
-    QTreeWidgetItem,
+    QPlainTextEdit,
     QVBoxLayout,
     QWidget,
 )
 
 from app.text import visible
-from app.widgets.appearance import GAP, emphasised
+from app.widgets.appearance import GAP, emphasised, monospaced
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from app.problem import Problem
     from app.sessions.definitions import ServerDefinition
     from app.tracker.snapshot import JobId
-
-_SAVED: Final = 1
-_NOW: Final = 2
 
 
 class SavedServerDialog(QDialog):
@@ -36,8 +34,8 @@ class SavedServerDialog(QDialog):
     one differs is said.
     """
 
-    saved_server_agreed = Signal(object, object)
-    """The saved `ServerDefinition`, to be added, and `tuple[JobId, ...]` to be gone on with."""
+    saved_server_agreed = Signal(object)
+    """`tuple[JobId, ...]`, to be gone on with by the saved definition."""
 
     def __init__(
         self,
@@ -50,7 +48,7 @@ class SavedServerDialog(QDialog):
         self.setWindowTitle(self.tr("The server of a saved job"))
         self._saved = saved
         self._jobs: list[JobId] = []
-        self.tree = self._made_tree(now)
+        self.text = self._made_text(now)
         self._buttons = QDialogButtonBox(self)
         self.use = self._buttons.addButton(
             self.tr("&Start the saved command and resume"), QDialogButtonBox.ButtonRole.AcceptRole
@@ -62,7 +60,7 @@ class SavedServerDialog(QDialog):
         self._buttons.accepted.connect(self.accept)
         self._buttons.rejected.connect(self.reject)
         self._lay_out(problem)
-        self.resize(720 if now is None else 860, 300)
+        self.resize(720, 300)
         cancel.setFocus()
 
     def add_job(self, job: JobId) -> None:
@@ -72,54 +70,33 @@ class SavedServerDialog(QDialog):
 
     @Slot()
     def accept(self) -> None:
-        """Hand over the saved definition and close."""
-        self.saved_server_agreed.emit(self._saved, tuple(self._jobs))
+        """Tell what was agreed to and close."""
+        self.saved_server_agreed.emit(tuple(self._jobs))
         super().accept()
 
-    def _made_tree(self, now: ServerDefinition | None) -> QTreeWidget:
-        tree = QTreeWidget(self)
-        titles = ["", self.tr("Saved with the job")]
-        tree.setHeaderLabels(titles if now is None else [*titles, self.tr("Now")])
-        tree.setAccessibleName(self.tr("What the saved definition would run"))
-        tree.setRootIsDecorated(False)
-        tree.setWordWrap(True)
-        tree.setUniformRowHeights(False)
-        tree.setSelectionBehavior(QTreeWidget.SelectionBehavior.SelectRows)
-        for row in self._rows(now):
-            tree.addTopLevelItem(row)
-        header = tree.header()
-        header.setStretchLastSection(False)
-        header.setSectionResizeMode(0, QHeaderView.ResizeMode.ResizeToContents)
-        for column in range(_SAVED, header.count()):
-            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
-        return tree
+    def _made_text(self, now: ServerDefinition | None) -> QPlainTextEdit:
+        """Everything is in sight, however long: wrapped, never cut off."""
+        text = QPlainTextEdit(self)
+        text.setReadOnly(True)
+        text.setTabChangesFocus(True)
+        text.setFont(monospaced(self.font()))
+        text.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        text.setAccessibleName(self.tr("What the saved definition would run"))
+        text.setPlainText("\n".join(self._lines(now)))
+        return text
 
-    def _rows(self, now: ServerDefinition | None) -> list[QTreeWidgetItem]:
-        saved = self._words_of(self._saved)
-        other = None if now is None else self._words_of(now)
-        rows = []
-        for label, words in saved.items():
-            row = QTreeWidgetItem([label, visible(words)])
-            if other is not None:
-                row.setText(_NOW, visible(other[label]))
-                if other[label] != words:
-                    self._mark(row)
-            rows.append(row)
+    def _lines(self, now: ServerDefinition | None) -> Iterator[str]:
+        others = {} if now is None else self._words_of(now)
+        for label, words in self._words_of(self._saved).items():
+            other = others.get(label, words)
+            if other == words:
+                yield f"{label}: {visible(words)}"
+            else:
+                yield self.tr("{} differs").format(label)
+                yield "    " + self.tr("saved: {}").format(visible(words))
+                yield "    " + self.tr("now:   {}").format(visible(other))
         if now is not None and _differs_in_values(self._saved, now):
-            rows.append(self._note_of_values())
-        return rows
-
-    def _mark(self, row: QTreeWidgetItem) -> None:
-        """Make a row that differs stand out, in shape and in words."""
-        for column in (0, _SAVED, _NOW):
-            row.setFont(column, emphasised(self.font()))
-        row.setText(0, self.tr("{} (differs)").format(row.text(0)))
-
-    def _note_of_values(self) -> QTreeWidgetItem:
-        changed = self.tr("other values than now")
-        row = QTreeWidgetItem([self.tr("Values of variables"), changed, ""])
-        self._mark(row)
-        return row
+            yield self.tr("Values of variables differ")
 
     def _words_of(self, server: ServerDefinition) -> dict[str, str]:
         return {
@@ -144,7 +121,7 @@ class SavedServerDialog(QDialog):
                 )
             )
         )
-        layout.addWidget(self.tree, 1)
+        layout.addWidget(self.text, 1)
         layout.addWidget(self._buttons)
 
     def _label(self, *parts: str) -> QLabel:

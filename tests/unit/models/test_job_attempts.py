@@ -10,9 +10,9 @@ from app.models import job_attempts
 from app.tracker.snapshot import AttemptPicture, JobState
 
 
-def test_there_is_a_word_for_each_title_and_a_width_for_all_but_the_last() -> None:
+def test_there_is_a_word_for_each_title() -> None:
     row = job_attempts.row(AttemptPicture(1, 0.0, None, JobState.RUNNING))
-    assert len(row) == len(job_attempts.TITLES) == len(job_attempts.WIDTHS) + 1
+    assert len(row) == len(job_attempts.TITLES)
 
 
 def test_an_attempt_tells_when_what_and_why() -> None:
