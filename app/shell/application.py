@@ -18,10 +18,13 @@ from app.shell.control import Control, token_words
 from app.shell.dialogs import Dialogs
 from app.shell.failures import Failures
 from app.shell.garbage import Garbage
+from app.shell.job_dialogs import JobDialogs
 from app.shell.main_window import MainWindow
 from app.shell.models import Models
 from app.shell.preferences import Preferences
+from app.shell.resuming import Resuming
 from app.shell.status_bar import StatusBar
+from app.store.resumes import ResumeStore
 from app.widgets.appearance import Appearance
 
 if TYPE_CHECKING:
@@ -54,13 +57,15 @@ class Program(QObject):
         self._over = anyio.Event()
         self._quits_when_painted = False
         self._exit_code = 0
+        self._store_problem: Problem | None = None
 
     async def run(self) -> int:
         """Show the window, serve until `quit`, and end every server before returning."""
         self._name_application()
         failures = Failures(self._options.data_dir / "monitor.log", self._tell)
         failures.install()
-        async with Monitor() as monitor, Tasks(self._tell, failures.note) as tasks:
+        store = ResumeStore(self._options.data_dir.absolute())
+        async with Monitor(store=store) as monitor, Tasks(self._tell, failures.note) as tasks:
             self.monitor = monitor
             self._build(tasks)
             self._listen_to_signals()
@@ -104,6 +109,8 @@ class Program(QObject):
         self.dialogs = Dialogs(
             self.window, self.monitor, self.control, self._preferences, appearance
         )
+        self._resuming = Resuming(self.monitor, tasks, self._tell, self)
+        self._job_dialogs = JobDialogs(self.window, self.monitor, self._resuming, self._preferences)
         self._garbage = Garbage(self)
         self._join_feed()
         self._join_panes()
@@ -123,7 +130,6 @@ class Program(QObject):
     def _join_panes(self) -> None:
         window, control = self.window, self.control
         window.job_list.cancel_requested.connect(control.cancel)
-        window.job_list.reissue_requested.connect(control.again)
         window.job_list.edit_requested.connect(self.dialogs.edit_and_send)
         window.job_list.follow_requested.connect(self._on_follow_requested)
         window.job_list.remove_requested.connect(control.remove)
@@ -131,9 +137,13 @@ class Program(QObject):
         window.job_list.job_opened.connect(self._on_job_opened)
         window.job_list.selection_changed.connect(self._on_selection_changed)
         window.job_pane.cancel_requested.connect(control.cancel)
-        window.job_pane.reissue_requested.connect(control.again)
         window.job_pane.search_requested.connect(self._on_search_requested)
         window.job_pane.frame_followed.connect(self._on_frame_followed)
+        for pane in (window.job_list, window.job_pane):
+            pane.resume_requested.connect(self._resuming.resume)
+            pane.automatic_requested.connect(self._resuming.set_automatic)
+            pane.reissue_requested.connect(self._job_dialogs.ask_to_reissue)
+        window.job_list.forget_requested.connect(self._job_dialogs.ask_to_forget)
         window.log_pane.job_opened.connect(self._on_job_opened)
         window.job_filters.group_selected.connect(self._models.shown_jobs.set_group)
         window.filter_edit.textChanged.connect(self._models.shown_jobs.set_text)
@@ -161,6 +171,7 @@ class Program(QObject):
     def _begin(self) -> None:
         """Do what the command line asked for."""
         self._on_servers_changed()
+        self._on_beat()
         options = self._options
         if options.config is not None:
             self.dialogs.ask_for_consent(str(options.config), options.definitions)
@@ -197,7 +208,11 @@ class Program(QObject):
 
     @Slot()
     def _on_beat(self) -> None:
-        """Give Python the moment in which it runs signal handlers."""
+        """Give Python the moment in which it runs signal handlers; look after the store."""
+        problem = self.monitor.store_problem
+        if problem != self._store_problem and problem is not None:
+            self._tell(problem)
+        self._store_problem = problem
 
     @Slot()
     def _on_screenshot_due(self) -> None:

@@ -14,6 +14,7 @@ from app.monitor import Call
 from app.problem import Problem, ProblemError
 from app.sessions.config_file import load_config
 from app.sessions.definitions import demo_definition
+from app.widgets.row_actions import is_removable
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -114,20 +115,13 @@ class Control(QObject):
             self._tasks.start(f"cancel job {job}", self._monitor.cancel, job)
 
     @Slot(object)
-    def again(self, job: JobId) -> None:
-        """Send a job's whole request again, as a new job with a token of its own."""
-        detail = self._monitor.detail(job)
-        if detail is not None:
-            self.call(_same_call(detail))
-
-    @Slot(object)
     def remove(self, jobs: Iterable[JobId]) -> None:
         """Take jobs that are over out of the list."""
         self._monitor.remove_jobs(jobs)
 
     @Slot()
     def remove_finished(self) -> None:
-        """Take all jobs that are over out of the list."""
+        """Take all jobs that are over out of the list, but for those that can be gone on with."""
         self._monitor.remove_jobs(self._over())
 
     @Slot(object, str)
@@ -139,14 +133,7 @@ class Control(QObject):
 
     def _over(self) -> list[JobId]:
         found = (self._monitor.snapshot(job) for job in self._monitor.jobs())
-        return [job.id for job in found if job is not None and job.state.is_over]
-
-
-def _same_call(detail: JobDetail) -> Call:
-    """The job's request without what belongs to one attempt alone: the token and the stamps."""
-    params = {key: value for key, value in detail.params.items() if key != "_meta"}
-    snapshot = detail.snapshot
-    return Call(server=snapshot.server, method=snapshot.method, params=params)
+        return [job.id for job in found if job is not None and is_removable(job)]
 
 
 def token_words(token: object) -> str:

@@ -1,0 +1,96 @@
+"""The dialogs about jobs: forgetting, re-issuing, and servers that saved jobs would start."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QObject, Qt, Slot
+
+from app.tracker.snapshot import JobState
+from app.widgets.job_questions import ForgetQuestion, ReissueQuestion
+from app.widgets.saved_server_dialog import SavedServerDialog
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from PySide6.QtWidgets import QDialog, QWidget
+
+    from app.monitor import Monitor
+    from app.resuming.servers import ServerChangedError
+    from app.sessions.definitions import ServerDefinition
+    from app.shell.preferences import Preferences
+    from app.shell.resuming import Resuming
+    from app.tracker.snapshot import JobId
+
+_REISSUE: Final = "questions/reissue"
+
+
+class JobDialogs(QObject):
+    """Asks, and hands what was agreed to to `Resuming`."""
+
+    def __init__(
+        self, parent: QWidget, monitor: Monitor, resuming: Resuming, preferences: Preferences
+    ) -> None:
+        super().__init__(parent)
+        self._parent = parent
+        self._monitor = monitor
+        self._resuming = resuming
+        self._preferences = preferences
+        self._servers: dict[str, SavedServerDialog] = {}
+        resuming.server_wanted.connect(self.ask_for_server)
+
+    @Slot(object)
+    def ask_to_forget(self, jobs: Iterable[JobId]) -> None:
+        """Ask where something would be lost; a refused token is worth no question."""
+        found = [job for job in map(self._monitor.snapshot, jobs) if job is not None]
+        if any(job.state is JobState.RESUMABLE for job in found):
+            question = ForgetQuestion(found, self._parent)
+            question.forget_agreed.connect(self._resuming.forget)
+            _open(question)
+        elif found:
+            self._resuming.forget([job.id for job in found])
+
+    @Slot(object)
+    def ask_to_reissue(self, job: JobId) -> None:
+        """Warn that work may run twice, unless the user has had enough of that."""
+        found = self._monitor.snapshot(job)
+        if found is None:
+            return
+        if self._preferences.json_of(_REISSUE).get("is_asked", True):
+            question = ReissueQuestion(found, self._parent)
+            question.reissue_agreed.connect(self._on_reissue_agreed)
+            _open(question)
+        else:
+            self._resuming.reissue(job)
+
+    @Slot(object, object)
+    def ask_for_server(self, job: JobId, changed: ServerChangedError) -> None:
+        """Show what a saved job would start; one question for all jobs of one definition."""
+        key = changed.definition.fingerprint
+        dialog = self._servers.get(key)
+        if dialog is None:
+            now = self._definition_now(changed.definition.name)
+            dialog = SavedServerDialog(changed.problem, changed.definition, now, self._parent)
+            dialog.saved_server_agreed.connect(self._resuming.resume_as_saved)
+            dialog.finished.connect(self._on_server_answered)
+            self._servers[key] = dialog
+            _open(dialog)
+        dialog.add_job(job)
+
+    def _definition_now(self, name: str) -> ServerDefinition | None:
+        found = (server.definition for server in self._monitor.servers() if server.name == name)
+        return next(found, None)
+
+    @Slot(object, bool)
+    def _on_reissue_agreed(self, job: JobId, is_asked: bool) -> None:
+        self._preferences.keep_json(_REISSUE, {"is_asked": is_asked})
+        self._resuming.reissue(job)
+
+    @Slot()
+    def _on_server_answered(self) -> None:
+        self._servers = {key: d for key, d in self._servers.items() if d is not self.sender()}
+
+
+def _open(dialog: QDialog) -> None:
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.open()

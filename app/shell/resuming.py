@@ -1,0 +1,78 @@
+"""What the window's wishes about resuming do: go on, by itself or not, anew, never again."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal, Slot
+
+from app.calls import AutoResume
+from app.problem import ProblemError
+from app.resuming.servers import ServerChangedError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from app.monitor import Monitor
+    from app.problem import Problem
+    from app.shell.aio import Tasks
+    from app.tracker.snapshot import JobId
+
+
+class Resuming(QObject):
+    """Turns wishes into calls of the monitor. What goes wrong is told in words, once."""
+
+    server_wanted = Signal(object, object)
+    """A `JobId` and the `ServerChangedError` that keeps it: the user is to see what is run."""
+
+    def __init__(
+        self,
+        monitor: Monitor,
+        tasks: Tasks,
+        tell: Callable[[Problem], None],
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._monitor = monitor
+        self._tasks = tasks
+        self._tell = tell
+
+    @Slot(object)
+    def resume(self, jobs: Iterable[JobId]) -> None:
+        """Go on with `jobs` where they stopped, all at the same time."""
+        for job in jobs:
+            self._tasks.start(f"resume job {job}", self._resume, job)
+
+    @Slot(object, bool)
+    def set_automatic(self, jobs: Iterable[JobId], is_wanted: bool) -> None:
+        """Go on with `jobs` by themselves from now on, or no more."""
+        for job in jobs:
+            try:
+                self._monitor.set_automatic(job, AutoResume() if is_wanted else None)
+            except ProblemError as error:
+                self._tell(error.problem)
+
+    @Slot(object)
+    def reissue(self, job: JobId) -> None:
+        """Send a job's whole request again, as a new job."""
+        self._tasks.start(f"re-issue job {job}", self._monitor.reissue, job)
+
+    @Slot(object)
+    def forget(self, jobs: Iterable[JobId]) -> None:
+        """Delete what is kept of `jobs`, and their rows."""
+        self._tasks.start("forget jobs", self._monitor.forget, tuple(jobs))
+
+    @Slot(object)
+    def resume_as_saved(self, jobs: Iterable[JobId]) -> None:
+        """Go on with `jobs` by the servers they were saved with, which the user agreed to."""
+        for job in jobs:
+            self._tasks.start(f"resume job {job} as saved", self._resume_as_saved, job)
+
+    async def _resume(self, job: JobId) -> None:
+        try:
+            await self._monitor.resume(job)
+        except ServerChangedError as changed:
+            self.server_wanted.emit(job, changed)
+
+    async def _resume_as_saved(self, job: JobId) -> None:
+        await self._monitor.resume(job, use_saved_definition=True)

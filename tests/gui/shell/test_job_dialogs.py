@@ -1,0 +1,139 @@
+"""Which dialogs are opened, and what they lead to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from app.problem import Problem
+from app.resuming.servers import ServerChangedError
+from app.sessions.definitions import StdioDefinition
+from app.sessions.snapshot import ServerSnapshot
+from app.shell.job_dialogs import JobDialogs
+from app.shell.preferences import Preferences
+from app.tracker.snapshot import JobState
+from app.widgets.job_questions import ForgetQuestion, ReissueQuestion
+from app.widgets.saved_server_dialog import SavedServerDialog
+from tests.job_stand_ins import FakeJobs, job, resumable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytestqt.qtbot import QtBot
+
+SAVED = StdioDefinition(name="db", command="python", args=("one.py",))
+
+
+class Monitor(FakeJobs):
+    """Jobs, and one server that was changed since."""
+
+    def servers(self) -> list[ServerSnapshot]:
+        now = SAVED.model_copy(update={"args": ("two.py",)})
+        return [ServerSnapshot(name="db", definition=now)]
+
+
+class Resuming(QObject):
+    """Notes what was agreed to."""
+
+    server_wanted = Signal(object, object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[str, Any]] = []
+
+    def forget(self, jobs: Any) -> None:
+        self.asked.append(("forget", tuple(jobs)))
+
+    def reissue(self, job: int) -> None:
+        self.asked.append(("reissue", job))
+
+    def resume_as_saved(self, jobs: Any) -> None:
+        self.asked.append(("as saved", jobs))
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> QWidget:
+    made = QWidget()
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+@pytest.fixture
+def resuming(qtbot: QtBot) -> Resuming:
+    return Resuming()
+
+
+@pytest.fixture
+def dialogs(window: QWidget, resuming: Resuming, tmp_path: Path) -> JobDialogs:
+    failed = job(id=3, state=JobState.FAILED, chain=9)
+    monitor: Any = Monitor(resumable(1), resumable(2), failed)
+    preferences = Preferences(tmp_path)
+    return JobDialogs(window, monitor, resuming, preferences)  # type: ignore[arg-type]
+
+
+def agree(box: QWidget, words: str) -> None:
+    next(b for b in box.findChildren(QPushButton) if words in b.text().replace("&", "")).click()
+
+
+def test_forgetting_is_asked_about(
+    window: QWidget, dialogs: JobDialogs, resuming: Resuming
+) -> None:
+    dialogs.ask_to_forget((1, 2, 77))
+    assert resuming.asked == []
+    agree(window.findChildren(ForgetQuestion)[0], "Forget")
+    assert resuming.asked == [("forget", (1, 2))]
+
+
+def test_a_token_that_was_refused_is_worth_no_question(
+    window: QWidget, dialogs: JobDialogs, resuming: Resuming
+) -> None:
+    dialogs.ask_to_forget((3,))
+    assert window.findChildren(ForgetQuestion) == []
+    assert resuming.asked == [("forget", (3,))]
+
+
+def test_the_warning_before_reissuing_comes_until_it_is_switched_off(
+    qtbot: QtBot, window: QWidget, dialogs: JobDialogs, resuming: Resuming
+) -> None:
+    for expected in (1, 2):
+        dialogs.ask_to_reissue(1)
+        question = window.findChildren(ReissueQuestion)[-1]
+        question.never_again.setChecked(expected == 2)
+        with qtbot.waitSignal(question.destroyed):
+            agree(question, "Re-issue")
+        assert resuming.asked == [("reissue", 1)] * expected
+    dialogs.ask_to_reissue(2)
+    assert window.findChildren(ReissueQuestion) == []
+    assert resuming.asked[-1] == ("reissue", 2)
+
+
+def test_not_asking_again_takes_agreement(
+    qtbot: QtBot, window: QWidget, dialogs: JobDialogs, resuming: Resuming
+) -> None:
+    dialogs.ask_to_reissue(1)
+    question = window.findChildren(ReissueQuestion)[0]
+    question.never_again.setChecked(True)
+    with qtbot.waitSignal(question.destroyed):
+        agree(question, "Cancel")
+    dialogs.ask_to_reissue(1)
+    assert len(window.findChildren(ReissueQuestion)) == 1
+    assert resuming.asked == []
+
+
+def test_jobs_of_one_changed_server_share_one_question(
+    qtbot: QtBot, window: QWidget, dialogs: JobDialogs, resuming: Resuming
+) -> None:
+    changed = ServerChangedError(Problem("defined otherwise", "db"), SAVED)
+    for number in (1, 2):
+        resuming.server_wanted.emit(number, changed)
+    (dialog,) = window.findChildren(SavedServerDialog)
+    assert "now:   python two.py" in dialog.text.toPlainText()
+    with qtbot.waitSignal(dialog.destroyed):
+        dialog.use.click()
+    assert resuming.asked == [("as saved", (1, 2))]
+    resuming.server_wanted.emit(1, changed)
+    assert len(window.findChildren(SavedServerDialog)) == 1

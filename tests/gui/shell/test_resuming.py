@@ -1,0 +1,120 @@
+"""Wishes about resuming, and what becomes of what goes wrong."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+
+from app.calls import AutoResume
+from app.problem import Problem, ProblemError
+from app.resuming.servers import ServerChangedError
+from app.sessions.definitions import StdioDefinition
+from app.shell.aio import Tasks
+from app.shell.resuming import Resuming
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
+
+    from PySide6.QtWidgets import QApplication
+
+pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("qapp")]
+
+REFUSED = Problem("The server refused this job's resume token", "db")
+SAVED = StdioDefinition(name="db", command="python")
+
+
+class Monitor:
+    """Notes what is asked of it; `raises` says what goes wrong with which job."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[Any, ...]] = []
+        self.raises: dict[int, ProblemError] = {}
+
+    async def resume(self, job: int, *, use_saved_definition: bool = False) -> None:
+        self.asked.append(("resume", job, use_saved_definition))
+        if job in self.raises:
+            raise self.raises[job]
+
+    def set_automatic(self, job: int, automatic: AutoResume | None) -> None:
+        self.asked.append(("automatic", job, automatic))
+        if job in self.raises:
+            raise self.raises[job]
+
+    async def reissue(self, job: int) -> None:
+        self.asked.append(("reissue", job))
+
+    async def forget(self, jobs: Iterable[int]) -> None:
+        self.asked.append(("forget", jobs))
+
+
+class Stage:
+    """What a test looks at: the resuming, its monitor, and what the user was told."""
+
+    def __init__(self, tasks: Tasks, told: list[Problem]) -> None:
+        self.told = told
+        self.monitor = Monitor()
+        self.resuming = Resuming(self.monitor, tasks, told.append)  # type: ignore[arg-type]
+        self.wanted: list[tuple[int, ServerChangedError]] = []
+        self.resuming.server_wanted.connect(self._note)
+
+    def _note(self, job: int, changed: ServerChangedError) -> None:
+        self.wanted.append((job, changed))
+
+
+def _no_bug(error: BaseException) -> None:
+    raise error
+
+
+@pytest.fixture
+async def stage(qapp: QApplication) -> AsyncIterator[Stage]:
+    told: list[Problem] = []
+    async with Tasks(told.append, _no_bug) as tasks:
+        yield Stage(tasks, told)
+
+
+async def test_many_jobs_are_resumed_and_one_that_fails_stops_no_other(stage: Stage) -> None:
+    stage.monitor.raises[2] = ProblemError(REFUSED)
+    stage.resuming.resume((1, 2, 3))
+    await anyio.wait_all_tasks_blocked()
+    assert sorted(stage.monitor.asked) == [("resume", n, False) for n in (1, 2, 3)]
+    assert stage.told == [REFUSED]
+    assert stage.wanted == []
+
+
+async def test_a_changed_server_is_asked_about_and_is_no_failure(stage: Stage) -> None:
+    changed = ServerChangedError(Problem("defined otherwise", "db"), SAVED)
+    stage.monitor.raises[1] = changed
+    stage.resuming.resume((1,))
+    await anyio.wait_all_tasks_blocked()
+    assert stage.wanted == [(1, changed)]
+    assert stage.told == []
+
+
+async def test_what_the_user_agreed_to_is_used(stage: Stage) -> None:
+    stage.resuming.resume_as_saved((4, 7))
+    await anyio.wait_all_tasks_blocked()
+    assert sorted(stage.monitor.asked) == [("resume", 4, True), ("resume", 7, True)]
+
+
+async def test_automatic_resuming_is_chosen_and_called_off_and_refusals_are_told(
+    stage: Stage,
+) -> None:
+    stage.monitor.raises[2] = ProblemError(REFUSED)
+    stage.resuming.set_automatic((1, 2), True)
+    stage.resuming.set_automatic((1,), False)
+    kept = AutoResume()
+    assert stage.monitor.asked == [
+        ("automatic", 1, kept),
+        ("automatic", 2, kept),
+        ("automatic", 1, None),
+    ]
+    assert stage.told == [REFUSED]
+
+
+async def test_forgetting_many_is_one_wish(stage: Stage) -> None:
+    stage.resuming.forget([3, 4])
+    stage.resuming.reissue(5)
+    await anyio.wait_all_tasks_blocked()
+    assert sorted(stage.monitor.asked) == [("forget", (3, 4)), ("reissue", 5)]
