@@ -33,7 +33,7 @@ def row(attempt: AttemptPicture) -> tuple[str, ...]:
         text.number(attempt.number),
         moment(attempt.started_when),
         _ended(attempt),
-        text.number(attempt.tick_count),
+        _ticks(attempt),
         _outcome(attempt),
         line(attempt.detail),
     )
@@ -42,6 +42,12 @@ def row(attempt: AttemptPicture) -> tuple[str, ...]:
 def _is_going_on(attempt: AttemptPicture) -> bool:
     outcome = attempt.outcome
     return not outcome.is_over if isinstance(outcome, JobState) else outcome == "running"
+
+
+def _ticks(attempt: AttemptPicture) -> str:
+    """The number of ticks; those of attempts of earlier runs of the program were not counted."""
+    is_counted = attempt.request is not None or attempt.tick_count > 0
+    return text.number(attempt.tick_count) if is_counted else ""
 
 
 def _ended(attempt: AttemptPicture) -> str:

@@ -94,8 +94,9 @@ def last_tick(job: JobSnapshot) -> str:
 
 
 def ticks(job: JobSnapshot) -> str:
-    """`"812 ticks"`."""
-    return text.count(job.tick_count, "tick")
+    """`"812 ticks"`; nothing where an earlier run of the program had them, and did not count."""
+    is_counted = job.tick_count > 0 or job.progress is None
+    return text.count(job.tick_count, "tick") if is_counted else ""
 
 
 def attempts(job: JobSnapshot) -> str:
@@ -143,7 +144,7 @@ def status(job: JobSnapshot) -> str:
     if job.state is JobState.RESUMABLE:
         parts = [next_attempt(job) or saved(job), "" if next_attempt(job) else attempts(job)]
     elif job.state.is_over:
-        return tr("{duration}, {ticks}").format(duration=elapsed(job), ticks=ticks(job))
+        return ", ".join(part for part in (elapsed(job), ticks(job)) if part)
     elif job.silent_s >= SILENT_AFTER_S or job.tick_count == 0:
         parts = [attempts(job), last_tick(job), elapsed(job)]
     else:

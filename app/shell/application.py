@@ -123,6 +123,7 @@ class Program(QObject):
         feed.servers_changed.connect(self._on_servers_changed)
         feed.servers_changed.connect(self.dialogs.refresh_servers)
         feed.jobs_changed.connect(window.job_pane.apply)
+        feed.jobs_changed.connect(self._on_jobs_changed)
         feed.frames_added.connect(window.stderr_pane.add_frames)
         feed.frames_added.connect(self._status.add_frames)
         feed.frames_added.connect(self._garbage.add_frames)
@@ -224,8 +225,12 @@ class Program(QObject):
 
     @Slot()
     def _on_servers_changed(self) -> None:
-        self.window.show_jobs(are_any=bool(self.monitor.servers() or self.monitor.jobs()))
+        self._on_jobs_changed()
         self._status.refresh()
+
+    @Slot()
+    def _on_jobs_changed(self) -> None:
+        self.window.show_jobs(are_any=bool(self.monitor.servers() or self.monitor.jobs()))
 
     @Slot(object)
     def _on_selection_changed(self, selected: Sequence[JobId]) -> None:

@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, Qt, Slot
 
-from app.tracker.snapshot import JobState
 from app.widgets.job_questions import ForgetQuestion, ReissueQuestion
 from app.widgets.saved_server_dialog import SavedServerDialog
 
@@ -41,14 +40,12 @@ class JobDialogs(QObject):
 
     @Slot(object)
     def ask_to_forget(self, jobs: Iterable[JobId]) -> None:
-        """Ask where something would be lost; a refused token is worth no question."""
+        """Ask before what is needed to go on with `jobs` is deleted."""
         found = [job for job in map(self._monitor.snapshot, jobs) if job is not None]
-        if any(job.state is JobState.RESUMABLE for job in found):
+        if found:
             question = ForgetQuestion(found, self._parent)
             question.forget_agreed.connect(self._resuming.forget)
             _open(question)
-        elif found:
-            self._resuming.forget([job.id for job in found])
 
     @Slot(object)
     def ask_to_reissue(self, job: JobId) -> None:

@@ -188,7 +188,7 @@ def _ids(job: JobSnapshot) -> str:
     is_sent = job.request_id is not None
     request = job_texts.tr("id {}").format(job_texts.wire(job.request_id)) if is_sent else ""
     started = job_texts.tr("started {}").format(job_texts.moment(job.started_when))
-    where = job_texts.line(job.connection or job.server)
+    where = job_texts.line(job.connection if is_sent else job.server)
     parts = (where, job_texts.line(job.method), named, request, started)
     return " · ".join(part for part in parts if part)
 

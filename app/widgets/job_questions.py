@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QCheckBox, QMessageBox, QWidget
 
 from app.models import job_texts
 from app.text import number
-from app.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -29,26 +28,25 @@ class ForgetQuestion(QMessageBox):
     def __init__(self, jobs: Sequence[JobSnapshot], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._jobs: tuple[JobId, ...] = tuple(job.id for job in jobs)
-        lost = [job for job in jobs if job.state is JobState.RESUMABLE]
         self.setIcon(self.Icon.Warning)
         self.setWindowTitle(self.tr("Forget"))
         self.setTextFormat(Qt.TextFormat.PlainText)
-        count = number(len(lost))
+        count = number(len(jobs))
         self.setText(
             self.tr("Forget this resumable job?")
-            if len(lost) == 1
+            if len(jobs) == 1
             else self.tr("Forget {} resumable jobs?").format(count)
         )
-        self.setInformativeText("\n".join([*self._lines(lost), "", self._loss(len(lost))]))
+        self.setInformativeText("\n".join([*self._lines(jobs), "", self._loss(len(jobs))]))
         forget = self.addButton(self.tr("&Forget"), self.ButtonRole.AcceptRole)
         forget.setAutoDefault(False)
         self.setDefaultButton(self.addButton(self.StandardButton.Cancel))
         self.accepted.connect(self._on_accepted)
 
-    def _lines(self, lost: Sequence[JobSnapshot]) -> list[str]:
-        lines = [_line(job) for job in lost[:_NAMED_AT_MOST]]
-        if len(lost) > _NAMED_AT_MOST:
-            lines.append(self.tr("… and {} more").format(number(len(lost) - _NAMED_AT_MOST)))
+    def _lines(self, jobs: Sequence[JobSnapshot]) -> list[str]:
+        lines = [_line(job) for job in jobs[:_NAMED_AT_MOST]]
+        if len(jobs) > _NAMED_AT_MOST:
+            lines.append(self.tr("… and {} more").format(number(len(jobs) - _NAMED_AT_MOST)))
         return lines
 
     def _loss(self, count: int) -> str:

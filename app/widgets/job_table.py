@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
 
 _WIDTHS: Final = {Column.JOB: 270, Column.SERVER: 120, Column.STATUS: 215}
-_PROGRESS_LEAST: Final = 230
+_PROGRESS_LEAST: Final = 254  # with the buttons
+_TWO_BUTTONS: Final = 62
 _UNFITTED: Final = frozenset({Column.PROGRESS, Column.ACTIONS})
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -128,7 +129,7 @@ class JobTable(QTreeView):
         header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
         header.setSectionResizeMode(Column.PROGRESS, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(Column.ACTIONS, QHeaderView.ResizeMode.Fixed)
-        header.resizeSection(Column.ACTIONS, self._scaled(38))
+        header.resizeSection(Column.ACTIONS, self._scaled(_TWO_BUTTONS))
         flexible = (column for column in COLUMNS if column not in _UNFITTED)
         self._wanted = {
             column: header.sectionSize(column) or self._scaled(_WIDTHS.get(column, 110))

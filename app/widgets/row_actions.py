@@ -19,8 +19,9 @@ _CANCELLABLE: Final = frozenset({JobState.RUNNING, JobState.STALLED, JobState.NE
 
 
 def is_cancellable(job: JobSnapshot) -> bool:
-    """Whether asking for the end of `job` could work."""
-    return job.state in _CANCELLABLE
+    """Whether `job` can be ended, or be kept from going on by itself."""
+    is_waiting = job.state is JobState.RESUMABLE and job.is_automatic
+    return is_waiting or job.state in _CANCELLABLE
 
 
 def is_resumable(job: JobSnapshot) -> bool:
@@ -29,9 +30,8 @@ def is_resumable(job: JobSnapshot) -> bool:
 
 
 def is_kept(job: JobSnapshot) -> bool:
-    """Whether something of a job that rests lies on disk, or would be lost with its row."""
-    has_chain = job.chain is not None and job.state.is_over
-    return has_chain or job.state is JobState.RESUMABLE
+    """Whether what is needed to go on would be lost with the row of `job`."""
+    return job.state is JobState.RESUMABLE
 
 
 def is_removable(job: JobSnapshot) -> bool:

@@ -14,10 +14,9 @@ from app.sessions.definitions import StdioDefinition
 from app.sessions.snapshot import ServerSnapshot
 from app.shell.job_dialogs import JobDialogs
 from app.shell.preferences import Preferences
-from app.tracker.snapshot import JobState
 from app.widgets.job_questions import ForgetQuestion, ReissueQuestion
 from app.widgets.saved_server_dialog import SavedServerDialog
-from tests.job_stand_ins import FakeJobs, job, resumable
+from tests.job_stand_ins import FakeJobs, resumable
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -69,8 +68,7 @@ def resuming(qtbot: QtBot) -> Resuming:
 
 @pytest.fixture
 def dialogs(window: QWidget, resuming: Resuming, tmp_path: Path) -> JobDialogs:
-    failed = job(id=3, state=JobState.FAILED, chain=9)
-    monitor: Any = Monitor(resumable(1), resumable(2), failed)
+    monitor: Any = Monitor(resumable(1), resumable(2))
     preferences = Preferences(tmp_path)
     return JobDialogs(window, monitor, resuming, preferences)  # type: ignore[arg-type]
 
@@ -88,12 +86,12 @@ def test_forgetting_is_asked_about(
     assert resuming.asked == [("forget", (1, 2))]
 
 
-def test_a_token_that_was_refused_is_worth_no_question(
+def test_jobs_that_are_gone_are_not_asked_about(
     window: QWidget, dialogs: JobDialogs, resuming: Resuming
 ) -> None:
-    dialogs.ask_to_forget((3,))
+    dialogs.ask_to_forget((77,))
     assert window.findChildren(ForgetQuestion) == []
-    assert resuming.asked == [("forget", (3,))]
+    assert resuming.asked == []
 
 
 def test_the_warning_before_reissuing_comes_until_it_is_switched_off(

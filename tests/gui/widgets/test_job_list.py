@@ -497,15 +497,23 @@ def test_removing_a_resumable_row_is_forgetting_it(qtbot: QtBot, stopped: JobLis
     assert (removed, forgotten) == ([(3, 4)], [(5, 6)])
 
 
-def test_a_failed_job_of_which_a_token_is_kept_is_forgotten_too(
-    pane: JobList, jobs: JobsModel, source: FakeJobs
+def test_cancelling_keeps_a_waiting_job_from_going_on_by_itself(
+    qtbot: QtBot, stopped: JobList
 ) -> None:
-    source.put(job(id=4, state=JobState.FAILED, chain=9))
-    jobs.apply(Changes(progressed=frozenset({4})))
-    removed, forgotten = heard(pane.remove_requested), heard(pane.forget_requested)
-    pane.select(4)
-    pane.action("remove").trigger()
-    assert (removed, forgotten) == ([], [(4,)])
+    said = heard(stopped.cancel_requested)
+    click(qtbot, stopped, 5, Column.ACTIONS)
+    stopped.table.selectAll()
+    stopped.action("cancel").trigger()
+    assert said == [(6,), (1, 2, 6)]
+
+
+def test_both_buttons_of_a_waiting_row_can_be_reached(qtbot: QtBot, stopped: JobList) -> None:
+    said = heard(stopped.resume_requested)
+    viewport = stopped.table.viewport()
+    place = place_of(stopped, 5, Column.ACTIONS) + QPoint(28, 0)
+    assert stopped.table.columnAt(place.x()) == Column.ACTIONS
+    QTest.mouseClick(viewport, LEFT, PLAIN, place)
+    assert said == [(6,)]
 
 
 def test_exactly_what_can_work_for_a_resumable_job_is_enabled(stopped: JobList) -> None:

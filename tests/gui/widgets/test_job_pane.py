@@ -262,7 +262,7 @@ def test_a_resumable_job_is_resumed_and_told_of(
 def test_a_job_of_an_earlier_run_has_no_id_and_names_its_server(
     pane: JobPane, source: CountingJobs
 ) -> None:
-    source.put(resumable(3, connection="", request_id=None))
+    source.put(resumable(3, connection="local-db#0", request_id=None))
     pane.show_job(3)
     ids = next(text for text in words(pane) if "tools/call" in text)
     assert ids.startswith("local-db · tools/call · token prog-1 · started")

@@ -39,3 +39,11 @@ def test_an_unknown_end_is_called_unknown_and_none_is_empty(
 ) -> None:
     row = job_attempts.row(AttemptPicture(1, time.time(), None, outcome))
     assert (row[2], row[4]) == (ended, words)
+
+
+@pytest.mark.parametrize(("request_frame", "ticks"), [(None, ""), (41, "0")])
+def test_ticks_that_were_not_counted_are_unknown_and_not_none(
+    request_frame: int | None, ticks: str
+) -> None:
+    made = AttemptPicture(1, 0.0, 1.0, JobState.LOST, request_frame)
+    assert job_attempts.row(made)[3] == ticks

@@ -126,3 +126,9 @@ def test_a_moment_of_another_day_has_its_date() -> None:
     now = time.time()
     assert len(job_texts.moment(now)) == len("12:01:07.123")
     assert len(job_texts.moment(now - 2 * 86400)) == len("2026-11-20 12:01:07.123")
+
+
+def test_ticks_of_an_earlier_run_are_unknown() -> None:
+    restored = job(state=JobState.FAILED, tick_count=0, progress=5, elapsed_s=4.5)
+    assert job_texts.status(restored) == "4.5 s"
+    assert job_texts.ticks(new_job(1)) == "0 ticks"
