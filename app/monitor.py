@@ -265,6 +265,13 @@ class Monitor:
         """
         self._resumer.set_automatic(job, automatic)
 
+    def use_server(self, job: JobId, name: str) -> None:
+        """Let a saved job be resumed by another server than it was begun with.
+
+        For as long as this program runs: on disk it stays as it was.
+        """
+        self._keeper.move(job, self._manager.snapshot(name).definition)
+
     async def forget(self, jobs: Iterable[JobId]) -> None:
         """Delete the saved tokens of `jobs` and their rows; those that run stay.
 
@@ -366,7 +373,16 @@ class Monitor:
         return self._tasks
 
     def _start(self, work: Callable[[JobId], Coroutine[object, object, None]], job: JobId) -> None:
-        self._task_group().start_soon(work, job, name=f"job {job}")
+        self._task_group().start_soon(self._guarded, work, job, name=f"job {job}")
+
+    async def _guarded(
+        self, work: Callable[[JobId], Coroutine[object, object, None]], job: JobId
+    ) -> None:
+        try:
+            await work(job)
+        except Exception:  # noqa: BLE001
+            # The one place for our own errors in what a job does by itself: the others go on.
+            _log.exception("job %s met a defect", job)
 
     async def _tick(self) -> None:
         """Let time pass for the jobs: once a second, stalls and cancels met with silence."""

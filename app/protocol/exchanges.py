@@ -94,12 +94,15 @@ class Exchanges:
         ledger = self.of[_other(sender)]
         result = eras.as_object(message.result)
         problems = [*message.problems]
-        next_resume_token = _read_result_meta(result, problems)
+        is_error = message.kind is Kind.ERROR
+        if is_error:
+            next_resume_token = _token_of_error(eras.as_object(message.error))
+        else:
+            next_resume_token = _read_result_meta(result, problems)
         ended = ledger.answer(message.id, live_task(result))
         if ended.standing is Standing.UNKNOWN and message.id is not None:
             problems.append(_no_such_request(ledger, message.id))
         _end_tasks(ledger, ended.request, result)
-        is_error = message.kind is Kind.ERROR
         answered = RequestAnswered(
             frame.number,
             frame.connection,
@@ -212,6 +215,13 @@ def _read_result_meta(result: JsonObject, problems: list[str]) -> Any:
     if token is not None and (not isinstance(token, str) or not token):
         problems.append('"nextResumeToken" is not a string with content')
     return token
+
+
+def _token_of_error(error: JsonObject) -> Any:
+    """A resume token that came with a JSON-RPC error, wherever a server may have put it."""
+    data = eras.as_object(error.get("data"))
+    places = (eras.as_object(error.get("_meta")), eras.as_object(data.get("_meta")), data, error)
+    return next((found for p in places if (found := p.get("nextResumeToken")) is not None), None)
 
 
 def _read_outside_meta(

@@ -104,8 +104,8 @@ class RequestAnswered(NamedTuple):
 
     `request` is None when the id matches nothing known (`standing` UNKNOWN); a reply to a request
     already answered or cancelled names it and has that standing. `next_resume_token` is None when
-    the key is absent. `size` is the reply's length in bytes.
-    `result` of an oversized reply (see `jsonrpc.OVERSIZED`) holds `Elided` values.
+    the key is absent; an error should have none (the resume draft). `size` is the reply's length
+    in bytes. `result` of an oversized reply (see `jsonrpc.OVERSIZED`) holds `Elided` values.
     """
 
     number: int

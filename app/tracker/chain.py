@@ -127,9 +127,9 @@ class Chain:
         """Have no token any more."""
         self.token, self.next_attempt_at = None, None
 
-    def add_earlier(self, attempts: Iterable[AttemptPicture]) -> None:
+    def add_earlier(self, attempts: Iterable[AttemptPicture], *, is_in_flight: bool) -> None:
         """Put attempts of earlier runs of the program before those of this one."""
-        first = self.attempts[0].number if self.attempts else self.attempt_count + 1
+        first = self.attempts[0].number if self.attempts else self.attempt_count + 1 - is_in_flight
         earlier = [attempt for attempt in attempts if attempt.number < first]
         self.attempts.extendleft(reversed(earlier[-(ATTEMPTS_KEPT - len(self.attempts)) :]))
 

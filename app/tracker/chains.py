@@ -221,7 +221,13 @@ class Chains:
 
     def note_attempts(self, job: JobId, attempts: Sequence[AttemptPicture]) -> Changes:
         """Tell of attempts of earlier runs of the program."""
-        return self._change(job, lambda chain: chain.add_earlier(attempts))
+        found = self._rows.by_id.get(job)
+        is_in_flight = found is not None and not found.state.is_over
+
+        def change(chain: Chain) -> None:
+            chain.add_earlier(attempts, is_in_flight=is_in_flight)
+
+        return self._change(job, change)
 
     def note_reason(self, job: JobId, words: str) -> Changes:
         """Say why the job is not gone on with just now."""

@@ -341,6 +341,7 @@ class Job:
         if self.ended_at is not None:
             self.worked_s += max(self.ended_at - self.attempt_at, 0.0)
         self.request = request
+        self.server = server_name(request.connection)
         self.attempt_at = request.at
         self.attempt_ticks = self.tick_count
         self.state = JobState.RUNNING

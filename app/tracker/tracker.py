@@ -256,11 +256,12 @@ class Tracker:
 
     def _finish(self, job: Job, ending: Ending, at: float, delta: Delta) -> None:
         """End a job, or an attempt of one that can be resumed."""
+        verdict = self._verdict(job, ending)
+        ending = ending if verdict is None else verdict.ending
         if ending.mark is not None:
             words = "" if ending.failure is None else ending.failure.message
             source = job.request if job.answer is None else job.answer
             job.marks.note(ending.mark, words, source.number)
-        verdict = self._verdict(job, ending)
         if verdict is not None:
             self.chains.end(job, verdict, at, delta)
             return
@@ -337,6 +338,11 @@ class Tracker:
     def open_count(self) -> int:
         """How many requests are tracked as running: the size of the table of open jobs."""
         return len(self._rows.running)
+
+    @property
+    def plain_count(self) -> int:
+        """How many open requests that are no jobs are remembered; bounded."""
+        return len(self._plain)
 
     @property
     def dropped_count(self) -> int:

@@ -69,6 +69,7 @@ class Story:
         sender: Side = Side.CLIENT,
         problems: tuple[str, ...] = (),
         number: int | None = None,
+        resume: object = None,
     ) -> int:
         """Make a request; its number, which is also its id."""
         number = self._next() if number is None else number
@@ -77,7 +78,7 @@ class Story:
         self.tell(
             RequestMade(
                 number, connection, self.now, 1e9 + self.now, sender, number, method, given, token,
-                None, problems,
+                resume, problems,
             )
         )  # fmt: skip
         return number
@@ -124,6 +125,8 @@ class Story:
         error: dict[str, Any] | None = None,
         size: int = 40,
         problems: tuple[str, ...] = (),
+        token: object = None,
+        sender: Side = Side.SERVER,
     ) -> Changes:
         standing = self._standing.get(request, Standing.UNKNOWN)
         self._standing[request] = Standing.ANSWERED
@@ -131,8 +134,8 @@ class Story:
         known = None if standing is Standing.UNKNOWN else request
         return self.tell(
             RequestAnswered(
-                self._next(), CONNECTION, self.now, 1e9 + self.now, Side.SERVER, request, known,
-                standing, given, error, None, size, problems,
+                self._next(), CONNECTION, self.now, 1e9 + self.now, sender, request, known,
+                standing, given, error, token, size, problems,
             )
         )  # fmt: skip
 

@@ -29,7 +29,8 @@ from tests.unit.tracker.test_amount import NUMBERS
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_REQUESTS = st.sampled_from([1, 2, 3])
+_REQUESTS = st.sampled_from([1, 2, 3, 4, 5])
+_RESUME = st.sampled_from([None, "t1", "t2", "", 3])
 _KNOWN = st.one_of(st.none(), _REQUESTS)
 _NUMBER = st.integers(1000, 10**6)
 _AT = st.floats(0, 1000)
@@ -50,11 +51,11 @@ _OBJECT = st.dictionaries(
 _MADE = st.builds(
     RequestMade, _REQUESTS, _CONNECTION, _AT, _AT, _SIDE, st.integers(0, 9),
     st.sampled_from(["tools/call", "ping"]), _OBJECT, st.sampled_from([None, "a", 0, 1.5, []]),
-    st.none(), _PROBLEMS,
+    _RESUME, _PROBLEMS,
 )  # fmt: skip
 _ANSWERED = st.builds(
     RequestAnswered, _NUMBER, _CONNECTION, _AT, _AT, _SIDE, st.integers(0, 9), _KNOWN, _STANDING,
-    st.none() | _OBJECT, st.none() | _OBJECT, st.none(), st.integers(0, 10**6), _PROBLEMS,
+    st.none() | _OBJECT, st.none() | _OBJECT, _RESUME, st.integers(0, 10**6), _PROBLEMS,
 )  # fmt: skip
 _CANCELLED = st.builds(
     RequestCancelled, _NUMBER, _CONNECTION, _AT, _AT, _SIDE, st.integers(0, 9), _KNOWN, _STANDING,
@@ -72,11 +73,15 @@ _FACTS: st.SearchStrategy[Fact] = st.one_of(
 )
 
 
-@given(st.lists(st.lists(_FACTS, max_size=10), max_size=6), st.lists(_AT, min_size=8, max_size=8))
+@given(
+    st.lists(st.lists(_FACTS, max_size=10), max_size=6),
+    st.lists(_AT, min_size=8, max_size=8),
+    st.booleans(),
+)
 def test_no_sequence_of_facts_breaks_the_tracker(
-    chunks: list[list[Fact]], times: list[float]
+    chunks: list[list[Fact]], times: list[float], saves: bool
 ) -> None:
-    tracker = Tracker(Rows(ended_kept=2))
+    tracker = Tracker(Rows(ended_kept=2, resting_kept=1), saves=saves)
     for chunk, now in zip(chunks, times, strict=False):
         before = set(tracker.jobs())
         changes = tracker.apply(chunk, now)
@@ -87,6 +92,9 @@ def test_no_sequence_of_facts_breaks_the_tracker(
         assert changes.moved <= changes.progressed <= after
         for job in after:
             _check_job(tracker, job, now)
+        for step in changes.steps:
+            tracker.chains.note_saved(step.job, None if step.is_complete else step.job)
+        assert tracker.chains.size <= len(tracker.jobs())
         assert tracker.tick(now).progressed <= after | before
 
 
@@ -103,6 +111,7 @@ def _check_job(tracker: Tracker, job: int, now: float) -> None:
     assert len(detail.ticks) == min(snapshot.tick_count, 200)
     assert 0 <= snapshot.late_count <= snapshot.tick_count
     assert snapshot.state.is_over == (snapshot.ended_at is not None)
+    assert not snapshot.can_resume or detail.resume_token
     if snapshot.tick_count > snapshot.late_count and snapshot.progress is not None:
         assert detail.chart[-1].low <= detail.chart[-1].last <= detail.chart[-1].high
 
