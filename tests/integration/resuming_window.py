@@ -1,0 +1,154 @@
+"""The whole program with its window, played by its buttons, for a test that kills it.
+
+`python -m tests.integration.resuming_window ROLE FOLDER`; what is seen goes to stdout, as one JSON
+object a line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+from PySide6.QtWidgets import QApplication, QToolButton
+
+from app.calls import Call
+from app.protocol.frame import Channel
+from app.sessions.definitions import demo_definition
+from app.shell.aio import run_on_qt
+from app.shell.application import Program
+from app.shell.options import WindowOptions
+from app.tracker.snapshot import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from app.monitor import Update
+    from app.tracker.snapshot import JobSnapshot
+
+CHUNKS = 20
+_EXPORT = {"job": "nightly", "chunks": CHUNKS, "chunks_per_attempt": 5, "interval_s": 0.04}
+
+
+def say(**fields: Any) -> None:
+    """Write a line at once: nothing said is lost when the process is killed."""
+    os.write(1, json.dumps(fields).encode() + b"\n")
+
+
+def tell_requests(update: Update) -> None:
+    """Say every call that goes out, as it is on the wire."""
+    for frame in update.frames:
+        if frame.channel is Channel.SENT and b'"tools/call"' in frame.raw:
+            say(sent=json.loads(frame.raw))
+
+
+class Player:
+    """Presses the window's buttons and looks at its only job."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._happened = anyio.Event()
+        program.monitor.subscribe(tell_requests)
+        program.monitor.subscribe(self._note)
+        self._resume = program.window.job_list.action("resume")
+        self._resume.enabledChanged.connect(self._note)
+
+    def _note(self, _what: object) -> None:
+        self._happened.set()
+
+    async def _wait(self, is_so: Callable[[], bool]) -> None:
+        """Look anew whenever something happened."""
+        with anyio.fail_after(30):
+            while not is_so():
+                self._happened = anyio.Event()
+                await self._happened.wait()
+
+    def job(self) -> JobSnapshot | None:
+        """The job, None while there is none."""
+        monitor = self._program.monitor
+        jobs = monitor.jobs()
+        return monitor.snapshot(jobs[0]) if jobs else None
+
+    async def until(self, is_so: Callable[[JobSnapshot], bool]) -> JobSnapshot:
+        """Wait for the job to be in some way, and say what it is then."""
+        await self._wait(lambda: (job := self.job()) is not None and is_so(job))
+        job = self.job()
+        assert job is not None
+        say(state=job.state.value, progress=job.progress, attempts=job.attempt_count)
+        return job
+
+    async def start(self, folder: Path) -> None:
+        """Begin the export on the bundled server."""
+        monitor = self._program.monitor
+        name = monitor.add_server(demo_definition("--state-dir", str(folder / "work")))
+        await monitor.connect(name)
+        params = {"name": "resumable_export", "arguments": _EXPORT}
+        self._program.control.call(Call(name, "tools/call", params))
+
+    async def press_resume(self) -> None:
+        """Select the job and press the tool bar's button once it can be pressed."""
+        window = self._program.window
+        (job,) = self._program.monitor.jobs()
+        window.job_list.select(job)
+        await self._wait(self._resume.isEnabled)
+        buttons = window.findChildren(QToolButton)
+        next(button for button in buttons if button.text() == "Resume").click()
+
+
+async def begin(player: Player, folder: Path) -> None:
+    """Begin, go on once, and rest; then wait to be killed."""
+    await player.start(folder)
+    await player.until(lambda job: job.state is JobState.RESUMABLE)
+    await player.press_resume()
+    await player.until(lambda job: job.progress == 10 and job.state is JobState.RESUMABLE)
+    say(ready=True)
+    await anyio.sleep_forever()
+
+
+async def begin_and_go_on(player: Player, folder: Path) -> None:
+    """Wait to be killed in the middle of an attempt."""
+    await player.start(folder)
+    await player.until(lambda job: job.state is JobState.RESUMABLE)
+    await player.press_resume()
+    await player.until(lambda job: job.progress is not None and job.progress >= 7)
+    say(ready=True)
+    await anyio.sleep_forever()
+
+
+async def finish(player: Player, _folder: Path) -> None:
+    """Go on until all is done."""
+    job = await player.until(lambda job: job.can_resume)
+    while job.state is JobState.RESUMABLE:
+        await player.press_resume()
+        job = await player.until(_rests_after(job.attempt_count))
+
+
+def _rests_after(count: int) -> Callable[[JobSnapshot], bool]:
+    """Whether an attempt beyond the first `count` has ended."""
+    return lambda job: job.attempt_count > count and job.state.is_over
+
+
+ROLES = {"begin": begin, "begin-and-go-on": begin_and_go_on, "finish": finish}
+
+
+async def main(application: QApplication, role: str, folder: Path) -> int:
+    """Play a role in a window of its own."""
+    program = Program(application, WindowOptions(data_dir=folder))
+    async with anyio.create_task_group() as group:
+        group.start_soon(program.run)
+        await program.ready.wait()
+        await ROLES[role](Player(program), folder)
+        program.quit()
+    return 0
+
+
+async def _main() -> int:
+    return await main(_application, sys.argv[1], Path(sys.argv[2]))
+
+
+if __name__ == "__main__":
+    _application = QApplication(sys.argv[:1])
+    sys.exit(run_on_qt(_application, _main))
