@@ -78,7 +78,9 @@ class MainWindow(QMainWindow):
         self._lay_out()
         self.setStatusBar(status)
         self._add_menus()
-        self.addToolBar(ToolBar(self.actions_, self.job_list, self.filter_edit, appearance, self))
+        self.tool_bar = ToolBar(self.actions_, self.job_list, self.filter_edit, appearance, self)
+        self.addToolBar(self.tool_bar)
+        self._place_find()
         self._restore()
 
     def show_jobs(self, *, are_any: bool) -> None:
@@ -168,6 +170,15 @@ class MainWindow(QMainWindow):
         view.addActions([dock.toggleViewAction() for dock in self.docks.values()])
         self._scheme.add_to(view.addMenu(self.tr("&Colours")))
         self.menuBar().addMenu(self.tr("&Help")).addAction(do.about)
+
+    def _place_find(self) -> None:
+        """Let the key look for jobs everywhere but in the log, which has its own use of it."""
+        find = self.actions_.find
+        find.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        others = [dock for name, dock in self.docks.items() if name != "log"]
+        for part in (self._middle, self.notices, self.tool_bar, self.menuBar(), *others):
+            part.addAction(find)
+        self.job_list.setFocus()
 
     def _fill_jobs_menu(self, menu: QMenu) -> None:
         do, on_jobs = self.actions_, self.job_list.action

@@ -1,0 +1,130 @@
+"""The window as a whole: its keys, its tool bar, where the focus is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QAction, QShortcut
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
+
+from app.monitor import Monitor
+from app.paths import resource
+from app.shell.main_window import MainWindow
+from app.shell.models import Models
+from app.shell.preferences import Preferences
+from app.shell.status_bar import StatusBar
+from app.tracker.snapshot import Changes
+from app.widgets.appearance import Appearance
+from tests.job_stand_ins import FakeJobs, job, resumable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QApplication
+    from pytestqt.qtbot import QtBot
+
+CONTROL = Qt.KeyboardModifier.ControlModifier
+
+
+@pytest.fixture
+def parts(qapp: QApplication) -> Iterator[QObject]:
+    made = QObject(qapp)
+    yield made
+    made.deleteLater()
+
+
+@pytest.fixture
+def models(parts: QObject) -> Models:
+    made = Models(Monitor(), parts)
+    made.jobs.set_source(FakeJobs(job(id=1), resumable(2), resumable(3)))
+    return made
+
+
+@pytest.fixture
+def window(qtbot: QtBot, models: Models, parts: QObject, tmp_path: Path) -> MainWindow:
+    appearance = Appearance(QWidget().palette(), resource("icons"), parts)
+    status = StatusBar(models.source, models.log)
+    made = MainWindow(models, status, appearance, Preferences(tmp_path))
+    qtbot.addWidget(made)
+    made.show_jobs(are_any=True)
+    with qtbot.waitExposed(made):
+        made.show()
+    made.activateWindow()
+    return made
+
+
+def keys_of(window: MainWindow, *contexts: Qt.ShortcutContext) -> list[str]:
+    """Every key of an action or a shortcut that has one of `contexts`."""
+    actions = [a for a in window.findChildren(QAction) if a.shortcutContext() in contexts]
+    shortcuts = [s for s in window.findChildren(QShortcut) if s.context() in contexts]
+    keys = [key.toString() for action in actions for key in action.shortcuts()]
+    return [*keys, *(shortcut.key().toString() for shortcut in shortcuts)]
+
+
+def test_a_key_of_the_whole_window_means_one_thing_everywhere(window: MainWindow) -> None:
+    everywhere = Counter(keys_of(window, Qt.ShortcutContext.WindowShortcut))
+    anywhere = Counter(keys_of(window, *Qt.ShortcutContext))
+    assert {"Ctrl+.", "Ctrl+R", "Ctrl+Shift+R", "Ctrl+N"} <= set(everywhere)
+    assert {key: anywhere[key] for key in everywhere if anywhere[key] > 1} == {}
+
+
+def test_the_key_to_look_for_something_means_the_pane_with_the_focus(window: MainWindow) -> None:
+    window.actions_.find.triggered.connect(window.focus_filter)
+    window.job_list.table.setFocus()
+    QTest.keyClick(window.job_list.table, Qt.Key.Key_F, CONTROL)
+    assert window.filter_edit.hasFocus()
+    window.open_dock("log")
+    window.log_pane.view.setFocus()
+    QTest.keyClick(window.log_pane.view, Qt.Key.Key_F, CONTROL)
+    assert window.log_pane.bar.isAncestorOf(window.focusWidget())
+
+
+def test_the_list_of_jobs_has_the_focus_at_first(window: MainWindow) -> None:
+    assert window.focusWidget() is window.job_list.table
+
+
+@pytest.mark.parametrize("pane", ["log", "jobs"])
+def test_resuming_has_its_key_in_the_whole_window(
+    qtbot: QtBot, window: MainWindow, pane: str
+) -> None:
+    window.job_list.table.selectAll()
+    view = window.log_pane.view if pane == "log" else window.job_list.table
+    view.setFocus()
+    with qtbot.waitSignal(window.job_list.resume_requested) as told:
+        QTest.keyClick(view, Qt.Key.Key_R, CONTROL)
+    assert told.args == [(2, 3)]
+
+
+def test_the_tool_bar_resumes_and_its_menu_chooses_to_go_on_by_itself(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    window.job_list.select(2)
+    with qtbot.waitSignal(window.job_list.resume_requested):
+        window.tool_bar.resume_button.click()
+    choices = window.tool_bar.resume_button.menu().actions()
+    assert [choice.text().replace("&", "") for choice in choices] == [
+        "Resume",
+        "Resume automatically",
+    ]
+    with qtbot.waitSignal(window.job_list.automatic_requested) as told:
+        choices[1].trigger()
+    assert told.args == [(2,), True]
+
+
+def test_the_tool_bar_offers_what_can_work(window: MainWindow, models: Models) -> None:
+    assert not window.tool_bar.resume_button.isEnabled()
+    window.job_list.select(1)
+    assert window.tool_bar.resume_button.isEnabled()  # to go on by itself, later
+    assert not window.job_list.action("resume").isEnabled()
+    models.jobs.apply(Changes(removed=(1, 2, 3)))
+    assert not window.tool_bar.resume_button.isEnabled()
+
+
+def test_it_fits_a_small_screen(window: MainWindow) -> None:
+    assert window.minimumSizeHint().width() <= 900
+    assert window.minimumSizeHint().height() <= 600
