@@ -1,0 +1,169 @@
+"""The program with its window, on what earlier runs left in its data folder."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+
+from app.problem import Problem
+from app.sessions.definitions import StdioDefinition
+from app.shell.application import Program
+from app.shell.options import WindowOptions
+from app.store.chains import Origin
+from app.store.resumes import FILE
+from app.tracker.snapshot import JobState
+from app.widgets.job_questions import ForgetQuestion
+from app.widgets.saved_server_dialog import SavedServerDialog
+from tests.unit.store.samples import PARAMS, begun, opened, query
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QApplication
+
+pytestmark = pytest.mark.anyio
+
+SAVED = StdioDefinition(name="db", command="no-such-command", args=("one",))
+ORIGIN = Origin(
+    server="db",
+    server_key=SAVED.fingerprint,
+    definition=SAVED.model_dump_json(),
+    revision="2025-11-25",
+    method="tools/call",
+    params=PARAMS,
+)
+
+
+@pytest.fixture(autouse=True)
+def _hooks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program takes the process's hooks for its own: they are given back."""
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr(signal, "signal", print)
+
+
+@asynccontextmanager
+async def running(qapp: QApplication, folder: Path) -> AsyncIterator[Program]:
+    """A program on `folder`, until the block ends."""
+    program = Program(qapp, WindowOptions(data_dir=folder))
+    async with anyio.create_task_group() as group:
+        group.start_soon(program.run)
+        with anyio.fail_after(10):
+            await program.ready.wait()
+        try:
+            yield program
+        finally:
+            program.quit()
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    with anyio.fail_after(10):
+        while not is_so():  # noqa: ASYNC110  # what Qt shows raises no event here
+            await anyio.sleep(0.02)
+
+
+def set_aside(folder: Path) -> list[str]:
+    return [str(path) for path in folder.glob(f"{FILE}.damaged*")]
+
+
+def told(program: Program) -> tuple[Problem, ...]:
+    return program.window.notices.problems()
+
+
+async def test_an_empty_folder_gives_three_choices_and_no_complaint(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with running(qapp, data_dir) as program:
+        assert program.window.welcome.isVisible()
+        assert told(program) == ()
+
+
+async def test_resumable_jobs_of_earlier_runs_are_there_at_once(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with opened(data_dir) as store:
+        await begun(store, origin=ORIGIN)
+    async with running(qapp, data_dir) as program:
+        (job,) = program.monitor.jobs()
+        found = program.monitor.snapshot(job)
+        assert found is not None
+        assert (found.state, found.progress, found.can_resume) == (JobState.RESUMABLE, 3, True)
+        assert program.window.job_list.isVisible()
+        assert told(program) == ()
+
+
+async def test_a_damaged_store_is_told_of_once_and_kept(qapp: QApplication, data_dir: Path) -> None:
+    (data_dir / FILE).write_bytes(b"no database" * 1000)
+    async with running(qapp, data_dir) as program:
+        (problem,) = told(program)
+        assert "damaged" in problem.what
+        assert problem.where in set_aside(data_dir)
+        await anyio.sleep(0.6)  # the store is looked after four times a second
+        assert len(told(program)) == 1
+        program.window.notices.show_problem(Problem("something else"))
+        await anyio.sleep(0.3)
+        assert told(program)[-1] == Problem("something else")
+
+
+async def test_a_store_of_a_newer_version_is_told_of_and_its_jobs_are_shown(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with opened(data_dir) as store:
+        await begun(store, origin=ORIGIN)
+    query(data_dir, "PRAGMA user_version = 99")
+    async with running(qapp, data_dir) as program:
+        (problem,) = told(program)
+        assert "newer version" in problem.what
+        assert len(program.monitor.jobs()) == 1
+
+
+async def test_resuming_on_a_changed_server_shows_the_saved_command_first(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with opened(data_dir) as store:
+        await begun(store, origin=ORIGIN)
+    async with running(qapp, data_dir) as program:
+        window = program.window
+        program.monitor.add_server(SAVED.model_copy(update={"args": ("two",)}))
+        window.job_list.select(program.monitor.jobs()[0])
+        window.job_list.action("resume").trigger()
+        await until(lambda: bool(window.findChildren(SavedServerDialog)))
+        (dialog,) = window.findChildren(SavedServerDialog)
+        assert "saved: no-such-command one" in dialog.text.toPlainText()
+        assert len(program.monitor.servers()) == 1
+        dialog.use.click()
+        await until(lambda: len(program.monitor.servers()) == 2)
+        await until(lambda: bool(told(program)))
+        assert "no-such-command" in told(program)[-1].as_text()
+
+
+async def test_forgetting_deletes_row_and_token(qapp: QApplication, data_dir: Path) -> None:
+    async with opened(data_dir) as store:
+        await begun(store, origin=ORIGIN)
+    async with running(qapp, data_dir) as program:
+        window = program.window
+        window.job_list.select(program.monitor.jobs()[0])
+        window.job_list.action("remove").trigger()
+        (question,) = window.findChildren(ForgetQuestion)
+        assert len(program.monitor.jobs()) == 1
+        question.accept()
+        await until(lambda: not program.monitor.jobs())
+        await until(window.welcome.isVisible)
+    async with opened(data_dir) as store:
+        assert await store.chains() == []
+
+
+async def test_removing_finished_jobs_keeps_those_that_can_be_gone_on_with(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with opened(data_dir) as store:
+        await begun(store, origin=ORIGIN)
+    async with running(qapp, data_dir) as program:
+        program.window.actions_.clear.trigger()
+        await anyio.sleep(0.2)
+        assert len(program.monitor.jobs()) == 1
