@@ -34,6 +34,7 @@ _STYLES = {
     JobState.CANCELLED: "yellow",
     JobState.STALLED: "yellow",
     JobState.CANCELLING: "yellow",
+    JobState.RESUMABLE: "yellow",
 }
 """The state is said in words as well; colour only helps to find it."""
 
@@ -54,7 +55,10 @@ class BarMeter:
 
     def on_changes(self, changes: Changes) -> None:
         """Draw, unless that was done a moment ago: then the next round does."""
-        self._jobs.extend(job for job in changes.added if self._is_ours(job))
+        # A job that was saved by an earlier program changes without ever being added.
+        known = {*self._jobs, *changes.added}
+        resumed = sorted(job for job in changes.progressed if job not in known)
+        self._jobs.extend(job for job in (*changes.added, *resumed) if self._is_ours(job))
         if self._jobs and time.monotonic() - self._drawn_at >= _INTERVAL_S:
             self._draw()
 

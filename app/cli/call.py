@@ -3,82 +3,81 @@
 from __future__ import annotations
 
 import difflib
-import os
 import sys
 from typing import TYPE_CHECKING
 
 import anyio
 
 from app.cli.arguments import convert, example, read_document
-from app.cli.events import JsonEvents
+from app.cli.codes import code_of, first_failure
 from app.cli.exits import CommandFailed, ExitCode
-from app.cli.lines import LineMeter
+from app.cli.fronts import front_of
+from app.cli.going_on import resumable_ids, run_resumable
 from app.cli.output import Output
 from app.cli.program_log import log_to_stderr
 from app.cli.target import one_server
-from app.cli.text_front import TextFront
-from app.cli.visit import run_visit
-from app.monitor import Call
+from app.cli.visit import connected
+from app.monitor import AutoResume, Call
 from app.problem import Problem, ProblemError
 from app.protocol.tokens import AUTO
-from app.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
     from app.cli.front import Front
     from app.cli.options import Invocation
     from app.cli.order import CallOrder
-    from app.cli.text_front import Meter
-    from app.monitor import Monitor, Outcome
+    from app.monitor import Monitor
     from app.protocol.facts import JsonObject
     from app.protocol.messages import Tool
     from app.protocol.tokens import TokenChoice
+    from app.sessions.definitions import ServerDefinition
     from app.sessions.snapshot import ServerSnapshot
-
-_CODES = {
-    JobState.CANCELLED: ExitCode.CANCELLED,
-    JobState.TIMED_OUT: ExitCode.TIMED_OUT,
-    JobState.LOST: ExitCode.NOT_CONNECTED,
-}
 
 
 def call_tool(invocation: Invocation, order: CallOrder) -> int:
     """Do what `order` says and return the exit code: that of the first call that failed."""
     log_to_stderr(invocation.common.log_level)
     definition = one_server(invocation.common)
-    caller = _Caller(order, read_document(order.document), invocation)
-    return run_visit(definition, caller.output, caller.make_front, caller.work)
+    caller = _Caller(order, read_document(order.document), definition, invocation)
+    return run_resumable(caller, invocation.common)
 
 
 class _Caller:
     """Holds an order until the server is connected, then makes its calls."""
 
-    def __init__(self, order: CallOrder, document: JsonObject, invocation: Invocation) -> None:
+    restores = False
+
+    def __init__(
+        self,
+        order: CallOrder,
+        document: JsonObject,
+        definition: ServerDefinition,
+        invocation: Invocation,
+    ) -> None:
         self._order = order
         self._document = document
+        self._definition = definition
         self._invocation = invocation
         self.output = Output(sys.stdout)
         self._codes: list[ExitCode] = []
         self._refusal: CommandFailed | None = None
+        self._monitor: Monitor | None = None
 
     def make_front(self, monitor: Monitor) -> Front:
         """The way to show the calls: as events, bars or lines."""
-        if self._order.as_json:
-            self._front: Front = JsonEvents(self.output, monitor, self._invocation.started_at)
-        else:
-            errors = Output(sys.stderr)
-            level = self._invocation.common.log_level or "warning"
-            self._front = TextFront(self.output, errors, self._meter(errors, monitor), level)
+        order = self._order
+        self._front = front_of(
+            self._invocation,
+            self.output,
+            monitor,
+            as_json=order.as_json,
+            is_numbered=order.repeat > 1,
+        )
         return self._front
 
-    def _meter(self, errors: Output, monitor: Monitor) -> Meter:
-        if errors.is_terminal and os.environ.get("TERM") != "dumb":
-            from app.cli.bars import BarMeter
-
-            return BarMeter(monitor)
-        return LineMeter(errors, monitor, is_numbered=self._order.repeat > 1)
-
-    async def work(self, monitor: Monitor, server: ServerSnapshot) -> ExitCode:
+    async def work(self, monitor: Monitor) -> ExitCode:
         """Check the arguments, make the calls, all at once, and wait for the last."""
+        self._monitor = monitor
+        server = await connected(monitor, self._definition)
         call = self._call(monitor, server)
         self._codes = [ExitCode.CANCELLED] * self._order.repeat
         async with anyio.create_task_group() as group:
@@ -86,7 +85,12 @@ class _Caller:
                 group.start_soon(self._one, monitor, call, index)
         if self._refusal is not None:
             raise self._refusal
-        return next((code for code in self._codes if code), ExitCode.DONE)
+        return first_failure(self._codes)
+
+    def left(self) -> list[int]:
+        """What the command `resume` takes to go on with these calls."""
+        monitor = self._monitor
+        return [] if monitor is None else resumable_ids(monitor, monitor.jobs())
 
     async def _one(self, monitor: Monitor, call: Call, index: int) -> None:
         try:
@@ -95,7 +99,7 @@ class _Caller:
             self._refusal = self._refusal or CommandFailed(ExitCode.USAGE, error.problem)
             return
         self._front.show(outcome)
-        self._codes[index] = _code(outcome)
+        self._codes[index] = code_of(outcome)
 
     def _call(self, monitor: Monitor, server: ServerSnapshot) -> Call:
         order = self._order
@@ -117,6 +121,7 @@ class _Caller:
             token=_token(order),
             idle_timeout_s=order.idle_timeout or None,
             total_timeout_s=order.total_timeout or None,
+            auto_resume=AutoResume() if order.auto_resume else None,
         )
 
 
@@ -149,9 +154,3 @@ def _token(order: CallOrder) -> TokenChoice:
     if order.token is not None:
         return order.token
     return AUTO if order.int_token is None else order.int_token
-
-
-def _code(outcome: Outcome) -> ExitCode:
-    if outcome.failure is None and outcome.state is not JobState.FAILED:
-        return _CODES.get(outcome.state, ExitCode.DONE)
-    return _CODES.get(outcome.state, ExitCode.ANSWERED_ERROR)

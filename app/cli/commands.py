@@ -13,7 +13,7 @@ import click
 
 from app import __version__
 from app.cli.options import Invocation, Seconds, common_options, name_values
-from app.cli.order import CallOrder
+from app.cli.order import CallOrder, ResumeOrder
 
 _GROUP_EXAMPLES = """\b
 Examples:
@@ -25,8 +25,8 @@ Examples:
 
 \b
 Exit codes: 0 done, 1 the tool or server answered with an error, 2 wrong usage,
-3 could not connect or connection lost, 4 timed out, 5 cancelled, 8 a file cannot
-be read or written.
+3 could not connect or connection lost, 4 timed out, 5 cancelled, 6 stopped while
+resumable, 8 a file cannot be read or written.
 """
 
 _TOOLS_EXAMPLES = """\b
@@ -42,8 +42,20 @@ Examples:
   mcp-progress-monitor call export --arg city=Oslo --arg limit=3 -- python server.py
   mcp-progress-monitor call --config mcp.json export --args @arguments.json --json
   mcp-progress-monitor call --demo burst --int-token 0 --repeat 5
+  mcp-progress-monitor call --demo resumable_export --auto-resume
 
 Ctrl+C once cancels politely and waits; twice leaves at once.
+"""
+
+
+_RESUME_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor resume --list
+  mcp-progress-monitor resume 3
+  mcp-progress-monitor resume 3 5 --auto-resume --json
+  mcp-progress-monitor resume 3 -- python new_server.py
+
+Ctrl+C once cancels politely and waits; what was reached stays resumable.
 """
 
 
@@ -159,6 +171,11 @@ def tools(invocation: Invocation, as_json: bool) -> int:
     help="Give up S seconds after the start (default 0: never).",
 )
 @click.option(
+    "--auto-resume",
+    is_flag=True,
+    help="Resume at once, and again, for as long as the server hands out tokens.",
+)
+@click.option(
     "--repeat",
     type=click.IntRange(min=1),
     default=1,
@@ -176,3 +193,31 @@ def call(invocation: Invocation, /, **chosen: Any) -> int:
     from app.cli.call import call_tool
 
     return call_tool(invocation, order)
+
+
+@program.command(cls=_ServerCommand, epilog=_RESUME_EXAMPLES)
+@common_options
+@click.argument("ids", metavar="[ID]...", nargs=-1, type=click.IntRange(min=1))
+@click.option("--list", "is_list", is_flag=True, help="List the saved jobs and their IDs.")
+@click.option(
+    "--auto-resume",
+    is_flag=True,
+    help="Resume again and again, for as long as the server hands out tokens.",
+)
+@click.option(
+    "--json",
+    "as_json",
+    is_flag=True,
+    help="Write one JSON event per line; with --list, one JSON document.",
+)
+def resume(invocation: Invocation, /, **chosen: Any) -> int:
+    """Go on with saved jobs whose servers handed out a token for that.
+
+    Each job's server is started as it was; "-- SERVER_COMMAND [ARG]...", --config or --demo name
+    another one. Several jobs are resumed at once.
+    """
+    order = ResumeOrder(**chosen)
+    order.check()
+    from app.cli.resume import resume_jobs
+
+    return resume_jobs(invocation, order)

@@ -64,6 +64,23 @@ def _remarks(fact: ProgressReceived) -> str:
     return f'{late},"problems":{as_json(list(fact.problems))}' if fact.problems else late
 
 
+def resumable_line(job: JobSnapshot, seconds: str) -> str:
+    """A resumable event: `resume_id` is what the command `resume` takes, null if it cannot.
+
+    `reason` says why it stopped, null if the server merely handed out a token; `usable` is false
+    when it does not take the token any more.
+    """
+    return event_line(
+        "resumable",
+        seconds,
+        job=as_json(job.id),
+        resume_id=as_json(job.chain),
+        attempt=as_json(job.attempt_count),
+        reason=as_json(job.resume_note or None),
+        usable=as_json(job.can_resume),
+    )
+
+
 def is_cut(fact: ProgressReceived) -> bool:
     """Whether the fact's message may be only the head of what was sent."""
     return fact.message is not None and len(fact.message) >= MESSAGE_LIMIT

@@ -11,9 +11,10 @@ from app.cli.event_lines import (
     is_cut,
     pace,
     progress_line,
+    resumable_line,
     whole_message,
 )
-from app.cli.reply import as_json, exact_member
+from app.cli.reply import as_json, exact_member, exact_result
 from app.protocol.eras import era_of
 from app.protocol.facts import (
     ConnectionClosed,
@@ -27,6 +28,8 @@ from app.protocol.facts import (
     StderrReceived,
 )
 from app.protocol.frame import server_name
+from app.text import visible
+from app.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,6 +37,7 @@ if TYPE_CHECKING:
     from app.cli.exits import CommandFailed
     from app.cli.output import Output
     from app.monitor import Outcome, Update
+    from app.problem import Problem
     from app.tracker.snapshot import JobId, JobSnapshot
 
 LOG_MESSAGE = "notifications/message"
@@ -55,15 +59,17 @@ class JsonEvents:
     Hence a reader that is slow slows the server, and nothing is ever queued or thrown away.
     """
 
-    def __init__(self, output: Output, book: JobBook, started_at: float) -> None:
+    def __init__(self, output: Output, errors: Output, book: JobBook, started_at: float) -> None:
         """`started_at` is the monotonic second from which events count `t`."""
         self._output = output
+        self._errors = errors
         self._book = book
         self._started_at = started_at
         self._answered: set[JobId] = set()
         self._refused: set[JobId] = set()
         self._counts: dict[JobId, int] = {}
-        self._job_count = 0
+        self._jobs: set[JobId] = set()
+        self._asked_at: dict[JobId, float] = {}
         self._frame_count = 0
         self._makers: dict[type, Callable[[Any, _Chunk], str]] = {
             ProgressReceived: self._progress,
@@ -78,10 +84,11 @@ class JsonEvents:
     def on_update(self, update: Update) -> None:
         """Write the events of one chunk."""
         self._frame_count += len(update.frames)
-        self._job_count += len(update.changes.added)
+        self._jobs.update(update.changes.added)
         chunk = _Chunk(update, self._book)
         made = [(self._makers.get(type(fact)), fact) for fact in update.facts]
         lines = [make(fact, chunk) for make, fact in made if make is not None]
+        lines += map(self._resumable, sorted(update.changes.moved))
         self._write("".join(lines))
 
     def show(self, outcome: Outcome) -> None:
@@ -97,6 +104,14 @@ class JsonEvents:
         """Write why the command cannot go on; `job` is null."""
         self._error(None, "local", failure.problem.as_text())
 
+    def decline(self, job: JobId, problem: Problem) -> None:
+        """Write why one job cannot be gone on with."""
+        self._error(job, "local", problem.as_text())
+
+    def warn(self, problem: Problem) -> None:
+        """Tell on standard error what does not keep the command from going on."""
+        self._errors.text(f"{visible(problem.as_text(), keep_line_ends=True)}\n")
+
     def interrupt(self) -> None:
         """Write nothing: the end of each call tells."""
 
@@ -105,7 +120,7 @@ class JsonEvents:
 
     def close(self) -> None:
         """Write the summary, which is always the last event."""
-        summary = {"jobs": self._job_count, "findings": 0, "frames": self._frame_count}
+        summary = {"jobs": len(self._jobs), "findings": 0, "frames": self._frame_count}
         fields = {name: str(number) for name, number in summary.items()}
         self._write(event_line("summary", self._now(), **fields, recording="null"))
 
@@ -147,11 +162,16 @@ class JsonEvents:
         job = self._book.job_of(fact.number)
         if job is None or fact.sender is not Side.CLIENT:
             return ""
+        self._asked_at[job] = fact.at
+        self._jobs.add(job)  # one that was saved by an earlier program was never added
+        self._answered.discard(job)
+        self._refused.discard(job)
+        snapshot = self._book.snapshot(job)
         return event_line(
             "request",
             self._t(fact.at),
             job=as_json(job),
-            attempt="1",
+            attempt="1" if snapshot is None else str(snapshot.attempt_count),
             id=as_json(fact.id),
             method=as_json(fact.method),
             token=as_json(fact.token),
@@ -187,15 +207,23 @@ class JsonEvents:
             "result",
             self._t(fact.at),
             job=as_json(job),
-            result=exact_member(raw, "result"),
+            result=exact_result(raw),
             duration_s=self._duration(job, fact.at),
             ticks=str(self._counts.get(job, 0)),
             **late,
         )
 
-    def _duration(self, job: JobId, at: float) -> str:
+    def _resumable(self, job: JobId) -> str:
+        """The event of a job that stopped with a token, which lies on disk by now."""
         snapshot = self._book.snapshot(job)
-        return "null" if snapshot is None else elapsed(at - snapshot.started_at)
+        if snapshot is None or snapshot.state is not JobState.RESUMABLE:
+            return ""
+        return resumable_line(snapshot, self._now())
+
+    def _duration(self, job: JobId, at: float) -> str:
+        """How long the attempt took that ended at `at`."""
+        asked_at = self._asked_at.get(job)
+        return "null" if asked_at is None else elapsed(at - asked_at)
 
     def _notification(self, fact: NotificationReceived, chunk: _Chunk) -> str:
         if fact.method != LOG_MESSAGE or fact.sender is not Side.SERVER:

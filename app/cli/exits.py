@@ -24,6 +24,8 @@ class ExitCode(enum.IntEnum):
     """A time limit of the call ran out."""
     CANCELLED = 5
     """The user, or the reader of our output, ended the call early."""
+    RESUMABLE = 6
+    """The work stopped with a saved resume token; the command that goes on is printed."""
     UNWRITABLE = 8
     """A file, or standard output, could not be read or written."""
     DEFECT = 70

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     from app.cli.exits import CommandFailed
     from app.monitor import Outcome, Update
+    from app.problem import Problem
+    from app.tracker.snapshot import JobId
 
 
 class Front(Protocol):
@@ -20,6 +22,12 @@ class Front(Protocol):
 
     def fail(self, failure: CommandFailed) -> None:
         """Tell why the command cannot go on."""
+
+    def decline(self, job: JobId, problem: Problem) -> None:
+        """Tell why one job cannot be gone on with; the command goes on with others."""
+
+    def warn(self, problem: Problem) -> None:
+        """Tell what is wrong but keeps nothing from going on."""
 
     def interrupt(self) -> None:
         """Tell that calls are being cancelled, which may take a while."""

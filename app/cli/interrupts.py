@@ -64,7 +64,7 @@ class Interrupts:
         self._count += 1 if number == signal.SIGINT else 2
         if self._count > 1:
             self._output.hurry()
-        if self._count > 1 and (self._output.is_writing or self.firm.is_set()):
+        if self._count > 1 and (self._output.is_stuck or self.firm.is_set()):
             # The loop cannot run: its thread is here, in a write that nobody reads.
             self._end_all()
             _show_cursor()

@@ -10,19 +10,23 @@ import anyio
 
 from app.cli import words
 from app.protocol.facts import Side
+from app.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from app.cli.output import Output
     from app.cli.words import Snapshots
-    from app.tracker.snapshot import Changes, JobId
+    from app.tracker.snapshot import Changes, JobId, JobSnapshot
 
 _BETWEEN_LINES_S = 1.0
 
 
 class LineMeter:
-    """One line per change of a job: the first at once, then one a second, and always the last."""
+    """One line per change of a job: the first at once, then one a second, and always the last.
+
+    The last of each attempt, for a job that is resumed.
+    """
 
     def __init__(
         self,
@@ -39,11 +43,11 @@ class LineMeter:
         self._is_numbered = is_numbered
         self._due: dict[JobId, float] = {}
         self._waiting: set[JobId] = set()
-        self._over: set[JobId] = set()
+        self._over: dict[JobId, int] = {}
 
     def on_changes(self, changes: Changes) -> None:
         """Write what is due of the jobs that changed."""
-        self._waiting |= changes.progressed - self._over
+        self._waiting |= changes.progressed
         self._write_due()
 
     async def animate(self) -> None:
@@ -68,13 +72,24 @@ class LineMeter:
         now = self._clock()
         for job in sorted(self._waiting):
             snapshot = self._book.snapshot(job)
-            is_ours = snapshot is not None and snapshot.sender is Side.CLIENT
-            if snapshot is None or not is_ours:
+            if snapshot is None or not self._is_news(snapshot):
                 self._waiting.discard(job)
             elif snapshot.state.is_over or now >= self._due.get(job, 0.0):
                 self._waiting.discard(job)
                 self._due[job] = now + _BETWEEN_LINES_S
-                if snapshot.state.is_over:
-                    self._over.add(job)
-                if snapshot.tick_count or snapshot.state.is_over:
-                    self.say(words.line(snapshot, is_numbered=self._is_numbered))
+                self._write(snapshot)
+
+    def _is_news(self, job: JobSnapshot) -> bool:
+        """Whether it is a job of ours, the end of whose newest attempt was not told.
+
+        A saved job that rests and is new here was stopped before our time.
+        """
+        is_old = job.state is JobState.RESUMABLE and job.id not in self._due
+        is_told = self._over.get(job.id) == job.attempt_count
+        return job.sender is Side.CLIENT and not is_old and not is_told
+
+    def _write(self, job: JobSnapshot) -> None:
+        if job.state.is_over:
+            self._over[job.id] = job.attempt_count
+        if job.tick_count or job.state.is_over:
+            self.say(words.line(job, is_numbered=self._is_numbered))

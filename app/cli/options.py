@@ -116,7 +116,7 @@ _OPTIONS = (
         "--data-dir",
         type=click.Path(file_okay=False, path_type=Path),
         metavar="DIR",
-        help="Keep settings and logs in this folder.",
+        help="Keep settings, logs and saved resume tokens in this folder.",
     ),
     click.option(
         "--log-level",

@@ -1,4 +1,4 @@
-"""What `call` was asked to do, before any server is known."""
+"""What `call` and `resume` were asked to do, before any server is known."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ class CallOrder:
     no_token: bool = False
     idle_timeout: float = 0.0
     total_timeout: float = 0.0
+    auto_resume: bool = False
     repeat: int = 1
     as_json: bool = False
 
@@ -41,3 +42,18 @@ class CallOrder:
                 raise click.UsageError(
                     f"--arg {name} is given twice. For a list write {name}='[1, 2]'."
                 )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ResumeOrder:
+    """The options of one `resume` command, as typed; `ids` name saved jobs."""
+
+    ids: tuple[int, ...] = ()
+    is_list: bool = False
+    auto_resume: bool = False
+    as_json: bool = False
+
+    def check(self) -> None:
+        """Refuse, as a usage error, options that contradict each other."""
+        if self.is_list and (self.ids or self.auto_resume):
+            raise click.UsageError("--list resumes nothing: leave out IDs and --auto-resume.")

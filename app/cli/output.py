@@ -8,6 +8,9 @@ import select
 import sys
 from typing import TYPE_CHECKING, TextIO
 
+from app.cli.exits import CommandFailed, ExitCode
+from app.problem import Problem
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -33,7 +36,7 @@ class Output:
         self._descriptor = _descriptor(stream)
         self.on_gone: Callable[[], None] = _ignore
         self.is_gone = False
-        self.is_writing = False
+        self._is_writing = False
         self._is_hurried = False
         self.failure: OSError | None = None
 
@@ -41,6 +44,15 @@ class Output:
     def is_terminal(self) -> bool:
         """Whether a person, and a terminal that obeys escape sequences, reads along."""
         return self._stream is not None and not self._stream.closed and self._stream.isatty()
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether a write waits for the reader; may be asked from a signal handler.
+
+        False while one is merely under way: a reader that acts on what it has just read is faster
+        than our return from writing it.
+        """
+        return self._is_writing and not self._takes_more(0.0)
 
     def hurry(self) -> None:
         """Wait for the reader no more: from now on, what it does not take soon goes nowhere.
@@ -53,18 +65,25 @@ class Output:
         """Write all of `data` before returning."""
         if self.is_gone or self._stream is None:
             return
-        self.is_writing = True
+        self._is_writing = True
         try:
             self._write(data)
         except OSError as error:
             self._end(error)
         finally:
-            self.is_writing = False
+            self._is_writing = False
 
     def text(self, text: str) -> None:
         """Write `text` in the stream's encoding; what that cannot express is escaped."""
         encoding = getattr(self._stream, "encoding", None) or "utf-8"
         self.write(text.encode(encoding, "backslashreplace"))
+
+    def check(self) -> None:
+        """Raise `CommandFailed` if something was lost; a reader's goodbye is no loss."""
+        if self.failure is not None:
+            reason = self.failure.strerror or str(self.failure)
+            problem = Problem("Standard output cannot be written", detail=reason)
+            raise CommandFailed(ExitCode.UNWRITABLE, problem) from self.failure
 
     def _write(self, data: bytes) -> None:
         if self._descriptor is None:
@@ -83,11 +102,16 @@ class Output:
 
     def _may_write(self) -> bool:
         """Whether to go on: in a hurry only if the reader takes something within a moment."""
-        if self._descriptor is None or not self._is_hurried or sys.platform == "win32":
-            return True
-        if not select.select([], [self._descriptor], [], _HURRIED_S)[1]:
+        is_patient = not self._is_hurried or sys.platform == "win32"
+        if not is_patient and self._descriptor is not None and not self._takes_more(_HURRIED_S):
             self._end(BrokenPipeError())
         return not self.is_gone
+
+    def _takes_more(self, within_s: float) -> bool:
+        """Whether the reader leaves room for a piece; unknown, and so False, on Windows."""
+        if self._descriptor is None or sys.platform == "win32":
+            return False
+        return bool(select.select([], [self._descriptor], [], within_s)[1])
 
     def _end(self, error: OSError) -> None:
         self.is_gone = True

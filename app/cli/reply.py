@@ -16,6 +16,31 @@ _BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]', re.DOTALL)
 """A bracket, or a whole string so that brackets within are passed over; never tried twice."""
 _UNSAFE = re.compile("[\r\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """Ends of lines for some readers, and what a terminal or the eye would obey."""
+_HIDDEN = '"(hidden)"'
+_TOKEN = "nextResumeToken"  # noqa: S105 - the member's name
+
+
+def exact_result(raw: bytes) -> str:
+    """The JSON of a reply's result as `exact_member` gives it, but for its resume token.
+
+    Tokens stay out of terminals and files: who has one can go on with the work.
+    """
+    result = exact_member(raw, "result")
+    may_have_one = _TOKEN in result or "\\u" in result  # a name may be written in escapes
+    if not may_have_one:
+        return result
+    return _with_hidden(_with_hidden(result, _TOKEN), "_meta", _TOKEN)
+
+
+def _with_hidden(text: str, name: str, *inner: str) -> str:
+    """Valid JSON with the value of an object's member hidden; with `inner`, of a member of that."""
+    if not text.startswith("{"):
+        return text
+    spans = [(start, end) for key, start, end in _spans(text) if key == name]
+    for start, end in reversed(spans):
+        value = text[start:end]
+        text = text[:start] + (_with_hidden(value, *inner) if inner else _HIDDEN) + text[end:]
+    return text
 
 
 def exact_member(raw: bytes, name: str) -> str:
@@ -27,21 +52,21 @@ def exact_member(raw: bytes, name: str) -> str:
     """
     text = raw.decode("utf-8-sig", "replace")
     try:
-        found = [part for key, part in _members(text) if key == name]
+        found = [text[start:end] for key, start, end in _spans(text) if key == name]
     except ValueError:
         return "null"
     return _UNSAFE.sub(_escaped, _valid(found[-1])) if found else "null"
 
 
-def _members(text: str) -> Iterator[tuple[str, str]]:
-    """Every name of the object in `text`, with its value's JSON."""
+def _spans(text: str) -> Iterator[tuple[str, int, int]]:
+    """Every name of the object in `text`, with the place where its value's JSON starts and ends."""
     at = _skip(text, text.index("{") + 1)
     while text[at : at + 1] == '"':
         end = _end(text, at)
         key = json.loads(text[at:end], strict=False)
         start = _skip(text, _skip(text, end) + 1)
         end = _end(text, start)
-        yield key, text[start:end]
+        yield key, start, end
         at = _skip(text, _skip(text, end) + 1)
 
 

@@ -8,16 +8,26 @@ from app.cli import words
 from app.cli.answers import answer_text, is_error
 from app.cli.events import LOG_MESSAGE
 from app.cli.reply import as_json
-from app.protocol.facts import NotificationReceived, Side, StderrReceived, UnreadableReceived
+from app.protocol.facts import (
+    NotificationReceived,
+    RequestAnswered,
+    Side,
+    StderrReceived,
+    UnreadableReceived,
+)
 from app.text import one_line, visible
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from contextlib import AbstractContextManager
 
+    from app.cli.events import JobBook
     from app.cli.exits import CommandFailed
     from app.cli.output import Output
     from app.monitor import Outcome, Update
-    from app.tracker.snapshot import Changes
+    from app.problem import Problem
+    from app.protocol.frame import Frame
+    from app.tracker.snapshot import Changes, JobId
 
 _WEIGHTS = {"debug": 0, "info": 1, "notice": 1, "warning": 2}
 _HEAVIEST = 3
@@ -47,11 +57,15 @@ class Meter(Protocol):
 class TextFront:
     """Everything in words. Server text is exact where a program reads it, visible on a terminal."""
 
-    def __init__(self, output: Output, errors: Output, meter: Meter, level: str) -> None:
+    def __init__(
+        self, output: Output, errors: Output, meter: Meter, book: JobBook, level: str
+    ) -> None:
         """`level` is the least weighty of a server's messages to show."""
         self._output = output
         self._errors = errors
         self._meter = meter
+        self._book = book
+        self._printed: dict[JobId, bytes] = {}
         self._least = _WEIGHTS.get(level, _HEAVIEST)
         self._unreadable_count = 0
 
@@ -64,6 +78,8 @@ class TextFront:
                 self._meter.say(f"stderr: {one_line(fact.line, 2000)}")
             elif isinstance(fact, UnreadableReceived) and fact.sender is Side.SERVER:
                 self._unreadable(fact)
+            elif isinstance(fact, RequestAnswered) and fact.next_resume_token is not None:
+                self._part(fact, update.frames)
         self._meter.on_changes(update.changes)
 
     def show(self, outcome: Outcome) -> None:
@@ -74,12 +90,23 @@ class TextFront:
             elif is_error(outcome.result):
                 self._complain(f"The tool answered with an error:\n{answer_text(outcome.raw)}")
             else:
-                self._answer(answer_text(outcome.raw))
+                if outcome.job is None or self._printed.get(outcome.job) != outcome.raw:
+                    self._answer(answer_text(outcome.raw))
                 if outcome.failure is not None:
                     self._complain(_failure_text(outcome))
 
     def fail(self, failure: CommandFailed) -> None:
         """Leave the telling to `main`, which does it for every command."""
+
+    def decline(self, job: JobId, problem: Problem) -> None:
+        """Tell why one job cannot be gone on with."""
+        with self._meter.aside():
+            self._complain(problem.as_text())
+
+    def warn(self, problem: Problem) -> None:
+        """Tell what does not keep the command from going on."""
+        for line in problem.as_text().splitlines():
+            self._meter.say(visible(line))
 
     def interrupt(self) -> None:
         """Tell what the user can do while the server takes its time."""
@@ -92,6 +119,16 @@ class TextFront:
     def close(self) -> None:
         """Show the last state of every job."""
         self._meter.close()
+
+    def _part(self, fact: RequestAnswered, frames: Sequence[Frame]) -> None:
+        """Print the result of an attempt after which more may follow, before it does."""
+        job = None if fact.request is None else self._book.job_of(fact.request)
+        raw = next((frame.raw for frame in frames if frame.number == fact.number), b"")
+        if job is None or fact.sender is not Side.SERVER or is_error(fact.result):
+            return
+        self._printed[job] = raw
+        with self._meter.aside():
+            self._answer(answer_text(raw))
 
     def _answer(self, text: str) -> None:
         is_for_eyes = self._output.is_terminal

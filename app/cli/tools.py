@@ -14,7 +14,7 @@ from app.cli.program_log import log_to_stderr
 from app.cli.reply import as_json
 from app.cli.target import one_server
 from app.cli.text_front import TextFront
-from app.cli.visit import run_visit
+from app.cli.visit import connected, run_visit
 from app.text import one_line, visible
 
 if TYPE_CHECKING:
@@ -37,15 +37,17 @@ def list_tools(invocation: Invocation, *, in_json: bool) -> int:
     level = invocation.common.log_level or "warning"
 
     def make_front(monitor: Monitor) -> Front:
-        return TextFront(output, errors, LineMeter(errors, monitor, is_numbered=False), level)
+        meter = LineMeter(errors, monitor, is_numbered=False)
+        return TextFront(output, errors, meter, monitor, level)
 
-    async def work(_monitor: Monitor, server: ServerSnapshot) -> ExitCode:
+    async def work(monitor: Monitor) -> ExitCode:
+        server = await connected(monitor, definition)
         if server.problem is not None:
             errors.text(f"{visible(server.problem.as_text(), keep_line_ends=True)}\n")
         output.text(document(server) if in_json else listing(server))
         return ExitCode.DONE
 
-    return run_visit(definition, output, make_front, work)
+    return run_visit(output, make_front, work)
 
 
 def document(server: ServerSnapshot) -> str:

@@ -1,4 +1,4 @@
-"""One server for the length of one command: opened, watched, interruptible, closed."""
+"""A monitor for the length of one command: opened, watched, interruptible, closed."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ import anyio
 
 from app.cli.exits import CommandFailed, ExitCode
 from app.cli.interrupts import Interrupts
+from app.cli.saved import NOTHING_SAVED
 from app.monitor import Monitor
-from app.problem import Problem, ProblemError
+from app.problem import ProblemError
 from app.protocol.facts import Side
 from app.sessions import process_group
 
@@ -19,32 +20,42 @@ if TYPE_CHECKING:
 
     from app.cli.front import Front
     from app.cli.output import Output
+    from app.cli.saved import Saved
     from app.monitor import Update
+    from app.problem import Problem
     from app.sessions.definitions import ServerDefinition
     from app.sessions.snapshot import ServerSnapshot
-    from app.tracker.snapshot import JobId
+    from app.tracker.snapshot import JobSnapshot
 
-    Work: TypeAlias = Callable[[Monitor, ServerSnapshot], Awaitable[ExitCode]]
-    """What a command does with its server once it is connected."""
+    Work: TypeAlias = Callable[[Monitor], Awaitable[ExitCode]]
+    """What a command does with its monitor once that is open."""
 
 _NEWCOMERS_S = 0.1
-"""How often to look for jobs that began after the user had already asked for their end."""
+"""How often to look for jobs, and attempts, that began after the user had asked for their end."""
 
 
 def run_visit(
-    definition: ServerDefinition,
     output: Output,
     make_front: Callable[[Monitor], Front],
     work: Work,
+    saved: Saved = NOTHING_SAVED,
 ) -> ExitCode:
-    """Run a command's `work` with one server and return its exit code.
+    """Run a command's `work` with a monitor that keeps resume tokens as `saved` says.
 
-    `CommandFailed` when the server cannot be connected to, when `work` raises it, and when
-    standard output cannot be written. The server's processes are gone in every case.
+    `CommandFailed` when `work` raises it, and when standard output cannot be written. The servers'
+    processes are gone in every case.
     """
-    visit = Visit(definition, output, make_front, work)
+    visit = Visit(output, make_front, work, saved)
     anyio.run(visit.run)
     return visit.verdict()
+
+
+async def connected(monitor: Monitor, definition: ServerDefinition) -> ServerSnapshot:
+    """A server of the monitor's, taken in and connected; `CommandFailed` when it cannot be."""
+    try:
+        return await monitor.connect(monitor.add_server(definition))
+    except ProblemError as error:
+        raise CommandFailed(ExitCode.NOT_CONNECTED, error.problem) from error
 
 
 class Visit:
@@ -52,23 +63,24 @@ class Visit:
 
     def __init__(
         self,
-        definition: ServerDefinition,
         output: Output,
         make_front: Callable[[Monitor], Front],
         work: Work,
+        saved: Saved,
     ) -> None:
         """Nothing is started yet."""
-        self._definition = definition
         self._output = output
         self._make_front = make_front
         self._work = work
-        self._monitor = Monitor()
+        self._saved = saved
+        self._told: set[Problem] = set()
+        self._monitor = Monitor(store=saved.store, restores=saved.restores)
         self._code = ExitCode.CANCELLED
         self._failure: CommandFailed | None = None
         self._defect: Exception | None = None
 
     async def run(self) -> None:
-        """Connect, work, disconnect; interruptible at every point."""
+        """Open, work, close; interruptible at every point."""
         front = self._make_front(self._monitor)
         try:
             with Interrupts(self._output, self._end_servers) as interrupts:
@@ -78,8 +90,10 @@ class Visit:
                     group.start_soon(self._attend, interrupts, scope, front)
                     async with self._monitor as monitor:
                         monitor.subscribe(self._listener(front, scope))
+                        self._warn(front)
                         with scope:
                             await self._work_shown(front)
+                    self._warn(front)
                     group.cancel_scope.cancel()
         finally:
             front.close()
@@ -88,10 +102,7 @@ class Visit:
         """The exit code; raises `CommandFailed` with what prevented the work."""
         if self._defect is not None:
             raise self._defect
-        if self._output.failure is not None:
-            reason = self._output.failure.strerror or str(self._output.failure)
-            problem = Problem("Standard output cannot be written", detail=reason)
-            raise CommandFailed(ExitCode.UNWRITABLE, problem) from self._output.failure
+        self._output.check()
         if self._failure is not None:
             raise self._failure
         return self._code
@@ -113,19 +124,18 @@ class Visit:
         async with anyio.create_task_group() as animation:
             animation.start_soon(front.animate)
             try:
-                self._code = await self._connect_and_work()
+                self._code = await self._work(self._monitor)
             except CommandFailed as failure:
                 self._failure = failure
                 front.fail(failure)
             animation.cancel_scope.cancel()
 
-    async def _connect_and_work(self) -> ExitCode:
-        name = self._monitor.add_server(self._definition)
-        try:
-            server = await self._monitor.connect(name)
-        except ProblemError as error:
-            raise CommandFailed(ExitCode.NOT_CONNECTED, error.problem) from error
-        return await self._work(self._monitor, server)
+    def _warn(self, front: Front) -> None:
+        """Tell, once, why resume tokens cannot be kept: the command goes on without."""
+        for problem in (self._saved.problem, self._monitor.store_problem):
+            if problem is not None and problem not in self._told:
+                self._told.add(problem)
+                front.warn(problem)
 
     async def _attend(self, interrupts: Interrupts, scope: anyio.CancelScope, front: Front) -> None:
         """Act on Ctrl+C: cancel what runs and wait for it; leave when there is nothing to cancel.
@@ -133,26 +143,27 @@ class Visit:
         The second time, `Interrupts` has ended the servers' processes already.
         """
         await interrupts.polite.wait()
-        asked: set[JobId] = set()
-        if self._running():
+        if self._busy():
             front.interrupt()
         else:
             scope.cancel()
         while not interrupts.firm.is_set():
-            for job in self._running() - asked:
-                asked.add(job)
-                await self._monitor.cancel(job)
+            for job in self._busy():
+                await self._monitor.cancel(job.id)  # nothing, where it was asked before
             with anyio.move_on_after(_NEWCOMERS_S):
                 await interrupts.firm.wait()
         scope.cancel()
 
-    def _running(self) -> set[JobId]:
+    def _busy(self) -> list[JobSnapshot]:
+        """Jobs of ours that run, or wait to be resumed automatically."""
         found = map(self._monitor.snapshot, self._monitor.jobs())
-        return {
-            job.id
+        return [
+            job
             for job in found
-            if job is not None and job.sender is Side.CLIENT and not job.state.is_over
-        }
+            if job is not None
+            and job.sender is Side.CLIENT
+            and (not job.state.is_over or job.next_attempt_at is not None)
+        ]
 
     def _end_servers(self) -> None:
         for server in self._monitor.servers():

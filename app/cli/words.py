@@ -34,17 +34,32 @@ def amount(job: JobSnapshot) -> str:
 
 
 def pace(job: JobSnapshot) -> str:
-    """How fast and how long: `12/s  31 s left`; once over, `done in 3.2 s, 812 ticks`."""
+    """How fast and how long: `12/s  31 s left`; once over, `done in 3.2 s, 812 ticks`.
+
+    Both tell which attempt it is of a job that was resumed.
+    """
     if job.state.is_over:
-        ticks = text.count(job.tick_count, "tick")
-        return f"{job.state.value.lower()} in {text.duration(job.elapsed_s)}, {ticks}"
+        return _end(job)
     parts = [
+        f"attempt {job.attempt_count}" if job.attempt_count > 1 else "",
         job.state.value if job.state is not JobState.RUNNING else "",
         "" if job.rate is None else text.rate(job.rate),
         "" if job.eta_s is None else text.time_left(job.eta_s),
         text.last_tick(job.silent_s) if job.silent_s >= _SILENCE_WORTH_TELLING_S else "",
     ]
     return "  ".join(part for part in parts if part)
+
+
+def _end(job: JobSnapshot) -> str:
+    """How it ended, or stopped: a resumable job may go on by itself."""
+    preposition = "after" if job.state is JobState.RESUMABLE else "in"
+    state = f"{job.state.value.lower()} {preposition} {text.duration(job.elapsed_s)}"
+    parts = [state, text.count(job.tick_count, "tick")]
+    if job.attempt_count > 1:
+        parts.append(text.count(job.attempt_count, "attempt"))
+    if job.next_attempt_at is not None:
+        parts.append(f"attempt {job.attempt_count + 1} follows")
+    return ", ".join(parts)
 
 
 def message(job: JobSnapshot) -> str:

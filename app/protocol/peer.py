@@ -191,7 +191,7 @@ def _written(message: JsonObject, what: str) -> bytes:
         raise ProblemError(
             Problem(
                 f"A text of {what} cannot be sent: it holds half a character, {half}.",
-                hint="Surrogates come in pairs: write the whole character, or leave it out.",
+                hint="Text must be UTF-8, and surrogates come in pairs: write whole characters.",
             )
         ) from error
     except ValueError as error:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from app.protocol.facts import JsonObject
     from app.sessions.clock import Clock
+    from app.sessions.definitions import ServerDefinition
     from app.store.chains import SavedAttempt, SavedChain
     from app.store.resumes import ResumeStore
     from app.tracker.snapshot import ChainStep, Changes, JobId
@@ -202,6 +203,16 @@ class Keeper:
     def _first_began(self, job: JobId) -> float:
         found = self._tracker.snapshot(job, self._clock.monotonic())
         return self._clock.wall() if found is None else found.started_when
+
+    def move(self, job: JobId, definition: ServerDefinition) -> None:
+        """Let a job be resumed by a server that is defined otherwise than when it was begun."""
+        origin = self.origins.get(job)
+        if origin is not None:
+            self.origins[job] = origin._replace(
+                server=definition.name,
+                server_key=definition.fingerprint,
+                definition=definition.model_dump_json(),
+            )
 
     # Attempts
 

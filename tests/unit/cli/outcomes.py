@@ -11,7 +11,11 @@ if TYPE_CHECKING:
 
 
 def outcome(
-    result: dict[str, Any] | None, failure: Failure | None, state: JobState, raw: bytes = b""
+    result: dict[str, Any] | None,
+    failure: Failure | None,
+    state: JobState,
+    raw: bytes = b"",
+    resume_id: int | None = None,
 ) -> Outcome:
     """The end of job 1 after a second."""
-    return Outcome(1, result, failure, state, 1.0, raw)
+    return Outcome(1, result, failure, state, 1.0, raw, resume_id=resume_id)

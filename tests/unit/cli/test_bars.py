@@ -73,6 +73,14 @@ def test_nothing_is_drawn_without_a_job(screen: Screen) -> None:
     assert screen.close() == []
 
 
+def test_a_saved_job_has_a_bar_once_it_is_resumed_and_others_have_none(screen: Screen) -> None:
+    screen.jobs.put(job(id=1, attempt_count=2), job(id=2, name="another"))
+    for _ in range(3):
+        screen.meter.on_changes(Changes(progressed=frozenset({1})))
+    (line,) = screen.close()
+    assert "attempt 2" in line
+
+
 def test_several_jobs_are_numbered(screen: Screen) -> None:
     screen.add(1)
     screen.add(2)

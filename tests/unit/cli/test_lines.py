@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from typing import Any
 
 import anyio
@@ -62,6 +63,25 @@ def test_the_end_is_written_at_once_and_only_once(written: Lines) -> None:
     written.change(1, state=JobState.DONE, late_count=1)
     assert len(written.read()) == 2
     assert "done in" in written.read()[1]
+
+
+def test_the_end_of_each_attempt_is_written_once(written: Lines) -> None:
+    for attempt in (1, 2):
+        written.change(1, attempt_count=attempt)
+        written.change(1, attempt_count=attempt, state=JobState.RESUMABLE)
+        written.change(1, attempt_count=attempt, state=JobState.RESUMABLE, late_count=1)
+        written.now += 2
+    written.change(1, attempt_count=3, state=JobState.DONE)
+    told = [re.sub(r".*(attempt 2|resumable|done).*", r"\1", line) for line in written.read()]
+    assert told[1:] == ["resumable", "attempt 2", "resumable", "done"]
+
+
+def test_a_saved_job_is_not_told_of_before_it_goes_on(written: Lines) -> None:
+    written.change(1, state=JobState.RESUMABLE)
+    assert written.read() == []
+    written.change(1, attempt_count=2)
+    written.change(1, attempt_count=2, state=JobState.RESUMABLE)
+    assert len(written.read()) == 2
 
 
 def test_a_job_without_progress_is_not_told_of_before_its_end(written: Lines) -> None:

@@ -24,6 +24,7 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         return 0
 
     monkeypatch.setitem(sys.modules, "app.cli.call", _Module(call_tool=note))
+    monkeypatch.setitem(sys.modules, "app.cli.resume", _Module(resume_jobs=note))
     monkeypatch.setitem(sys.modules, "app.cli.tools", _Module(list_tools=note))
     monkeypatch.setitem(sys.modules, "app.cli.window", _Module(open_window=note))
     return seen
@@ -96,7 +97,7 @@ def test_the_option_nearest_to_the_command_counts(seen: list[Any]) -> None:
         (["--after", "3"], "--screenshot"),
         (["--screenshot", "a.png", "tools"], "no meaning"),
         (["python", "server.py"], "-- python server.py"),
-        (["resume"], "No such command"),
+        (["check", "a.jsonl"], "No such command"),
         (["call", "t", "--task"], "No such option"),
     ],
 )
@@ -108,7 +109,9 @@ def test_wrong_usage_says_what_and_exits_with_2(
     assert not seen
 
 
-@pytest.mark.parametrize("words", [["--help"], ["call", "--help"], ["tools", "-h"]])
+@pytest.mark.parametrize(
+    "words", [["--help"], ["call", "--help"], ["tools", "-h"], ["resume", "-h"]]
+)
 def test_help_has_examples_at_every_level(
     words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -134,3 +137,51 @@ def test_help_and_version_load_nothing_heavy(word: str) -> None:
         [sys.executable, "-c", script, word], capture_output=True, text=True, check=False
     )
     assert (ran.returncode, ran.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["resume", "3", "5", "--auto-resume", "--json", "--data-dir", "d"],
+        ["--data-dir", "d", "resume", "--json", "3", "--auto-resume", "5", "--", "python", "s.py"],
+    ],
+)
+def test_resume_takes_ids_and_choices_in_any_order(seen: list[Any], words: list[str]) -> None:
+    assert main(words) == 0
+    invocation, order = seen[0]
+    assert invocation.common.data_dir == Path("d")
+    assert invocation.common.command == (("python", "s.py") if "--" in words else None)
+    assert (order.ids, order.auto_resume, order.as_json, order.is_list) == (
+        (3, 5),
+        True,
+        True,
+        False,
+    )
+
+
+def test_resume_lists(seen: list[Any]) -> None:
+    assert main(["resume", "--list"]) == 0
+    assert seen[0][1].is_list
+
+
+def test_call_may_resume_by_itself(seen: list[Any]) -> None:
+    assert main(["call", "--demo", "export", "--auto-resume"]) == 0
+    assert main(["call", "--demo", "export"]) == 0
+    assert [order.auto_resume for _, order in seen] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (["--list", "3"], "--list resumes nothing"),
+        (["--list", "--auto-resume"], "--list resumes nothing"),
+        (["three"], "'three' is not a valid integer"),
+        (["0"], "0 is not in the range"),
+    ],
+)
+def test_what_resume_cannot_do_is_refused(
+    seen: list[Any], words: list[str], advice: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["resume", *words]) == 2
+    assert advice in capsys.readouterr().err
+    assert seen == []

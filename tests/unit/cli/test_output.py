@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import io
 import os
@@ -30,6 +31,14 @@ def pipe() -> Iterator[tuple[int, io.TextIOWrapper]]:
     stream.close()
 
 
+def fill(stream: io.TextIOWrapper) -> None:
+    """Write to a pipe until it takes no more."""
+    os.set_blocking(stream.fileno(), False)
+    with contextlib.suppress(BlockingIOError):
+        while True:
+            os.write(stream.fileno(), bytes(4096))
+
+
 def test_bytes_go_past_the_buffer(pipe: tuple[int, io.TextIOWrapper]) -> None:
     reader, stream = pipe
     Output(stream).write(b"now\n")
@@ -55,6 +64,27 @@ def test_a_slow_reader_gets_everything(
     Output(stream).write(data)
     thread.join()
     assert b"".join(received) == data
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes cannot be polled there")
+def test_a_write_is_stuck_only_while_its_reader_takes_nothing(
+    pipe: tuple[int, io.TextIOWrapper], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reader, stream = pipe
+    output = Output(stream)
+    stuck: list[bool] = []
+
+    def write(_descriptor: int, data: memoryview) -> int:
+        stuck.append(output.is_stuck)
+        return len(data)
+
+    fill(stream)
+    monkeypatch.setattr(os, "write", write)
+    output.write(b"nobody reads")
+    os.read(reader, 100_000)
+    output.write(b"somebody reads")
+    assert stuck == [True, False]
+    assert not output.is_stuck
 
 
 def test_a_reader_that_left_is_told_of_once_and_is_no_failure(

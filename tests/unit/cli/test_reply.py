@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.cli.reply import as_json, exact_member
+from app.cli.reply import as_json, exact_member, exact_result
 
 JSON = st.recursive(
     st.none()
@@ -98,3 +98,37 @@ def test_an_object_of_another_kind_becomes_its_words() -> None:
 
 def test_a_document_may_be_indented() -> None:
     assert as_json({"a": 1}, indent=2) == '{\n  "a": 1\n}'
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        '{"n":1.50,"_meta":{"a":2.0,"nextResumeToken":TOKEN},"content":["s3cret"]}',
+        '{"nextResumeToken" : TOKEN ,"n":1.50}',
+        '{"_meta":{"nextResumeToken":TOKEN,"nextResumeToken":TOKEN}}',
+        r'{"_meta":{"next\u0052esumeToken":TOKEN}}',
+        '{"_meta":{"nextResumeToken":TOKEN},"_meta":{"nextResumeToken":TOKEN}}',
+    ],
+)
+@pytest.mark.parametrize("token", ['"t\\"ok,}en"', '{"chunk":[1]}', "42", '""'])
+def test_a_resume_token_is_hidden_and_all_else_kept(result: str, token: str) -> None:
+    raw = f'{{"id":1,"result":{result.replace("TOKEN", token)}}}'.encode()
+    assert exact_result(raw) == result.replace("TOKEN", '"(hidden)"')
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        '{"content":[{"nextResumeToken":"a text"}]}',
+        '"nextResumeToken"',
+        '["nextResumeToken",{"nextResumeToken":1}]',
+        '{"_meta":"{\\"nextResumeToken\\":1}"}',
+        '{"_meta":null,"n":"nextResumeToken"}',
+    ],
+)
+def test_what_is_no_resume_token_is_not_hidden(result: str) -> None:
+    assert exact_result(f'{{"id":1,"result":{result}}}'.encode()) == result
+
+
+def test_a_reply_without_a_result_has_none_to_hide() -> None:
+    assert exact_result(b'{"id":1}') == "null"

@@ -11,6 +11,7 @@ import pytest
 
 from app.cli.output import Output
 from app.cli.text_front import TextFront
+from app.problem import Problem
 from app.tracker.snapshot import Failure, JobState
 from tests.unit.cli.outcomes import outcome
 from tests.unit.cli.traffic import Traffic, notice
@@ -62,7 +63,7 @@ class Shown:
         kind = Terminal if is_terminal else io.TextIOWrapper
         self._streams = kind(self._out, encoding="utf-8"), io.TextIOWrapper(self._err, "utf-8")
         output, errors = map(Output, self._streams)
-        self.front = TextFront(output, errors, self.meter, level)
+        self.front = TextFront(output, errors, self.meter, self.traffic, level)
 
     def result(self, result: Any) -> None:
         """A call ended with this result."""
@@ -176,3 +177,39 @@ def test_every_update_reaches_the_meter() -> None:
     shown.front.close()
     assert shown.meter.changes == [update.changes]
     assert shown.meter.lines == ["closed"]
+
+
+def test_the_result_of_every_attempt_is_printed_once_and_without_its_token() -> None:
+    shown = Shown()
+    shown.front.on_update(shown.traffic.called())
+    part = {**block("part 1"), "_meta": {"nextResumeToken": "s3cret"}}
+    update = shown.traffic.received({"jsonrpc": "2.0", "id": 7, "result": part})
+    shown.front.on_update(update)
+    assert shown.out == "part 1\n"
+    shown.front.show(outcome(part, None, JobState.RESUMABLE, update.frames[0].raw, resume_id=3))
+    assert shown.out == "part 1\n"
+    shown.result(block("part 2"))
+    assert shown.out == "part 1\npart 2\n"
+
+
+def test_a_token_in_a_result_of_another_form_is_hidden() -> None:
+    shown = Shown()
+    shown.result({"contents": [], "_meta": {"nextResumeToken": "s3cret"}})
+    assert shown.out == '{"contents": [], "_meta": {"nextResumeToken": "(hidden)"}}\n'
+
+
+def test_an_error_with_a_token_is_told_as_an_error() -> None:
+    shown = Shown()
+    shown.front.on_update(shown.traffic.called())
+    part = {"isError": True, **block("The disk is full"), "_meta": {"nextResumeToken": "s3cret"}}
+    shown.front.on_update(shown.traffic.received({"jsonrpc": "2.0", "id": 7, "result": part}))
+    shown.result(part)
+    assert (shown.out, shown.err) == ("", "The tool answered with an error:\nThe disk is full\n")
+
+
+def test_problems_are_told_in_safe_words() -> None:
+    shown = Shown()
+    shown.front.decline(1, Problem("It was refused\x1b", "demo", "Re-issue it."))
+    shown.front.warn(Problem("Full\x1b", hint="Free some space."))
+    assert shown.err == "It was refused\\x1b (demo)\nRe-issue it.\n"
+    assert shown.meter.lines == ["Full\\x1b", "Free some space."]

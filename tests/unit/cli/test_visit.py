@@ -11,7 +11,8 @@ import pytest
 from app.cli import visit
 from app.cli.exits import CommandFailed, ExitCode
 from app.cli.output import Output
-from app.cli.visit import run_visit
+from app.cli.saved import Saved
+from app.cli.visit import connected, run_visit
 from app.monitor import Update
 from app.problem import Problem, ProblemError
 from app.sessions.definitions import StdioDefinition
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
     from app.cli.front import Front
     from app.monitor import Monitor, Outcome
+    from app.store.resumes import ResumeStore
+    from app.tracker.snapshot import JobId
 
 DEFINITION = StdioDefinition(name="demo", command="unused")
 
@@ -30,8 +33,12 @@ class FakeMonitor:
     """A monitor whose one server connects at once, or does not; it publishes one update."""
 
     problem: Problem | None = None
+    store_problem: Problem | None = None
+    problem_at_end: Problem | None = None
 
-    def __init__(self) -> None:
+    def __init__(self, *, store: ResumeStore | None, restores: bool) -> None:
+        assert not restores
+        assert store is None
         self._listeners: list[Callable[[Update], None]] = []
         self.is_closed = False
 
@@ -40,6 +47,7 @@ class FakeMonitor:
 
     async def __aexit__(self, *_: object) -> None:
         self.is_closed = True
+        self.store_problem = self.problem_at_end or self.store_problem
 
     def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
         self._listeners.append(listener)
@@ -75,6 +83,12 @@ class NotedFront:
     def fail(self, failure: CommandFailed) -> None:
         self.told.append(f"failed: {failure.problem.what}")
 
+    def decline(self, job: JobId, problem: Problem) -> None:
+        raise AssertionError(problem)
+
+    def warn(self, problem: Problem) -> None:
+        self.told.append(f"warned: {problem.what}")
+
     def interrupt(self) -> None:
         raise AssertionError("nobody interrupts")
 
@@ -90,11 +104,12 @@ def _fake_monitor(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(visit, "Monitor", FakeMonitor)
 
 
-def go(front: Front, work: Any = None, output: Output | None = None) -> ExitCode:
-    async def done(_monitor: Monitor, _server: ServerSnapshot) -> ExitCode:
+def go(front: Front, work: Any = None, output: Output | None = None, **more: Any) -> ExitCode:
+    async def done(monitor: Monitor) -> ExitCode:
+        await connected(monitor, DEFINITION)
         return ExitCode.ANSWERED_ERROR
 
-    return run_visit(DEFINITION, output or Output(None), lambda _monitor: front, work or done)
+    return run_visit(output or Output(None), lambda _monitor: front, work or done, **more)
 
 
 def test_the_works_code_is_the_commands() -> None:
@@ -117,7 +132,8 @@ def test_a_failed_connection_is_told_to_the_front_and_to_the_caller(
 def test_a_defect_in_showing_ends_the_command_and_is_not_swallowed() -> None:
     front = NotedFront(ValueError("our mistake"))
 
-    async def work(_monitor: Monitor, _server: ServerSnapshot) -> ExitCode:
+    async def work(monitor: Monitor) -> ExitCode:
+        await connected(monitor, DEFINITION)
         await anyio.sleep_forever()
         return ExitCode.DONE
 
@@ -129,7 +145,7 @@ def test_a_defect_in_showing_ends_the_command_and_is_not_swallowed() -> None:
 def test_a_defect_in_the_work_is_not_swallowed() -> None:
     front = NotedFront()
 
-    async def work(_monitor: Monitor, _server: ServerSnapshot) -> ExitCode:
+    async def work(_monitor: Monitor) -> ExitCode:
         raise KeyError("our mistake")
 
     with pytest.raises(ExceptionGroup):
@@ -143,9 +159,34 @@ def test_a_reader_that_leaves_ends_the_work() -> None:
     with os.fdopen(writer, "w") as stream:
         output = Output(stream)
 
-        async def work(_monitor: Monitor, _server: ServerSnapshot) -> ExitCode:
+        async def work(_monitor: Monitor) -> ExitCode:
             output.write(b"x")
             await anyio.sleep_forever()
             return ExitCode.DONE
 
         assert go(NotedFront(), work, output) is ExitCode.CANCELLED
+
+
+def test_what_is_wrong_with_the_store_is_told_once_and_the_work_done(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    problem = Problem("The disk is full")
+    monkeypatch.setattr(FakeMonitor, "store_problem", problem)
+    monkeypatch.setattr(FakeMonitor, "problem_at_end", problem)
+    front = NotedFront()
+    assert go(front) is ExitCode.ANSWERED_ERROR
+    assert front.told == ["warned: The disk is full", "update of 0", "closed"]
+
+
+def test_what_goes_wrong_with_the_store_later_is_told_before_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(FakeMonitor, "problem_at_end", Problem("The disk is full"))
+    front = NotedFront()
+    go(front, saved=Saved(problem=Problem("No folder")))
+    assert front.told == [
+        "warned: No folder",
+        "update of 0",
+        "warned: The disk is full",
+        "closed",
+    ]

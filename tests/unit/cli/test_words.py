@@ -29,6 +29,20 @@ def test_an_ended_job_tells_how_long_it_took() -> None:
     )
 
 
+def test_a_resumed_job_tells_its_attempt() -> None:
+    assert words.pace(job(attempt_count=3)) == "attempt 3  12/s  31 s left"
+    ended = job(state=JobState.DONE, elapsed_s=5.0, tick_count=20, attempt_count=4)
+    assert words.pace(ended) == "done in 5.0 s, 20 ticks, 4 attempts"
+
+
+def test_a_resumable_job_tells_whether_it_goes_on_by_itself() -> None:
+    stopped = {"state": JobState.RESUMABLE, "elapsed_s": 5.0, "tick_count": 20}
+    assert words.pace(job(**stopped)) == "resumable after 5.0 s, 20 ticks"
+    assert words.pace(job(**stopped, attempt_count=2, next_attempt_at=107.0)) == (
+        "resumable after 5.0 s, 20 ticks, 2 attempts, attempt 3 follows"
+    )
+
+
 def test_silence_and_other_states_are_told() -> None:
     silent = job(state=JobState.STALLED, silent_s=14.2, rate=None, eta_s=None)
     assert words.pace(silent) == "Stalled  last tick 14 s ago"

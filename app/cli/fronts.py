@@ -1,0 +1,41 @@
+"""Which way a command is shown: as events, with bars, or line by line."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from app.cli.events import JsonEvents
+from app.cli.lines import LineMeter
+from app.cli.output import Output
+from app.cli.text_front import TextFront
+
+if TYPE_CHECKING:
+    from app.cli.front import Front
+    from app.cli.options import Invocation
+    from app.cli.text_front import Meter
+    from app.monitor import Monitor
+
+
+def front_of(
+    invocation: Invocation, output: Output, monitor: Monitor, *, as_json: bool, is_numbered: bool
+) -> Front:
+    """The front for calls: events on `output`, or progress on standard error.
+
+    `is_numbered` when several jobs run at once and must be told apart.
+    """
+    errors = Output(sys.stderr)
+    if as_json:
+        return JsonEvents(output, errors, monitor, invocation.started_at)
+    level = invocation.common.log_level or "warning"
+    meter = _meter(errors, monitor, is_numbered=is_numbered)
+    return TextFront(output, errors, meter, monitor, level)
+
+
+def _meter(errors: Output, monitor: Monitor, *, is_numbered: bool) -> Meter:
+    if errors.is_terminal and os.environ.get("TERM") != "dumb":
+        from app.cli.bars import BarMeter
+
+        return BarMeter(monitor)
+    return LineMeter(errors, monitor, is_numbered=is_numbered)

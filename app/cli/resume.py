@@ -1,0 +1,146 @@
+"""`resume`: saved jobs gone on with, all at once, each with the server it began with."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import anyio
+import click
+
+from app.cli.codes import code_of, first_failure
+from app.cli.exits import CommandFailed, ExitCode
+from app.cli.fronts import front_of
+from app.cli.going_on import resumable_ids, resume_command, run_resumable
+from app.cli.output import Output
+from app.cli.program_log import log_to_stderr
+from app.cli.saved_list import list_saved, listing, read_saved
+from app.cli.target import named_servers
+from app.monitor import AutoResume
+from app.problem import Problem, ProblemError
+
+if TYPE_CHECKING:
+    from app.cli.front import Front
+    from app.cli.options import CommonOptions, Invocation
+    from app.cli.order import ResumeOrder
+    from app.monitor import Monitor
+    from app.sessions.definitions import ServerDefinition
+    from app.tracker.snapshot import JobId
+
+
+def resume_jobs(invocation: Invocation, order: ResumeOrder) -> int:
+    """Do what `order` says and return the exit code: that of the first job that failed."""
+    log_to_stderr(invocation.common.log_level)
+    if order.is_list:
+        return list_saved(invocation.common, in_json=order.as_json)
+    if not order.ids:
+        raise _which(invocation.common)
+    definition = _other_server(invocation.common)
+    return run_resumable(_Resumer(order, definition, invocation), invocation.common)
+
+
+def _which(common: CommonOptions) -> CommandFailed:
+    """What to say when no job was named: those that there are."""
+    chains, _ = read_saved(common)
+    if not chains:
+        problem = Problem("There is no saved job to resume", hint="A call saves its tokens itself.")
+    else:
+        newest = resume_command([chains[-1].id], common.data_dir)
+        table = listing(chains, time.time()).rstrip()
+        problem = Problem("Which job? Give its ID", hint=f"For example: {newest}", detail=table)
+    return CommandFailed(ExitCode.USAGE, problem)
+
+
+def _other_server(common: CommonOptions) -> ServerDefinition | None:
+    """The server that the options name instead of the saved one."""
+    found = named_servers(common)
+    if len(found) > 1:
+        names = ", ".join(definition.name for definition in found)
+        raise click.UsageError(f"The configuration has several servers: add --server and {names}.")
+    return found[0] if found else None
+
+
+class _Resumer:
+    """Holds an order until the store is open, then goes on with its jobs."""
+
+    restores = True
+
+    def __init__(
+        self, order: ResumeOrder, definition: ServerDefinition | None, invocation: Invocation
+    ) -> None:
+        self._order = order
+        self._definition = definition
+        self._invocation = invocation
+        self._monitor: Monitor | None = None
+        self._jobs: list[JobId] = []
+        self._codes: list[ExitCode] = []
+        self.output = Output(sys.stdout)
+
+    def make_front(self, monitor: Monitor) -> Front:
+        """The way to show the jobs: as events, bars or lines."""
+        order = self._order
+        self._front = front_of(
+            self._invocation,
+            self.output,
+            monitor,
+            as_json=order.as_json,
+            is_numbered=len(set(order.ids)) > 1,
+        )
+        return self._front
+
+    async def work(self, monitor: Monitor) -> ExitCode:
+        """Find the jobs, go on with all of them at once, and wait for the last."""
+        self._monitor = monitor
+        self._jobs = self._found(monitor)
+        if self._definition is not None:
+            self._take_in(monitor, self._definition)
+        self._codes = [ExitCode.CANCELLED] * len(self._jobs)
+        async with anyio.create_task_group() as group:
+            for index, job in enumerate(self._jobs):
+                group.start_soon(self._one, monitor, job, index)
+        return first_failure(self._codes)
+
+    def left(self) -> list[int]:
+        """Those of the jobs that can be gone on with once more."""
+        return [] if self._monitor is None else resumable_ids(self._monitor, self._jobs)
+
+    def _found(self, monitor: Monitor) -> list[JobId]:
+        """The jobs that the user named, each once; `CommandFailed` if there is no such job."""
+        found = {id_: monitor.find_resumable(id_) for id_ in self._order.ids}
+        unknown = [str(id_) for id_, job in found.items() if job is None]
+        if unknown:
+            snapshots = map(monitor.snapshot, monitor.jobs())
+            known = [str(job.chain) for job in snapshots if job is not None and job.chain]
+            hint = f"Saved jobs: {', '.join(known)}." if known else "No job is saved."
+            what = f"There is no saved job {' or '.join(unknown)}"
+            problem = Problem(what, hint=f"{hint} See: resume --list")
+            raise CommandFailed(ExitCode.USAGE, problem)
+        return [job for job in found.values() if job is not None]
+
+    def _take_in(self, monitor: Monitor, definition: ServerDefinition) -> None:
+        """Let the server that the options name stand in for the one the jobs began with."""
+        snapshots = map(monitor.snapshot, self._jobs)
+        names = sorted({job.server for job in snapshots if job is not None})
+        if len(names) > 1:
+            problem = Problem(
+                "One server cannot go on with the jobs of several",
+                ", ".join(names),
+                "Give the IDs of one server's jobs, or leave out the options that name a server.",
+            )
+            raise CommandFailed(ExitCode.USAGE, problem)
+        name = monitor.add_server(definition)
+        for job in self._jobs:
+            monitor.use_server(job, name)
+
+    async def _one(self, monitor: Monitor, job: JobId, index: int) -> None:
+        automatic = AutoResume() if self._order.auto_resume else None
+        try:
+            outcome = await monitor.resume(job, auto_resume=automatic)
+        except ProblemError as error:
+            self._front.decline(job, error.problem)
+            is_of_server = any(server.problem == error.problem for server in monitor.servers())
+            self._codes[index] = ExitCode.NOT_CONNECTED if is_of_server else ExitCode.USAGE
+            return
+        self._front.show(outcome)
+        self._codes[index] = code_of(outcome)

@@ -1,0 +1,45 @@
+"""Saved jobs without a store."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from app.store.chains import Origin, SavedChain, Standing
+
+NOW = 1_795_190_467.0
+"""The wall time of tests about saved jobs."""
+
+_PLAIN = SavedChain(
+    id=3,
+    origin=Origin(
+        server="local-db",
+        server_key="{}",
+        definition="{}",
+        revision="2025-11-25",
+        method="tools/call",
+        params={
+            "name": "export_orders",
+            "arguments": {"region": "eu"},
+            "_meta": {"progressToken": "a"},
+        },
+    ),
+    token="s3cret",
+    is_usable=True,
+    reason="",
+    standing=Standing(5, 20, "Chunk 5 of 20"),
+    created_when=NOW - 3600.0,
+    updated_when=NOW - 14.5,
+    attempt_count=2,
+    is_elsewhere=False,
+)
+
+
+def chain(**changes: Any) -> SavedChain:
+    """A usable chain that stopped 14.5 s before `NOW`, with `changes` to its fields."""
+    return dataclasses.replace(_PLAIN, **changes)
+
+
+def asked(method: str, **params: Any) -> Origin:
+    """Another request that a chain began with."""
+    return _PLAIN.origin._replace(method=method, params=params)

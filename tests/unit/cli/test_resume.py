@@ -1,0 +1,164 @@
+"""Going on with saved jobs: which, with which server, and how each of them ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import pytest
+
+from app.cli import main, visit
+from app.monitor import AutoResume, Outcome
+from app.problem import Problem, ProblemError
+from app.tracker.snapshot import JobState
+from tests.job_stand_ins import FakeJobs, job
+from tests.server_stand_ins import server
+from tests.unit.cli.outcomes import outcome
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from app.monitor import Update
+    from app.sessions.definitions import ServerDefinition
+    from app.sessions.snapshot import ServerSnapshot
+    from app.tracker.snapshot import JobId
+
+
+class FakeMonitor(FakeJobs):
+    """Saved jobs 30, 50 and 70 are our jobs 3, 5 and 7; the last is of another server."""
+
+    def __init__(self) -> None:
+        saved: dict[str, Any] = {"state": JobState.RESUMABLE, "can_resume": True}
+        super().__init__(
+            job(id=3, chain=30, **saved),
+            job(id=5, chain=50, **saved),
+            job(id=7, chain=70, server="remote", **saved),
+            job(id=8),
+        )
+        self.ends: dict[JobId, Outcome | Problem] = {}
+        self.done: list[tuple[Any, ...]] = []
+        self.store_problem = None
+        self.unreachable: Problem | None = None
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        return
+
+    def subscribe(self, _listener: Callable[[Update], None]) -> Callable[[], None]:
+        return self.asked.clear
+
+    def find_resumable(self, resume_id: int) -> JobId | None:
+        """The job as numbered above."""
+        return resume_id // 10 if resume_id in {30, 50, 70} else None
+
+    def add_server(self, definition: ServerDefinition) -> str:
+        """Note it."""
+        self.done.append(("add", definition.name, *definition.args))
+        return definition.name
+
+    def use_server(self, job_id: JobId, name: str) -> None:
+        """Note it."""
+        self.done.append(("use", job_id, name))
+
+    def servers(self) -> list[ServerSnapshot]:
+        """One server, which cannot be reached if the test said so."""
+        return [server("local-db", problem=self.unreachable)]
+
+    async def resume(self, job_id: JobId, *, auto_resume: AutoResume | None) -> Outcome:
+        """End as the test said, by default with a result that completes the job."""
+        self.done.append(("resume", job_id, auto_resume))
+        end = self.ends.get(job_id, outcome({"content": []}, None, JobState.DONE, b"{}"))
+        if isinstance(end, Problem):
+            raise ProblemError(end)
+        self.put(job(id=job_id, state=end.state, chain=end.resume_id, can_resume=bool(end[-1])))
+        return end._replace(job=job_id)
+
+
+@pytest.fixture
+def monitor(monkeypatch: pytest.MonkeyPatch, data_dir: Path) -> FakeMonitor:
+    """The monitor that the command gets, and a data folder of the test's own."""
+    monitor = FakeMonitor()
+
+    def make(*, store: object, restores: bool) -> FakeMonitor:
+        assert store is not None
+        assert restores
+        return monitor
+
+    monkeypatch.setattr(visit, "Monitor", make)
+    return monitor
+
+
+def test_each_job_is_resumed_once_with_its_saved_server(monitor: FakeMonitor) -> None:
+    assert main(["resume", "30", "50", "30"]) == 0
+    assert monitor.done == [("resume", 3, None), ("resume", 5, None)]
+
+
+def test_further_attempts_follow_where_that_is_chosen(monitor: FakeMonitor) -> None:
+    assert main(["resume", "30", "--auto-resume"]) == 0
+    assert monitor.done == [("resume", 3, AutoResume())]
+
+
+def test_a_named_server_stands_in_for_the_saved_one(monitor: FakeMonitor) -> None:
+    assert main(["resume", "30", "50", "--", "python", "server.py"]) == 0
+    assert monitor.done == [
+        ("add", "python", "server.py"),
+        ("use", 3, "python"),
+        ("use", 5, "python"),
+        ("resume", 3, None),
+        ("resume", 5, None),
+    ]
+
+
+def test_one_server_cannot_stand_in_for_several(
+    monitor: FakeMonitor, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["resume", "30", "70", "--", "python", "server.py"]) == 2
+    assert "local-db, remote" in capsys.readouterr().err
+    assert monitor.done == []
+
+
+def test_an_unknown_id_keeps_all_from_being_resumed(
+    monitor: FakeMonitor, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["resume", "30", "3"]) == 2
+    said = capsys.readouterr().err
+    assert "There is no saved job 3" in said
+    assert "Saved jobs: 30, 50, 70." in said
+    assert monitor.done == []
+
+
+def test_a_job_that_is_declined_does_not_keep_others_from_going_on(
+    monitor: FakeMonitor, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monitor.ends[3] = Problem("The server refused this job's resume token")
+    assert main(["resume", "30", "50"]) == 2
+    assert ("resume", 5, None) in monitor.done
+    assert "The server refused" in capsys.readouterr().err
+
+
+def test_a_server_that_cannot_be_reached_is_no_connection(
+    monitor: FakeMonitor, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monitor.unreachable = monitor.ends[3] = Problem("It does not start", "local-db")
+    assert main(["resume", "30"]) == 3
+    assert "It does not start (local-db)" in capsys.readouterr().err
+
+
+def test_what_stopped_again_is_told_with_the_command_that_goes_on(
+    monitor: FakeMonitor, capsys: pytest.CaptureFixture[str], data_dir: Path
+) -> None:
+    monitor.ends[5] = outcome({}, None, JobState.RESUMABLE, b"{}", resume_id=50)
+    assert main(["resume", "30", "50", "--data-dir", str(data_dir)]) == 6
+    assert f"resume 50 --data-dir {data_dir}\n" in capsys.readouterr().err
+
+
+def test_several_servers_of_a_configuration_are_too_many(
+    monitor: FakeMonitor, capsys: pytest.CaptureFixture[str], data_dir: Path
+) -> None:
+    config = data_dir / "servers.json"
+    config.write_text('{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}')
+    assert main(["resume", "30", "--config", str(config)]) == 2
+    assert "add --server and a, b" in capsys.readouterr().err
+    assert monitor.done == []

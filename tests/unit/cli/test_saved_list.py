@@ -1,0 +1,167 @@
+"""The saved jobs: all that the user must know to choose, and no token."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from app.cli import main
+from app.cli.saved_list import document, listing
+from app.problem import Problem
+from app.store.chains import Standing
+from app.store.resumes import FILE, ResumeStore
+from tests.unit.cli.chains import NOW, asked, chain
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+    from app.store.chains import SavedChain
+
+
+def entry(saved: SavedChain) -> dict[str, Any]:
+    """The one job of the JSON document."""
+    (only,) = json.loads(document([saved], None, NOW))["jobs"]
+    assert isinstance(only, dict)
+    return only
+
+
+def test_the_table_has_a_row_for_each_job_and_its_last_words_below() -> None:
+    refused = chain(
+        id=12,
+        origin=asked("resources/read", uri="file:///a\x1b[2J"),
+        is_usable=False,
+        reason="The server refused the token: expired",
+        standing=Standing(),
+        attempt_count=1,
+    )
+    elsewhere = chain(id=13, is_elsewhere=True)
+    assert listing([chain(), refused, elsewhere], NOW).splitlines() == [
+        "ID  SERVER    JOB               STOPPED   PROGRESS        ATTEMPTS  STATE",
+        "3   local-db  export_orders     14 s ago  5 / 20  25.0 %  2         usable",
+        '    region="eu"',
+        "    Chunk 5 of 20",
+        r"12  local-db  file:///a\x1b[2J  14 s ago                  1         refused",
+        "    The server refused the token: expired",
+        "13  local-db  export_orders     14 s ago  5 / 20  25.0 %  2         running elsewhere",
+        '    region="eu"',
+        "    Chunk 5 of 20",
+    ]
+
+
+def test_columns_stay_straight_beside_wide_characters() -> None:
+    wide = chain(origin=chain().origin._replace(server="資料庫"))
+    header, row = listing([wide], NOW).splitlines()[:2]
+    assert header.index("JOB") == row.index("export_orders") + 3
+
+
+def test_the_document_has_a_stable_shape() -> None:
+    assert entry(chain()) == {
+        "resume_id": 3,
+        "server": "local-db",
+        "method": "tools/call",
+        "name": "export_orders",
+        "summary": 'region="eu"',
+        "created": "2026-11-20T15:01:07.000Z",
+        "updated": "2026-11-20T16:00:52.500Z",
+        "age_s": 14.5,
+        "progress": 5,
+        "total": 20,
+        "message": "Chunk 5 of 20",
+        "attempts": 2,
+        "reason": None,
+        "usable": True,
+        "elsewhere": False,
+    }
+
+
+def test_the_unknown_is_null_and_oddities_are_still_json() -> None:
+    odd = entry(
+        chain(
+            standing=Standing(math.inf, None, "half \ud800"),
+            updated_when=NOW + 100,
+            created_when=1e300,
+        )
+    )
+    assert (odd["progress"], odd["total"], odd["message"]) == ("Infinity", None, "half \ud800")
+    assert (odd["age_s"], odd["created"]) == (0.0, None)
+
+
+def test_what_is_wrong_with_the_store_is_in_the_document() -> None:
+    found = json.loads(document([], Problem("Full", "/here", "Free some space"), NOW))
+    problem = {"what": "Full", "where": "/here", "hint": "Free some space", "detail": ""}
+    assert found == {"jobs": [], "problem": problem}
+
+
+def test_tokens_are_in_neither() -> None:
+    assert "s3cret" not in document([chain()], None, NOW) + listing([chain()], NOW)
+
+
+async def _saved(data_dir: Path) -> None:
+    store = ResumeStore(data_dir)
+    await store.open()
+    saved = chain()
+    await store.begin(
+        saved.origin, "s3cret", saved.standing, started_when=NOW - 60, when=NOW - 14.5
+    )
+    await store.close()
+
+
+class TestCommand:
+    def test_saved_jobs_are_listed(
+        self, data_dir: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        anyio.run(_saved, data_dir)
+        assert main(["resume", "--list", "--data-dir", str(data_dir)]) == 0
+        assert main(["--data-dir", str(data_dir), "resume", "--json", "--list"]) == 0
+        said = capsys.readouterr()
+        table, _, rest = said.out.partition("{\n")
+        assert "export_orders" in table
+        assert json.loads("{" + rest)["jobs"][0]["resume_id"] == 1
+        assert said.err == ""
+
+    def test_an_empty_store_is_no_failure(
+        self, data_dir: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        assert main(["resume", "--list", "--data-dir", str(data_dir)]) == 0
+        assert capsys.readouterr() == ("No job is saved to be resumed.\n", "")
+
+    def test_a_damaged_store_is_told_of_and_where_it_lies(
+        self, data_dir: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (data_dir / FILE).write_bytes(b"no database at all" * 100)
+        assert main(["resume", "--list", "--json", "--data-dir", str(data_dir)]) == 0
+        said = capsys.readouterr()
+        assert json.loads(said.out)["problem"]["what"].startswith("The saved resume tokens were")
+        assert f"{FILE}.damaged-" in said.err
+
+    def test_a_store_that_cannot_be_opened_is_an_unreadable_file(
+        self, data_dir: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (data_dir / FILE).mkdir()
+        assert main(["resume", "--list", "--data-dir", str(data_dir)]) == 8
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert str(data_dir / FILE) in said.err
+
+    def test_a_folder_that_cannot_be_made_is_wrong_usage(
+        self, data_dir: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        (data_dir / "file").touch()
+        words = ["resume", "--list", "--data-dir", str(data_dir / "file" / "below")]
+        assert main(words) == 2
+        assert "The data folder cannot be made" in capsys.readouterr().err
+
+    def test_without_an_id_those_there_are_are_shown(
+        self, data_dir: Path, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        anyio.run(_saved, data_dir)
+        assert main(["resume", "--data-dir", str(data_dir)]) == 2
+        said = capsys.readouterr()
+        assert said.out == ""
+        assert said.err.startswith("Which job? Give its ID\nID  SERVER")
+        assert f"resume 1 --data-dir {data_dir}" in said.err
