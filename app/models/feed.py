@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from app.protocol.frame import Frame
+    from app.tracker.snapshot import JobId
 
 INTERVAL_MS: Final = 100
 """Least time between two batches: at most ten updates a second for each token."""
@@ -72,6 +73,7 @@ class Feed(QObject):
         super().__init__(parent)
         self._frames: list[Frame] = []
         self._changes = Changes()
+        self._progressed: set[JobId] = set()
         self._servers: frozenset[str] = frozenset()
         self._unsubscribe: Callable[[], None] | None = None
         self._since_batch = QElapsedTimer()
@@ -102,7 +104,9 @@ class Feed(QObject):
         """Pass on at once what waits. For the end of a session; views are fed by the timer."""
         self._timer.stop()
         frames, self._frames = self._frames, []
-        changes, self._changes = self._changes, Changes()
+        changes = self._changes._replace(progressed=self._changes.progressed | self._progressed)
+        self._changes = Changes()
+        self._progressed.clear()
         servers, self._servers = self._servers, frozenset()
         if not (servers or frames or changes != Changes()):
             return
@@ -117,7 +121,13 @@ class Feed(QObject):
     def _gather(self, update: UpdateRead) -> None:
         """Keep an update; quick, for it runs between reading and tracking."""
         self._frames.extend(update.frames)
-        self._changes = merged(self._changes, update.changes)
+        changes = update.changes
+        if changes.added or changes.removed or changes.moved:
+            self._changes = merged(self._changes, changes)
+            self._progressed.difference_update(changes.removed)
+        else:
+            # A flood over a thousand tokens: a set that grows, not a new one for each chunk.
+            self._progressed |= changes.progressed
         self._servers |= update.servers
         if not self._timer.isActive():
             self._timer.start(self._wait_ms())
