@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from app.models.job_columns import COLUMNS
 from app.shell.actions import Actions
 from app.shell.scheme import SchemeChoice
+from app.shell.sorting import SortingChoice
 from app.shell.tool_bar import ToolBar
 from app.widgets.job_filters import JobFilterEdit, JobFilters
 from app.widgets.job_list import JobList
@@ -75,6 +76,7 @@ class MainWindow(QMainWindow):
         self.stderr_pane = StderrPane(self)
         self.docks: dict[str, QDockWidget] = {}
         self._is_first = True
+        self._sorting = SortingChoice(self.job_list.table)
         self._lay_out()
         self.setStatusBar(status)
         self._add_menus()
@@ -168,6 +170,7 @@ class MainWindow(QMainWindow):
         self._fill_jobs_menu(self.menuBar().addMenu(self.tr("&Jobs")))
         view = self.menuBar().addMenu(self.tr("&View"))
         view.addActions([dock.toggleViewAction() for dock in self.docks.values()])
+        self._sorting.add_to(view.addMenu(self.tr("&Sort jobs by")))
         self._scheme.add_to(view.addMenu(self.tr("&Colours")))
         self.menuBar().addMenu(self.tr("&Help")).addAction(do.about)
 
@@ -176,7 +179,7 @@ class MainWindow(QMainWindow):
         find = self.actions_.find
         find.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         others = [dock for name, dock in self.docks.items() if name != "log"]
-        for part in (self._middle, self.notices, self.tool_bar, self.menuBar(), *others):
+        for part in (self._middle, self.notices, self.filter_edit, *others):
             part.addAction(find)
         self.job_list.setFocus()
 

@@ -69,7 +69,7 @@ CANCEL: Final = RowAction(
 RESUME: Final = RowAction(
     "resume", "resume", QT_TRANSLATE_NOOP("Jobs", "Resume"), "Ctrl+R", is_resumable
 )
-ROW_ACTIONS: Final = (CANCEL, RESUME)
+ROW_ACTIONS: Final = (RESUME, CANCEL)
 
 
 def offered(job: JobSnapshot, actions: Sequence[RowAction] = ROW_ACTIONS) -> list[RowAction]:

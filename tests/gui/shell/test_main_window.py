@@ -128,3 +128,26 @@ def test_the_tool_bar_offers_what_can_work(window: MainWindow, models: Models) -
 def test_it_fits_a_small_screen(window: MainWindow) -> None:
     assert window.minimumSizeHint().width() <= 900
     assert window.minimumSizeHint().height() <= 600
+
+
+def test_jobs_are_grouped_by_server_from_the_menu(
+    window: MainWindow, models: Models, parts: QObject
+) -> None:
+    servers = {1: "b", 2: "a", 3: "b"}
+    models.jobs.set_source(FakeJobs(*(resumable(n, server=name) for n, name in servers.items())))
+    by_server, by_start = (
+        next(a for a in window.findChildren(QAction) if a.isCheckable() and a.text() == words)
+        for words in ("Server", "&Start")
+    )
+    assert by_start.isChecked()
+    by_server.trigger()
+    assert [models.jobs.job_at(row) for row in range(3)] == [2, 1, 3]
+    assert by_server.isChecked()
+    window.job_list.table.header().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+    assert by_start.isChecked()
+    assert [models.jobs.job_at(row) for row in range(3)] == [1, 2, 3]
+
+
+def test_looking_for_jobs_has_no_button_besides_its_field(window: MainWindow) -> None:
+    assert window.actions_.find not in window.tool_bar.actions()
+    assert window.actions_.find not in window.menuBar().actions()
