@@ -105,15 +105,17 @@ class Resumer:
         self, job: JobId, automatic: AutoResume | None, *, use_saved_definition: bool
     ) -> Outcome:
         """Make the next attempt, and further ones while the job is to go on by itself."""
-        if automatic is not None:
-            self._switch(job, automatic)
-        drive = self._drives.get(job)
-        if drive is not None:
-            if drive.is_pausing:
+        while (drive := self._drives.get(job)) is not None:
+            if not (drive.is_pausing or self._rests(job)):
+                raise ProblemError(Problem("This job is being resumed already"))
+            if job in self._automatic:
+                self._switch(job, automatic or self._automatic[job])
                 return await drive.joined()
-            raise ProblemError(Problem("This job is being resumed already"))
+            await drive.over.wait()  # it has ended but for its last words
         self._check(job)
         drive = self._drives[job] = _Drive()
+        if automatic is not None:
+            self._switch(job, automatic)
         try:
             outcome = await self._attempt(drive, job, use_saved_definition)
             drive.outcome = await self._go_on(drive, job, outcome)
@@ -285,6 +287,10 @@ class Resumer:
         return Outcome(job, None, failure, state, 0.0, b"", resume_id)
 
     # The rest
+
+    def _rests(self, job: JobId) -> bool:
+        found = self._tracker.snapshot(job, self._clock.monotonic())
+        return found is not None and found.can_resume
 
     def _check(self, job: JobId) -> None:
         """`ProblemError` unless the job rests on a token that can be sent."""

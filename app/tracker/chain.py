@@ -96,6 +96,8 @@ class Chain:
             return "Saving the resume token" if self.settling.verdict.token else ""
         if self.is_elsewhere:
             return "Another running program is resuming it"
+        if not self._not_saved:
+            return self.busy or self.note
         return ". ".join(filter(None, (self.busy or self.note.rstrip("."), self._not_saved)))
 
     @property

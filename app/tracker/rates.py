@@ -148,7 +148,8 @@ class Rhythm:
 def eta(remaining: float, rate: float | None, passed: float) -> float | None:
     """Seconds left, `passed` seconds after the tick that `remaining` and `rate` belong to.
 
-    Counts down on the clock to zero; `math.inf` beyond 100 days; None when the rate is unknown.
+    Counts down on the clock; `math.inf` beyond 100 days. None when the rate is unknown and when
+    the time ran out with something left to do: an estimate that proved wrong is not known.
     """
     if remaining <= 0:
         return 0.0
@@ -156,4 +157,5 @@ def eta(remaining: float, rate: float | None, passed: float) -> float | None:
         return None
     if rate <= 0 or remaining / LONGEST_ETA_S > rate:
         return math.inf
-    return max(remaining / rate - passed, 0.0)
+    left = remaining / rate - passed
+    return left if left > 0 else None

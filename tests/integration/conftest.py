@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from tests.integration.resumable import Place
+
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator
+    from pathlib import Path
 
 
 @pytest.fixture
@@ -19,3 +22,9 @@ def started() -> Iterator[list[subprocess.Popen[str]]]:
     for process in started:
         process.kill()
         process.communicate()
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    """Folders for the tokens and chunks of one test."""
+    return Place(tmp_path)

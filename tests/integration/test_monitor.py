@@ -9,43 +9,20 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from app.monitor import Call, Monitor, Outcome, Update
+from app.monitor import Call, Monitor, Outcome
 from app.problem import ProblemError
 from app.protocol.facts import ProgressReceived, RequestAnswered, RequestMade
 from app.protocol.frame import Channel
 from app.sessions.definitions import demo_definition
 from app.sessions.snapshot import ServerState
 from app.tracker.snapshot import JobState
+from tests.integration.watching import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
 
-    from app.protocol.facts import Fact
     from app.sessions.definitions import Era
     from app.tracker.snapshot import JobId
-
-
-class Watch:
-    """A listener that keeps everything and wakes whoever waits for something in it."""
-
-    def __init__(self, monitor: Monitor) -> None:
-        self.updates: list[Update] = []
-        self._changed = anyio.Event()
-        monitor.subscribe(self._take)
-
-    def _take(self, update: Update) -> None:
-        self.updates.append(update)
-        self._changed.set()
-
-    @property
-    def facts(self) -> list[Fact]:
-        return [fact for update in self.updates for fact in update.facts]
-
-    async def until(self, is_so: Callable[[], object]) -> None:
-        with anyio.fail_after(10):
-            while not is_so():
-                self._changed = anyio.Event()
-                await self._changed.wait()
 
 
 @contextlib.asynccontextmanager

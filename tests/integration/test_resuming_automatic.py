@@ -1,0 +1,107 @@
+"""Jobs that are gone on with by themselves, against the demo server's export."""
+
+from __future__ import annotations
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from app.monitor import AutoResume, Outcome
+from app.problem import ProblemError
+from app.tracker.snapshot import JobState
+from tests.integration.resumable import (
+    AT_ONCE,
+    Place,
+    export,
+    running,
+    the_job,
+    whole,
+)
+
+
+async def test_a_call_goes_on_by_itself(place: Place) -> None:
+    async with running(place) as (monitor, _):
+        outcome = await monitor.call(export(auto_resume=AT_ONCE))
+        job = the_job(monitor)
+    assert (outcome.state, outcome.job) == (JobState.DONE, 1)
+    assert (job.attempt_count, job.is_automatic, job.next_attempt_at) == (3, False, None)
+    assert place.chunks() == whole()
+
+
+async def test_going_on_by_itself_has_a_limit(place: Place) -> None:
+    async with running(place) as (monitor, _):
+        automatic = AutoResume(limit=2, pauses_s=(0,))
+        outcome = await monitor.call(export(chunks_per_attempt=1, auto_resume=automatic))
+        job = the_job(monitor)
+        assert outcome.state is JobState.RESUMABLE
+        assert (job.attempt_count, job.is_automatic, job.can_resume) == (3, False, True)
+        assert job.resume_note == "Stopped after 2 automatic attempts"
+        assert (await monitor.resume(1)).state is JobState.RESUMABLE
+
+
+@pytest.mark.parametrize("fault", ["rpc_error", "refused", "error_with_token"])
+async def test_going_on_by_itself_stops_on_an_error(place: Place, fault: str) -> None:
+    async with running(place) as (monitor, _):
+        outcome = await monitor.call(export(fault=fault, at_attempt=2, auto_resume=AT_ONCE))
+        job = the_job(monitor)
+    assert job.attempt_count == 2
+    assert not job.is_automatic
+    assert outcome.failure is not None
+    assert outcome.state is (JobState.FAILED if fault == "refused" else JobState.RESUMABLE)
+
+
+async def test_going_on_by_itself_is_switched_on_and_off_while_it_runs(place: Place) -> None:
+    outcomes: list[Outcome] = []
+
+    async def call() -> None:
+        outcomes.append(await monitor.call(export(chunks_per_attempt=1)))
+        returned.set()
+
+    returned = anyio.Event()
+    async with running(place) as (monitor, watch), anyio.create_task_group() as calls:
+        calls.start_soon(call)
+        await watch.until(monitor.jobs)
+        monitor.set_automatic(1, AutoResume(pauses_s=(0, 0, 3600)))
+        assert the_job(monitor).is_automatic
+        await watch.until(lambda: the_job(monitor).attempt_count == 3)
+        await watch.until(lambda: the_job(monitor).next_attempt_at is not None)
+        assert the_job(monitor).can_resume
+        assert outcomes == []
+        monitor.set_automatic(1, None)
+        await watch.until(lambda: not the_job(monitor).is_automatic)
+        await returned.wait()
+        assert outcomes[0].state is JobState.RESUMABLE
+        monitor.set_automatic(1, AT_ONCE)
+        await watch.until(lambda: the_job(monitor).state is JobState.DONE)
+    assert place.chunks() == whole()
+
+
+async def test_resuming_a_job_that_waits_does_not_wait(place: Place) -> None:
+    async with running(place) as (monitor, watch):
+        await monitor.call(export())
+        monitor.set_automatic(1, AutoResume(pauses_s=(3600, 0)))
+        await watch.until(lambda: the_job(monitor).next_attempt_at is not None)
+        with anyio.fail_after(5):
+            outcome = await monitor.resume(1)
+    assert outcome.state is JobState.DONE
+
+
+async def test_cancelling_a_job_that_waits_leaves_it_resumable(place: Place) -> None:
+    async with running(place) as (monitor, watch):
+        await monitor.call(export())
+        monitor.set_automatic(1, AutoResume(pauses_s=(3600,)))
+        await watch.until(lambda: the_job(monitor).next_attempt_at is not None)
+        await monitor.cancel(1)
+        await watch.until(lambda: not the_job(monitor).is_automatic)
+        assert the_job(monitor).can_resume
+        assert the_job(monitor).attempt_count == 1
+
+
+async def test_closing_the_program_ends_what_goes_on_by_itself(place: Place) -> None:
+    with anyio.fail_after(10):
+        async with running(place) as (monitor, watch):
+            await monitor.call(export())
+            monitor.set_automatic(1, AutoResume(pauses_s=(3600,)))
+            await watch.until(lambda: the_job(monitor).next_attempt_at is not None)
+    with pytest.raises(ProblemError, match="closing"):
+        await monitor.resume(1)

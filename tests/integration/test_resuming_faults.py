@@ -1,0 +1,168 @@
+"""What goes wrong with tokens, attempts, servers and disks, and that no token is lost by it."""
+
+from __future__ import annotations
+
+import json
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from app.problem import Problem, ProblemError
+from app.tracker import marks
+from app.tracker.snapshot import JobState
+from tests.integration.resumable import (
+    AT_ONCE,
+    Place,
+    export,
+    running,
+    saved_tokens,
+    the_job,
+    whole,
+)
+
+
+async def test_a_refused_token_is_told_in_the_servers_words_and_not_offered_again(
+    place: Place,
+) -> None:
+    async with running(place) as (monitor, _):
+        await monitor.call(export(fault="refused", at_attempt=2))
+        outcome = await monitor.resume(1)
+        assert outcome.state is JobState.FAILED
+        assert outcome.failure is not None
+        assert outcome.failure.code == -32602
+        assert not the_job(monitor).can_resume
+        words = "The server refused the token: This resume token is not taken any more"
+        assert the_job(monitor).resume_note == words
+        with pytest.raises(ProblemError, match="refused this job's resume token"):
+            await monitor.resume(1)
+    async with running(place, is_connected=False) as (monitor, _):
+        assert the_job(monitor).state is JobState.FAILED
+        assert the_job(monitor).resume_note == words
+        again = await monitor.reissue(1)
+        assert (again.state, again.job) == (JobState.RESUMABLE, 2)
+        monitor.remove_jobs([1, 2])
+        assert list(monitor.jobs()) == [2]
+    async with running(place, is_connected=False) as (monitor, _):
+        assert [the_job(monitor, job).state for job in monitor.jobs()] == [JobState.RESUMABLE]
+
+
+@pytest.mark.parametrize("fault", ["rpc_error", "crash", "silence"])
+async def test_what_goes_wrong_in_an_attempt_keeps_the_token(place: Place, fault: str) -> None:
+    async with running(place) as (monitor, _):
+        call = export(fault=fault, at_attempt=2, at_chunk=7, total_timeout_s=2)
+        await monitor.call(call)
+        outcome = await monitor.resume(1)
+        assert outcome.state is JobState.RESUMABLE
+        assert outcome.failure is not None
+        job = the_job(monitor)
+        assert job.can_resume
+        assert job.resume_note
+        detail = monitor.detail(1)
+        assert detail is not None
+        ends = {"rpc_error": JobState.FAILED, "crash": JobState.LOST, "silence": JobState.TIMED_OUT}
+        assert detail.attempts[1].outcome is ends[fault]
+    async with running(place, is_connected=False) as (monitor, _):
+        assert the_job(monitor).resume_note == outcome.failure.message
+        assert (await monitor.resume(1, auto_resume=AT_ONCE)).state is JobState.DONE
+    assert place.chunks() == whole()
+
+
+async def test_an_attempt_that_is_cancelled_keeps_the_token(place: Place) -> None:
+    async with running(place) as (monitor, watch), anyio.create_task_group() as calls:
+        await monitor.call(export(fault="silence", at_attempt=2))
+        calls.start_soon(monitor.resume, 1)
+        await watch.until(lambda: the_job(monitor).attempt_count == 2)
+        await monitor.cancel(1, "Enough")
+        await watch.until(lambda: the_job(monitor).can_resume)
+        assert the_job(monitor).resume_note
+        assert (await monitor.resume(1, auto_resume=AT_ONCE)).state is JobState.DONE
+    assert place.chunks() == whole()
+
+
+async def test_one_attempt_is_in_flight_at_a_time(place: Place) -> None:
+    async with running(place) as (monitor, watch), anyio.create_task_group() as calls:
+        await monitor.call(export(fault="silence", at_attempt=2))
+        calls.start_soon(monitor.resume, 1)
+        await anyio.lowlevel.checkpoint()
+        with pytest.raises(ProblemError, match="being resumed already"):
+            await monitor.resume(1)
+        await watch.until(lambda: the_job(monitor).attempt_count == 2)
+        with pytest.raises(ProblemError, match="being resumed already"):
+            await monitor.resume(1)
+        calls.cancel_scope.cancel()
+    assert len(watch.sent("tools/call")) == 2
+
+
+@pytest.mark.parametrize("token_is", ["empty", "number", "object"])
+async def test_a_token_that_cannot_be_sent_is_marked(place: Place, token_is: str) -> None:
+    async with running(place) as (monitor, _):
+        outcome = await monitor.call(export(token_is=token_is))
+        assert outcome.state is JobState.DONE
+        assert [mark.key for mark in the_job(monitor).marks] == [marks.RESUME_TOKEN]
+        assert monitor.find_resumable(1) is None
+
+
+@pytest.mark.parametrize("token_is", ["constant", "outside_meta"])
+async def test_tokens_of_odd_ways_work_and_are_marked(place: Place, token_is: str) -> None:
+    async with running(place) as (monitor, _):
+        outcome = await monitor.call(export(token_is=token_is, auto_resume=AT_ONCE))
+        assert outcome.state is JobState.DONE
+        expected = marks.SAME_TOKEN if token_is == "constant" else marks.RESUME_TOKEN
+        assert [mark.key for mark in the_job(monitor).marks] == [expected]
+    assert place.chunks() == whole()
+
+
+async def test_a_server_that_cannot_be_started_leaves_the_job_as_it_was(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(place) as (monitor, _):
+        await monitor.call(export())
+        await monitor.disconnect("demo")
+        with monkeypatch.context() as gone:
+            gone.setattr("app.sessions.process.ServerProcess.start", refuse)
+            with pytest.raises(ProblemError):
+                await monitor.resume(1)
+        job = the_job(monitor)
+        assert (job.can_resume, job.attempt_count) == (True, 1)
+        assert (await monitor.resume(1, auto_resume=AT_ONCE)).state is JobState.DONE
+    assert place.chunks() == whole()
+
+
+async def refuse(*_args: object, **_kw: object) -> None:
+    """What writing does on a disk without room."""
+    raise ProblemError(Problem("The disk is full"))
+
+
+async def test_what_cannot_be_saved_is_resumable_in_memory_and_said(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.store.database.Database.write", refuse)
+    async with running(place) as (monitor, _):
+        outcome = await monitor.call(export())
+        assert (outcome.state, outcome.resume_id) == (JobState.RESUMABLE, None)
+        assert the_job(monitor).resume_note == "Not saved: The disk is full"
+        assert monitor.store_problem is not None
+        assert (await monitor.resume(1, auto_resume=AT_ONCE)).state is JobState.DONE
+    assert place.chunks() == whole()
+
+
+async def test_a_disk_that_fills_up_and_empties_again_loses_no_token(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(place) as (monitor, watch):
+        await monitor.call(export(chunks_per_attempt=2))
+        advance = "app.store.resumes.ResumeStore.advance"
+        with monkeypatch.context() as full:
+            full.setattr(advance, refuse)
+            await monitor.resume(1)
+            assert "Not saved" in the_job(monitor).resume_note
+            await monitor.resume(1)
+        assert (await monitor.resume(1)).resume_id == 1
+        assert the_job(monitor).resume_note == ""
+        sent = [m["params"]["_meta"].get("resumeToken") for m in watch.sent("tools/call")]
+        assert len(set(sent)) == 4
+        detail = monitor.detail(1)
+        assert detail is not None
+        newest = json.dumps(detail.resume_token)
+    assert saved_tokens(place)[-1] == newest
