@@ -2,50 +2,29 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, QPointF, Qt
 from PySide6.QtGui import QHelpEvent, QPalette
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QToolTip
+from PySide6.QtWidgets import QMenu, QToolTip
 
 from app.models.filters import JobFilter, JobGroup
 from app.models.job_columns import COLUMNS, FIRST_SHOWN, Column
 from app.models.jobs import JobsModel
-from app.protocol.facts import Side
 from app.tracker.snapshot import Changes, Failure, JobState, Mark
 from app.widgets.job_list import JobList
-from tests.job_stand_ins import FakeJobs, job, new_job, resumable
+from tests.gui.widgets.job_lists import CONTROL, LEFT, PLAIN, SHIFT, click, heard, place_of
+from tests.job_stand_ins import FakeJobs, job, new_job
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from PySide6.QtCore import SignalInstance
     from PySide6.QtWidgets import QApplication
     from pytestqt.qtbot import QtBot
 
     from app.widgets.appearance import Appearance
-
-KEYS = (
-    "open",
-    "cancel",
-    "resume",
-    "automatic",
-    "reissue",
-    "edit",
-    "follow",
-    "request",
-    "result",
-    "token",
-    "remove",
-    "forget",
-)
-LEFT = Qt.MouseButton.LeftButton
-PLAIN = Qt.KeyboardModifier.NoModifier
-CONTROL = Qt.KeyboardModifier.ControlModifier
-SHIFT = Qt.KeyboardModifier.ShiftModifier
 
 
 @pytest.fixture
@@ -80,27 +59,6 @@ def pane(qtbot: QtBot, jobs: JobsModel, shown: JobFilter, appearance: Appearance
     with qtbot.waitExposed(made):
         made.show()
     return made
-
-
-def heard(signal: SignalInstance) -> list[object]:
-    """Collect what a signal says."""
-    said: list[object] = []
-    signal.connect(lambda *words: said.append(words[0] if len(words) == 1 else words))
-    return said
-
-
-def place_of(pane: JobList, row: int, column: Column) -> QPoint:
-    """Where the first button of a row is, or the middle of another cell."""
-    index = pane.table.model().index(row, column)
-    rect = pane.table.visualRect(index)
-    middle = rect.center()
-    return QPoint(rect.left() + 14, middle.y()) if column is Column.ACTIONS else middle
-
-
-def click(qtbot: QtBot, pane: JobList, row: int, column: Column) -> None:
-    place = place_of(pane, row, column)
-    QTest.mouseMove(pane.table.viewport(), place)
-    QTest.mouseClick(pane.table.viewport(), LEFT, PLAIN, place)
 
 
 def test_the_button_of_a_running_row_cancels_that_job(qtbot: QtBot, pane: JobList) -> None:
@@ -192,55 +150,6 @@ def test_the_selection_is_told_with_the_current_job_first(qtbot: QtBot, pane: Jo
     QTest.mouseClick(viewport, LEFT, CONTROL, place_of(pane, 2, Column.JOB))
     assert said[-1] == (3, 1)
     assert pane.selected() == (3, 1)
-
-
-@pytest.mark.parametrize("what", ["request", "result", "token"])
-def test_copying_names_the_job_and_what_of_it(pane: JobList, what: str) -> None:
-    said = heard(pane.copy_requested)
-    pane.select(3)
-    pane.action(what).trigger()
-    assert said == [(3, what)]
-
-
-@pytest.mark.parametrize("wish", ["reissue", "edit", "follow"])
-def test_a_wish_for_one_job_names_it(pane: JobList, wish: str) -> None:
-    said = heard(getattr(pane, f"{wish}_requested"))
-    pane.select(4)
-    pane.action(wish).trigger()
-    assert said == [4]
-
-
-@pytest.mark.parametrize(
-    ("job_id", "dead"),
-    [
-        (1, {"resume", "result", "remove", "forget"}),
-        (3, {"cancel", "resume", "automatic", "forget"}),
-        (4, {"cancel", "resume", "automatic", "result", "token", "forget"}),
-    ],
-)
-def test_exactly_those_actions_are_enabled_that_can_work(
-    pane: JobList, job_id: int, dead: set[str]
-) -> None:
-    pane.select(job_id)
-    assert {key for key in KEYS if not pane.action(key).isEnabled()} == dead
-
-
-def test_actions_follow_a_job_that_ends(pane: JobList, jobs: JobsModel, source: FakeJobs) -> None:
-    pane.select(1)
-    source.put(job(id=1, state=JobState.DONE))
-    jobs.apply(Changes(progressed=frozenset({1}), moved=frozenset({1})))
-    assert not pane.action("cancel").isEnabled()
-    assert pane.action("remove").isEnabled()
-
-
-def test_the_menu_holds_the_actions(qtbot: QtBot, pane: JobList) -> None:
-    pane.select(1)
-    pane.table.customContextMenuRequested.emit(place_of(pane, 0, Column.JOB))
-    menu = next(menu for menu in pane.findChildren(QMenu) if menu.isVisible())
-    qtbot.addWidget(menu)
-    actions = [action for action in menu.actions() if not action.isSeparator()]
-    assert {id(action) for action in actions} == {id(pane.action(key)) for key in KEYS}
-    menu.close()
 
 
 def test_columns_can_be_shown_and_hidden_from_the_header(qtbot: QtBot, pane: JobList) -> None:
@@ -397,141 +306,3 @@ def test_the_mouse_over_a_button_is_shown(qtbot: QtBot, pane: JobList) -> None:
     over = pane.grab().toImage()
     pixel = QPointF(pane.table.viewport().mapTo(pane, place)).toPoint() + QPoint(-9, -8)
     assert over.pixel(pixel) != away.pixel(pixel)
-
-
-@pytest.fixture
-def stopped(pane: JobList, jobs: JobsModel, source: FakeJobs) -> JobList:
-    """The list with two resumable jobs more, 5 and 6; 6 goes on by itself."""
-    waiting = {"is_automatic": True, "next_attempt_at": time.monotonic() + 60}
-    source.put(resumable(5, resume_note="connection lost"), resumable(6, **waiting))
-    jobs.apply(Changes(added=(5, 6)))
-    return pane
-
-
-def test_the_button_of_a_resumable_row_resumes_that_job(qtbot: QtBot, stopped: JobList) -> None:
-    said = heard(stopped.resume_requested)
-    click(qtbot, stopped, 4, Column.ACTIONS)
-    assert said == [(5,)]
-
-
-def test_a_job_that_cannot_be_resumed_now_has_no_button(
-    qtbot: QtBot, stopped: JobList, jobs: JobsModel, source: FakeJobs
-) -> None:
-    source.put(resumable(5, can_resume=False))
-    jobs.apply(Changes(progressed=frozenset({5})))
-    said = heard(stopped.resume_requested)
-    click(qtbot, stopped, 4, Column.ACTIONS)
-    assert said == []
-
-
-@pytest.mark.parametrize("widget", ["table", "elsewhere"])
-def test_control_r_resumes_those_of_the_selection_that_can_be(
-    qtbot: QtBot, stopped: JobList, widget: str
-) -> None:
-    elsewhere = QLineEdit(stopped)
-    elsewhere.show()
-    said = heard(stopped.resume_requested)
-    stopped.table.selectAll()
-    stopped.activateWindow()
-    focused = stopped.table if widget == "table" else elsewhere
-    focused.setFocus()
-    QTest.keyClick(focused, Qt.Key.Key_R, CONTROL)
-    assert said == [(5, 6)]
-
-
-def test_delete_elsewhere_cancels_nothing(qtbot: QtBot, pane: JobList) -> None:
-    elsewhere = QPushButton(pane)
-    elsewhere.show()
-    said = heard(pane.cancel_requested)
-    pane.select(1)
-    pane.activateWindow()
-    elsewhere.setFocus()
-    QTest.keyClick(elsewhere, Qt.Key.Key_Delete)
-    assert said == []
-    pane.table.setFocus()
-    QTest.keyClick(pane.table, Qt.Key.Key_Delete)
-    assert said == [(1,)]
-
-
-def test_automatic_resuming_is_ticked_where_all_that_could_are_automatic(
-    stopped: JobList, jobs: JobsModel, source: FakeJobs
-) -> None:
-    automatic = stopped.action("automatic")
-    stopped.select(5)
-    assert (automatic.isEnabled(), automatic.isChecked()) == (True, False)
-    stopped.select(6)
-    assert automatic.isChecked()
-    stopped.table.selectAll()
-    assert not automatic.isChecked()
-    source.put(*(resumable(n, is_automatic=True) for n in (5, 6)))
-    for number in (1, 2):
-        source.put(job(id=number, is_automatic=True))
-    jobs.apply(Changes(progressed=frozenset({1, 2, 5, 6}), moved=frozenset({5})))
-    assert automatic.isChecked()
-
-
-def test_automatic_resuming_is_asked_for_and_called_off(stopped: JobList) -> None:
-    said = heard(stopped.automatic_requested)
-    stopped.select(5)
-    stopped.action("automatic").trigger()
-    stopped.select(6)
-    stopped.action("automatic").trigger()
-    assert said == [((5,), True), ((6,), False)]
-
-
-def test_a_request_of_a_server_cannot_go_on_by_itself(
-    pane: JobList, jobs: JobsModel, source: FakeJobs
-) -> None:
-    source.put(job(id=1, sender=Side.SERVER))
-    jobs.apply(Changes(progressed=frozenset({1}), moved=frozenset({1})))
-    pane.select(1)
-    assert not pane.action("automatic").isEnabled()
-
-
-def test_removing_a_resumable_row_is_forgetting_it(qtbot: QtBot, stopped: JobList) -> None:
-    removed, forgotten = heard(stopped.remove_requested), heard(stopped.forget_requested)
-    stopped.table.selectAll()
-    stopped.activateWindow()
-    stopped.table.setFocus()
-    QTest.keyClick(stopped.table, Qt.Key.Key_Delete, SHIFT)
-    assert (removed, forgotten) == ([(3, 4)], [(5, 6)])
-
-
-def test_cancelling_keeps_a_waiting_job_from_going_on_by_itself(
-    qtbot: QtBot, stopped: JobList
-) -> None:
-    said = heard(stopped.cancel_requested)
-    stopped.table.selectAll()
-    stopped.action("cancel").trigger()
-    assert said == [(1, 2, 6)]
-
-
-def test_a_waiting_row_has_two_buttons(qtbot: QtBot, stopped: JobList) -> None:
-    resumed, cancelled = heard(stopped.resume_requested), heard(stopped.cancel_requested)
-    first = place_of(stopped, 5, Column.ACTIONS)
-    second = first + QPoint(28, 0)
-    assert stopped.table.columnAt(second.x()) == Column.ACTIONS
-    for place in (first, second):
-        QTest.mouseClick(stopped.table.viewport(), LEFT, PLAIN, place)
-    assert (resumed, cancelled) == ([(6,)], [(6,)])
-
-
-def test_exactly_what_can_work_for_a_resumable_job_is_enabled(stopped: JobList) -> None:
-    stopped.select(5)
-    assert {key for key in KEYS if not stopped.action(key).isEnabled()} == {"cancel", "result"}
-
-
-def test_no_two_actions_share_a_key(pane: JobList) -> None:
-    keys = [key.toString() for name in KEYS for key in pane.action(name).shortcuts()]
-    assert len(keys) == len(set(keys))
-
-
-def test_the_tip_of_a_resumable_state_says_all(stopped: JobList) -> None:
-    index = stopped.table.model().index(4, Column.STATUS)
-    place = stopped.table.visualRect(index).center()
-    at = stopped.table.viewport().mapToGlobal(place)
-    stopped.table.viewportEvent(QHelpEvent(QEvent.Type.ToolTip, place, at))
-    tip = QToolTip.text()
-    QToolTip.hideText()
-    for words in ("Resumable, 40.0 %", "saved 0 s ago", "connection lost"):
-        assert words in tip
