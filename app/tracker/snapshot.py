@@ -85,8 +85,8 @@ class JobSnapshot:
 
     Times named `_at` are monotonic seconds, `_when` wall seconds since the epoch. Unknown is
     None. `fraction` is 0.0 to 1.0 and None when the bar must be busy: total missing, not
-    positive, or clearly exceeded. `eta_s` is None when unknown, also once it
-    ran out, and `math.inf` beyond 100 days.
+    positive, or clearly exceeded. `eta_s` is None when unknown, also once it ran out, and
+    `math.inf` beyond 100 days.
 
     A job that was resumed is one job: `attempt_count` requests, `chain` the id of what is stored
     of it. `can_resume` is True exactly when resuming would be tried; `resume_note` says why it

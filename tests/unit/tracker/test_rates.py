@@ -207,11 +207,17 @@ def test_the_time_left_freezes_when_the_job_stalls(story: Story) -> None:
     assert story.job(request).eta_s == frozen
 
 
-def test_the_time_left_is_never_negative(story: Story) -> None:
+def test_a_time_left_that_ran_out_is_unknown_until_the_next_tick(story: Story) -> None:
     request = story.call()
-    story.ticks(request, 6, 7, 8, 9, total=10)
-    story.now += 5
-    assert story.job(request).eta_s == 0
+    story.ticks(request, 4, 5, 6, 7, total=10)
+    story.now += 2.9
+    assert story.job(request).eta_s == pytest.approx(0.1)
+    story.now += 0.2
+    assert story.job(request).eta_s is None
+    story.now += 60
+    assert story.job(request).eta_s is None
+    story.tick(request, 8, 10)
+    assert story.job(request).eta_s is not None
 
 
 def test_at_its_total_a_running_job_has_no_time_left(story: Story) -> None:
