@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_TURN_S: Final = 0.004
+_TURN_S: Final = 0.002
 """How long a flood of messages may hold the loop before others get their turn."""
 _STDERR_TAIL: Final = 20
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import sys
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     unknown = [name for name in options.names if name not in suites.SUITES]
     if unknown:
         parser.error(f"unknown benchmark {unknown[0]!r}; there are: {', '.join(suites.SUITES)}")
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")  # contenders inherit it
     show = _as_json if options.json else _as_table
     for name in options.names or suites.SUITES:
         print(show(name, suites.SUITES[name](quick=options.quick)), flush=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from typing import NamedTuple
 
@@ -21,19 +22,19 @@ class Heartbeat:
     """Beats every 5 ms on the running loop until stopped; keeps how late each beat was."""
 
     def __init__(self) -> None:
-        self._late: list[float] = []
-        self._task: asyncio.Task[None] | None = None
+        self._beats: list[tuple[float, float]] = []
 
     async def run(self) -> None:
         """Beat for ever; to be started in a task group and cancelled."""
         while True:
             due = time.perf_counter() + PERIOD_S
             await asyncio.sleep(PERIOD_S)
-            self._late.append(max(0.0, time.perf_counter() - due))
+            now = time.perf_counter()
+            self._beats.append((now, max(0.0, now - due)))
 
-    def lateness(self) -> Lateness:
-        """Percentiles of all beats so far."""
-        late = sorted(self._late) or [0.0]
+    def lateness(self, since: float = -math.inf, until: float = math.inf) -> Lateness:
+        """Percentiles of the beats between two moments of `time.perf_counter`."""
+        late = sorted(late for at, late in self._beats if since <= at <= until) or [0.0]
         return Lateness(percentile(late, 0.50) * 1e3, percentile(late, 0.99) * 1e3, late[-1] * 1e3)
 
 

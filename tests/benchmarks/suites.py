@@ -58,6 +58,7 @@ def _ingest(count: int, tokens: int, rounds: int) -> list[Figure]:
         Figure(prefix + "lost", max(w["lost"] + w["lost_in_jobs"] for w in window), "", "0"),
         Figure(prefix + "late_p99", median(window, "late_p99_ms"), "ms", "<= 16"),
         Figure(prefix + "late_max", median(window, "late_max_ms"), "ms", "<= 50"),
+        Figure(prefix + "late_max_with_calls", median(window, "whole_late_max_ms"), "ms"),
         Figure(prefix + "peak_memory", median(window, "peak_mb"), "MB"),
     ]
 

@@ -87,13 +87,15 @@ async def ingest(count: str, tokens: str) -> dict[str, Any]:
                     calls.start_soon(monitor.call, call_of("flood"))
             beating.cancel_scope.cancel()
         shown = sum(_ticks(monitor))
-        late = beat.lateness()
+        late, whole = beat.lateness(watch.first, watch.last), beat.lateness()
     return {
         "rate": watch.count / (watch.last - watch.first),
         "lost": int(count) - watch.count,
         "lost_in_jobs": int(count) - shown,
         "late_p99_ms": late.p99,
         "late_max_ms": late.maximum,
+        # With all calls starting at once before the stream, and ending at once after it.
+        "whole_late_max_ms": whole.maximum,
     }
 
 
