@@ -16,11 +16,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.calls import AutoResume, Call
 from app.models.call_memory import CallMemory
 from app.models.json_input import InputError
 from app.models.offers import Offer, OfferKind, OffersModel, offers_of
 from app.models.schema import UNSET
-from app.monitor import Call
 from app.protocol.tokens import AUTO, TokenChoice
 from app.text import count, one_line, visible
 from app.widgets.appearance import GAP, Appearance, Tone, emphasised
@@ -308,6 +308,7 @@ class CallForm(QWidget):
             allow_duplicate_token=options.allow_duplicate,
             idle_timeout_s=options.idle_s,
             total_timeout_s=options.total_s,
+            auto_resume=AutoResume() if options.is_automatic else None,
         )
         for _ in range(options.repeats):
             self.call_requested.emit(call)

@@ -1,4 +1,4 @@
-"""How to make a call: its progress token, its time limits, how many times."""
+"""How to make a call: its progress token, its limits, how often, whether it goes on by itself."""
 
 from __future__ import annotations
 
@@ -34,10 +34,12 @@ class Options(NamedTuple):
     idle_s: float | None
     total_s: float | None
     repeats: int
+    is_automatic: bool
+    """Whether to go on by itself when the server hands out a resume token."""
 
 
 class CallOptions(QWidget):
-    """Two lines of controls; `options` reads them."""
+    """Three lines of controls; `options` reads them."""
 
     changed = Signal()
 
@@ -60,6 +62,7 @@ class CallOptions(QWidget):
         self._repeats = QSpinBox(self)
         self._repeats.setRange(1, _MOST_REPEATS)
         self._repeats.setGroupSeparatorShown(True)
+        self.automatic = QCheckBox(self.tr("Resume &automatically"), self)
         self._name_controls()
         self._lay_out()
         self._kind.currentIndexChanged.connect(self._on_kind_changed)
@@ -77,6 +80,7 @@ class CallOptions(QWidget):
             self._read(self._idle, self._idle_limit),
             self._read(self._total, self._total_limit),
             self._repeats.value(),
+            self.automatic.isChecked(),
         )
 
     def set_token(self, token: TokenChoice) -> None:
@@ -88,11 +92,13 @@ class CallOptions(QWidget):
         self._token.setText(str(token))
 
     def state(self) -> dict[str, Any]:
-        """Return the limits, to be remembered; a token and a count are for one call."""
-        return {"idle": self._idle.text(), "total": self._total.text()}
+        """Return what is to be remembered; a token and a count are for one call."""
+        is_automatic = self.automatic.isChecked()
+        return {"idle": self._idle.text(), "total": self._total.text(), "resume": is_automatic}
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take up remembered limits."""
+        """Take up what was remembered."""
+        self.automatic.setChecked(state.get("resume") is True)
         for line, key in ((self._idle, "idle"), (self._total, "total")):
             text = state.get(key)
             if isinstance(text, str):
@@ -122,6 +128,11 @@ class CallOptions(QWidget):
                 self.tr("Number of calls"),
                 self.tr("Make the same call so many times at once"),
             ),
+            (
+                self.automatic,
+                self.tr("Resume automatically"),
+                self.tr("Go on after every stop with a resume token, until the call is done"),
+            ),
         ):
             control.setAccessibleName(name)
             control.setToolTip(tip)
@@ -144,6 +155,7 @@ class CallOptions(QWidget):
         grid.addWidget(self._total, 1, 3)
         grid.addWidget(self._label(self.tr("Ti&mes"), self._repeats), 1, 4)
         grid.addWidget(self._repeats, 1, 5)
+        grid.addWidget(self.automatic, 2, 0, 1, 4)
         grid.setColumnStretch(3, 1)
         grid.setColumnStretch(5, 1)
 

@@ -51,7 +51,7 @@ class AttemptsSection(QWidget):
         header.setResizeContentsPrecision(0)  # the rows in sight
         self.model.modelReset.connect(self._fit_columns)
         self.model.rowsInserted.connect(self._fit_columns)
-        self.automatic = QCheckBox(self.tr("Resume &automatically"), self)
+        self.automatic = QCheckBox(self.tr("Resume a&utomatically"), self)
         self.automatic.setToolTip(
             self.tr("Go on after every stop, until the job is done or fails (Ctrl+Alt+R)")
         )
@@ -60,7 +60,7 @@ class AttemptsSection(QWidget):
         self.token.setReadOnly(True)
         self.token.setAccessibleName(self.tr("Resume token"))
         self.token.setPlaceholderText(self.tr("hidden: who has it can go on with the job"))
-        self.show_token = QPushButton(self.tr("S&how token"), self)
+        self.show_token = QPushButton(self.tr("Sho&w token"), self)
         self.show_token.setCheckable(True)
         self.show_token.setToolTip(self.tr("Show or hide the resume token"))
         self.show_token.toggled.connect(self._on_show_toggled)
@@ -123,7 +123,7 @@ class AttemptsSection(QWidget):
 
     @Slot(bool)
     def _on_show_toggled(self, is_shown: bool) -> None:
-        words = self.tr("&Hide token") if is_shown else self.tr("S&how token")
+        words = self.tr("Hide to&ken") if is_shown else self.tr("Sho&w token")
         self.show_token.setText(words)
         self._put_token()
 

@@ -112,7 +112,7 @@ class JobPane(QWidget):
         tabs.addTab(self.course, self.tr("&Progress"))
         tabs.addTab(self.ticks, self.tr("&Ticks"))
         tabs.addTab(self.request, self.tr("Re&quest"))
-        tabs.addTab(self.result, self.tr("Re&sult"))
+        tabs.addTab(self.result, self.tr("Resu&lt"))
         tabs.addTab(self.attempts, self.tr("&Attempts"))
         tabs.currentChanged.connect(self._on_section_chosen)
         return tabs

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtGui import QAction, QShortcut
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from app.monitor import Monitor
 from app.paths import resource
@@ -71,6 +71,24 @@ def test_a_key_of_the_whole_window_means_one_thing_everywhere(window: MainWindow
     anywhere = Counter(keys_of(window, *Qt.ShortcutContext))
     assert {"Ctrl+.", "Ctrl+R", "Ctrl+Shift+R", "Ctrl+N"} <= set(everywhere)
     assert {key: anywhere[key] for key in everywhere if anywhere[key] > 1} == {}
+
+
+def letters_of(window: MainWindow) -> list[str]:
+    """The underlined letters of menus, tabs and buttons that can be in sight together."""
+    tabs = window.job_pane.tabs
+    words = [menu.text() for menu in window.menuBar().actions()]
+    words += [tabs.tabText(place) for place in range(tabs.count())]
+    words += [button.text() for button in window.job_pane.attempts.findChildren(QAbstractButton)]
+    return [word[word.index("&") + 1].casefold() for word in words if "&" in word]
+
+
+def test_underlined_letters_mean_one_thing(window: MainWindow) -> None:
+    window.job_pane.attempts.show_token.setChecked(False)
+    hidden = letters_of(window)
+    window.job_pane.attempts.show_token.setChecked(True)
+    for letters in (hidden, letters_of(window)):
+        assert len(letters) >= 12
+        assert len(letters) == len(set(letters))
 
 
 def test_the_key_to_look_for_something_means_the_pane_with_the_focus(window: MainWindow) -> None:

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.monitor import Call
+from app.calls import AutoResume, Call
 from app.paths import resource
 from app.protocol.messages import Prompt, PromptArgument, Resource, Tool
 from app.protocol.tokens import AUTO
@@ -171,6 +171,21 @@ def test_limits_are_seconds_and_nothing_or_zero_is_off(form: CallForm, calls: li
     form.send()
     assert len(calls) == 1
     assert _says(form, "Total limit in seconds")
+
+
+def test_a_call_goes_on_by_itself_if_that_is_chosen_and_that_is_remembered(
+    form: CallForm, calls: list[Call]
+) -> None:
+    form.form.set_value({"rows": 1})
+    form.send()
+    automatic = next(b for b in form.findChildren(QCheckBox) if "automatically" in b.text())
+    automatic.click()
+    form.send()
+    assert [call.auto_resume for call in calls] == [None, AutoResume()]
+    state = form.state()
+    automatic.click()
+    form.restore(state)
+    assert automatic.isChecked()
 
 
 def test_a_call_is_made_several_times_but_not_with_one_token(
