@@ -14,12 +14,13 @@ from rich.table import Table
 from rich.text import Text
 
 from app.cli import words
+from app.cli.words import NUMBERS
 from app.protocol.facts import Side
 from app.text import elide
 from app.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     from app.cli.words import Snapshots
     from app.tracker.snapshot import Changes, JobId, JobSnapshot
@@ -45,8 +46,14 @@ class BarMeter:
     Of more jobs than the terminal has lines, running ones are drawn and the rest counted.
     """
 
-    def __init__(self, book: Snapshots, console: Console | None = None) -> None:
-        """Draw on `console`, standard error by default."""
+    def __init__(
+        self,
+        book: Snapshots,
+        console: Console | None = None,
+        numbers: Mapping[JobId, int] = NUMBERS,
+    ) -> None:
+        """Draw on `console`, standard error by default; `numbers` stand for jobs' own ones."""
+        self._numbers = numbers
         self._book = book
         self._console = console or Console(stderr=True, highlight=False)
         self._jobs: list[JobId] = []
@@ -115,7 +122,8 @@ class BarMeter:
         shown = self._shown()
         width = self._console.size.width
         for job in shown:
-            table.add_row(*_cells(job, width, is_numbered=len(self._jobs) > 1))
+            number = self._numbers.get(job.id, job.id) if len(self._jobs) > 1 else None
+            table.add_row(*_cells(job, width, number))
         if len(shown) < len(self._jobs):
             table.add_row(Text(f"… and {len(self._jobs) - len(shown):,} more"))
         return table
@@ -138,10 +146,10 @@ def _id(job: JobSnapshot) -> int:
 
 
 def _cells(
-    job: JobSnapshot, terminal_width: int, *, is_numbered: bool
+    job: JobSnapshot, terminal_width: int, number: int | None
 ) -> tuple[Text | ProgressBar, ...]:
     style = _STYLES.get(job.state, "")
-    name = elide(words.name(job, is_numbered=is_numbered), max(terminal_width // 4, 8))
+    name = elide(words.name(job, number), max(terminal_width // 4, 8))
     return (
         Text(name),
         _bar(job, style, min(max(terminal_width // 6, 6), _BAR_WIDTH)),

@@ -10,32 +10,45 @@ from app.cli.events import JsonEvents
 from app.cli.lines import LineMeter
 from app.cli.output import Output
 from app.cli.text_front import TextFront
+from app.cli.words import NUMBERS
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from app.cli.front import Front
     from app.cli.options import Invocation
     from app.cli.text_front import Meter
     from app.monitor import Monitor
+    from app.tracker.snapshot import JobId
 
 
 def front_of(
-    invocation: Invocation, output: Output, monitor: Monitor, *, as_json: bool, is_numbered: bool
+    invocation: Invocation,
+    output: Output,
+    monitor: Monitor,
+    *,
+    as_json: bool,
+    is_numbered: bool,
+    numbers: Mapping[JobId, int] = NUMBERS,
 ) -> Front:
     """The front for calls: events on `output`, or progress on standard error.
 
-    `is_numbered` when several jobs run at once and must be told apart.
+    `is_numbered` when several jobs run at once and must be told apart, by their own numbers or
+    those that the user knows them by.
     """
     errors = Output(sys.stderr)
     if as_json:
         return JsonEvents(output, errors, monitor, invocation.started_at)
     level = invocation.common.log_level or "warning"
-    meter = _meter(errors, monitor, is_numbered=is_numbered)
+    meter = _meter(errors, monitor, numbers, is_numbered=is_numbered)
     return TextFront(output, errors, meter, monitor, level)
 
 
-def _meter(errors: Output, monitor: Monitor, *, is_numbered: bool) -> Meter:
+def _meter(
+    errors: Output, monitor: Monitor, numbers: Mapping[JobId, int], *, is_numbered: bool
+) -> Meter:
     if errors.is_terminal and os.environ.get("TERM") != "dumb":
         from app.cli.bars import BarMeter
 
-        return BarMeter(monitor)
-    return LineMeter(errors, monitor, is_numbered=is_numbered)
+        return BarMeter(monitor, numbers=numbers)
+    return LineMeter(errors, monitor, is_numbered=is_numbered, numbers=numbers)

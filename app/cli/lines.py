@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 import anyio
 
 from app.cli import words
+from app.cli.words import NUMBERS
 from app.protocol.facts import Side
 from app.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from app.cli.output import Output
     from app.cli.words import Snapshots
@@ -34,13 +35,18 @@ class LineMeter:
         book: Snapshots,
         *,
         is_numbered: bool,
+        numbers: Mapping[JobId, int] = NUMBERS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        """Write to `errors`; `is_numbered` adds the job's number to its name."""
+        """Write to `errors`; `is_numbered` adds a number to the job's name.
+
+        That is its own unless `numbers` has another one.
+        """
         self._clock = clock
         self._errors = errors
         self._book = book
         self._is_numbered = is_numbered
+        self._numbers = numbers
         self._due: dict[JobId, float] = {}
         self._waiting: set[JobId] = set()
         self._over: dict[JobId, int] = {}
@@ -92,4 +98,5 @@ class LineMeter:
         if job.state.is_over:
             self._over[job.id] = job.attempt_count
         if job.tick_count or job.state.is_over:
-            self.say(words.line(job, is_numbered=self._is_numbered))
+            number = self._numbers.get(job.id, job.id) if self._is_numbered else None
+            self.say(words.line(job, number))

@@ -46,9 +46,10 @@ def _which(common: CommonOptions) -> CommandFailed:
     if not chains:
         problem = Problem("There is no saved job to resume", hint="A call saves its tokens itself.")
     else:
-        newest = resume_command([chains[-1].id], common.data_dir)
+        usable = [chain.id for chain in chains if chain.is_usable][-1:]
+        hint = f"For example: {resume_command(usable, common.data_dir)}" if usable else ""
         table = listing(chains, time.time()).rstrip()
-        problem = Problem("Which job? Give its ID", hint=f"For example: {newest}", detail=table)
+        problem = Problem("Which job? Give its ID", hint=hint, detail=table)
     return CommandFailed(ExitCode.USAGE, problem)
 
 
@@ -73,7 +74,7 @@ class _Resumer:
         self._definition = definition
         self._invocation = invocation
         self._monitor: Monitor | None = None
-        self._jobs: list[JobId] = []
+        self._ids: dict[JobId, int] = {}
         self._codes: list[ExitCode] = []
         self.output = Output(sys.stdout)
 
@@ -86,27 +87,28 @@ class _Resumer:
             monitor,
             as_json=order.as_json,
             is_numbered=len(set(order.ids)) > 1,
+            numbers=self._ids,
         )
         return self._front
 
     async def work(self, monitor: Monitor) -> ExitCode:
         """Find the jobs, go on with all of them at once, and wait for the last."""
         self._monitor = monitor
-        self._jobs = self._found(monitor)
+        self._ids.update(self._found(monitor))
         if self._definition is not None:
             self._take_in(monitor, self._definition)
-        self._codes = [ExitCode.CANCELLED] * len(self._jobs)
+        self._codes = [ExitCode.CANCELLED] * len(self._ids)
         async with anyio.create_task_group() as group:
-            for index, job in enumerate(self._jobs):
+            for index, job in enumerate(self._ids):
                 group.start_soon(self._one, monitor, job, index)
         return first_failure(self._codes)
 
     def left(self) -> list[int]:
         """Those of the jobs that can be gone on with once more."""
-        return [] if self._monitor is None else resumable_ids(self._monitor, self._jobs)
+        return [] if self._monitor is None else resumable_ids(self._monitor, self._ids)
 
-    def _found(self, monitor: Monitor) -> list[JobId]:
-        """The jobs that the user named, each once; `CommandFailed` if there is no such job."""
+    def _found(self, monitor: Monitor) -> dict[JobId, int]:
+        """The jobs that the user named, and how; `CommandFailed` if there is no such job."""
         found = {id_: monitor.find_resumable(id_) for id_ in self._order.ids}
         unknown = [str(id_) for id_, job in found.items() if job is None]
         if unknown:
@@ -116,11 +118,11 @@ class _Resumer:
             what = f"There is no saved job {' or '.join(unknown)}"
             problem = Problem(what, hint=f"{hint} See: resume --list")
             raise CommandFailed(ExitCode.USAGE, problem)
-        return [job for job in found.values() if job is not None]
+        return {job: id_ for id_, job in found.items() if job is not None}
 
     def _take_in(self, monitor: Monitor, definition: ServerDefinition) -> None:
         """Let the server that the options name stand in for the one the jobs began with."""
-        snapshots = map(monitor.snapshot, self._jobs)
+        snapshots = map(monitor.snapshot, self._ids)
         names = sorted({job.server for job in snapshots if job is not None})
         if len(names) > 1:
             problem = Problem(
@@ -130,7 +132,7 @@ class _Resumer:
             )
             raise CommandFailed(ExitCode.USAGE, problem)
         name = monitor.add_server(definition)
-        for job in self._jobs:
+        for job in self._ids:
             monitor.use_server(job, name)
 
     async def _one(self, monitor: Monitor, job: JobId, index: int) -> None:
@@ -138,7 +140,8 @@ class _Resumer:
         try:
             outcome = await monitor.resume(job, auto_resume=automatic)
         except ProblemError as error:
-            self._front.decline(job, error.problem)
+            where = ", ".join(filter(None, (error.problem.where, f"saved job {self._ids[job]}")))
+            self._front.decline(job, error.problem._replace(where=where))
             is_of_server = any(server.problem == error.problem for server in monitor.servers())
             self._codes[index] = ExitCode.NOT_CONNECTED if is_of_server else ExitCode.USAGE
             return

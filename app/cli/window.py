@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from app.cli.options import CommonOptions
 
 _TOOLKIT = ("PySide6.QtWidgets", "qasync")
-_WITHOUT_WINDOW = "The commands `tools` and `call` work without it."
+_WITHOUT_WINDOW = "The commands `tools`, `call` and `resume` work without it."
 
 
 def open_window(common: CommonOptions, screenshot: Path | None, after_s: float) -> int:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
 from app import text
 from app.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from app.tracker.snapshot import JobId, JobSnapshot
 
 NAME_LENGTH = 40
+NUMBERS: Mapping[JobId, int] = MappingProxyType({})
+"""What stands for which job instead of its own number: nothing, unless somebody says so."""
 _SILENCE_WORTH_TELLING_S = 5.0
 
 
@@ -21,10 +26,10 @@ class Snapshots(Protocol):
         """The job now."""
 
 
-def name(job: JobSnapshot, *, is_numbered: bool) -> str:
-    """The tool's name, with the job's number where several run at once."""
+def name(job: JobSnapshot, number: int | None = None) -> str:
+    """The tool's name, with a number where several jobs run at once."""
     short = text.one_line(job.name, NAME_LENGTH)
-    return f"{short} #{job.id}" if is_numbered else short
+    return short if number is None else f"{short} #{number}"
 
 
 def amount(job: JobSnapshot) -> str:
@@ -67,10 +72,10 @@ def message(job: JobSnapshot) -> str:
     return "" if job.message is None else text.one_line(job.message)
 
 
-def line(job: JobSnapshot, *, is_numbered: bool) -> str:
+def line(job: JobSnapshot, number: int | None = None) -> str:
     """All of that in one line."""
     parts = (amount(job), pace(job), "" if job.state.is_over else message(job))
-    return f"{name(job, is_numbered=is_numbered)}: {'  '.join(part for part in parts if part)}"
+    return f"{name(job, number)}: {'  '.join(part for part in parts if part)}"
 
 
 def log_line(level: object, logger: object, data: Any) -> str:

@@ -267,6 +267,7 @@ class TestWithoutQt:
             ("tools", "--demo"),
             ("call", "--demo", "burst", "--json"),
             ("call", "--demo", "burst"),
+            ("resume", "--list"),
         ],
     )
     def test_everything_but_the_window_works(self, words: tuple[str, ...], without_qt: str) -> None:

@@ -132,6 +132,30 @@ def test_the_printed_command_goes_on_when_pasted(folders: Folders) -> None:
     assert "There is no saved job 1" in ran.err
 
 
+@linux_only
+@pytest.mark.parametrize("token", [("--token", "mine"), ("--int-token", "0"), ("--no-token",)])
+@pytest.mark.parametrize("era", ["handshake", "per-request"])
+def test_requests_of_one_job_differ_in_id_and_resume_token_alone(
+    folders: Folders, tmp_path: Path, era: str, token: tuple[str, ...]
+) -> None:
+    wire = tmp_path / "wire.jsonl"
+    words = folders.call("--era", era, *token)
+    server = words.index("--") + 1
+    tee = ("/bin/sh", "-c", 'tee -a "$0" | "$@"', str(wire))
+    assert run(*words[:server], *tee, *words[server:]).code == 6
+    assert run(*folders.resume("1", "--auto-resume")).code == 0
+    messages = [json.loads(line) for line in wire.read_text().splitlines()]
+    requests = [message for message in messages if message.get("method") == "tools/call"]
+    resume_tokens = [r["params"].get("_meta", {}).pop("resumeToken", None) for r in requests]
+    assert resume_tokens[0] is None
+    assert len({*resume_tokens}) == ATTEMPTS
+    for request in requests:
+        assert request.pop("id")
+        if not request["params"].get("_meta", True):
+            del request["params"]["_meta"]
+    assert requests == [requests[0]] * ATTEMPTS
+
+
 def test_events_tell_of_what_stopped(folders: Folders) -> None:
     ran = run(*folders.call("--json"))
     (resumable,) = ran.only("resumable")

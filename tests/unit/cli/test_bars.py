@@ -30,7 +30,7 @@ class Screen:
             legacy_windows=False,
             _environ={},
         )
-        self.meter = BarMeter(self.jobs, console)
+        self.meter = BarMeter(self.jobs, console, {3: 70})
 
     def add(self, job_id: int, **fields: Any) -> None:
         """A job began."""
@@ -84,9 +84,11 @@ def test_a_saved_job_has_a_bar_once_it_is_resumed_and_others_have_none(screen: S
 def test_several_jobs_are_numbered(screen: Screen) -> None:
     screen.add(1)
     screen.add(2)
+    screen.add(3)
     lines = screen.close()
-    assert len(lines) == 2
+    assert len(lines) == 3
     assert "export_orders #2" in lines[1]
+    assert "export_orders #70" in lines[2]
 
 
 def test_of_too_many_jobs_the_running_ones_are_drawn_and_the_rest_counted(screen: Screen) -> None:

@@ -24,7 +24,17 @@ class Lines:
         self.jobs = FakeJobs()
         self._stream = io.BytesIO()
         self._output = Output(io.TextIOWrapper(self._stream, encoding="utf-8"))
-        self.meter = LineMeter(self._output, self.jobs, is_numbered=True, clock=lambda: self.now)
+        self.number(1, 1)
+
+    def number(self, job_id: int, number: int) -> None:
+        """Let a number stand for a job."""
+        self.meter = LineMeter(
+            self._output,
+            self.jobs,
+            is_numbered=True,
+            numbers={job_id: number},
+            clock=lambda: self.now,
+        )
 
     def change(self, job_id: int, **fields: Any) -> None:
         """A job changed."""
@@ -55,6 +65,12 @@ def test_every_job_has_its_own_second(written: Lines) -> None:
         "export_orders #1",
         "export_orders #2",
     ]
+
+
+def test_jobs_may_have_other_numbers(written: Lines) -> None:
+    written.number(2, 70)
+    written.change(2)
+    assert written.read()[0].startswith("export_orders #70:")
 
 
 def test_the_end_is_written_at_once_and_only_once(written: Lines) -> None:

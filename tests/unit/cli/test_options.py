@@ -126,15 +126,15 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert __version__ in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("word", ["--help", "--version"])
-def test_help_and_version_load_nothing_heavy(word: str) -> None:
+@pytest.mark.parametrize("words", [["--help"], ["--version"], ["resume", "--help"]])
+def test_help_and_version_load_nothing_heavy(words: list[str]) -> None:
     heavy = ["anyio", "asyncio", "pydantic", "jsonschema", "rich", "PySide6", "logging"]
     script = (
         "import sys; from app.cli import main; main(sys.argv[1:]);"
         f"found = [m for m in {heavy} if m in sys.modules]; sys.exit(','.join(found) or 0)"
     )
     ran = subprocess.run(
-        [sys.executable, "-c", script, word], capture_output=True, text=True, check=False
+        [sys.executable, "-c", script, *words], capture_output=True, text=True, check=False
     )
     assert (ran.returncode, ran.stderr) == (0, "")
 

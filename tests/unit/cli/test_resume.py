@@ -135,7 +135,7 @@ def test_a_job_that_is_declined_does_not_keep_others_from_going_on(
     monitor.ends[3] = Problem("The server refused this job's resume token")
     assert main(["resume", "30", "50"]) == 2
     assert ("resume", 5, None) in monitor.done
-    assert "The server refused" in capsys.readouterr().err
+    assert "The server refused this job's resume token (saved job 30)" in capsys.readouterr().err
 
 
 def test_a_server_that_cannot_be_reached_is_no_connection(
@@ -143,7 +143,7 @@ def test_a_server_that_cannot_be_reached_is_no_connection(
 ) -> None:
     monitor.unreachable = monitor.ends[3] = Problem("It does not start", "local-db")
     assert main(["resume", "30"]) == 3
-    assert "It does not start (local-db)" in capsys.readouterr().err
+    assert "It does not start (local-db, saved job 30)" in capsys.readouterr().err
 
 
 def test_what_stopped_again_is_told_with_the_command_that_goes_on(

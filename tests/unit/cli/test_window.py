@@ -81,7 +81,7 @@ def test_a_missing_toolkit_is_told_with_what_to_install(
     said = capsys.readouterr().err
     assert module in said
     assert f"pip install PySide6-Essentials {advice}"[:30] in said
-    assert "`call` work without it" in said
+    assert "`call` and `resume` work without it" in said
     assert not opened
 
 

@@ -10,15 +10,15 @@ from tests.job_stand_ins import job, new_job
 
 
 def test_a_running_job_tells_amount_pace_and_message() -> None:
-    assert words.line(job(), is_numbered=False) == (
+    assert words.line(job()) == (
         "export_orders: 632 / 1,000  63.2 %  12/s  31 s left  Processing batch 632 of 1000"
     )
 
 
 def test_the_unknown_is_left_out() -> None:
     unknown = job(total=None, fraction=None, rate=None, eta_s=None, message=None)
-    assert words.line(unknown, is_numbered=False) == "export_orders: 632"
-    assert words.line(new_job(1), is_numbered=True) == "export_orders #1: "
+    assert words.line(unknown) == "export_orders: 632"
+    assert words.line(new_job(1), 12) == "export_orders #12: "
 
 
 def test_an_ended_job_tells_how_long_it_took() -> None:
@@ -51,7 +51,7 @@ def test_silence_and_other_states_are_told() -> None:
 
 def test_server_text_cannot_drive_the_terminal() -> None:
     evil = job(name="a\x1b]0;x\x07", message="b\x1b[2J\nc\u202e")
-    line = words.line(evil, is_numbered=False)
+    line = words.line(evil)
     assert line.startswith(r"a\x1b]0;x\x07: ")
     assert line.endswith(r"b\x1b[2J\nc\u202e")
 
