@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 
 from app import __version__, paths
 from app.monitor import Monitor
+from app.problem import Problem
 from app.shell.aio import Tasks, run_on_qt
 from app.shell.control import Control, token_words
 from app.shell.dialogs import Dialogs
@@ -30,7 +31,6 @@ from app.widgets.appearance import Appearance
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.problem import Problem
     from app.shell.options import WindowOptions
     from app.tracker.snapshot import JobId
 
@@ -259,7 +259,10 @@ class Program(QObject):
         found = self.monitor.snapshot(job)
         if found is None:
             return
-        if found.token is None:
+        if found.token is not None:
+            self._on_search_requested(token_words(found.token))
+        elif found.request > 0:
             self._on_frame_followed(found.request)
         else:
-            self._on_search_requested(token_words(found.token))
+            what = self.tr("The messages of this job belong to an earlier run of the program")
+            self._tell(Problem(what, found.server))

@@ -55,7 +55,7 @@ class Resuming(QObject):
     @Slot(object)
     def reissue(self, job: JobId) -> None:
         """Send a job's whole request again, as a new job."""
-        self._tasks.start(f"re-issue job {job}", self._monitor.reissue, job)
+        self._tasks.start(f"re-issue job {job}", self._reissue, job)
 
     @Slot(object)
     def forget(self, jobs: Iterable[JobId]) -> None:
@@ -73,6 +73,14 @@ class Resuming(QObject):
             await self._monitor.resume(job)
         except ServerChangedError as changed:
             self.server_wanted.emit(job, changed)
+
+    async def _reissue(self, job: JobId) -> None:
+        """No token binds a new job to the old server: the user may well want the one of today."""
+        try:
+            await self._monitor.reissue(job)
+        except ServerChangedError as changed:
+            hint = self.tr("Edit and send the request, or connect the server as it was first.")
+            raise ProblemError(changed.problem._replace(hint=hint)) from changed
 
     async def _resume_as_saved(self, job: JobId) -> None:
         await self._monitor.resume(job, use_saved_definition=True)

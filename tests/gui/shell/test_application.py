@@ -167,3 +167,37 @@ async def test_removing_finished_jobs_keeps_those_that_can_be_gone_on_with(
         program.window.actions_.clear.trigger()
         await anyio.sleep(0.2)
         assert len(program.monitor.jobs()) == 1
+
+
+async def test_a_job_is_followed_in_the_log_by_its_token(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with opened(data_dir) as store:
+        await begun(store, origin=ORIGIN)
+    async with running(qapp, data_dir) as program:
+        window = program.window
+        window.job_list.select(program.monitor.jobs()[0])
+        window.job_list.action("follow").trigger()
+        assert window.log_pane.bar.filter().words == ("a",)
+        assert window.log_pane.isVisible()
+
+
+async def test_without_a_token_a_job_of_an_earlier_run_cannot_be_followed(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    params = {key: value for key, value in PARAMS.items() if key != "_meta"}
+    async with opened(data_dir) as store:
+        await begun(store, origin=ORIGIN._replace(params=params))
+    async with running(qapp, data_dir) as program:
+        program.window.job_list.select(program.monitor.jobs()[0])
+        program.window.job_list.action("follow").trigger()
+        assert "earlier run" in told(program)[-1].what
+
+
+async def test_words_of_the_jobs_pane_are_searched_in_the_log(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with running(qapp, data_dir) as program:
+        program.window.job_pane.search_requested.emit("eu-west")
+        assert program.window.log_pane.bar.filter().words == ("eu-west",)
+        assert program.window.log_pane.isVisible()

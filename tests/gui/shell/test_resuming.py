@@ -44,6 +44,8 @@ class Monitor:
 
     async def reissue(self, job: int) -> None:
         self.asked.append(("reissue", job))
+        if job in self.raises:
+            raise self.raises[job]
 
     async def forget(self, jobs: Iterable[int]) -> None:
         self.asked.append(("forget", jobs))
@@ -118,3 +120,16 @@ async def test_forgetting_many_is_one_wish(stage: Stage) -> None:
     stage.resuming.reissue(5)
     await anyio.wait_all_tasks_blocked()
     assert sorted(stage.monitor.asked) == [("forget", (3, 4)), ("reissue", 5)]
+
+
+async def test_reissuing_to_a_changed_server_says_what_to_do_and_starts_nothing(
+    stage: Stage,
+) -> None:
+    problem = Problem("defined otherwise", "db", "Resume with the saved definition")
+    stage.monitor.raises[5] = ServerChangedError(problem, SAVED)
+    stage.resuming.reissue(5)
+    await anyio.wait_all_tasks_blocked()
+    (told,) = stage.told
+    assert told.what == "defined otherwise"
+    assert "Edit and send" in told.hint
+    assert stage.wanted == []
