@@ -116,7 +116,8 @@ def test_no_thread_is_left_within_qt_when_the_interpreter_ends() -> None:
 
         def tell_slowly(loop, callback, *args, **options):
             tell(loop, callback, *args, **options)
-            time.sleep(0.2)  # as if the machine were busy: main goes on meanwhile
+            if threading.current_thread() is not threading.main_thread():
+                time.sleep(0.2)  # as if the machine were busy: main goes on meanwhile
 
         qasync.QEventLoop.call_soon_threadsafe = tell_slowly
 
