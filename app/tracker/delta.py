@@ -27,6 +27,7 @@ class Delta:
         self.progressed: set[JobId] = set()
         self.moved: set[JobId] = set()
         self.steps: list[ChainStep] = []
+        self.marked: dict[int, str] = {}
 
     def move(self, job: Job) -> None:
         """Note that the job's state changed."""
@@ -41,4 +42,4 @@ class Delta:
         added = tuple(job for job in self.added if job not in gone)
         removed = tuple(job for job in self.removed if job not in new)
         progressed, moved = frozenset(self.progressed - gone), frozenset(self.moved - gone)
-        return Changes(added, removed, progressed, moved, ticks, tuple(self.steps))
+        return Changes(added, removed, progressed, moved, ticks, tuple(self.steps), self.marked)

@@ -46,11 +46,13 @@ RESUMED_TWICE: Final = "resumed-twice"
 class Marks:
     """The marks of one job, in the order of their first cases. Never more than one per key."""
 
-    __slots__ = ("_by_key", "_frozen")
+    __slots__ = ("_by_key", "_frozen", "_newest", "_words")
 
     def __init__(self) -> None:
         self._by_key: dict[str, Mark] = {}
         self._frozen: tuple[Mark, ...] | None = ()
+        self._newest = 0
+        self._words: list[str] = []
 
     def note(self, key: str, text: str, number: int) -> None:
         """Count one more case of `key`, seen in frame `number`; the first case's words stay."""
@@ -60,6 +62,13 @@ class Marks:
         else:
             self._by_key[key] = Mark(key, known.text, known.count + 1, known.first)
         self._frozen = None
+        if number != self._newest:
+            self._newest, self._words = number, []
+        self._words.append(text)
+
+    def words_of(self, number: int) -> str:
+        """What was noted of frame `number`; empty when nothing was, or another was noted since."""
+        return "; ".join(self._words) if number == self._newest else ""
 
     def as_tuple(self) -> tuple[Mark, ...]:
         """All marks; the same object until one is added."""

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from app.protocol.facts import JsonObject, ProgressReceived, RequestAnswered, Side
 
@@ -195,7 +196,8 @@ class Changes(NamedTuple):
     `ProgressReceived`, in wire order: (job or None, that job's tick count after it, the fact);
     the count is 0 where there is no job. A job in `removed` is in none of the other sets. `steps`
     are for whoever keeps tokens: the jobs in them are shown as running until each is answered
-    with `Chains.note_saved`.
+    with `Chains.note_saved`. `marked` tells what is wrong with a message, by its frame's number;
+    it has no entry for a message that breaks no rule.
     """
 
     added: tuple[JobId, ...] = ()
@@ -204,3 +206,4 @@ class Changes(NamedTuple):
     moved: frozenset[JobId] = frozenset()
     ticks: Sequence[tuple[JobId | None, int, ProgressReceived]] = ()
     steps: Sequence[ChainStep] = ()
+    marked: Mapping[int, str] = MappingProxyType({})

@@ -25,6 +25,7 @@ from app.text import duration
 from app.tracker import endings, marks, naming
 from app.tracker.chains import Chains
 from app.tracker.delta import Delta
+from app.tracker.irregular import irregularities
 from app.tracker.job import Job
 from app.tracker.picture import detail_of, snapshot_of
 from app.tracker.rows import Rows
@@ -117,15 +118,24 @@ class Tracker:
         job = self._rows.of_request(fact.request)
         if job is None:
             self._count_unattached(fact.connection)
+            self._mark(delta, fact, irregularities(fact))
             return None, 0, fact
         if fact.request != job.request.number:
             job.take_stale(fact)
+            self._mark(delta, fact, job.marks.words_of(fact.number))
             return job.id, job.tick_count, fact
         state = job.state
         job.take(fact)
+        self._mark(delta, fact, job.marks.words_of(fact.number))
         if job.state is not state:
             delta.move(job)
         return job.id, job.tick_count, fact
+
+    @staticmethod
+    def _mark(delta: Delta, fact: Fact, words: str) -> None:
+        """Say of a message what is wrong with it, if anything is."""
+        if words:
+            delta.marked[fact.number] = words
 
     def _count_unattached(self, connection: str) -> None:
         """Count a tick that belongs to no job, for the newest connections that had some."""
@@ -139,6 +149,7 @@ class Tracker:
 
     def _handle(self, fact: Fact, delta: Delta) -> None:
         """Take any fact but progress; those that concern no job pass by."""
+        self._mark(delta, fact, irregularities(fact))
         handler = self._handlers.get(type(fact))
         if handler is not None:
             handler(fact, delta)

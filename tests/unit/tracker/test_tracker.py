@@ -93,14 +93,14 @@ def test_changes_name_what_was_added_ticked_and_moved(story: Story) -> None:
     assert (done.progressed, done.moved, done.ticks) == (frozenset({job}), frozenset({job}), [])
 
 
-def test_facts_that_concern_no_job_change_nothing(story: Story) -> None:
+def test_facts_that_concern_no_job_change_none(story: Story) -> None:
     changes = story.tell(
         ConnectionOpened(1, CONNECTION, 0.0, 0.0, {}),
         StderrReceived(2, CONNECTION, 0.0, 0.0, "hello"),
         NotificationReceived(3, CONNECTION, 0.0, 0.0, Side.SERVER, "notifications/x", {}, ()),
         UnreadableReceived(4, CONNECTION, 0.0, 0.0, Side.SERVER, "garbage", "no JSON"),
     )
-    assert changes == Changes(ticks=[])
+    assert changes == Changes(ticks=[], marked={4: "no JSON"})
 
 
 @pytest.mark.requirement("UT-2")
@@ -185,8 +185,9 @@ def test_a_second_reply_is_marked_and_the_first_counts(story: Story) -> None:
     assert answer.result == {"content": [], "n": 1}
 
 
-def test_a_reply_to_nothing_known_changes_nothing(story: Story) -> None:
-    assert story.reply(1) == Changes(ticks=[])
+def test_a_reply_to_nothing_known_changes_no_job_and_is_marked(story: Story) -> None:
+    marked = {101: "The reply is to no request that is known"}
+    assert story.reply(1) == Changes(ticks=[], marked=marked)
 
 
 def test_a_cancel_is_awaited_and_confirmed_by_an_error(story: Story) -> None:
