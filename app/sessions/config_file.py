@@ -32,7 +32,7 @@ def read_config(path: Path) -> list[ServerDefinition]:
     """The servers of a configuration file, in its order.
 
     An entry that cannot be used costs the others nothing and is left out (`load_config` tells
-    why); `ProblemError` when the file is none or has no entry that can be used.
+    why); `ProblemError` when the file is none, or names no server that can be used.
     """
     return load_config(path).definitions
 
@@ -46,8 +46,9 @@ def load_config(path: Path) -> ConfigFile:
             config.definitions.append(_definition(path, name, entry))
         except ProblemError as error:
             config.problems.append(error.problem)
-    if not config.definitions and config.problems:
-        raise ProblemError(config.problems[0])
+    if not config.definitions:
+        nothing = Problem("The file names no servers", str(path), _EXAMPLE)
+        raise ProblemError(config.problems[0] if config.problems else nothing)
     return config
 
 

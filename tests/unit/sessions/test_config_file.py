@@ -122,6 +122,15 @@ def test_an_entry_that_cannot_be_used_costs_the_others_nothing(
     assert "'bad'" in config.problems[0].where
 
 
+@pytest.mark.parametrize("key", ["mcpServers", "servers"])
+def test_a_file_that_names_no_server_says_so_and_shows_how(key: str, file: Path) -> None:
+    file.write_text(json.dumps({key: {}}))
+    problem = problem_of(file)
+    assert problem.what == "The file names no servers"
+    assert problem.where == str(file)
+    assert '"command"' in problem.hint
+
+
 def test_a_file_with_nothing_to_use_is_a_problem(file: Path) -> None:
     file.write_text(json.dumps({"mcpServers": {"bad": {}}}))
     assert "'bad'" in problem_of(file).where
