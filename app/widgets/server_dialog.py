@@ -144,7 +144,10 @@ class ServerDialog(QDialog):
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
         form.addRow(self.tr("&Command line"), self.command)
         form.addRow(self.tr("&Name"), self.name)
-        form.addRow(self.tr("&Folder"), folder)
+        # A row that is a layout gives its label no buddy: the key would do nothing.
+        label = QLabel(self.tr("&Folder"), self)
+        label.setBuddy(self.folder)
+        form.addRow(label, folder)
         form.addRow(self.tr("&Environment"), self.environment)
         form.addRow(self.tr("&Protocol"), self.era)
         buttons = QDialogButtonBox(self)

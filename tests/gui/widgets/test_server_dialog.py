@@ -63,6 +63,21 @@ def test_accepting_hands_over_the_definition(qtbot: QtBot, tmp_path: Path) -> No
     assert dialog.result() == ServerDialog.DialogCode.Accepted.value
 
 
+def test_every_field_is_reached_by_the_key_of_its_label(qtbot: QtBot) -> None:
+    dialog = ServerDialog()
+    qtbot.addWidget(dialog)
+    buddies = {
+        label.text(): label.buddy() for label in dialog.findChildren(QLabel) if "&" in label.text()
+    }
+    assert buddies == {
+        "&Command line": dialog.command,
+        "&Name": dialog.name,
+        "&Folder": dialog.folder,
+        "&Environment": dialog.environment,
+        "&Protocol": dialog.era,
+    }
+
+
 def test_a_mistake_keeps_the_dialog_open_with_the_reason(qtbot: QtBot, tmp_path: Path) -> None:
     dialog = ServerDialog()
     qtbot.addWidget(dialog)
