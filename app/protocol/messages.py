@@ -2,7 +2,7 @@
 
 An item that lacks what it must have is left out and described; anything else that is wrong is
 described only. Source: "Tools", "Resources", "Prompts" of every revision. `raw` is the item as
-received.
+received, with words in place of a member that is nested too deep to be decoded.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import dataclasses
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from app.protocol.eras import as_object
-from app.protocol.reading import shown
+from app.protocol.reading import Elided, shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -92,14 +92,19 @@ class Page(Generic[T]):
 class _Item:
     """One object of a list, read member by member; notes what is wrong with it."""
 
-    def __init__(self, raw: JsonObject, label: str, problems: list[str]) -> None:
-        self.raw = raw
+    def __init__(self, entry: Any, label: str, problems: list[str]) -> None:
+        received = as_object(entry)
+        self.undecoded = {k: shown(v) for k, v in received.items() if isinstance(v, Elided)}
+        self.members = {k: v for k, v in received.items() if k not in self.undecoded}
+        self.raw = received | self.undecoded
         self._label = label
         self._problems = problems
+        for key, words in self.undecoded.items():
+            self.note(f'"{key}" is {words}')
 
     def text(self, key: str) -> str | None:
         """An optional string."""
-        value = self.raw.get(key)
+        value = self.members.get(key)
         if value is None or isinstance(value, str):
             return value
         self.note(f'"{key}" is {shown(value)}, not a string')
@@ -136,19 +141,24 @@ def _read_page(
     problems: list[str] = []
     listed = result.get(key)
     if not isinstance(listed, list):
-        seen = shown(listed) if key in result else "missing"
-        problems.append(f'"{key}" is {seen}, not a list')
+        problems.append(f'"{key}" is {_instead_of_list(result, key)}')
         listed = []
     items = []
     for index, entry in enumerate(listed, 1):
-        raw = as_object(entry)
-        item = _Item(raw, f"{key} {index}", problems)
-        name = raw.get(identity)
+        item = _Item(entry, f"{key} {index}", problems)
+        name = item.members.get(identity)
         if isinstance(name, str):
             items.append(build(item, name))
         else:
             item.note(f'left out: "{identity}" is {shown(name)}, not a string')
     return Page(tuple(items), _next_cursor(result, problems), tuple(problems))
+
+
+def _instead_of_list(result: JsonObject, key: str) -> str:
+    value = result.get(key)
+    if isinstance(value, Elided) and value.is_too_deep:
+        return shown(value)  # which may be a list
+    return f"{shown(value) if key in result else 'missing'}, not a list"
 
 
 def _next_cursor(result: JsonObject, problems: list[str]) -> str | None:
@@ -160,20 +170,20 @@ def _next_cursor(result: JsonObject, problems: list[str]) -> str | None:
 
 
 def _tool(item: _Item, name: str) -> Tool:
-    schema = item.raw.get("inputSchema")
-    if not isinstance(schema, dict):
+    schema = item.members.get("inputSchema")
+    if not isinstance(schema, dict) and "inputSchema" not in item.undecoded:
         item.note('"inputSchema" is missing or no object')
-    support = as_object(item.raw.get("execution")).get("taskSupport", TASK_SUPPORT[0])
+    support = as_object(item.members.get("execution")).get("taskSupport", TASK_SUPPORT[0])
     if support not in TASK_SUPPORT:
         item.note(f'"taskSupport" is {shown(support)}')
         support = TASK_SUPPORT[0]
     # `annotations.title` is where titles were before 2025-06-18.
-    title = item.text("title") or _string(as_object(item.raw.get("annotations")).get("title"))
+    title = item.text("title") or _string(as_object(item.members.get("annotations")).get("title"))
     return Tool(name, title, item.text("description"), as_object(schema), support, item.raw)
 
 
 def _resource(item: _Item, uri: str) -> Resource:
-    size = item.raw.get("size")
+    size = item.members.get("size")
     return Resource(
         uri,
         item.text("name") or uri,
@@ -197,7 +207,7 @@ def _resource_template(item: _Item, uri_template: str) -> ResourceTemplate:
 
 
 def _prompt(item: _Item, name: str) -> Prompt:
-    arguments = item.raw.get("arguments") or []
+    arguments = item.members.get("arguments") or []
     if not isinstance(arguments, list):
         item.note(f'"arguments" is {shown(arguments)}, not a list')
         arguments = []

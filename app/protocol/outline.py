@@ -126,6 +126,24 @@ def array_elements(raw: bytes) -> Slices[list[bytes]]:
     return elements
 
 
+def object_members(raw: bytes) -> Slices[dict[str, bytes]]:
+    """Cut the object that is `raw` into the exact bytes of its members; the last of a name counts.
+
+    Raises:
+        NotJsonError: `raw` is no object, or its structure is broken.
+    """
+    start = first_byte(raw)
+    if raw[start : start + 1] != b"{":
+        raise _broken(raw, start)
+    members: dict[str, bytes] = {}
+    for span in _members(raw, start, len(raw), b"}"):
+        if span is None:
+            yield
+        else:
+            members[span.key] = raw[span.start : span.end]
+    return members
+
+
 def first_byte(raw: bytes) -> int:
     """Where the JSON text begins, behind a byte order mark and white space."""
     return _skip_space(raw, len(BOM) if raw.startswith(BOM) else 0)
@@ -153,16 +171,17 @@ def _object(
 
 def _member(raw: bytes, span: Span, problems: list[str], opened_up: frozenset[str]) -> Slices[Any]:
     """Decode one member, open it up, or elide it."""
-    size = span.end - span.start
+    size, is_too_deep = span.end - span.start, False
     if size <= LARGEST_DECODED:
         reading = _small_member(raw, span)
         if reading is not None:
             for problem in reading.problems:
                 _note(problems, problem)
             return reading.value
+        is_too_deep = True
     if span.key in opened_up and raw[span.start : span.start + 1] == b"{":
         return (yield from _object(raw, span, problems, frozenset({"_meta"})))
-    return Elided(size)
+    return Elided(size, is_too_deep)
 
 
 def _small_member(raw: bytes, span: Span) -> Reading | None:

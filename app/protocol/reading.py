@@ -29,6 +29,7 @@ class Elided(NamedTuple):
     """Stands for a value that was left undecoded because of its `size` in bytes, or its depth."""
 
     size: int
+    is_too_deep: bool = False
 
 
 class Reading(NamedTuple):
@@ -221,7 +222,8 @@ def _is_too_deep(value: Any) -> bool:
 def shown(value: Any, limit: int = 40) -> str:
     """`value` as short JSON in ASCII, for use within a sentence about it."""
     if isinstance(value, Elided):
-        return f"a value of {value.size:,} bytes"
+        depth = ", nested too deep to be decoded" if value.is_too_deep else ""
+        return f"a value of {value.size:,} bytes{depth}"
     if isinstance(value, str):
         value = value[: limit + 1]
     text = json.dumps(value)

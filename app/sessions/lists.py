@@ -11,7 +11,8 @@ from app.problem import Problem, ProblemError
 from app.protocol import messages
 from app.protocol.eras import as_object
 from app.protocol.jsonrpc import OVERSIZED
-from app.protocol.reading import read_value
+from app.protocol.listing import read_list_result
+from app.protocol.reading import Elided, NotJsonError
 from app.sessions.exchange import End, Limits
 
 if TYPE_CHECKING:
@@ -122,7 +123,7 @@ class ServerLists:
         cursor: str | None = None
         while cursor not in cursors and len(cursors) < _MOST_PAGES:
             cursors.add(cursor)
-            page = kind.read(await self._page(kind.method, cursor))
+            page = kind.read(await self._page(kind, cursor))
             items += page.items
             notes += page.problems
             cursor = page.next_cursor
@@ -136,7 +137,8 @@ class ServerLists:
             self._problems[kind] = Problem(what, self._connection.id, detail=detail)
         return items
 
-    async def _page(self, method: str, cursor: str | None) -> JsonObject:
+    async def _page(self, kind: _Kind, cursor: str | None) -> JsonObject:
+        method = kind.method
         params = None if cursor is None else {"cursor": cursor}
         exchange = self._connection.mail.ask(method, params)
         await exchange.wait(Limits(idle_s=_LIMIT_S), self._connection.now)
@@ -148,10 +150,13 @@ class ServerLists:
             raise ProblemError(
                 Problem(f"The server refused {method}: {words}", self._connection.id)
             )
-        if reply.size <= OVERSIZED:
+        if reply.size <= OVERSIZED and not isinstance(reply.result.get(kind.capability), Elided):
             return reply.result
-        message = await anyio.to_thread.run_sync(read_value, exchange.raw)
-        return as_object(as_object(message.value).get("result"))
+        try:
+            return await anyio.to_thread.run_sync(read_list_result, exchange.raw, kind.capability)
+        except NotJsonError as error:
+            what = f"What the server answered to {method} cannot be read"
+            raise ProblemError(Problem(what, self._connection.id, detail=str(error))) from error
 
     def _unanswered(self, method: str, exchange: Exchange) -> Exception:
         """What to raise for a page that did not come."""

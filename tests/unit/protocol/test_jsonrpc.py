@@ -162,4 +162,8 @@ def test_oversized_garbage_is_garbage(opening: bytes) -> None:
 def test_a_result_nested_too_deep_keeps_its_kind_and_id() -> None:
     deep = b"[" * 5000 + b"]" * 5000
     envelope = decode(b'{"jsonrpc":"2.0","id":7,"result":{"a":' + deep + b"}}")
-    assert (envelope.kind, envelope.id, envelope.result) == (Kind.RESULT, 7, {"a": Elided(10_000)})
+    assert (envelope.kind, envelope.id, envelope.result) == (
+        Kind.RESULT,
+        7,
+        {"a": Elided(10_000, is_too_deep=True)},
+    )

@@ -17,6 +17,7 @@ from app.protocol.messages import (
     read_resources,
     read_tools,
 )
+from app.protocol.reading import Elided
 
 
 def test_a_tool_is_read_whole() -> None:
@@ -111,3 +112,24 @@ def test_odd_members_of_other_items_do_no_harm() -> None:
     assert page.problems == ('prompts 1: "arguments" is {"a": 1}, not a list',)
     (prompt,) = read_prompts({"prompts": [{"name": "p", "arguments": [5, {"name": 1}]}]}).items
     assert prompt.arguments == ()
+
+
+def test_a_tool_whose_schema_was_not_decoded_keeps_its_name_and_words_stand_in_its_place() -> None:
+    deep = Elided(12_350, is_too_deep=True)
+    page = read_tools({"tools": [{"name": "a", "inputSchema": deep}]})
+    words = "a value of 12,350 bytes, nested too deep to be decoded"
+    assert page.items == (
+        Tool("a", None, None, {}, "forbidden", {"name": "a", "inputSchema": words}),
+    )
+    assert page.problems == (f'tools 1: "inputSchema" is {words}',)
+
+
+def test_what_was_not_decoded_is_no_name_and_no_title() -> None:
+    deep = Elided(900, is_too_deep=True)
+    page = read_tools({"tools": [{"name": deep}, {"name": "a", "title": deep, "inputSchema": {}}]})
+    assert [(tool.name, tool.title) for tool in page.items] == [("a", None)]
+
+
+def test_a_list_that_was_not_decoded_is_not_said_to_be_no_list() -> None:
+    page = read_tools({"tools": Elided(900, is_too_deep=True)})
+    assert page.problems == ('"tools" is a value of 900 bytes, nested too deep to be decoded',)

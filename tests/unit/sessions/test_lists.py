@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 from typing import TYPE_CHECKING, Any
 
 import anyio
@@ -192,3 +193,29 @@ async def test_a_list_larger_than_a_megabyte_is_read_whole() -> None:
         await of.until_changed(1)
         assert len(of.lists.tools) == 1500
         assert of.lists.problem is None
+
+
+@pytest.mark.parametrize("padding", [0, 1_200_000])
+async def test_a_schema_nested_too_deep_costs_no_tool_its_name(padding: int) -> None:
+    schema: dict[str, Any] = {"description": "d" * padding}
+    for _ in range(300):
+        schema = {"type": "object", "properties": {"a": schema}}
+    script = by_method(list={"tools": [tool("a"), {"name": "deep", "inputSchema": schema}]})
+    async with kept(script, {"tools": {}}) as of:
+        await of.until_changed(1)
+        assert [tool.name for tool in of.lists.tools] == ["a", "deep"]
+        assert of.lists.problem is not None
+        assert of.lists.problem.detail.startswith('tools 2: "inputSchema" is a value of ')
+        assert of.lists.problem.detail.endswith("nested too deep to be decoded")
+
+
+async def test_a_large_list_that_is_broken_inside_is_a_problem_and_no_defect() -> None:
+    def script(message: Message) -> list[bytes]:
+        long = tool("a") | {"description": "d" * 1_200_000}
+        raw = json.dumps(result(message, {"tools": [long]})).encode()
+        return [raw.replace(b'"type":', b'"type" ')]
+
+    async with kept(script, {"tools": {}}) as of:
+        await of.until_changed(1)
+        assert of.lists.problem is not None
+        assert of.lists.problem.what == "What the server answered to tools/list cannot be read"
