@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import logging
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, Self
 
 import anyio
 
@@ -20,9 +20,11 @@ from app.problem import Problem, ProblemError
 from app.protocol.eras import ClientIdentity
 from app.protocol.frame import Channel, server_name
 from app.protocol.framing import FrameNumbers
-from app.protocol.tokens import AUTO, TokenSource
-from app.resuming.keeper import Keeper, origin_params
+from app.protocol.tokens import TokenSource
+from app.resuming.keeper import Keeper
+from app.resuming.origins import origin_params, token_like
 from app.resuming.parameters import from_the_start
+from app.resuming.restorer import Restorer
 from app.resuming.resumer import Resumer
 from app.resuming.servers import ServerChangedError
 from app.sessions.arguments import argument_problems
@@ -31,9 +33,10 @@ from app.sessions.manager import Manager
 from app.store.chains import Origin
 from app.tracker.snapshot import Changes, JobState
 from app.tracker.tracker import Tracker
+from app.updates import Listeners, Update
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Coroutine, Iterable, Iterator, Sequence
+    from collections.abc import Callable, Coroutine, Iterable, Sequence
     from types import TracebackType
 
     from anyio.abc import TaskGroup
@@ -41,7 +44,6 @@ if TYPE_CHECKING:
     from app.protocol.facts import Fact, JsonObject
     from app.protocol.frame import Frame
     from app.protocol.messages import Tool
-    from app.protocol.tokens import TokenChoice
     from app.sessions.definitions import ServerDefinition
     from app.sessions.session import Session
     from app.sessions.snapshot import ServerSnapshot
@@ -55,19 +57,6 @@ _log = logging.getLogger(__name__)
 
 _TICK_S = 1.0
 _NOTHING = Changes()
-
-
-class Update(NamedTuple):
-    """What one chunk brought: its frames, the facts read from them, what these changed.
-
-    `servers` names the servers whose snapshot changed. Delivered at once and in order; a listener
-    must be quick, and may not wait.
-    """
-
-    frames: Sequence[Frame] = ()
-    facts: Sequence[Fact] = ()
-    changes: Changes = _NOTHING
-    servers: frozenset[str] = frozenset()
 
 
 class Monitor:
@@ -87,9 +76,7 @@ class Monitor:
         self._clock = clock or Clock()
         self._restores = restores
         self._tracker = Tracker(key_of=self._key_of, saves=True)
-        self._listeners: dict[int, Callable[[Update], None]] = {}
-        self._listener_count = 0
-        self._complained: set[tuple[int, type[BaseException]]] = set()
+        self._listeners = Listeners()
         identity = ClientIdentity({"name": APPLICATION, "version": __version__}, {})
         started_ms = int(self._clock.wall() * 1000)
         self._manager = Manager(
@@ -103,6 +90,7 @@ class Monitor:
         self._integers = itertools.count(started_ms)
         self._tasks: TaskGroup | None = None
         self._keeper = Keeper(store, self._tracker, self._clock, self._changed, self._origin)
+        self._restorer = Restorer(store, self._tracker, self._clock, self._changed, self._keeper)
         self._calls = Calls(
             self._manager, self._tracker, self._changed, self._keeper.settled, self.now
         )
@@ -114,16 +102,17 @@ class Monitor:
             self._clock,
             self._changed,
             self.connect,
+            self._restorer.look,
             self._start,
         )
 
     async def __aenter__(self) -> Self:
         """Open the store and the task group that sessions live in, and let time pass for jobs."""
-        await self._keeper.open(restores=self._restores)
+        await self._restorer.open(restores=self._restores)
         self._tasks = await anyio.create_task_group().__aenter__()
         self._tasks.start_soon(self._tick, name="one second")
         self._tasks.start_soon(self._keeper.run, name="saving resume tokens")
-        self._tasks.start_soon(self._keeper.watch, name="other programs")
+        self._tasks.start_soon(self._restorer.watch, name="other programs")
         return self
 
     async def __aexit__(
@@ -158,14 +147,7 @@ class Monitor:
 
     def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
         """Call `listener` for every update until the returned function is called."""
-        self._listener_count += 1
-        key = self._listener_count
-        self._listeners[key] = listener
-
-        def unsubscribe() -> None:
-            self._listeners.pop(key, None)
-
-        return unsubscribe
+        return self._listeners.add(listener)
 
     def add_server(self, definition: ServerDefinition) -> str:
         """Take a server in, not connected; returns its name, made unique by a number."""
@@ -298,7 +280,7 @@ class Monitor:
             await self.connect(server)
         else:
             server, params = await self._resumer.reach(origin), origin.params
-        token = _token_like(detail.snapshot.token, self._integers)
+        token = token_like(detail.snapshot.token, self._integers)
         call = Call(server, detail.snapshot.method, from_the_start(params), token)
         return await self.call(call)
 
@@ -306,6 +288,11 @@ class Monitor:
     def store_problem(self) -> Problem | None:
         """Why resume tokens are not saved, to be told once; None while all is well."""
         return self._keeper.problem
+
+    @property
+    def resuming_size(self) -> int:
+        """How much is kept in memory of jobs that can be resumed; for tests of its bounds."""
+        return self._tracker.chains.size + len(self._keeper.origins) + self._resumer.size
 
     def find_resumable(self, resume_id: int) -> JobId | None:
         """The job whose saved chain has this id; None when there is none (any more)."""
@@ -328,8 +315,8 @@ class Monitor:
 
         Attempts of earlier runs of the program follow in an update.
         """
-        if self._tasks is not None and self._keeper.wants_attempts(job):
-            self._start(self._keeper.read_attempts, job)
+        if self._tasks is not None and self._restorer.wants_attempts(job):
+            self._start(self._restorer.read_attempts, job)
         return self._tracker.detail(job, self.now())
 
     def jobs(self) -> Sequence[JobId]:
@@ -440,29 +427,12 @@ class Monitor:
         changes: Changes = _NOTHING,
         servers: frozenset[str] = frozenset(),
     ) -> None:
-        """Tell every listener; the one place where a listener's own error is caught and logged."""
-        update = Update(frames, facts, changes, servers)
-        for key, listener in list(self._listeners.items()):
-            try:
-                listener(update)
-            except Exception as error:  # noqa: BLE001  # this is the place that logs it
-                self._complain(key, error)
+        """Tell every listener, then have done what the changes ask for."""
+        self._listeners.tell(Update(frames, facts, changes, servers))
         if changes.steps or changes.removed:
             self._keeper.take(changes)
+            self._restorer.drop(changes.removed)
             self._resumer.drop(changes.removed)
-
-    def _complain(self, key: int, error: Exception) -> None:
-        """Log the first error of each kind from each listener: a flood would hide it."""
-        if (key, type(error)) not in self._complained:
-            self._complained.add((key, type(error)))
-            _log.error("a listener failed and goes on being told", exc_info=error)
-
-
-def _token_like(token: object, integers: Iterator[int]) -> TokenChoice:
-    """A new progress token of the same kind as `token`; none for none."""
-    if token is None:
-        return None
-    return next(integers) if isinstance(token, int) else AUTO
 
 
 def _has_id(chain: Chain | None, resume_id: int) -> bool:

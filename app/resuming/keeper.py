@@ -4,42 +4,25 @@ from __future__ import annotations
 
 import collections
 import logging
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 import anyio
 
 from app.problem import Problem, ProblemError
-from app.resuming import parameters
-from app.store.chains import Origin, Outcome, Standing
-from app.tracker.chain import Restored
-from app.tracker.snapshot import AttemptPicture, JobState
-from app.tracker.verdicts import INTERRUPTED, REFUSED
+from app.resuming.outcomes import OUTCOMES
+from app.store.chains import Outcome, Standing
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from app.protocol.facts import JsonObject
     from app.sessions.clock import Clock
     from app.sessions.definitions import ServerDefinition
-    from app.store.chains import SavedAttempt, SavedChain
+    from app.store.chains import Origin
     from app.store.resumes import ResumeStore
     from app.tracker.snapshot import ChainStep, Changes, JobId
     from app.tracker.tracker import Tracker
 
 _log = logging.getLogger(__name__)
-
-_LOOK_S: Final = 5.0
-"""How often to look what became of jobs that another program is resuming."""
-_STATES: Final[dict[Outcome, JobState | str]] = {
-    Outcome.RESUMABLE: JobState.RESUMABLE,
-    Outcome.FAILED: JobState.FAILED,
-    Outcome.LOST: JobState.LOST,
-    Outcome.TIMED_OUT: JobState.TIMED_OUT,
-    Outcome.CANCELLED: JobState.CANCELLED,
-    Outcome.REFUSED: REFUSED,
-    Outcome.INTERRUPTED: INTERRUPTED,
-}
-_OUTCOMES: Final = {state: outcome for outcome, state in _STATES.items()}
 
 
 class Keeper:
@@ -66,8 +49,6 @@ class Keeper:
         self._problem: Problem | None = None
         self._pending: dict[JobId, anyio.Event] = {}
         self._owed: list[int] = []
-        self._unread: set[JobId] = set()
-        self._elsewhere: set[JobId] = set()
         self._steps: collections.deque[ChainStep] = collections.deque()
         self._wake = anyio.Event()
         self._over = anyio.Event()
@@ -84,8 +65,6 @@ class Keeper:
         """Queue what the tracker wants to be on disk; let go of what has no row any more."""
         for job in changes.removed:
             self.origins.pop(job, None)
-            self._unread.discard(job)
-            self._elsewhere.discard(job)
         for step in changes.steps:
             self._pending[step.job] = anyio.Event()
             if step.token is not None and step.job not in self.origins:
@@ -98,7 +77,7 @@ class Keeper:
         try:
             self.origins[job] = self._origin_of(job)
         except ProblemError as error:
-            self._complain(error.problem)
+            self.complain(error.problem)
 
     async def settled(self, job: JobId) -> None:
         """Wait until what became of a job's attempt is on disk, if that is under way."""
@@ -132,7 +111,7 @@ class Keeper:
         try:
             chain = await self._written(step)
         except ProblemError as error:
-            self._complain(error.problem)
+            self.complain(error.problem)
             obstacle = error.problem.what if step.token is not None else ""
         except Exception:  # noqa: BLE001
             # The one place for our own errors here: the job must not stay in between for ever.
@@ -159,7 +138,7 @@ class Keeper:
             self._owed.append(step.chain)
             await self._pay()
         else:
-            outcome = _OUTCOMES.get(step.outcome, Outcome.FAILED)
+            outcome = OUTCOMES.get(step.outcome, Outcome.FAILED)
             standing = self._standing(step.job)
             await self._store.stop(step.chain, outcome, step.reason, standing, when=step.when)
         return step.chain
@@ -189,11 +168,12 @@ class Keeper:
             try:
                 await self._store.forget(self._owed)
             except ProblemError as error:
-                self._complain(error.problem)
+                self.complain(error.problem)
             else:
                 self._owed = []
 
-    def _complain(self, problem: Problem) -> None:
+    def complain(self, problem: Problem) -> None:
+        """Keep what the disk refuses, to be told."""
         self._problem = problem
 
     def _standing(self, job: JobId) -> Standing:
@@ -231,11 +211,7 @@ class Keeper:
         stored = chain.id
         if stored is None:
             return
-        try:
-            saved = await self._store.start_attempt(stored, when=self._clock.wall())
-        except ProblemError:
-            await self._look([job])
-            raise
+        saved = await self._store.start_attempt(stored, when=self._clock.wall())
         changes = self._tracker.chains.note_claimed(job, saved.token, saved.attempt_count - 1)
         self._publish(changes)
 
@@ -248,90 +224,10 @@ class Keeper:
             when = found.token_when or self._clock.wall()
             stored = await self._save(job, chain, found.token, when)
         except ProblemError as error:
-            self._complain(error.problem)
+            self.complain(error.problem)
             return False
         self._publish(self._tracker.chains.note_saved(job, stored))
         return True
-
-    # What lies on disk
-
-    async def open(self, *, restores: bool = True) -> None:
-        """Open the store and, unless told otherwise, make rows of its chains."""
-        if self._store is None:
-            return
-        await self._store.open()
-        try:
-            saved = await self._store.chains() if restores else []
-        except ProblemError as error:
-            self._complain(error.problem)
-            return
-        now, wall = self._clock.monotonic(), self._clock.wall()
-        changes = self._tracker.restore(map(_restored, saved), now, wall)
-        for job, chain in zip(changes.added, saved, strict=False):
-            self.origins[job] = chain.origin
-            self._unread.add(job)
-            if chain.is_elsewhere:
-                self._elsewhere.add(job)
-        self._publish(changes)
-
-    async def read_attempts(self, job: JobId) -> None:
-        """Tell of the attempts that were made before this program was started."""
-        chain = self._tracker.chains.of(job)
-        if self._store is None or chain is None or chain.id is None:
-            return
-        try:
-            found = await self._store.attempts(chain.id)
-        except ProblemError as error:
-            self._complain(error.problem)
-            return
-        pictures = [_picture(attempt) for attempt in found if attempt.outcome in _STATES]
-        self._publish(self._tracker.chains.note_attempts(job, pictures))
-
-    def wants_attempts(self, job: JobId) -> bool:
-        """Whether a job's earlier attempts are still to be read; true once."""
-        is_unread = job in self._unread
-        self._unread.discard(job)
-        return is_unread
-
-    async def watch(self) -> None:
-        """Look every few seconds what became of jobs that another program is resuming."""
-        while True:
-            await anyio.sleep(_LOOK_S)
-            if self._elsewhere:
-                await self._look(list(self._elsewhere))
-
-    async def _look(self, jobs: Iterable[JobId]) -> None:
-        """See what became of jobs on disk."""
-        if self._store is None:
-            return
-        try:
-            on_disk = {chain.id: chain for chain in await self._store.chains()}
-        except ProblemError as error:
-            self._complain(error.problem)
-            return
-        for job in jobs:
-            chain = self._tracker.chains.of(job)
-            if (
-                chain is not None
-                and chain.id is not None
-                and not (chain.settling or chain.obstacle)
-            ):
-                self._compare(job, on_disk.get(chain.id))
-
-    def _compare(self, job: JobId, saved: SavedChain | None) -> None:
-        """Show of a job what another program has made of it."""
-        chains = self._tracker.chains
-        is_elsewhere = saved is not None and saved.is_elsewhere
-        (self._elsewhere.add if is_elsewhere else self._elsewhere.discard)(job)
-        if saved is None:
-            words = "It completed or was forgotten in another program"
-            self._publish(chains.note_gone(job, words))
-        elif not saved.is_usable:
-            self._publish(chains.note_gone(job, saved.reason))
-        elif is_elsewhere:
-            self._publish(chains.note_elsewhere(job, is_elsewhere=True))
-        else:
-            self._publish(chains.note_claimed(job, saved.token, saved.attempt_count))
 
     async def forget(self, jobs: Sequence[JobId]) -> None:
         """Delete the chains of `jobs`, and their rows; `ProblemError` when one has to stay."""
@@ -350,48 +246,3 @@ class Keeper:
                     hint="Wait for it, or close the other program.",
                 )
             )
-
-
-def origin_params(sent: bytes | None, known: JsonObject) -> JsonObject:
-    """A request's lasting parameters, from its bytes where they are at hand.
-
-    Raises:
-        ProblemError: what is `known` instead is only the outline of an oversized request.
-    """
-    if sent is not None:
-        return parameters.first_sent(sent)
-    if not parameters.is_whole(known):
-        raise ProblemError(
-            Problem(
-                "The request is too large to be sent again from here",
-                hint="Its bytes are in the log.",
-            )
-        )
-    return parameters.lasting(known)
-
-
-def _restored(saved: SavedChain) -> Restored:
-    origin, standing = saved.origin, saved.standing
-    return Restored(
-        id=saved.id,
-        server=origin.server,
-        key=origin.server_key,
-        method=origin.method,
-        params=origin.params,
-        token=saved.token if saved.is_usable else None,
-        reason=saved.reason,
-        progress=standing.progress,
-        total=standing.total,
-        message=standing.message,
-        created_when=saved.created_when,
-        updated_when=saved.updated_when,
-        attempt_count=saved.attempt_count,
-        is_elsewhere=saved.is_elsewhere,
-    )
-
-
-def _picture(saved: SavedAttempt) -> AttemptPicture:
-    outcome = _STATES.get(saved.outcome, saved.outcome.value)
-    return AttemptPicture(
-        saved.number, saved.started_when, saved.ended_when, outcome, detail=saved.detail
-    )

@@ -61,9 +61,13 @@ class Resumer:
         clock: Clock,
         publish: Callable[[Changes], None],
         connect: Callable[[str], Awaitable[ServerSnapshot]],
+        look: Callable[[Iterable[JobId]], Awaitable[None]],
         spawn: Callable[[Callable[[JobId], Coroutine[object, object, None]], JobId], None],
     ) -> None:
-        """Servers are connected by `connect`; what goes on by itself runs as a task of `spawn`."""
+        """Servers are connected by `connect`; what goes on by itself runs as a task of `spawn`.
+
+        `look` finds out what another program has made of a job that cannot be claimed.
+        """
         self._keeper = keeper
         self._calls = calls
         self._manager = manager
@@ -71,12 +75,18 @@ class Resumer:
         self._clock = clock
         self._publish = publish
         self._connect = connect
+        self._look = look
         self._spawn = spawn
         self._drives: dict[JobId, _Drive] = {}
         self._automatic: dict[JobId, AutoResume] = {}
         self._limits: dict[JobId, Limits] = {}
         self._removed: set[str] = set()
         self._is_closing = False
+
+    @property
+    def size(self) -> int:
+        """How many decisions on jobs are kept."""
+        return len(self._drives) + len(self._automatic) + len(self._limits)
 
     def close(self) -> None:
         """Begin no further attempt."""
@@ -230,7 +240,11 @@ class Resumer:
                 self._keeper.origins[job], use_saved_definition=use_saved_definition
             )
             began_when = self._clock.wall()
-            await self._keeper.claim(job)
+            try:
+                await self._keeper.claim(job)
+            except ProblemError:
+                await self._look([job])
+                raise
             return await self._send(job, server, began_when)
         finally:
             self._busy(job, "")

@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import pydantic
-
 from app.problem import Problem, ProblemError
-from app.sessions.definitions import StdioDefinition
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -31,6 +28,10 @@ class ServerChangedError(ProblemError):
 
 def saved_definition(origin: Origin) -> ServerDefinition:
     """The definition that a chain was begun with; `ProblemError` when it cannot be read."""
+    import pydantic  # here and not above: no start of the window waits for it
+
+    from app.sessions.definitions import StdioDefinition
+
     try:
         return StdioDefinition.model_validate_json(origin.definition)
     except pydantic.ValidationError as error:

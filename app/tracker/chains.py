@@ -7,29 +7,29 @@ drives them.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from app import text
-from app.protocol.facts import RequestMade, Side
+from app.protocol.facts import Side
 from app.protocol.frame import server_name
-from app.protocol.jsonrpc import canonical
 from app.tracker import marks, verdicts
-from app.tracker.chain import Chain, Restored, Settling, without_resume_token
+from app.tracker.chain import Chain, Settling
 from app.tracker.delta import Delta
 from app.tracker.endings import WORDS_LIMIT, Ending
-from app.tracker.job import Job
+from app.tracker.likeness import differences
 from app.tracker.picture import attempt_of
+from app.tracker.restoring import job_of
 from app.tracker.snapshot import AttemptPicture, ChainStep, Changes, Failure, JobState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from app.protocol.facts import JsonObject, RequestAnswered
+    from app.protocol.facts import RequestAnswered, RequestMade
+    from app.tracker.chain import Restored
+    from app.tracker.job import Job
     from app.tracker.rows import Rows
     from app.tracker.snapshot import JobId
     from app.tracker.verdicts import Verdict
-
-_STAMPS: Final = "io.modelcontextprotocol/"
 
 
 class Chains:
@@ -75,7 +75,7 @@ class Chains:
         chain = None if job is None else job.chain
         if job is None or chain is None or job.state is not JobState.RESUMABLE:
             return False
-        changed = _differences(job.first, fact)
+        changed = differences(job.first, fact)
         chain.attempt_count += 1
         chain.busy, chain.next_attempt_at = "", None
         self._rows.wake(job, fact)
@@ -93,7 +93,7 @@ class Chains:
             return None
         key = (self._key_of(fact.connection), fact.method, fact.resume_token)
         found = [j for j in self._by_token.get(key, ()) if j.state is JobState.RESUMABLE]
-        same = [job for job in found if not _differences(job.first, fact)]
+        same = [job for job in found if not differences(job.first, fact)]
         if same:
             return same[0]
         return found[0] if len(found) == 1 else None
@@ -167,7 +167,7 @@ class Chains:
         """Make rows of chains from the disk, with ids after `newest`."""
         delta = Delta()
         for place, restored in enumerate(found, newest + 1):
-            job = _job_of(place, restored, now - wall)
+            job = job_of(place, restored, now - wall)
             self._rows.by_id[job.id] = job
             self._rows.running[job.request.number] = job
             if job.chain is not None:
@@ -338,24 +338,6 @@ class Chains:
             self._by_token[key] = left
 
 
-def _differences(first: RequestMade, fact: RequestMade) -> str:
-    """What of a resumed request is not as in the first one, in words; empty if all is."""
-    if _comparable(first.params) == _comparable(fact.params):
-        return ""
-    return "The resumed request differs from the first one in more than its token"
-
-
-def _comparable(params: JsonObject) -> bytes:
-    """Parameters without what may differ: the resume token, and the per-request era's stamps."""
-    kept = without_resume_token(params)
-    meta = kept.get("_meta")
-    if not isinstance(meta, dict):
-        return canonical(kept)
-    own = {name: value for name, value in meta.items() if not name.startswith(_STAMPS)}
-    rest = {name: value for name, value in kept.items() if name != "_meta"}
-    return canonical({**rest, "_meta": own} if own else rest)
-
-
 def _detail(verdict: Verdict) -> str:
     """Why an attempt stopped, in words; empty when all is well."""
     failure = verdict.ending.failure
@@ -365,42 +347,3 @@ def _detail(verdict: Verdict) -> str:
     return (
         f"The server refused the token: {words}" if verdict.outcome == verdicts.REFUSED else words
     )
-
-
-def _job_of(job: JobId, restored: Restored, offset: float) -> Job:
-    """A row for a chain from the disk; `offset` is added to wall times to make monotonic ones.
-
-    Its request is in no log of this program: its number is below zero.
-    """
-    meta = restored.params.get("_meta")
-    token = meta.get("progressToken") if isinstance(meta, dict) else None
-    request = RequestMade(
-        -job,
-        f"{restored.server}#0",
-        restored.created_when + offset,
-        restored.created_when,
-        Side.CLIENT,
-        None,
-        restored.method,
-        restored.params,
-        token,
-        None,
-        (),
-    )
-    made = Job(job, request)
-    if restored.progress is not None:
-        made.progress = restored.progress
-    made.total = made.known_total = restored.total
-    made.message = restored.message
-    chain = made.chain = Chain(restored.key)
-    chain.id, chain.token, chain.token_when = restored.id, restored.token, restored.updated_when
-    chain.note, chain.is_elsewhere = restored.reason, restored.is_elsewhere
-    chain.attempt_count = restored.attempt_count
-    made.end(_resting_or_refused(restored), restored.updated_when + offset)
-    return made
-
-
-def _resting_or_refused(restored: Restored) -> Ending:
-    if restored.token is not None:
-        return Ending(JobState.RESUMABLE)
-    return Ending(JobState.FAILED, Failure("server", restored.reason, verdicts.INVALID_PARAMS))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
 import signal
@@ -111,9 +112,10 @@ class Campaign:
         if not is_over:
             # Not to wait for something, but to hit anything.
             time.sleep(self._dice.random() * self._dice.choice((0.0005, 0.003, 0.02)))
-            os.kill(victim, signal.SIGKILL)
+            with contextlib.suppress(ProcessLookupError):  # it may have come to its end
+                os.kill(victim, signal.SIGKILL)
+                self.killed += 1
             programs.rest()
-            self.killed += 1
         anyio.run(self._check)
 
     async def _check(self) -> None:

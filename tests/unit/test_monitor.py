@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import anyio
 import pytest
 
@@ -12,9 +10,6 @@ from app.problem import ProblemError
 from app.sessions.clock import Clock
 from app.sessions.definitions import StdioDefinition
 from app.sessions.snapshot import ServerState
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
 
 
 def server(name: str = "a") -> StdioDefinition:
@@ -39,39 +34,6 @@ def test_the_same_listener_may_subscribe_twice_and_leave_once() -> None:
     monitor.subscribe(heard.append)()
     monitor.add_server(server())
     assert len(heard) == 1
-
-
-@pytest.mark.announces_log("a listener failed")
-def test_a_listener_that_fails_hurts_no_other_and_is_logged_once(
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    def fail(_update: Update) -> None:
-        raise ZeroDivisionError
-
-    monitor = Monitor()
-    heard: list[Update] = []
-    monitor.subscribe(fail)
-    monitor.subscribe(heard.append)
-    for _number in range(3):
-        monitor.add_server(server())
-    assert len(heard) == 3
-    assert len(caplog.records) == 1
-
-
-def test_a_listener_may_leave_while_it_is_told() -> None:
-    monitor = Monitor()
-    heard: list[Update] = []
-    leave: list[Callable[[], None]] = []
-
-    def once(update: Update) -> None:
-        heard.append(update)
-        leave[0]()
-
-    leave.append(monitor.subscribe(once))
-    monitor.subscribe(heard.append)
-    monitor.add_server(server())
-    monitor.add_server(server())
-    assert len(heard) == 3
 
 
 def test_time_is_the_clocks() -> None:

@@ -125,6 +125,23 @@ def test_the_next_resume_token_is_stated_as_received(
     assert len(answer.problems) == problems
 
 
+@pytest.mark.parametrize(
+    "members",
+    [
+        {"_meta": {"nextResumeToken": "t"}},
+        {"data": {"nextResumeToken": "t"}},
+        {"data": {"_meta": {"nextResumeToken": "t"}}},
+        {"nextResumeToken": "t"},
+    ],
+)
+def test_a_resume_token_on_an_error_is_stated_wherever_it_is(members: dict[str, Any]) -> None:
+    wire = Wire()
+    wire.send(request(1))
+    assert _answer(wire.receive(error(1, **members))).next_resume_token == "t"
+    wire.send(request(2))
+    assert _answer(wire.receive(error(2, data=[1]))).next_resume_token is None
+
+
 def test_late_and_duplicate_replies_name_their_request() -> None:
     wire = Wire()
     wire.send(call(1, "a"))

@@ -1,0 +1,40 @@
+"""What a resumable job was asked for: the parameters to keep, and new tokens for doing it anew."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from app.problem import Problem, ProblemError
+from app.protocol.tokens import AUTO
+from app.resuming import parameters
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from app.protocol.facts import JsonObject
+    from app.protocol.tokens import TokenChoice
+
+
+def origin_params(sent: bytes | None, known: JsonObject) -> JsonObject:
+    """A request's lasting parameters, from its bytes where they are at hand.
+
+    Raises:
+        ProblemError: what is `known` instead is only the outline of an oversized request.
+    """
+    if sent is not None:
+        return parameters.first_sent(sent)
+    if not parameters.is_whole(known):
+        raise ProblemError(
+            Problem(
+                "The request is too large to be sent again from here",
+                hint="Its bytes are in the log.",
+            )
+        )
+    return parameters.lasting(known)
+
+
+def token_like(token: object, integers: Iterator[int]) -> TokenChoice:
+    """A new progress token of the same kind as `token`; none for none."""
+    if token is None:
+        return None
+    return next(integers) if isinstance(token, int) else AUTO

@@ -1,0 +1,34 @@
+"""Whether a resumed request is the first one again: only its resume token may differ.
+
+Source: the resume draft, "Implementation Guidelines"; the per-request era's stamps do not count.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from app.protocol.jsonrpc import canonical
+from app.tracker.chain import without_resume_token
+
+if TYPE_CHECKING:
+    from app.protocol.facts import JsonObject, RequestMade
+
+_STAMPS: Final = "io.modelcontextprotocol/"
+
+
+def differences(first: RequestMade, fact: RequestMade) -> str:
+    """What of a resumed request is not as in the first one, in words; empty if all is."""
+    if _comparable(first.params) == _comparable(fact.params):
+        return ""
+    return "The resumed request differs from the first one in more than its token"
+
+
+def _comparable(params: JsonObject) -> bytes:
+    """Parameters without what may differ: the resume token, and the per-request era's stamps."""
+    kept = without_resume_token(params)
+    meta = kept.get("_meta")
+    if not isinstance(meta, dict):
+        return canonical(kept)
+    own = {name: value for name, value in meta.items() if not name.startswith(_STAMPS)}
+    rest = {name: value for name, value in kept.items() if name != "_meta"}
+    return canonical({**rest, "_meta": own} if own else rest)

@@ -1,0 +1,74 @@
+"""What of a request lasts over the attempts, and what belongs to one alone."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given
+
+from app.protocol.eras import ClientIdentity, stamps
+from app.protocol.jsonrpc import canonical
+from app.protocol.peer import Peer
+from app.protocol.reading import Elided
+from app.protocol.tokens import TokenSource
+from app.resuming import parameters
+from tests.unit.protocol.wire import JSON
+
+_STAMPS = stamps("2026-07-28", ClientIdentity({"name": "x", "version": "1"}, {}), "info")
+
+
+def sent(params: dict[str, Any], token: str | int | None, *, is_stamped: bool) -> bytes:
+    """The bytes of a request with these parameters."""
+    peer = Peer(TokenSource(1))
+    peer.stamps = _STAMPS if is_stamped else {}
+    return peer.request("tools/call", params, token).raw
+
+
+def test_a_progress_token_lasts_and_stamps_do_not() -> None:
+    raw = sent({"name": "x"}, 7, is_stamped=True)
+    assert parameters.first_sent(raw) == {"name": "x", "_meta": {"progressToken": 7}}
+
+
+def test_a_request_without_a_token_has_no_meta_to_keep() -> None:
+    assert parameters.first_sent(sent({"name": "x"}, None, is_stamped=True)) == {"name": "x"}
+
+
+def test_meta_of_the_users_own_lasts() -> None:
+    raw = sent({"_meta": {"traceparent": "00-1", "resumeToken": "t"}}, "a", is_stamped=True)
+    expected = {"_meta": {"traceparent": "00-1", "progressToken": "a"}}
+    assert parameters.first_sent(raw) == expected
+
+
+def test_a_request_without_parameters_has_none() -> None:
+    assert parameters.first_sent(b'{"jsonrpc":"2.0","id":1,"method":"x"}') == {}
+
+
+def test_meta_that_is_no_object_is_left_alone() -> None:
+    assert parameters.lasting({"_meta": 3}) == {"_meta": 3}
+
+
+@given(JSON)
+def test_an_attempt_changes_nothing_but_the_resume_token(value: Any) -> None:
+    for is_stamped in (False, True):
+        first = sent({"name": "x", "arguments": value}, "a", is_stamped=is_stamped)
+        again = parameters.resumed(parameters.first_sent(first), "t1")
+        before, after = json.loads(first), json.loads(sent(again, None, is_stamped=is_stamped))
+        assert after["params"]["_meta"].pop("resumeToken") == "t1"
+        assert canonical(before) == canonical(after)
+
+
+def test_the_same_parameters_serve_every_attempt() -> None:
+    params = {"name": "x", "_meta": {"progressToken": "a"}}
+    parameters.resumed(params, "t1")
+    assert params == {"name": "x", "_meta": {"progressToken": "a"}}
+
+
+def test_from_the_start_neither_token_is_sent() -> None:
+    params = {"name": "x", "_meta": {"progressToken": "a", "resumeToken": "t", "trace": 1}}
+    assert parameters.from_the_start(params) == {"name": "x", "_meta": {"trace": 1}}
+
+
+def test_an_outline_of_a_large_request_is_not_whole() -> None:
+    assert parameters.is_whole({"a": [1, {"b": "c"}]})
+    assert not parameters.is_whole({"a": [1, {"b": Elided(9)}]})
