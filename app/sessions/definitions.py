@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING, Annotated, Literal, TypeAlias
+from typing import Annotated, Literal, TypeAlias
 
 import pydantic
 
 from app import paths
-
-if TYPE_CHECKING:
-    from collections.abc import Collection
 
 Era: TypeAlias = Literal["auto", "handshake", "per-request"]
 """Which way of opening to use; "auto" finds out (see `app.sessions.negotiation`)."""
@@ -67,12 +64,3 @@ def demo_definition(
         era=era,
         connect_timeout_s=connect_timeout_s,
     )
-
-
-def unique_name(wanted: str, taken: Collection[str]) -> str:
-    """`wanted`, or `wanted-2`, `wanted-3` … when it is taken."""
-    number, name = 1, wanted
-    while name in taken:
-        number += 1
-        name = f"{wanted}-{number}"
-    return name

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from app.problem import Problem, ProblemError
 from app.protocol.framing import Framer
 from app.sessions.connection import Connection
-from app.sessions.definitions import unique_name
+from app.sessions.names import unique_name
 from app.sessions.session import Session, not_connected
 from app.sessions.snapshot import ServerSnapshot
 from app.sessions.stdio import StdioTransport

@@ -12,8 +12,6 @@ from PySide6.QtGui import QGuiApplication
 from app.demo.scenes import DEMO_CALLS
 from app.monitor import Call
 from app.problem import Problem, ProblemError
-from app.sessions.config_file import load_config
-from app.sessions.definitions import demo_definition
 from app.widgets.row_actions import is_removable
 
 if TYPE_CHECKING:
@@ -80,6 +78,8 @@ class Control(QObject):
     @Slot(str)
     def open_config(self, path: str) -> None:
         """Read a configuration file; nothing of it runs before consent."""
+        from app.sessions.config_file import load_config  # with pydantic: not for every start
+
         try:
             config = load_config(Path(path))
         except ProblemError as error:
@@ -95,6 +95,8 @@ class Control(QObject):
         self._tasks.start("demo", self._run_demo)
 
     async def _run_demo(self) -> None:
+        from app.sessions.definitions import demo_definition  # with pydantic, as above
+
         name = self._monitor.add_server(demo_definition())
         await self._monitor.connect(name)
         for scene in DEMO_CALLS:

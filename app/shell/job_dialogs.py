@@ -1,13 +1,13 @@
-"""The dialogs about jobs: forgetting, re-issuing, and servers that saved jobs would start."""
+"""The dialogs about jobs: forgetting, re-issuing, and servers that saved jobs would start.
+
+They are imported when first asked for, as in `app.shell.dialogs`.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, Qt, Slot
-
-from app.widgets.job_questions import ForgetQuestion, ReissueQuestion
-from app.widgets.saved_server_dialog import SavedServerDialog
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from app.shell.preferences import Preferences
     from app.shell.resuming import Resuming
     from app.tracker.snapshot import JobId
+    from app.widgets.saved_server_dialog import SavedServerDialog
 
 _REISSUE: Final = "questions/reissue"
 
@@ -43,6 +44,8 @@ class JobDialogs(QObject):
         """Ask before what is needed to go on with `jobs` is deleted."""
         found = [job for job in map(self._monitor.snapshot, jobs) if job is not None]
         if found:
+            from app.widgets.job_questions import ForgetQuestion
+
             question = ForgetQuestion(found, self._parent)
             question.forget_agreed.connect(self._resuming.forget)
             _open(question)
@@ -54,6 +57,8 @@ class JobDialogs(QObject):
         if found is None:
             return
         if self._preferences.json_of(_REISSUE).get("is_asked", True):
+            from app.widgets.job_questions import ReissueQuestion
+
             question = ReissueQuestion(found, self._parent)
             question.reissue_agreed.connect(self._on_reissue_agreed)
             _open(question)
@@ -66,6 +71,8 @@ class JobDialogs(QObject):
         key = changed.definition.fingerprint
         dialog = self._servers.get(key)
         if dialog is None:
+            from app.widgets.saved_server_dialog import SavedServerDialog
+
             now = self._definition_now(changed.definition.name)
             dialog = SavedServerDialog(changed.problem, changed.definition, now, self._parent)
             dialog.saved_server_agreed.connect(self._resuming.resume_as_saved)

@@ -9,7 +9,7 @@ from typing import Any
 import pydantic
 import pytest
 
-from app.sessions.definitions import StdioDefinition, demo_definition, unique_name
+from app.sessions.definitions import StdioDefinition, demo_definition
 
 
 @pytest.mark.parametrize(
@@ -62,8 +62,3 @@ def test_the_demo_server_runs_on_this_python_with_its_arguments() -> None:
 def test_the_demo_server_keeps_the_users_import_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", "/mine")
     assert demo_definition().env["PYTHONPATH"].split(os.pathsep)[1:] == ["/mine"]
-
-
-def test_a_taken_name_gets_the_next_free_number() -> None:
-    assert unique_name("db", []) == "db"
-    assert unique_name("db", ["db", "db-2", "db-4"]) == "db-3"
