@@ -103,10 +103,13 @@ class _Caller:
 
     def _call(self, monitor: Monitor, server: ServerSnapshot) -> Call:
         order = self._order
-        tool = _tool(server, order.tool)
-        arguments = {**self._document, **convert(order.pairs, tool.input_schema)}
-        problems = monitor.tool_problems(server.name, tool.name, arguments)
-        if problems:
+        tool = _listed(server, order.tool)
+        if tool is None and not order.is_unlisted:
+            raise _unknown(server, order.tool)
+        schema = {} if tool is None else tool.input_schema
+        arguments = {**self._document, **convert(order.pairs, schema)}
+        problems = [] if tool is None else monitor.tool_problems(server.name, tool.name, arguments)
+        if tool is not None and problems:
             problem = Problem(
                 "The arguments do not fit the tool's schema",
                 f"tool {tool.name!r}",
@@ -117,7 +120,7 @@ class _Caller:
         return Call(
             server=server.name,
             method="tools/call",
-            params={"name": tool.name, "arguments": arguments},
+            params={"name": order.tool, "arguments": arguments},
             token=_token(order),
             idle_timeout_s=order.idle_timeout or None,
             total_timeout_s=order.total_timeout or None,
@@ -125,11 +128,16 @@ class _Caller:
         )
 
 
-def _tool(server: ServerSnapshot, name: str) -> Tool:
-    """The tool called `name`, or a refusal with the closest names."""
-    found = next((tool for tool in server.tools if tool.name == name), None)
-    if found is not None:
-        return found
+def _listed(server: ServerSnapshot, name: str) -> Tool | None:
+    """The tool called `name`; None when the server does not list it."""
+    return next((tool for tool in server.tools if tool.name == name), None)
+
+
+def _unknown(server: ServerSnapshot, name: str) -> CommandFailed:
+    """The refusal of a tool that is not listed, with the closest names.
+
+    A typing error is likely, but servers do run tools that they do not list.
+    """
     names = [tool.name for tool in server.tools]
     near = difflib.get_close_matches(name, names, n=3, cutoff=0.5)
     if near:
@@ -138,8 +146,12 @@ def _tool(server: ServerSnapshot, name: str) -> Tool:
         hint = f"Its tools: {', '.join(names)}."
     else:
         hint = "It lists no tools."
-    problem = Problem(f"There is no tool {name!r}", f"server {server.title!r}", hint)
-    raise CommandFailed(ExitCode.USAGE, problem)
+    problem = Problem(
+        f"There is no tool {name!r} in the server's list",
+        f"server {server.title!r}",
+        f"{hint}\nTo call it all the same, add --unlisted.",
+    )
+    return CommandFailed(ExitCode.USAGE, problem)
 
 
 def _advice(tool: Tool) -> str:

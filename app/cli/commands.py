@@ -43,6 +43,7 @@ Examples:
   mcp-progress-monitor call --config mcp.json export --args @arguments.json --json
   mcp-progress-monitor call --demo burst --int-token 0 --repeat 5
   mcp-progress-monitor call --demo resumable_export --auto-resume
+  mcp-progress-monitor call hidden_tool --unlisted --arg n=3 -- python server.py
 
 Ctrl+C once cancels politely and waits; twice leaves at once.
 """
@@ -181,6 +182,13 @@ def tools(invocation: Invocation, as_json: bool) -> int:
     default=1,
     metavar="N",
     help="Call the tool N times at once.",
+)
+@click.option(
+    "--unlisted",
+    "is_unlisted",
+    is_flag=True,
+    help="Call TOOL even if the server does not list it: nothing is checked, and VALUE is sent as"
+    " JSON where it is JSON, as text elsewhere.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON event per line.")
 def call(invocation: Invocation, /, **chosen: Any) -> int:

@@ -11,7 +11,8 @@ import click
 class CallOrder:
     """The options of one `call` command, as typed. Times in seconds; 0 means no limit.
 
-    `pairs` are the `--arg NAME=VALUE`s, `document` the text of `--args`.
+    `pairs` are the `--arg NAME=VALUE`s, `document` the text of `--args`. With `is_unlisted` the
+    tool need not be in the server's list.
     """
 
     tool: str
@@ -24,6 +25,7 @@ class CallOrder:
     total_timeout: float = 0.0
     auto_resume: bool = False
     repeat: int = 1
+    is_unlisted: bool = False
     as_json: bool = False
 
     def check(self) -> None:
