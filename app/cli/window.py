@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -35,6 +36,9 @@ def open_window(common: CommonOptions, screenshot: Path | None, after_s: float) 
         folder = data_dir(common.data_dir)
     except ProblemError as error:
         raise CommandFailed(ExitCode.USAGE, error.problem) from error
+    # Loading makes no garbage, but the collector looks at it a dozen times: a tenth of the time
+    # until the window is there. `app.shell.garbage` decides from then on.
+    gc.disable()
     _require_toolkit()
     _require_display()
     from app.shell.application import run_window

@@ -33,7 +33,6 @@ class Garbage(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._was_enabled = gc.isenabled()
         self._arrived = 0
         self._looked_at = time.monotonic()
         gc.disable()
@@ -45,8 +44,7 @@ class Garbage(QObject):
     def restore(self) -> None:
         """Give Python its schedule back."""
         self._timer.stop()
-        if self._was_enabled:
-            gc.enable()
+        gc.enable()
 
     @Slot(object)
     def add_frames(self, frames: Sequence[Frame]) -> None:

@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 import tempfile
 from pathlib import Path
 
-from app.shell.application import Program
-from app.shell.options import WindowOptions
-from PySide6.QtWidgets import QApplication
-
-from app.shell.aio import run_on_qt
-
 
 def main() -> int:
     """Quit as soon as the window has been shown and painted once."""
+    gc.disable()  # as `app.cli.window` does before it loads the toolkit
+    from PySide6.QtWidgets import QApplication
+
+    from app.shell.aio import run_on_qt
+    from app.shell.application import Program
+    from app.shell.options import WindowOptions
+
     application = QApplication(sys.argv[:1])
     with tempfile.TemporaryDirectory() as folder:
         program = Program(application, WindowOptions(data_dir=Path(folder)))
