@@ -5,12 +5,14 @@ from __future__ import annotations
 import signal
 from typing import TYPE_CHECKING, Final
 
+from app import text
 from app.problem import Problem
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from app.sessions.connection import Connection
+    from app.sessions.mail import Mail
 
 _QUOTED: Final = 200
 _LOST_HINT: Final = "Connect it again. If it goes on ending, run its command in a terminal."
@@ -19,6 +21,10 @@ _START_HINT: Final = (
 )
 _RUBBISH_HINT: Final = (
     "Check that the command starts an MCP server in its stdio mode, with no logs on stdout."
+)
+_UNREAD_HINT: Final = (
+    "Nothing more is read from it until it reads. Wait, or disconnect it if it never does: a "
+    "server must go on reading while it writes."
 )
 _SILENT_HINT: Final = (
     "Check that it is an MCP server on stdio. One that only starts slowly needs more time "
@@ -43,7 +49,21 @@ def silent(command: str, limit_s: float, asked: Sequence[str], connection: Conne
     hint = _SILENT_HINT
     if connection.mail.rubbish:
         what, hint = "This is no MCP server: what it prints is not JSON-RPC", _RUBBISH_HINT
-    return Problem(what, command, hint, evidence(connection))
+    detail = "\n".join(filter(None, [in_line(connection.mail), evidence(connection)]))
+    return Problem(what, command, hint, detail)
+
+
+def unread(command: str, mail: Mail) -> Problem | None:
+    """The server asks without reading our answers, so that we have stopped reading what it says."""
+    return Problem(in_line(mail), command, _UNREAD_HINT) if mail.is_on_hold else None
+
+
+def in_line(mail: Mail) -> str:
+    """What waits because the server does not read its input; nothing when nothing does."""
+    if not mail.in_line:
+        return ""
+    verb = "waits" if mail.in_line == 1 else "wait"
+    return f"The server does not read its input: {text.count(mail.in_line, 'message')} {verb}"
 
 
 def _told(connection: Connection) -> str:

@@ -39,8 +39,16 @@ _RUBBISH_BYTES: Final = 200
 _number_of = operator.attrgetter("number")
 
 
+_PATIENCE_S: Final = 1.0
+"""How long we stop reading before it is told: a server may be busy for a moment."""
+
+
 def _ignore(_method: str) -> None:
     """What is done with notifications until someone wants them."""
+
+
+def _ignore_hold() -> None:
+    """What is done when a server does not read, until someone wants to tell of it."""
 
 
 class Letter(NamedTuple):
@@ -62,6 +70,10 @@ class Mail:
         self.peer = Peer(tokens, conversation.is_token_active)
         self.on_notification: Callable[[str], None] = _ignore
         """Called with the method of each notification of the server but progress and cancels."""
+        self.on_hold: Callable[[], None] = _ignore_hold
+        """Called when `is_on_hold` has changed."""
+        self.is_on_hold = False
+        """Whether we have stopped reading, because the server does not read its input."""
         self.rubbish: list[bytes] = []
         """The first lines from the server that were no messages, cut to be quoted."""
         self._clock = clock
@@ -151,12 +163,29 @@ class Mail:
 
     async def room(self) -> None:
         """Wait while the server does not read the answers to what it asks."""
-        while not self._is_closed and self._in_line > _MOST_IN_LINE:
+        if self.in_line <= _MOST_IN_LINE:
+            return
+        with anyio.move_on_after(_PATIENCE_S):
+            await self._has_room()
+            return
+        self._hold(is_on_hold=True)
+        try:
+            await self._has_room()
+        finally:
+            self._hold(is_on_hold=False)
+
+    async def _has_room(self) -> None:
+        while not self._is_closed and self.in_line > _MOST_IN_LINE // 2:
             self._room = anyio.Event()
             await self._room.wait()
 
+    def _hold(self, *, is_on_hold: bool) -> None:
+        self.is_on_hold = is_on_hold
+        self.on_hold()
+
     @property
-    def _in_line(self) -> int:
+    def in_line(self) -> int:
+        """How many messages wait to be written."""
         return self._outbox.statistics().current_buffer_used
 
     def take(self, facts: Sequence[Fact], frames: Sequence[Frame]) -> None:

@@ -152,6 +152,7 @@ class Session:
 
     async def _attempt(self, tasks: TaskGroup, era: EraChoice) -> tuple[Connection, Agreement]:
         connection = self.current = self._make_connection()
+        connection.mail.on_hold = self._on_change
         negotiation = Negotiation(connection, self._identity, era)
         self._asked = negotiation.asked
         tasks.start_soon(connection.run)
@@ -194,8 +195,11 @@ class Session:
             connection=self.current.id,
             pid=self.current.pid,
             stderr_tail=tuple(self.current.stderr_tail),
-            problem=self._problem,
+            problem=self._problem or self._unread(self.current),
         )
+
+    def _unread(self, connection: Connection) -> Problem | None:
+        return connect_failure.unread(self._definition.command_line, connection.mail)
 
     def _with_agreement(self, bare: ServerSnapshot) -> ServerSnapshot:
         if self.agreement is None:

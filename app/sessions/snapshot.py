@@ -35,7 +35,8 @@ class ServerSnapshot:
     """One server at one moment. What is not known, or not yet, is None or empty.
 
     `connection` is the id of the newest connection, which may be over. `problem` tells why the
-    server failed or, while it is connected, what of it cannot be used (a list it does not give).
+    server failed or, while it is connected, what of it cannot be used: a list it does not give,
+    or all that it says, because it does not read our answers.
     `stderr_tail` holds the last lines of its standard error, oldest first.
     """
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from app import text
-from app.sessions.connect_failure import evidence
+from app.sessions.connect_failure import evidence, in_line
 from app.sessions.exchange import End
 
 if TYPE_CHECKING:
@@ -21,10 +21,12 @@ def words(
     waited = text.duration(now - exchange.made_at)
     outstanding = f"{exchange.method} (id {exchange.outgoing.id}) has no reply after {waited}"
     if exchange.request is None:
-        outstanding += "; it was never written, because the server does not read its input"
+        outstanding += "; it was never written"
     last_byte, last_tick = _since(connection.last_received_at, now), _since(last_tick_at, now)
+    unread = in_line(connection.mail)
     parts = [
         f"{_limit(exchange, limits)}: {outstanding}.",
+        f"{unread}." if unread else "",
         f"Last byte from the server: {last_byte}. Last tick: {last_tick}.",
         evidence(connection),
     ]

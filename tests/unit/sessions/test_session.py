@@ -6,10 +6,12 @@ import contextlib
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from app.problem import Problem, ProblemError
 from app.protocol.eras import ClientIdentity, Era
+from app.sessions import mail
 from app.sessions.definitions import StdioDefinition
 from app.sessions.session import Session
 from app.sessions.snapshot import ServerState
@@ -37,6 +39,7 @@ class Life:
     ) -> None:
         self._servers = iter(servers)
         self.states: list[ServerState] = []
+        self._changed = anyio.Event()
         definition = StdioDefinition(name="s", command="c", connect_timeout_s=limit_s)
         self.session = Session(
             definition, era, lambda: connection_to(next(self._servers)), CLIENT, self._note
@@ -46,6 +49,21 @@ class Life:
         state = self.session.snapshot().state
         if self.states[-1:] != [state]:
             self.states.append(state)
+        self._changed.set()
+
+    async def problem_that_comes(self) -> Problem:
+        """The first problem of the snapshot after this."""
+        with anyio.fail_after(10):
+            while (problem := self.session.snapshot().problem) is None:
+                self._changed = anyio.Event()
+                await self._changed.wait()
+        return problem
+
+    async def problem_has_gone(self) -> None:
+        with anyio.fail_after(10):
+            while self.session.snapshot().problem is not None:
+                self._changed = anyio.Event()
+                await self._changed.wait()
 
 
 @contextlib.asynccontextmanager
@@ -180,3 +198,42 @@ async def test_a_defect_of_ours_fails_the_session_alone(monkeypatch: pytest.Monk
     async with lived(Life([well_behaved()])) as session:
         with pytest.raises(ProblemError, match="defect"):
             await session.ready()
+
+
+async def test_a_server_that_does_not_read_is_told_of_until_it_reads_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(mail, "_PATIENCE_S", 0.01)
+    server = well_behaved()
+    life = Life([server])
+    async with lived(life) as session:
+        await session.ready()
+        server.stop_reading()
+        for number in range(3000):
+            server.say({"jsonrpc": "2.0", "id": number, "method": "ping"})
+        problem = await life.problem_that_comes()
+        assert problem.what.startswith("The server does not read its input: 1,00")
+        assert problem.what.endswith(" messages wait")
+        assert problem.where == "c"
+        assert session.snapshot().state is ServerState.CONNECTED
+        server.read_on()
+        await life.problem_has_gone()
+
+
+async def test_a_moment_of_not_reading_is_not_told_of() -> None:
+    server = well_behaved()
+    life = Life([server])
+    problems = []
+    async with lived(life) as session:
+        await session.ready()
+        session.connection.mail.on_hold = lambda: problems.append(session.snapshot().problem)
+        server.stop_reading()
+        for number in range(3000):
+            server.say({"jsonrpc": "2.0", "id": number, "method": "ping"})
+        for _turn in range(2000):
+            await anyio.lowlevel.checkpoint()
+        assert session.connection.mail.in_line > 1000
+        server.read_on()
+        sent = len(server.sent)
+        await server.until_count(sent + 2000)
+        assert problems == []

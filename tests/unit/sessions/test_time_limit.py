@@ -47,3 +47,4 @@ async def test_it_tells_which_limit_was_reached() -> None:
 async def test_it_tells_when_the_request_was_never_written(is_read: bool) -> None:
     words = await story(Limits(idle_s=5), End.IDLE_TIMEOUT, is_read=is_read)
     assert ("never written" in words) is not is_read
+    assert ("The server does not read its input: 2 messages wait." in words) is not is_read
