@@ -13,6 +13,7 @@ from app.protocol.facts import MESSAGE_LIMIT, ProgressReceived, Standing
 if TYPE_CHECKING:
     from app.tracker.snapshot import JobId, JobSnapshot
 
+_BETWEEN = "; "
 _LATE = frozenset({Standing.ANSWERED, Standing.CANCELLED})
 
 
@@ -39,11 +40,17 @@ def _finite(value: float | None) -> str:
 
 
 def progress_line(
-    fact: ProgressReceived, seconds: str, job: JobId | None, count: int, pace_members: str
+    fact: ProgressReceived,
+    seconds: str,
+    job: JobId | None,
+    count: int,
+    pace_members: str,
+    words: str = "",
 ) -> str:
     """A progress event, written by hand: this is the line a flood consists of.
 
-    A late one says so (`late`), an irregular one what is wrong (`problems`).
+    A late one says so (`late`), an irregular one what is wrong (`problems`): what can be seen of
+    the message itself, then what else there is in the tracker's `words`.
     """
     message = fact.message
     return (
@@ -51,7 +58,7 @@ def progress_line(
         f',"token":{quoted(fact.token) if type(fact.token) is str else as_json(fact.token)}'
         f',"progress":{_number(fact.progress)},"total":{_number(fact.total)}'
         f',"message":{"null" if message is None else quoted(message)}'
-        f',{pace_members},"count":{count}{_remarks(fact)}}}\n'
+        f',{pace_members},"count":{count}{_remarks(fact, words)}}}\n'
     )
 
 
@@ -59,9 +66,18 @@ def _number(value: float | None) -> str:
     return "null" if value is None else repr(value)
 
 
-def _remarks(fact: ProgressReceived) -> str:
+def _remarks(fact: ProgressReceived, words: str) -> str:
     late = ',"late":true' if fact.standing in _LATE else ""
-    return f'{late},"problems":{as_json(list(fact.problems))}' if fact.problems else late
+    if not words and not fact.problems:
+        return late
+    return f'{late},"problems":{as_json([*fact.problems, *_others(fact, words)])}'
+
+
+def _others(fact: ProgressReceived, words: str) -> list[str]:
+    """What `words` say beyond the fact's own problems, which are their beginning or their end."""
+    own = _BETWEEN.join(fact.problems)
+    others = words.removeprefix(own).removesuffix(own)
+    return [part for part in others.split(_BETWEEN) if part]
 
 
 def resumable_line(job: JobSnapshot, seconds: str) -> str:

@@ -185,7 +185,8 @@ class JsonEvents:
             return ""
         if is_cut(fact):
             fact = fact._replace(message=whole_message(chunk.raw(fact.number)) or fact.message)
-        return progress_line(fact, self._t(fact.at), job, count, chunk.pace(job))
+        words = chunk.marked.get(fact.number, "")
+        return progress_line(fact, self._t(fact.at), job, count, chunk.pace(job), words)
 
     def _answer(self, fact: RequestAnswered, chunk: _Chunk) -> str:
         job = None if fact.request is None else self._book.job_of(fact.request)
@@ -246,6 +247,7 @@ class _Chunk:
     def __init__(self, update: Update, book: JobBook) -> None:
         self._update = update
         self._book = book
+        self.marked = update.changes.marked
         self._ticks = iter(update.changes.ticks)
         self._paces: dict[JobId | None, str] = {}
         self._raws: dict[int, bytes] | None = None

@@ -41,7 +41,7 @@ def front_of(
         return JsonEvents(output, errors, monitor, invocation.started_at)
     level = invocation.common.log_level or "warning"
     meter = _meter(errors, monitor, numbers, is_numbered=is_numbered)
-    return TextFront(output, errors, meter, monitor, level)
+    return TextFront(output, errors, meter, monitor, level, numbers if is_numbered else None)
 
 
 def _meter(

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 from app.cli import words
 from app.cli.answers import answer_text, is_error
 from app.cli.events import LOG_MESSAGE
+from app.cli.irregular import Irregularities
 from app.cli.reply import as_json
 from app.protocol.facts import (
     NotificationReceived,
@@ -18,7 +19,7 @@ from app.protocol.facts import (
 from app.text import one_line, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from app.cli.events import JobBook
@@ -58,9 +59,18 @@ class TextFront:
     """Everything in words. Server text is exact where a program reads it, visible on a terminal."""
 
     def __init__(
-        self, output: Output, errors: Output, meter: Meter, book: JobBook, level: str
+        self,
+        output: Output,
+        errors: Output,
+        meter: Meter,
+        book: JobBook,
+        level: str,
+        numbers: Mapping[JobId, int] | None = None,
     ) -> None:
-        """`level` is the least weighty of a server's messages to show."""
+        """`level` is the least weighty of a server's messages to show.
+
+        `numbers` tell jobs apart where there are several.
+        """
         self._output = output
         self._errors = errors
         self._meter = meter
@@ -68,6 +78,7 @@ class TextFront:
         self._printed: dict[JobId, bytes] = {}
         self._least = _WEIGHTS.get(level, _HEAVIEST)
         self._unreadable_count = 0
+        self._irregularities = Irregularities(book, numbers)
 
     def on_update(self, update: Update) -> None:
         """Show a chunk's messages, then its progress."""
@@ -80,6 +91,9 @@ class TextFront:
                 self._unreadable(fact)
             elif isinstance(fact, RequestAnswered) and fact.next_resume_token is not None:
                 self._part(fact, update.frames)
+        if self._least <= _WEIGHTS["warning"]:
+            for line in self._irregularities.lines(update.changes):
+                self._meter.say(line)
         self._meter.on_changes(update.changes)
 
     def show(self, outcome: Outcome) -> None:

@@ -153,6 +153,12 @@ class TestText:
         ran = call("burst", "--arg", "count=50000")
         assert 2 <= len(ran.err.splitlines()) <= 20
 
+    def test_irregular_progress_is_warned_of_once_for_each_job(self) -> None:
+        ran = call("decreasing", *QUICK, "--repeat", "2")
+        warnings = sorted(line for line in ran.err.splitlines() if "warning" in line)
+        words = "warning: Progress did not increase: 2 after 4"
+        assert warnings == [f"decreasing #1: {words}", f"decreasing #2: {words}"]
+
     def test_the_tools_are_listed_with_their_arguments(self) -> None:
         ran = run("tools", "--demo")
         assert ran.code == 0

@@ -159,6 +159,58 @@ def test_progress_that_breaks_rules_is_told_with_its_problems(witness: Witness) 
     assert (listed["job"], listed["token"]) == (None, [1])
 
 
+@pytest.mark.requirement("FR-10")
+@pytest.mark.parametrize(
+    ("ticks", "problem"),
+    [
+        ([(5, 10), (3, 10)], "Progress did not increase: 3 after 5"),
+        ([(5, 10), (5, 10)], "Progress did not increase: 5 after 5"),
+        ([(11, 10)], "Progress is above its total: 11 of 10"),
+        ([(1, 10), (2, 20)], "The total changed: 20 after 10"),
+        ([(1, 0)], "The total is not positive: 0"),
+    ],
+)
+def test_progress_that_does_not_fit_what_came_before_is_told_so(
+    witness: Witness, ticks: list[tuple[int, int]], problem: str
+) -> None:
+    witness.events.on_update(witness.traffic.called("a"))
+    lines = [tick("a", progress, total=total) for progress, total in ticks]
+    witness.events.on_update(witness.traffic.received(*lines))
+    *good, bad = witness.read()[1:]
+    assert bad["problems"] == [problem]
+    assert not any("problems" in event for event in good)
+
+
+def test_progress_after_the_end_is_late_and_says_how_late(witness: Witness) -> None:
+    witness.events.on_update(witness.traffic.called("a"))
+    witness.events.on_update(witness.traffic.received({"jsonrpc": "2.0", "id": 7, "result": {}}))
+    witness.traffic.now += 2
+    witness.events.on_update(witness.traffic.received(tick("a", 1)))
+    late = witness.last()
+    assert (late["job"], late["late"]) == (1, True)
+    assert late["problems"] == ["Progress came 2.0 s after the job's end (Done)"]
+
+
+def test_progress_of_nobody_says_that_it_is(witness: Witness) -> None:
+    witness.events.on_update(witness.traffic.received(tick("?", 1), tick([1], 1)))
+    stray, listed = witness.read()
+    assert stray["problems"] == ["The progress token belongs to no request"]
+    assert listed["problems"][-1] == "The progress token belongs to no request"
+    assert len(listed["problems"]) == 2
+
+
+def test_each_problem_of_one_message_is_told_once(witness: Witness) -> None:
+    witness.events.on_update(witness.traffic.called("a"))
+    message = 'a "; " in it'
+    witness.events.on_update(
+        witness.traffic.received(tick("a", 5), tick("a", 5, total=message, message=7))
+    )
+    problems = witness.last()["problems"]
+    assert len(problems) == 3
+    assert "; " in problems[0]
+    assert problems[2] == "Progress did not increase: 5 after 5"
+
+
 def test_a_message_longer_than_facts_keep_is_whole(witness: Witness) -> None:
     witness.events.on_update(witness.traffic.called("a"))
     message = "é" * 10_000

@@ -14,7 +14,7 @@ from app.cli.text_front import TextFront
 from app.problem import Problem
 from app.tracker.snapshot import Failure, JobState
 from tests.unit.cli.outcomes import outcome
-from tests.unit.cli.traffic import Traffic, notice
+from tests.unit.cli.traffic import Traffic, notice, tick
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -168,6 +168,16 @@ def test_lines_that_are_no_messages_are_told_of_a_few_times() -> None:
     assert "no message" in shown.meter.lines[0]
     assert "Further" in shown.meter.lines[5]
     assert "\x1b" not in "".join(shown.meter.lines)
+
+
+@pytest.mark.requirement("FR-10")
+@pytest.mark.parametrize("level", ["debug", "warning", "error"])
+def test_progress_that_decreases_is_warned_of(level: str) -> None:
+    shown = Shown(level)
+    shown.front.on_update(shown.traffic.called("a"))
+    shown.front.on_update(shown.traffic.received(tick("a", 2), tick("a", 1)))
+    warning = "burst: warning: Progress did not increase: 1 after 2"
+    assert shown.meter.lines == ([] if level == "error" else [warning])
 
 
 def test_every_update_reaches_the_meter() -> None:

@@ -1,0 +1,75 @@
+"""What is wrong with a server's progress, in a line for people: once for each kind and job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from app.cli import words
+from app.cli.reply import as_json
+from app.protocol.facts import Side
+from app.text import one_line
+from app.tracker import marks
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from app.cli.words import Snapshots
+    from app.protocol.facts import ProgressReceived
+    from app.tracker.snapshot import Changes, JobId
+
+_KINDS: Final = frozenset(
+    {
+        marks.NOT_INCREASING,
+        marks.ABOVE_TOTAL,
+        marks.TOTAL_CHANGED,
+        marks.TOTAL_NOT_POSITIVE,
+        marks.WRONG_TYPE,
+        marks.AFTER_END,
+    }
+)
+"""Not what crosses a cancel or a limit of ours: that may happen with the best of servers."""
+
+
+class Irregularities:
+    """Remembers what was told, so that a flood of one mistake is one line.
+
+    Nothing grows with what a server does: a job has few kinds, and progress without a job, of
+    which there may be any, is told of once.
+    """
+
+    def __init__(self, book: Snapshots, numbers: Mapping[JobId, int] | None = None) -> None:
+        """`numbers` tell jobs apart, as `app.cli.words` has it; None where there is but one."""
+        self._book = book
+        self._numbers = numbers
+        self._told: set[tuple[JobId, str]] = set()
+        self._is_stray_told = False
+
+    def lines(self, changes: Changes) -> Iterator[str]:
+        """What has not been told yet, each in a line that is safe to print."""
+        if not changes.marked:
+            return
+        marked = [tick for tick in changes.ticks if _is_marked(tick[2], changes)]
+        yield from self._stray([fact for job, _, fact in marked if job is None], changes)
+        for job in sorted({job for job, _, _ in marked if job is not None}):
+            yield from self._of_job(job)
+
+    def _of_job(self, job: JobId) -> Iterator[str]:
+        snapshot = self._book.snapshot(job)
+        if snapshot is None:
+            return
+        number = None if self._numbers is None else self._numbers.get(job, job)
+        for mark in snapshot.marks:
+            if mark.key in _KINDS and (job, mark.key) not in self._told:
+                self._told.add((job, mark.key))
+                yield f"{words.name(snapshot, number)}: warning: {one_line(mark.text)}"
+
+    def _stray(self, facts: list[ProgressReceived], changes: Changes) -> Iterator[str]:
+        if facts and not self._is_stray_told:
+            self._is_stray_told = True
+            first = facts[0]
+            token = "" if first.problems else f": {as_json(first.token)}"
+            yield f"warning: {one_line(changes.marked[first.number] + token)}"
+
+
+def _is_marked(fact: ProgressReceived, changes: Changes) -> bool:
+    return fact.sender is Side.SERVER and fact.number in changes.marked
