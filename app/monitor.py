@@ -323,6 +323,10 @@ class Monitor:
         """All jobs in the order of their start."""
         return self._tracker.jobs()
 
+    def unattached_ticks(self, connection: str) -> int:
+        """How many of a connection's ticks had a token that belongs to no job."""
+        return self._tracker.unattached_ticks(connection)
+
     def job_of(self, request: int) -> JobId | None:
         """The job that a request belongs to, by the number of its frame."""
         return self._tracker.job_of(request)

@@ -19,7 +19,12 @@ class FakeServers:
 
     def __init__(self, *servers: ServerSnapshot) -> None:
         self.held = list(servers)
+        self.stray: dict[str, int] = {}
 
     def servers(self) -> list[ServerSnapshot]:
         """All servers as held."""
         return list(self.held)
+
+    def unattached_ticks(self, connection: str) -> int:
+        """The count a test put in."""
+        return self.stray.get(connection, 0)

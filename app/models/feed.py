@@ -42,7 +42,7 @@ class Publisher(Protocol):
 
 
 def merged(earlier: Changes, later: Changes) -> Changes:
-    """Both changes as one, without ticks; a job that came and went within them is left out."""
+    """Both changes as one, of jobs alone; a job that came and went within them is left out."""
     gone = set(later.removed)
     passing = gone.intersection((*earlier.added, *later.added))
     return Changes(
@@ -58,14 +58,16 @@ class Feed(QObject):
 
     Between batches frames are kept and changes merged, so nothing is lost and nothing is told
     twice; after a batch the views get `INTERVAL_MS` to breathe, however long it took them.
-    Order within a batch: servers, then jobs, then frames, so that a row that refers to a job or a
-    server finds it.
+    Order within a batch: servers, then jobs, then marks, then frames, so that a row that refers to
+    any of them finds it.
     """
 
+    frames_marked = Signal(object)
+    """`dict[int, str]`: what is wrong with a frame, by its number, in order; never empty."""
     frames_added = Signal(object)
     """`list[Frame]`, in order, never empty."""
     jobs_changed = Signal(object)
-    """`Changes`; its `ticks` are always empty, frames and snapshots tell the same."""
+    """`Changes` of jobs alone: frames, marks and snapshots tell the rest."""
     servers_changed = Signal(object)
     """`frozenset[str]`, never empty."""
 
@@ -74,6 +76,7 @@ class Feed(QObject):
         self._frames: list[Frame] = []
         self._changes = Changes()
         self._progressed: set[JobId] = set()
+        self._marked: dict[int, str] = {}
         self._servers: frozenset[str] = frozenset()
         self._unsubscribe: Callable[[], None] | None = None
         self._since_batch = QElapsedTimer()
@@ -108,12 +111,15 @@ class Feed(QObject):
         self._changes = Changes()
         self._progressed.clear()
         servers, self._servers = self._servers, frozenset()
-        if not (servers or frames or changes != Changes()):
+        marked, self._marked = self._marked, {}
+        if not (servers or frames or marked or changes != Changes()):
             return
         if servers:
             self.servers_changed.emit(servers)
         if changes != Changes():
             self.jobs_changed.emit(changes)
+        if marked:
+            self.frames_marked.emit(marked)
         if frames:
             self.frames_added.emit(frames)
         self._since_batch.start()
@@ -128,6 +134,8 @@ class Feed(QObject):
         else:
             # A flood over a thousand tokens: a set that grows, not a new one for each chunk.
             self._progressed |= changes.progressed
+        if changes.marked:
+            self._marked.update(changes.marked)
         self._servers |= update.servers
         if not self._timer.isActive():
             self._timer.start(self._wait_ms())

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Final
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt, QTimer, Signal, Slot
 
 from app.models.log_cells import LogCells
+from app.models.log_marks import LogMarks
 from app.models.log_search import LogFilter, LogSearch
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from PySide6.QtCore import QPersistentModelIndex
 
@@ -64,6 +65,8 @@ class LogModel(QAbstractTableModel):
     """The row's `Frame`."""
     KIND = Qt.ItemDataRole.UserRole + 2
     """The row's `LogKind`."""
+    MARK = Qt.ItemDataRole.UserRole + 3
+    """What is wrong with the row's message, in words."""
 
     dropped_changed = Signal(object)
     """How many of the oldest frames are gone from memory."""
@@ -79,6 +82,7 @@ class LogModel(QAbstractTableModel):
         self._store = store
         self._source = store
         self._cells = LogCells(self)
+        self._marks = LogMarks()
         self._filter = LogFilter()
         self._search: LogSearch | None = None
         self._rows: range | array[int] = range(store.first, store.end)
@@ -130,11 +134,17 @@ class LogModel(QAbstractTableModel):
         self._store.append(frames)
         if self._store.dropped != gone:
             self._releases.start()
+            self._marks.forget_before(self._number(self._source.first))
             self.dropped_changed.emit(self._store.dropped)
         if self.is_paused:
             self.waiting_changed.emit(self.waiting)
         else:
             self._catch_up()
+
+    @Slot(object)
+    def mark(self, marked: Mapping[int, str]) -> None:
+        """Take what is wrong with frames that are about to be appended, by their numbers."""
+        self._marks.add(marked)
 
     def set_filter(self, wanted: LogFilter) -> None:
         """Show only what `wanted` lets through; rows appear as the search goes on."""
@@ -190,6 +200,11 @@ class LogModel(QAbstractTableModel):
         frame = self.frame(row)
         return self._cells.kind(self._rows[row], frame) if frame is not None else None
 
+    def mark_of(self, row: int) -> str:
+        """Return what is wrong with the frame of a row; empty when nothing is known to be."""
+        frame = self.frame(row)
+        return "" if frame is None else self._marks.of(frame.number)
+
     def text(self, row: int, column: int) -> str:
         """Return the words of one cell; empty for a frame that is gone."""
         frame = self.frame(row)
@@ -200,8 +215,9 @@ class LogModel(QAbstractTableModel):
         return self._cells.text(self._rows[row], frame, column)
 
     def line(self, row: int) -> str:
-        """Return a row as one line, its cells apart by tabs."""
-        return "\t".join(self.text(row, column) for column in LogColumn)
+        """Return a row as one line, its cells apart by tabs; what is wrong with it comes last."""
+        cells = [self.text(row, column) for column in LogColumn]
+        return "\t".join([*cells, *filter(None, [self.mark_of(row)])])
 
     def rowCount(self, parent: QModelIndex | QPersistentModelIndex = QModelIndex()) -> int:
         """Return the number of frames shown."""
@@ -212,13 +228,17 @@ class LogModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(LogColumn)
 
     def data(self, index: QModelIndex | QPersistentModelIndex, role: int = 0) -> Any:
-        """Return a cell's words, and a row's frame and kind."""
+        """Return a cell's words, and a row's frame, kind and mark."""
         if role == Qt.ItemDataRole.DisplayRole:
             return self.text(index.row(), index.column())
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return self._spoken(index.row(), index.column())
         if role == Qt.ItemDataRole.TextAlignmentRole and index.column() in _RIGHT:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
         if role == self.FRAME:
             return self.frame(index.row())
+        if role == self.MARK:
+            return self.mark_of(index.row())
         return self.kind(index.row()) if role == self.KIND else None
 
     def headerData(
@@ -232,6 +252,11 @@ class LogModel(QAbstractTableModel):
         if role == Qt.ItemDataRole.ToolTipRole:
             return self._cells.explanation(LogColumn(section))
         return None
+
+    def _spoken(self, row: int, column: int) -> str:
+        mark = self.mark_of(row) if column == LogColumn.SUMMARY else ""
+        words = self.text(row, column)
+        return f"{self.tr('Breaks a rule')}: {mark}. {words}" if mark else words
 
     def _number(self, place: int) -> int:
         frame = self._source.frame(place)
@@ -247,7 +272,7 @@ class LogModel(QAbstractTableModel):
             self._search = None
             self._rows = range(self._first(), self._source.end)
         else:
-            self._search = LogSearch(self._filter, self._first())
+            self._search = LogSearch(self._filter, self._first(), self._marks)
             self._rows = array("q")
         self._found = []
         self._shown_at = 0.0

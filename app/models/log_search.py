@@ -10,7 +10,7 @@ from app.models.log_row import LogKind, kind_of
 from app.protocol.frame import Channel
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Container, Iterator, Sequence
 
     from app.models.log_store import FrameSource
     from app.protocol.frame import Frame
@@ -30,17 +30,25 @@ _WORDS = re.compile(r'"([^"]+)"?|(\S+)')
 class LogFilter(NamedTuple):
     """Which frames are shown: those with all words, of one of the channels and of the kinds.
 
-    `words` are searched in the exact bytes, whatever their case.
+    `words` are searched in the exact bytes, whatever their case; `irregular_only` leaves out all
+    that break no rule.
     """
 
     words: tuple[str, ...] = ()
     channels: frozenset[Channel] = frozenset(Channel)
     kinds: frozenset[LogKind] = frozenset(LogKind)
+    irregular_only: bool = False
 
     @property
     def shows_all(self) -> bool:
         """Whether no frame is left out."""
-        return not self.words and self.channels >= set(Channel) and self.kinds >= set(LogKind)
+        return not self.words and not self.is_narrowed
+
+    @property
+    def is_narrowed(self) -> bool:
+        """Whether frames are left out for what they are, not for their words."""
+        is_whole = self.channels >= set(Channel) and self.kinds >= set(LogKind)
+        return self.irregular_only or not is_whole
 
 
 def words_in(text: str) -> tuple[str, ...]:
@@ -54,9 +62,10 @@ def as_word(text: str) -> str:
 
 
 class Matcher:
-    """A filter made ready for many frames."""
+    """A filter made ready for many frames; `marked` has the numbers of those that break a rule."""
 
-    def __init__(self, wanted: LogFilter) -> None:
+    def __init__(self, wanted: LogFilter, marked: Container[int] = ()) -> None:
+        self._marked = marked if wanted.irregular_only else None
         self._channels = None if wanted.channels >= set(Channel) else wanted.channels
         self._kinds = None if wanted.kinds >= set(LogKind) else wanted.kinds
         self._plain = [word.lower().encode() for word in wanted.words if word.isascii()]
@@ -70,10 +79,12 @@ class Matcher:
     def select(self, frames: Sequence[Frame]) -> Sequence[int]:
         """Return the positions of those `frames` that are shown; cheap tests come first."""
         hits: Sequence[int] = range(len(frames))
+        if self._marked is not None:
+            hits = [hit for hit in hits if frames[hit].number in self._marked]
         if self._channels is not None:
             hits = [hit for hit in hits if frames[hit].channel in self._channels]
         if self._plain:
-            lowered = [frame.raw.lower() for frame in frames]
+            lowered = {hit: frames[hit].raw.lower() for hit in hits}
             for word in self._plain:
                 hits = [hit for hit in hits if word in lowered[hit]]
         for pattern in self._patterns:
@@ -84,7 +95,7 @@ class Matcher:
 
     def steps(self, frame: Frame) -> Iterator[bool | None]:
         """Do the same for a long frame bit by bit: None while it goes on, then the answer."""
-        if self._channels is not None and frame.channel not in self._channels:
+        if not self._may_match(frame):
             yield False
             return
         missing: set[object] = {*self._plain, *self._patterns}
@@ -95,6 +106,11 @@ class Matcher:
             missing = {word for word in missing if not _occurs(word, window)}
             yield None
         yield not missing and (self._kinds is None or kind_of(frame) in self._kinds)
+
+    def _may_match(self, frame: Frame) -> bool:
+        if self._channels is not None and frame.channel not in self._channels:
+            return False
+        return self._marked is None or frame.number in self._marked
 
 
 def _occurs(word: object, window: bytes) -> bool:
@@ -130,8 +146,8 @@ class LogSearch:
     New frames at the end are simply what is left to search.
     """
 
-    def __init__(self, wanted: LogFilter, place: int) -> None:
-        self._matcher = Matcher(wanted)
+    def __init__(self, wanted: LogFilter, place: int, marked: Container[int] = ()) -> None:
+        self._matcher = Matcher(wanted, marked)
         self._long: Iterator[bool | None] | None = None
         self.place = place
 

@@ -24,6 +24,10 @@ if TYPE_CHECKING:
 
 SERVER: Final = int(Qt.ItemDataRole.UserRole) + 1
 """Role of a row's `ServerSnapshot`."""
+ABOUT: Final = SERVER + 1
+"""Role of what is known of a server, in short."""
+STORY: Final = SERVER + 2
+"""Role of all that is known of a server, in lines."""
 
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -34,31 +38,48 @@ class ServerSource(Protocol):
     def servers(self) -> Sequence[ServerSnapshot]:
         """All servers in the order in which they were added."""
 
+    def unattached_ticks(self, connection: str) -> int:
+        """How many of a connection's ticks had a token that belongs to no job."""
+
 
 def state_word(state: ServerState) -> str:
     """The state's name in the user's language."""
     return QCoreApplication.translate("Servers", state.value)
 
 
-def about(server: ServerSnapshot) -> str:
-    """What is known of a server in one line: what went wrong, else tools, revision, transport."""
+def about(server: ServerSnapshot, stray_ticks: int = 0) -> str:
+    """What is known of a server in short: what went wrong, else tools, revision, transport.
+
+    `stray_ticks` is how much of its progress had a token that belongs to no job.
+    """
     if server.problem is not None:
         return text.one_line(server.problem.what)
     transport = server.definition.transport
+    stray = _of_stray(stray_ticks)
     if server.state is not ServerState.CONNECTED:
-        return f"{transport} · {state_word(server.state)}"
-    parts = (text.count(len(server.tools), "tool"), server.revision or "", transport)
+        return " · ".join(part for part in (stray, transport, state_word(server.state)) if part)
+    parts = (stray, text.count(len(server.tools), "tool"), server.revision or "", transport)
     return " · ".join(text.one_line(part) for part in parts if part)
 
 
-def story(server: ServerSnapshot) -> str:
-    """All that is known of a server, in lines of plain text."""
+def _of_stray(ticks: int) -> str:
+    if not ticks:
+        return ""
+    words = QCoreApplication.translate("Servers", "{ticks} for unknown tokens")
+    return words.format(ticks=text.count(ticks, "tick"))
+
+
+def story(server: ServerSnapshot, stray_ticks: int = 0) -> str:
+    """All that is known of a server, in lines of plain text; for `stray_ticks` see `about`."""
     problem = server.problem.as_text() if server.problem is not None else ""
     command = text.one_line(server.definition.command_line, 400)
     process = "" if server.pid is None else f"pid {server.pid}"
     head = f"{text.one_line(server.name)}: {state_word(server.state)}"
-    known = about(server) if not problem else text.visible(problem, keep_line_ends=True)
-    return "\n".join(part for part in (head, command, process, known) if part)
+    if problem:
+        known = (text.visible(problem, keep_line_ends=True), _of_stray(stray_ticks))
+    else:
+        known = (about(server), _of_stray(stray_ticks))
+    return "\n".join(part for part in (head, command, process, *known) if part)
 
 
 class ServersModel(QAbstractListModel):
@@ -68,6 +89,7 @@ class ServersModel(QAbstractListModel):
         super().__init__(parent)
         self._source: ServerSource | None = None
         self._servers: list[ServerSnapshot] = []
+        self._stray: dict[str, int] = {}
 
     def set_source(self, source: ServerSource) -> None:
         """Show the servers of `source` from now on."""
@@ -90,21 +112,40 @@ class ServersModel(QAbstractListModel):
                 self.endRemoveRows()
         for row, server in enumerate(now):
             self._place(row, server, is_changed=server.name in changed)
+        self.count_again()
+
+    @Slot()
+    def count_again(self) -> None:
+        """Count the ticks for unknown tokens anew: after each batch with marks, not each tick."""
+        stray = {server.name: self._count(server) for server in self._servers}
+        before, self._stray = self._stray, stray
+        for row, name in enumerate(stray):
+            if stray[name] != before.get(name, 0):
+                self.dataChanged.emit(self.index(row), self.index(row))
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
         """Number of servers."""
         return 0 if parent.isValid() else len(self._servers)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """The name for display, the story for screen readers, the snapshot for delegates."""
+        """The name for display, state and news for screen readers, the rest for delegates."""
         if not index.isValid():
             return None
         server = self._servers[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
             return text.one_line(server.name)
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            return f"{text.one_line(server.name)}, {state_word(server.state)}, {about(server)}"
+            known = about(server, self._stray.get(server.name, 0))
+            return f"{text.one_line(server.name)}, {state_word(server.state)}, {known}"
+        if role in (ABOUT, STORY):
+            words = about if role == ABOUT else story
+            return words(server, self._stray.get(server.name, 0))
         return server if role == SERVER else None
+
+    def _count(self, server: ServerSnapshot) -> int:
+        if self._source is None or server.connection is None:
+            return 0
+        return self._source.unattached_ticks(server.connection)
 
     def _place(self, row: int, server: ServerSnapshot, *, is_changed: bool) -> None:
         is_known = row < len(self._servers) and self._servers[row].name == server.name

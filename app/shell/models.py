@@ -32,6 +32,8 @@ class Models:
         self.servers.set_source(source)
         self.feed.jobs_changed.connect(self.jobs.apply)
         self.feed.servers_changed.connect(self.servers.apply)
+        self.feed.frames_marked.connect(self.log.mark)
+        self.feed.frames_marked.connect(self.servers.count_again)
         self.feed.frames_added.connect(self.log.append)
         self.feed.attach(source)
 

@@ -4,13 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPalette
-from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QPainter, QPalette
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QToolTip,
+)
 
 from app.models.log import LogColumn, LogModel
 from app.models.log_row import LogKind
 from app.widgets.appearance import Appearance, Tone
+from app.widgets.plain_text import plain_tip
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QFont
@@ -94,7 +101,9 @@ class LogDelegate(QStyledItemDelegate):
             colour = palette.color(group, QPalette.ColorRole.HighlightedText)
         else:
             colour = self._colour(row, column)
-        text = self._fitting(self._model.text(row, column), rect.width() - 2 * PADDING)
+        if column == LogColumn.SUMMARY and self._model.mark_of(row):
+            rect = self._mark(painter, rect)
+        text = self._fitting(self._model.text(row, column), column, rect.width() - 2 * PADDING)
         painter.setPen(colour)
         painter.drawText(rect.adjusted(PADDING, 0, -PADDING, 0), _ALIGNMENTS[column], text)
         if state & _FOCUSED:
@@ -115,10 +124,46 @@ class LogDelegate(QStyledItemDelegate):
             return self._appearance.colour(Tone.TEXT)
         return self._appearance.colour(TONES[kind])
 
-    def _fitting(self, text: str, width: int) -> str:
+    def helpEvent(
+        self,
+        event: QHelpEvent,
+        view: QAbstractItemView,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> bool:
+        """Say what is wrong with the message, and the whole of a cell that is cut."""
+        if event.type() is not QEvent.Type.ToolTip or not index.isValid():
+            return super().helpEvent(event, view, option, index)
+        QToolTip.showText(event.globalPos(), plain_tip(self.tip(index, option.rect.width())), view)
+        return True
+
+    def tip(self, index: QModelIndex | QPersistentModelIndex, width: int) -> str:
+        """Return the words of a cell's tool tip where the cell is `width` wide."""
+        row, column = index.row(), index.column()
+        mark, text = self._model.mark_of(row), self._model.text(row, column)
+        words = [self.tr("Breaks a rule: {problems}").format(problems=mark)] if mark else []
+        if self._fitting(text, column, width - 2 * PADDING) != text:
+            words.append(text)
+        return "\n".join(words)
+
+    def _mark(self, painter: QPainter, rect: QRect) -> QRect:
+        """Paint the sign of a broken rule; what is left of the cell."""
+        side = round(self._metrics.height() * 0.9)
+        ratio = painter.device().devicePixelRatioF()
+        place = QRect(rect.left() + PADDING, rect.center().y() - side // 2, side, side)
+        # A ground of its own: amber is readable on it in a selected row as well.
+        painter.fillRect(place, self._appearance.ground(Tone.WARNING, 0.15))
+        painter.drawPixmap(place, self._appearance.pixmap("warning", Tone.WARNING, side, ratio))
+        return rect.adjusted(side + PADDING, 0, 0, 0)
+
+    def _fitting(self, text: str, column: int, width: int) -> str:
         room = int(width / self._advance)
-        if len(text) <= room and text.isascii():
+        if len(text) <= room and (text.isascii() or column == LogColumn.DIRECTION):
             return text
+        if column == LogColumn.DIRECTION:
+            return text[:1]
+        if column == LogColumn.METHOD and text.isascii():
+            return "…" + text[1 - room :] if room > 1 else ""
         if text.isascii():
             return text[: room - 1] + "…" if room > 1 else ""
         # Other scripts have other widths; never measure more than could fit.

@@ -21,11 +21,14 @@ from app.models.message_reading import Message, read_message
 from app.protocol.frame import Channel, server_name
 from app.protocol.jsonrpc import Elided
 from app.text import clock, number, one_line
-from app.widgets.appearance import GAP, GAP_S, Appearance
+from app.widgets.appearance import GAP, GAP_S, Appearance, Tone
 from app.widgets.json_tree import JsonTree
 from app.widgets.raw_view import RawView
+from app.widgets.schema_field import set_text_colour
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from app.models.log_jobs import JobFinder
     from app.protocol.frame import Frame
     from app.protocol.outline import Slices
@@ -47,6 +50,8 @@ class LogDetails(QWidget):
     ) -> None:
         super().__init__(parent)
         self._jobs = jobs
+        self._appearance = appearance
+        self._mark = ""
         self._frame: Frame | None = None
         self._message: Message | None = None
         self._job: JobId | None = None
@@ -75,14 +80,15 @@ class LogDetails(QWidget):
         """What the frame holds, None while it is being read."""
         return self._message
 
-    def show_frame(self, frame: Frame | None) -> None:
-        """Show `frame`, or that none is chosen."""
+    def show_frame(self, frame: Frame | None, mark: str = "") -> None:
+        """Show `frame`, or that none is chosen; `mark` says which rule it breaks."""
         self._frame = frame
+        self._mark = mark
         self._message = None
         self._job = None
         self._reading = None if frame is None else read_message(frame)
         self._open_job.hide()
-        self._problems.hide()
+        self._show_problems(())
         self._tree.clear()
         self._tabs.setTabVisible(2, False)
         self._tabs.setVisible(frame is not None)
@@ -160,16 +166,23 @@ class LogDetails(QWidget):
 
     def _show_message(self, message: Message) -> None:
         self._message = message
-        if message.problems:
-            words = self.tr("Not in order: {problems}").format(problems="; ".join(message.problems))
-            self._problems.setText(one_line(words, _PROBLEMS_SHOWN))
-            self._problems.show()
+        self._show_problems(message.problems)
         self._tabs.setTabEnabled(0, message.is_json)
         if message.is_json:
             self._tree.show_value(message.value)
         else:
             self._tabs.setCurrentIndex(1)
         self._show_job(message)
+
+    def _show_problems(self, problems: Sequence[str]) -> None:
+        """Say why the message is marked, and what else is wrong with its form."""
+        others = [problem for problem in problems if problem not in self._mark]
+        words = self.tr("Breaks a rule: {problems}").format(
+            problems="; ".join(filter(None, [self._mark, *others]))
+        )
+        self._problems.setText(one_line(words, _PROBLEMS_SHOWN))
+        set_text_colour(self._problems, self._appearance, Tone.WARNING)
+        self._problems.setVisible(bool(self._mark or others))
 
     def _show_job(self, message: Message) -> None:
         if self._frame is None or message.envelope is None:

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 from app.models.log_row import LogKind
 from app.models.log_search import LogFilter, as_word, words_in
 from app.protocol.frame import Channel
-from app.widgets.appearance import GAP, GAP_S, Appearance
+from app.widgets.appearance import GAP, GAP_S, Appearance, Tone
 
 _TYPING_MS: Final = 150
 
@@ -66,6 +66,7 @@ class LogFilterBar(QWidget):
             action.setChecked(channel in wanted.channels)
         for kind, action in self._kinds.items():
             action.setChecked(kind in wanted.kinds)
+        self._irregular.setChecked(wanted.irregular_only)
         self._apply()
 
     def set_paused(self, *, is_paused: bool) -> None:
@@ -79,6 +80,10 @@ class LogFilterBar(QWidget):
     def set_hidden(self, count: int) -> None:
         """Offer to show again what was cleared away."""
         self._show_all.setVisible(count > 0)
+
+    def add_button(self, button: QToolButton) -> None:
+        """Place a button of the table's at the end."""
+        self._row.addWidget(button)
 
     @Slot()
     def focus_search(self) -> None:
@@ -108,6 +113,8 @@ class LogFilterBar(QWidget):
         for kind, name in self._kind_names().items():
             self._kinds[kind] = self._check(menu, name)
         menu.addSeparator()
+        self._irregular = self._check(menu, self.tr("Only what breaks a rule"))
+        self._irregular.setChecked(False)
         self._all = menu.addAction(self.tr("Show all of them"))
         self._shown.setMenu(menu)
         self._menu = menu
@@ -156,7 +163,7 @@ class LogFilterBar(QWidget):
         self._search.setMinimumWidth(140)
         self._status.setTextFormat(Qt.TextFormat.PlainText)
         self._status.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        row = QHBoxLayout(self)
+        self._row = row = QHBoxLayout(self)
         row.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
         row.setSpacing(GAP_S)
         row.addWidget(self._search, 3)
@@ -182,6 +189,7 @@ class LogFilterBar(QWidget):
             (self._show_all, "log"),
         ):
             button.setIcon(self._appearance.icon(name))
+        self._irregular.setIcon(self._appearance.icon("warning", Tone.WARNING))
 
     def _apply(self) -> None:
         self._typing.stop()
@@ -191,9 +199,9 @@ class LogFilterBar(QWidget):
             frozenset(channel for channel, action in self._channels.items() if action.isChecked()),
             # Lines of stderr and events are no messages: their channel alone shows or hides them.
             frozenset(kinds | {LogKind.STDERR, LogKind.EVENT}),
+            self._irregular.isChecked(),
         )
-        is_narrowed = len(wanted.channels) < len(Channel) or len(wanted.kinds) < len(LogKind)
-        self._shown.setText(self.tr("Kinds •") if is_narrowed else self.tr("Kinds"))
+        self._shown.setText(self.tr("Kinds •") if wanted.is_narrowed else self.tr("Kinds"))
         if wanted != self._filter:
             self._filter = wanted
             self.filter_changed.emit(wanted)
@@ -211,6 +219,7 @@ class LogFilterBar(QWidget):
         if action is self._all:
             for each in (*self._channels.values(), *self._kinds.values()):
                 each.setChecked(True)
+            self._irregular.setChecked(False)
         self._apply()
 
     @Slot()

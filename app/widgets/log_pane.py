@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QByteArray, QMimeData, QModelIndex, Qt, Signal, Slot
+from PySide6.QtCore import QMimeData, QModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QLabel, QSplitter, QVBoxLayout, QWidget
 
@@ -113,16 +113,12 @@ class LogPane(QWidget):
 
     def state(self) -> dict[str, Any]:
         """Return what to remember of the pane's look, as JSON values."""
-        header = self._view.horizontalHeader().saveState().toBase64().toStdString()
-        return {"header": header, "sizes": self._splitter.sizes()}
+        return {**self._view.columns.state(), "sizes": self._splitter.sizes()}
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take up a remembered look; what does not fit is left out."""
-        header, sizes = state.get("header"), state.get("sizes")
-        if isinstance(header, str):
-            self._view.horizontalHeader().restoreState(
-                QByteArray.fromBase64(QByteArray(header.encode(errors="replace")))
-            )
+        self._view.columns.restore(state)
+        sizes = state.get("sizes")
         if isinstance(sizes, list) and all(isinstance(size, int) for size in sizes):
             self._splitter.setSizes(sizes)
 
@@ -130,6 +126,7 @@ class LogPane(QWidget):
         self._notice.setTextFormat(Qt.TextFormat.PlainText)
         self._notice.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
         self._notice.hide()
+        self._bar.add_button(self._view.jump)
         self._splitter.addWidget(self._view)
         self._splitter.addWidget(self._details)
         self._details.hide()  # the table has the whole room until a message is chosen
@@ -247,7 +244,7 @@ class LogPane(QWidget):
         row = self._model.row_of(place)
         frame = None if row is None else self._model.frame(row)
         if frame is not None and frame is not self._details.frame:
-            self._details.show_frame(frame)
+            self._details.show_frame(frame, "" if row is None else self._model.mark_of(row))
             self._details.show()
 
     @Slot(object)

@@ -9,32 +9,18 @@ from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
-    QMenu,
-    QPushButton,
     QTableView,
+    QToolButton,
     QWidget,
 )
 
 from app.models.log import LogColumn, LogModel
-from app.widgets.appearance import GAP, Appearance, monospaced
+from app.widgets.appearance import Appearance, Tone, monospaced
+from app.widgets.log_columns import LogColumns
 from app.widgets.log_delegate import LogDelegate
 
 if TYPE_CHECKING:
-    from PySide6.QtCore import QItemSelectionRange, QPersistentModelIndex, QPoint
-    from PySide6.QtGui import QAction
-
-_CHARACTERS: Final = {
-    LogColumn.TIME: 12,
-    LogColumn.DELTA: 8,
-    LogColumn.DIRECTION: 10,
-    LogColumn.SERVER: 10,
-    LogColumn.KIND: 12,
-    LogColumn.METHOD: 22,
-    LogColumn.KEY: 11,
-    LogColumn.SUMMARY: 28,
-    LogColumn.SIZE: 9,
-}
-"""First width of each column; the summary takes what is left over and never less than this."""
+    from PySide6.QtCore import QItemSelectionRange, QPersistentModelIndex
 
 _UPWARDS: Final = frozenset({Qt.Key.Key_Up, Qt.Key.Key_PageUp, Qt.Key.Key_Home})
 
@@ -46,7 +32,7 @@ class LogView(QTableView):
     """Rows of one height without widgets of their own; keeps its place while old rows go.
 
     `is_following` rows scroll to the newest with each batch. A user who scrolls up stops that;
-    the button over the rows, the End key or scrolling to the end start it again.
+    its `jump` button, the End key or scrolling to the end start it again.
     """
 
     place_chosen = Signal(object)
@@ -65,13 +51,13 @@ class LogView(QTableView):
         self._anchor: int | None = None
         self._place: int | None = None
         self._delegate = LogDelegate(model, appearance, self)
-        self._jump = QPushButton(self)
+        self._jump = QToolButton(self)
         self._settle = QTimer(self)
         self._settle.setSingleShot(True)
         self.setModel(model)
         self.setItemDelegate(self._delegate)
         self._set_up_table()
-        self._set_up_header()
+        self._columns = LogColumns(self, self._delegate.width_of)
         self._set_up_jump()
         self._use_font()
         self._connect()
@@ -85,6 +71,19 @@ class LogView(QTableView):
     def new_count(self) -> int:
         """How many rows came since following stopped."""
         return self._new
+
+    @property
+    def columns(self) -> LogColumns:
+        """Which columns are shown, and how wide."""
+        return self._columns
+
+    @property
+    def jump(self) -> QToolButton:
+        """Goes to the newest row; for the pane to place where it covers no row.
+
+        Seen only while the newest row is not followed.
+        """
+        return self._jump
 
     def selected_rows(self) -> list[int]:
         """Return the selected rows in order, at most `COPIED_AT_MOST` of them."""
@@ -122,12 +121,12 @@ class LogView(QTableView):
             self._use_font()
         elif event.type() is QEvent.Type.PaletteChange:
             self._appearance.follow(self.palette())
+            self._jump.setIcon(self._appearance.icon("follow", Tone.ACCENT))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Give the summary what is left of the width."""
+        """Fit the columns to the width."""
         super().resizeEvent(event)
-        self._fit_summary()
-        self._place_jump()
+        self._columns.fit()
         if self._is_following:
             self._settle.start(0)
 
@@ -176,19 +175,12 @@ class LogView(QTableView):
         rows.hide()
         rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
 
-    def _set_up_header(self) -> None:
-        header = self.horizontalHeader()
-        header.setSectionsMovable(True)
-        header.setHighlightSections(False)
-        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        header.customContextMenuRequested.connect(self._on_header_menu_requested)
-        header.sectionResized.connect(self._on_section_resized)
-
     def _set_up_jump(self) -> None:
-        self._jump.setAutoDefault(False)
-        self._jump.setFocusPolicy(Qt.FocusPolicy.TabFocus)
-        self._jump.setAutoFillBackground(True)
+        self._jump.setAutoRaise(True)
+        self._jump.setAccessibleName(self.tr("Jump to newest"))
+        self._jump.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self._jump.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self._jump.setIcon(self._appearance.icon("follow", Tone.ACCENT))
         self._jump.setToolTip(self.tr("Show the newest row and stay there (End)"))
         self._jump.hide()
 
@@ -209,23 +201,7 @@ class LogView(QTableView):
         height = self._delegate.row_height()
         self.verticalHeader().setMinimumSectionSize(height)
         self.verticalHeader().setDefaultSectionSize(height)
-        for column, characters in _CHARACTERS.items():
-            self.setColumnWidth(column, self._delegate.width_of(characters))
-        self._fit_summary()
-
-    def _fit_summary(self) -> None:
-        others = self.horizontalHeader().length() - self.columnWidth(LogColumn.SUMMARY)
-        if self.isColumnHidden(LogColumn.SUMMARY):
-            return
-        least = self._delegate.width_of(_CHARACTERS[LogColumn.SUMMARY])
-        self.setColumnWidth(LogColumn.SUMMARY, max(least, self.viewport().width() - others))
-
-    def _place_jump(self) -> None:
-        self._jump.adjustSize()
-        area = self.viewport().geometry()
-        self._jump.move(
-            area.right() - self._jump.width() - GAP, area.bottom() - self._jump.height() - GAP
-        )
+        self._columns.fit()
 
     def _show_jump(self) -> None:
         is_shown = not self._is_following and self._model.rowCount() > 0
@@ -233,8 +209,7 @@ class LogView(QTableView):
             words = self.tr("Jump to newest")
             if self._new:
                 words = self.tr("Jump to newest, {count} new").format(count=f"{self._new:,}")
-            self._jump.setText("↓ " + words)
-            self._place_jump()
+            self._jump.setText(words)
         self._jump.setVisible(is_shown)
 
     def _stop_following(self) -> None:
@@ -325,30 +300,6 @@ class LogView(QTableView):
             self.follow()
         elif not is_at_end:
             self._stop_following()
-
-    @Slot(int, int, int)
-    def _on_section_resized(self, section: int, _old: int, _new: int) -> None:
-        if section != LogColumn.SUMMARY:
-            self._fit_summary()
-
-    @Slot(object)
-    def _on_header_menu_requested(self, point: QPoint) -> None:
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        for column in LogColumn:
-            title = self._model.headerData(column, Qt.Orientation.Horizontal)
-            action = menu.addAction(str(title))
-            action.setData(int(column))
-            action.setCheckable(True)
-            action.setChecked(not self.isColumnHidden(column))
-            action.setEnabled(column is not LogColumn.SUMMARY)
-        menu.triggered.connect(self._on_column_toggled)
-        menu.popup(self.horizontalHeader().mapToGlobal(point))
-
-    @Slot(object)
-    def _on_column_toggled(self, action: QAction) -> None:
-        self.setColumnHidden(action.data(), not action.isChecked())
-        self._fit_summary()
 
 
 def _top(selected: QItemSelectionRange) -> int:

@@ -8,7 +8,7 @@ from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QListView, QMenu, QToolButton, QVBoxLayout, QWidget
 
-from app.models.servers import SERVER, ServersModel, story
+from app.models.servers import SERVER, STORY, ServersModel
 from app.sessions.snapshot import ServerSnapshot
 from app.widgets.side_delegate import ServerDelegate
 from app.widgets.side_heading import SideHeading
@@ -152,9 +152,9 @@ class ServerList(QWidget):
 
     @Slot()
     def _on_copy(self) -> None:
-        server = self.current()
-        if server is not None:
-            QGuiApplication.clipboard().setText(story(server))
+        words = self.view.currentIndex().data(STORY)
+        if words:
+            QGuiApplication.clipboard().setText(words)
 
     @Slot()
     def _on_remove(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
-from PySide6.QtGui import QFont, QFontMetrics, QHelpEvent, QPainter
+from PySide6.QtGui import QFont, QFontMetrics, QHelpEvent, QPainter, QTextLayout
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QStyle,
@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
 
 from app import text
 from app.models.filters import COUNT, GROUP, JobGroup
-from app.models.servers import SERVER, about, story
+from app.models.servers import ABOUT, SERVER, STORY
 from app.sessions.snapshot import ServerSnapshot, ServerState
 from app.widgets.appearance import GAP, GAP_S, Appearance, Tone, emphasised
 from app.widgets.plain_text import plain_tip
@@ -35,6 +35,7 @@ _GROUPS: Final = {
     JobGroup.FINISHED: ("state-done", Tone.GOOD),
     JobGroup.FAILED: ("state-failed", Tone.BAD),
 }
+_LINES: Final = 2
 _SERVERS: Final = {
     ServerState.IDLE: ("server-idle", Tone.MUTED),
     ServerState.CONNECTING: ("server-connecting", Tone.ACCENT),
@@ -117,9 +118,9 @@ class ServerDelegate(SideDelegate):
     """A server: its state as an icon, its name, and a line about it."""
 
     def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
-        """Two lines."""
-        second = QFontMetrics(_smaller(option.font)).height()
-        return QSize(120, option.fontMetrics.height() + second + GAP + 2)
+        """A line for the name, two for what is known: a problem seldom fits into one."""
+        small = QFontMetrics(_smaller(option.font)).height()
+        return QSize(120, option.fontMetrics.height() + _LINES * small + GAP + 2)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         """Paint a server; what went wrong with it in words."""
@@ -129,15 +130,18 @@ class ServerDelegate(SideDelegate):
         painter.save()
         area = self.begin(painter, option, *_SERVERS[server.state])
         small = _smaller(option.font)
+        lines = wrapped(index.data(ABOUT), small, area.width(), _LINES)
         heights = (option.fontMetrics.height(), QFontMetrics(small).height())
-        top = area.top() + (area.height() - sum(heights)) // 2
-        first = QRect(area.left(), top, area.width(), heights[0])
-        second = QRect(area.left(), top + heights[0], area.width(), heights[1])
+        top = area.top() + (area.height() - heights[0] - len(lines) * heights[1]) // 2
+        place = QRect(area.left(), top, area.width(), heights[0])
         font = emphasised(option.font)
         ink = Tone.TEXT if server.state.is_up else Tone.MUTED
-        self.write(painter, font, first, text.one_line(server.name), ink)
+        self.write(painter, font, place, text.one_line(server.name), ink)
+        place = QRect(area.left(), place.top() + heights[0], area.width(), heights[1])
         tone = Tone.MUTED if server.problem is None else _problem_tone(server)
-        self.write(painter, small, second, about(server), tone)
+        for line in lines:
+            self.write(painter, small, place, line, tone)
+            place.translate(0, heights[1])
         painter.restore()
 
     def helpEvent(
@@ -151,12 +155,28 @@ class ServerDelegate(SideDelegate):
         server = index.data(SERVER)
         if event.type() is not QEvent.Type.ToolTip or not isinstance(server, ServerSnapshot):
             return super().helpEvent(event, view, option, index)
-        QToolTip.showText(event.globalPos(), plain_tip(story(server)), view)
+        QToolTip.showText(event.globalPos(), plain_tip(index.data(STORY)), view)
         return True
 
 
 def _problem_tone(server: ServerSnapshot) -> Tone:
     return Tone.WARNING if server.state is ServerState.CONNECTED else Tone.BAD
+
+
+def wrapped(words: str, font: QFont, width: int, lines: int) -> list[str]:
+    """`words` in at most so many lines of `width` pixels; the last one holds all that is left."""
+    found: list[str] = []
+    layout = QTextLayout(words, font)
+    layout.beginLayout()
+    start = 0
+    while len(found) + 1 < lines and (line := layout.createLine()).isValid():
+        line.setLineWidth(width)
+        end = line.textStart() + line.textLength()
+        found.append(words[start:end].strip())
+        start = end
+    layout.endLayout()
+    rest = words[start:].strip()
+    return [line for line in (*found, rest) if line]
 
 
 def _smaller(font: QFont) -> QFont:

@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QToolButton,
 )
 
-from app.models.log import LogModel
+from app.models.log import LogColumn, LogModel
 from app.models.log_row import LogKind
 from app.models.log_search import LogFilter
 from app.models.log_store import LogStore
@@ -28,6 +28,7 @@ from app.protocol.frame import Channel
 from app.protocol.jsonrpc import Elided
 from app.widgets.appearance import Appearance
 from app.widgets.json_tree import JsonTree
+from app.widgets.log_delegate import LogDelegate
 from app.widgets.log_pane import LogPane
 from app.widgets.raw_view import RawView
 from tests.unit.models.log_frames import frame, progress, ticks
@@ -348,3 +349,72 @@ def test_the_view_paints_every_kind_of_row_selected_or_not(pane: LogPane, model:
     image = pane.view.grab().toImage()
     colours = {image.pixelColor(x, 60).name() for x in range(image.width())}
     assert len(colours) > 2
+
+
+def _tip(view: LogView, row: int, column: LogColumn, width: int = 1_000) -> str:
+    delegate = view.itemDelegate()
+    assert isinstance(delegate, LogDelegate)
+    return delegate.tip(view.model().index(row, column), width)
+
+
+def test_a_message_that_breaks_a_rule_is_marked_in_its_row_and_told_in_the_details(
+    pane: LogPane, model: LogModel
+) -> None:
+    model.append(ticks(0, 2))
+    before = pane.view.grab().toImage()
+    model.mark({1: "Progress did not increase: 1 after 1"})
+    pane.view.viewport().update()
+    assert pane.view.grab().toImage() != before
+    assert _tip(pane.view, 0, LogColumn.SUMMARY) == ""
+    assert _tip(pane.view, 1, LogColumn.TIME).startswith("Breaks a rule: Progress did not")
+    pane.view.choose(1)
+    (told,) = [each for each in pane.details.findChildren(QLabel) if "rule" in each.text()]
+    assert told.text() == "Breaks a rule: Progress did not increase: 1 after 1"
+    assert told.isVisible()
+    pane.view.choose(0)
+    assert not told.isVisible()
+
+
+def test_the_menu_of_kinds_shows_only_what_breaks_a_rule(
+    pane: LogPane, model: LogModel, qtbot: QtBot
+) -> None:
+    model.mark({3: "late"})
+    model.append(ticks(0, 10))
+    menu = pane.bar.findChild(QMenu)
+    assert isinstance(menu, QMenu)
+    only = next(each for each in menu.actions() if "breaks a rule" in each.text())
+    only.trigger()
+    qtbot.waitUntil(lambda: model.rowCount() == 1)
+    assert _button(pane, "Kinds").text() == "Kinds •"
+    next(each for each in menu.actions() if "all" in each.text()).trigger()
+    assert model.rowCount() == 10
+    assert not only.isChecked()
+
+
+def test_a_cut_cell_tells_the_whole_of_it(pane: LogPane, model: LogModel) -> None:
+    model.append(ticks(0, 1))
+    assert _tip(pane.view, 0, LogColumn.METHOD) == ""
+    assert _tip(pane.view, 0, LogColumn.METHOD, 60) == "notifications/progress"
+    assert _tip(pane.view, 0, LogColumn.DIRECTION, 20) == "← received"
+
+
+@pytest.mark.parametrize(("width", "height"), [(1_080, 240), (700, 240), (500, 240)])
+def test_all_columns_fit_beside_the_details_and_the_summary_is_in_sight(
+    pane: LogPane, model: LogModel, qtbot: QtBot, width: int, height: int
+) -> None:
+    model.append(ticks(0, 100))
+    pane.resize(width, height)
+    pane.view.choose(50)
+    view = pane.view
+    qtbot.waitUntil(lambda: view.horizontalHeader().length() <= view.viewport().width())
+    assert not view.isColumnHidden(LogColumn.SUMMARY)
+    assert not view.isColumnHidden(LogColumn.KEY)
+    assert view.columnWidth(LogColumn.SUMMARY) > view.columnWidth(LogColumn.KEY)
+
+
+def test_the_button_to_the_newest_row_covers_no_row(pane: LogPane, model: LogModel) -> None:
+    model.append(ticks(0, 100))
+    pane.view.choose(50)
+    assert pane.view.jump.isVisible()
+    assert pane.view.jump.parentWidget() is pane.bar
+    assert pane.rect().contains(pane.view.jump.mapTo(pane, pane.view.jump.rect().bottomRight()))

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QGuiApplication, QHelpEvent
+from PySide6.QtGui import QFontMetrics, QGuiApplication, QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QToolButton, QToolTip
 
@@ -19,6 +19,7 @@ from app.sessions.snapshot import ServerState
 from app.tracker.snapshot import JobState
 from app.widgets.job_filters import JobFilterEdit, JobFilters
 from app.widgets.server_list import ServerList
+from app.widgets.side_delegate import wrapped
 from tests.job_stand_ins import FakeJobs, job
 from tests.server_stand_ins import FakeServers, server
 
@@ -190,3 +191,26 @@ def test_every_state_can_be_painted(
     model.apply(frozenset({"down"}))
     is_same = servers.grab().toImage() == before
     assert is_same is (state is ServerState.IDLE)
+
+
+def test_what_is_known_of_a_server_fits_into_two_lines_at_the_first_width(
+    servers: ServerList,
+) -> None:
+    font = servers.font()
+    lines = wrapped("33 tools · 2026-07-28 · stdio", font, 150, 2)
+    metrics = QFontMetrics(font)
+    assert len(lines) == 2
+    assert " ".join(lines) == "33 tools · 2026-07-28 · stdio"
+    assert all(metrics.horizontalAdvance(line) <= 150 for line in lines)
+
+
+def test_words_beyond_the_last_line_stay_on_it_to_be_elided(servers: ServerList) -> None:
+    words = "This program could not be started because it is not there " * 4
+    first, rest = wrapped(words, servers.font(), 150, 2)
+    assert f"{first} {rest}" == words.strip()
+    assert wrapped("", servers.font(), 150, 2) == []
+
+
+def test_a_row_has_room_for_name_and_two_lines(servers: ServerList) -> None:
+    height = servers.view.visualRect(servers.view.model().index(0, 0)).height()
+    assert height >= 2.6 * servers.fontMetrics().height()

@@ -195,3 +195,19 @@ def test_merged_changes_have_the_effect_of_the_single_ones(
     assert set(whole.added) == alive
     assert whole.removed == ()
     assert whole.progressed <= alive
+
+
+def test_marks_come_in_one_batch_before_the_frames_they_are_of(qtbot: QtBot) -> None:
+    station, feed = Station(), Feed()
+    feed.attach(station)
+    told: list[object] = []
+    feed.frames_marked.connect(told.append)
+    feed.frames_added.connect(told.append)
+    feed.jobs_changed.connect(told.append)
+    frames = [Frame(number, "a#1", Channel.RECEIVED, 0, 0, b"") for number in (1, 2)]
+    station.publish(Update(frames[:1], Changes(marked={1: "late"})))
+    station.publish(Update(frames[1:], Changes(marked={2: "early"})))
+    feed.flush()
+    assert told == [{1: "late", 2: "early"}, frames]
+    feed.flush()
+    assert len(told) == 2

@@ -161,3 +161,33 @@ def test_nothing_is_decoded_when_a_batch_comes(monkeypatch: pytest.MonkeyPatch) 
     model = LogModel(LogStore(capacity=48))
     model.append([frame(number, b"{}", Channel.SENT) for number in range(200)])
     assert model.rowCount() == 48
+
+
+def test_a_row_tells_which_rule_its_message_breaks(model: LogModel) -> None:
+    model.mark({11: "Progress did not increase: 1 after 1"})
+    model.append(ticks(10, 2))
+    assert [model.mark_of(row) for row in range(2)] == ["", "Progress did not increase: 1 after 1"]
+    index = model.index(1, LogColumn.SUMMARY)
+    assert index.data(LogModel.MARK) == model.mark_of(1)
+    assert "did not increase" in index.data(Qt.ItemDataRole.AccessibleTextRole)
+    assert model.line(1).endswith("\tProgress did not increase: 1 after 1")
+    assert "increase" not in model.line(0)
+
+
+def test_only_what_breaks_a_rule_is_shown_when_asked_for(model: LogModel, qtbot: QtBot) -> None:
+    model.mark({3: "late", 7: "late"})
+    model.append(ticks(0, 10))
+    model.set_filter(LogFilter(irregular_only=True))
+    qtbot.waitUntil(lambda: _numbers(model) == [3, 7])
+    model.mark({12: "late"})
+    model.append(ticks(10, 5))
+    qtbot.waitUntil(lambda: _numbers(model) == [3, 7, 12])
+
+
+def test_marks_go_with_the_frames_they_are_of(model: LogModel) -> None:
+    model.mark(dict.fromkeys(range(48), "late"))
+    model.append(ticks(0, 48))
+    model.append(ticks(48, 30))
+    assert model.dropped
+    assert model.mark_of(0) == "late"
+    assert len(model._marks) == 48 - model.dropped  # noqa: SLF001 - what must not grow

@@ -9,13 +9,15 @@ import pytest
 from PySide6.QtCore import QPersistentModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
-from app.models.servers import SERVER, ServersModel, about, story
+from app.models.servers import ABOUT, SERVER, STORY, ServersModel, about, story
 from app.problem import Problem
 from app.sessions.snapshot import ServerSnapshot, ServerState
 from tests.server_stand_ins import FakeServers, server
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pytestqt.qtbot import QtBot
 
 pytestmark = pytest.mark.usefixtures("qapp")
 
@@ -82,3 +84,24 @@ def test_hostile_words_are_made_visible_in_every_state(state: ServerState) -> No
     hostile: ServerSnapshot = server("a\u202eb", state=state, revision="x\x00\n")
     assert "\u202e" not in about(hostile) + story(hostile)
     assert "\x00" not in about(hostile)
+
+
+def test_ticks_for_unknown_tokens_are_said_first(
+    model: ServersModel, source: FakeServers, qtbot: QtBot
+) -> None:
+    source.held[1] = server("b", state=ServerState.CONNECTED, connection="b#1")
+    model.apply(frozenset({"b"}))
+    source.stray["b#1"] = 5
+    with qtbot.waitSignal(model.dataChanged):
+        model.count_again()
+    index = model.index(1)
+    assert index.data(ABOUT) == "5 ticks for unknown tokens · 0 tools · stdio"
+    assert index.data(STORY).endswith("\n5 ticks for unknown tokens")
+    assert "5 ticks" in index.data(Qt.ItemDataRole.AccessibleTextRole)
+    with qtbot.assertNotEmitted(model.dataChanged):
+        model.count_again()
+
+
+def test_a_problem_does_not_hide_ticks_for_unknown_tokens() -> None:
+    failed = server("a", state=ServerState.FAILED, problem=Problem("Not found"))
+    assert story(failed, 1).endswith("Not found\n1 tick for unknown tokens")
