@@ -93,7 +93,7 @@ def _of_config(path: Path, name: str | None) -> list[ServerDefinition]:
     of_name = [problem for problem in config.problems if repr(name) in problem.where]
     if of_name:
         raise ProblemError(of_name[0])
-    known = ", ".join(found.name for found in config.definitions) or "none"
+    known = ", ".join(found.name for found in config.definitions)
     raise ProblemError(
         Problem(
             f"There is no server {name!r} in the configuration",

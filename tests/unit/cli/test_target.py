@@ -113,6 +113,20 @@ def test_an_unreadable_configuration_is_told_with_its_place(
     assert str(file) in caught.value.as_text()
 
 
+@pytest.mark.parametrize("server", [None, "a"])
+@pytest.mark.parametrize("content", ['{"mcpServers": {}}', '{"servers": {}}'])
+def test_a_configuration_without_servers_says_so_and_what_it_should_look_like(
+    tmp_path: Path, content: str, server: str | None
+) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text(content)
+    with pytest.raises(CommandFailed) as caught:
+        one_server(CommonOptions(config=file, server=server))
+    assert caught.value.code is ExitCode.USAGE
+    assert caught.value.problem[:2] == ("The file names no servers", str(file))
+    assert '{"mcpServers": {"files": {"command"' in caught.value.problem.hint
+
+
 def test_what_no_system_can_start_is_refused() -> None:
     with pytest.raises(CommandFailed) as caught:
         one_server(CommonOptions(command=("a\0b",)))
