@@ -15,6 +15,7 @@ import anyio
 
 from app.problem import ProblemError
 from app.sessions import process_group
+from app.sessions.family import Family
 from app.sessions.start_failure import folder_problem, start_problem
 
 if TYPE_CHECKING:
@@ -51,6 +52,7 @@ class ServerProcess:
     def __init__(self, process: Process) -> None:
         """Take over a process that was started with `process_group.start_options`."""
         self._process = process
+        self._family = Family(process.pid)
         self._has_ended = False
         self._reads: set[anyio.CancelScope] = set()
 
@@ -109,9 +111,11 @@ class ServerProcess:
         Someone must go on reading both pipes meanwhile, or a talkative server cannot end.
         """
         with anyio.CancelScope(shield=True):
+            self._family.look_up()
             if self._process.stdin is not None:
                 await self._process.stdin.aclose()
             if not await self._has_exited(_POLITE_S):
+                self._family.look_up()
                 process_group.terminate(self.pid)
                 if not await self._has_exited(_TERMINATE_S):
                     process_group.kill(self.pid)
@@ -128,13 +132,19 @@ class ServerProcess:
         return self.exit_code is not None
 
     async def _end_children(self) -> None:
-        if not process_group.is_alive(self.pid):
+        self._family.look_up()
+        if not self._has_children():
             return
         process_group.terminate(self.pid)
+        self._family.terminate()
         with anyio.move_on_after(_CHILDREN_S):
-            while process_group.is_alive(self.pid):  # noqa: ASYNC110  # nobody tells of their end
+            while self._has_children():  # noqa: ASYNC110  # nobody tells of their end
                 await anyio.sleep(_POLL_S)
         process_group.kill(self.pid)
+        self._family.kill()
+
+    def _has_children(self) -> bool:
+        return process_group.is_alive(self.pid) or self._family.has_strays()
 
     async def _read(self, stream: ByteReceiveStream | None) -> bytes:
         """Read; after the server's end give up on a pipe that a stranger holds open silently."""

@@ -294,6 +294,38 @@ async def test_children_that_outlive_the_server_are_ended(child: str) -> None:
     assert await gone(child_pid)
 
 
+_FORKS = (
+    "import os, signal, subprocess, sys, time\n"
+    "{deaf}"
+    "grandchild = subprocess.Popen([sys.executable, '-c', 'import time; time.sleep(600)'])\n"
+    "print(os.getpid(), grandchild.pid, flush=True)\n"
+    "time.sleep(600)\n"
+)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells whose child is where")
+@pytest.mark.parametrize(
+    "deaf",
+    ["", "signal.signal(signal.SIGTERM, signal.SIG_IGN)\n"],
+    ids=["polite", "stubborn"],
+)
+async def test_children_that_left_the_servers_group_are_ended_with_their_children(
+    deaf: str,
+) -> None:
+    child = _FORKS.format(deaf=deaf)
+    code = (
+        "import subprocess, sys\n"
+        f"subprocess.Popen([sys.executable, '-c', {child!r}], start_new_session=True)\n"
+        "sys.stdin.read()"
+    )
+    async with running(python(code)) as server:
+        pids = [int(word) for word in (await server.line()).split()]
+        assert all(map(is_alive, pids))
+        assert os.getpgid(pids[0]) != server.pid
+    assert [await gone(pid) for pid in pids] == [True, True]
+    assert server.transport.exit_code == 0
+
+
 async def test_children_of_a_server_that_died_by_itself_are_ended() -> None:
     code = _WITH_CHILD.format(child="import time; time.sleep(600)", escapes=False)
     async with running(python(code)) as server:

@@ -1,0 +1,77 @@
+"""A process's family: found while parents live, and never a stranger with the same number."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from app.sessions import family
+from app.sessions.family import Family
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads Linux's /proc")
+
+_SLEEP = "import time; time.sleep(600)"
+_PARENT = (
+    "import subprocess, sys, time\n"
+    f"child = subprocess.Popen([sys.executable, '-c', {_SLEEP!r}], start_new_session=True)\n"
+    "print(child.pid, flush=True)\n"
+    "time.sleep(600)\n"
+)
+
+
+@pytest.fixture
+def parent() -> Iterator[subprocess.Popen[bytes]]:
+    """A process that leads its group and has a child that left it."""
+    command = [sys.executable, "-c", _PARENT]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        yield process
+        process.kill()
+
+
+def test_a_stray_is_known_once_it_was_looked_up_and_ended_after_its_parent(
+    parent: subprocess.Popen[bytes],
+) -> None:
+    of = Family(parent.pid)
+    assert not of.has_strays()
+    of.look_up()
+    parent.kill()
+    parent.wait()
+    assert of.has_strays()
+    of.kill()
+    while of.has_strays():  # it is gone as soon as the system has come round to it
+        pass
+
+
+def test_another_process_with_a_known_number_is_not_touched(
+    parent: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    of = Family(parent.pid)
+    of.look_up()
+    real = family._entry  # noqa: SLF001  # the account of the system is what is falsified
+
+    def restarted(pid: int) -> family._Entry | None:
+        entry = real(pid)
+        return None if entry is None else entry._replace(started=entry.started + 1)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(family, "_entry", restarted)
+        assert not of.has_strays()
+        of.kill()
+    assert of.has_strays()
+    of.kill()
+
+
+def test_a_process_that_is_gone_has_no_family() -> None:
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    of = Family(process.pid)
+    of.look_up()
+    assert not of.has_strays()
