@@ -65,6 +65,7 @@ class JsonEvents:
         self._errors = errors
         self._book = book
         self._started_at = started_at
+        self._open: set[JobId] = set()
         self._answered: set[JobId] = set()
         self._refused: set[JobId] = set()
         self._counts: dict[JobId, int] = {}
@@ -94,6 +95,8 @@ class JsonEvents:
     def show(self, outcome: Outcome) -> None:
         """Write the error of a call that ended without a reply; replies were written as facts."""
         failure = outcome.failure
+        if outcome.job is not None:
+            self._open.discard(outcome.job)
         if failure is None or outcome.job in self._answered:
             return
         if failure.where != "server" or outcome.job not in self._refused:
@@ -114,6 +117,12 @@ class JsonEvents:
 
     def interrupt(self) -> None:
         """Write nothing: the end of each call tells."""
+
+    def leave(self) -> None:
+        """Write that calls were interrupted: nobody will know any more how they end."""
+        for job in sorted(self._open):
+            self._error(job, "local", "Interrupted")
+        self._open.clear()
 
     async def animate(self) -> None:
         """Return: every event is written when it happens."""
@@ -164,6 +173,7 @@ class JsonEvents:
             return ""
         self._asked_at[job] = fact.at
         self._jobs.add(job)  # one that was saved by an earlier program was never added
+        self._open.add(job)
         self._answered.discard(job)
         self._refused.discard(job)
         snapshot = self._book.snapshot(job)
@@ -195,9 +205,11 @@ class JsonEvents:
         late = {} if fact.standing is Standing.ACTIVE else {"late": "true"}
         if not late:
             self._answered.add(job)
+            self._open.discard(job)
         raw = chunk.raw(fact.number)
         if fact.error is not None:
             self._refused.add(job)
+            self._open.discard(job)
             error = exact_member(raw, "error").encode()
             fields = {name: exact_member(error, name) for name in ("code", "message", "data")}
             where = as_json("server")

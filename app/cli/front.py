@@ -32,6 +32,9 @@ class Front(Protocol):
     def interrupt(self) -> None:
         """Tell that calls are being cancelled, which may take a while."""
 
+    def leave(self) -> None:
+        """Tell that calls which go on are left as they are."""
+
     async def animate(self) -> None:
         """Redraw what changes with time until cancelled, or return if nothing does."""
 

@@ -126,6 +126,9 @@ class TextFront:
         """Tell what the user can do while the server takes its time."""
         self._meter.say("Cancelling. Ctrl+C again leaves at once.")
 
+    def leave(self) -> None:
+        """Tell nothing: who wants to be gone needs no words."""
+
     async def animate(self) -> None:
         """Keep the meter moving."""
         await self._meter.animate()

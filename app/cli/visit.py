@@ -152,6 +152,7 @@ class Visit:
                 await self._monitor.cancel(job.id)  # nothing, where it was asked before
             with anyio.move_on_after(_NEWCOMERS_S):
                 await interrupts.firm.wait()
+        front.leave()  # before the loop can learn that the servers' processes are gone
         scope.cancel()
 
     def _busy(self) -> list[JobSnapshot]:

@@ -355,6 +355,27 @@ class TestInterrupts:
         assert not is_running(tmp_path)
         assert "Traceback" not in err
 
+    @pytest.mark.parametrize("second", [signal.SIGINT, signal.SIGTERM])
+    def test_who_leaves_at_once_is_told_of_each_call_before_the_connection(
+        self, started: list[subprocess.Popen[str]], second: signal.Signals
+    ) -> None:
+        words = ("--arg", "interval_s=0.05", "--arg", "on_cancel=ignore", "--repeat", "2", "--json")
+        process = start("call", "--demo", "known_total", "--arg", "steps=100000", *words)
+        started.append(process)
+        wait_for(process, "progress")
+        if second is signal.SIGINT:
+            process.send_signal(signal.SIGINT)
+            while not wait_for(process, "progress")[-1].get("late"):
+                pass  # the cancel has not been sent yet
+        process.send_signal(second)
+        out, _ = process.communicate(timeout=20)
+        events = [json.loads(line) for line in out.splitlines()]
+        ends = [event for event in events if event["event"] not in {"request", "progress"}]
+        assert process.returncode == 5
+        assert [event["event"] for event in ends] == ["error", "error", "closed", "summary"]
+        assert [event["job"] for event in ends[:2]] == [1, 2]
+        assert {(e["where"], e["message"]) for e in ends[:2]} == {("local", "Interrupted")}
+
     def test_leaving_works_while_nobody_reads_our_output(
         self,
         started: list[subprocess.Popen[str]],

@@ -286,6 +286,30 @@ def test_the_result_of_a_cancelled_call_does_not_hide_its_end(witness: Witness) 
     assert [event["event"] for event in witness.read()] == ["request", "result", "error"]
 
 
+def test_calls_that_are_left_are_told_as_interrupted_and_no_others(witness: Witness) -> None:
+    traffic, events = witness.traffic, witness.events
+    for token, number in (("a", 7), ("b", 8), ("c", 9), ("d", 10)):
+        events.on_update(traffic.called(token, number))
+    error = {"code": 1, "message": "no"}
+    events.on_update(traffic.received({"jsonrpc": "2.0", "id": 7, "result": {}}))
+    events.on_update(traffic.received({"jsonrpc": "2.0", "id": 8, "error": error}))
+    timed_out = outcome(None, Failure("local", "Timed out"), JobState.TIMED_OUT)
+    events.show(timed_out._replace(job=3))
+    told = len(witness.read())
+    events.leave()
+    events.leave()
+    (interrupted,) = witness.read()[told:]
+    del interrupted["t"]
+    assert interrupted == {
+        "event": "error",
+        "job": 4,
+        "where": "local",
+        "code": None,
+        "message": "Interrupted",
+        "data": None,
+    }
+
+
 def test_a_second_reply_is_late(witness: Witness) -> None:
     witness.events.on_update(witness.traffic.called())
     answer = {"jsonrpc": "2.0", "id": 7, "result": {}}

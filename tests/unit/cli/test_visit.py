@@ -92,6 +92,9 @@ class NotedFront:
     def interrupt(self) -> None:
         raise AssertionError("nobody interrupts")
 
+    def leave(self) -> None:
+        raise AssertionError("nobody leaves")
+
     async def animate(self) -> None:
         await anyio.sleep_forever()
 
