@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
+from app.sessions.schema_errors import schema_errors
 from app.text import one_line
 
 if TYPE_CHECKING:
@@ -19,9 +19,6 @@ Path: TypeAlias = tuple[str | int, ...]
 
 _MOST: Final = 100
 _WORDS: Final = 300
-_LONGEST_MATCHED: Final = 2_000
-_RUNS_AWAY: Final = re.compile(r"[+*}]\??\)[+*{]|\|[^)]*\)[+*{]|\\[1-9]")
-"""Patterns in which a repetition is repeated: Python may need years for them."""
 
 
 class SchemaProblem(NamedTuple):
@@ -33,22 +30,8 @@ class SchemaProblem(NamedTuple):
 
 
 def validate(schema: Schema, value: object) -> list[SchemaProblem]:
-    """Return what of `value` breaks `schema`, at most `_MOST`; empty when all of it fits.
-
-    A schema that is wrong itself proves nothing against the value. Nothing it refers to is ever
-    fetched, and patterns that could run away are not tried.
-    """
-    import jsonschema  # 50 ms, and not every session fills in a form
-    import referencing
-
-    try:
-        chosen = jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator)
-        chosen.check_schema(schema)
-        bounded = jsonschema.validators.extend(chosen, {"pattern": _pattern})
-        checker = bounded(schema, registry=referencing.Registry())
-        errors = [error for error, _ in zip(checker.iter_errors(value), range(_MOST), strict=False)]
-    except Exception:  # noqa: BLE001  # a server's schema can be wrong in any way there is
-        return []
+    """Return what of `value` breaks `schema`, at most `_MOST`; empty when all of it fits."""
+    errors = schema_errors(schema, value, _MOST)
     problems = [problem for error in errors for problem in _problems(error)]
     return sorted(set(problems), key=_place)
 
@@ -65,15 +48,3 @@ def _problems(error: ValidationError) -> Iterator[SchemaProblem]:
 
 def _place(problem: SchemaProblem) -> tuple[list[str], str]:
     return [str(step) for step in problem.path], problem.message
-
-
-def _pattern(_checker: Any, pattern: Any, instance: Any, _schema: Any) -> Iterator[Any]:
-    """Match a pattern from a server, unless that could take for ever."""
-    from jsonschema import ValidationError
-
-    if not isinstance(pattern, str) or not isinstance(instance, str):
-        return
-    if len(instance) > _LONGEST_MATCHED or _RUNS_AWAY.search(pattern):
-        return
-    if re.search(pattern, instance) is None:
-        yield ValidationError(f"{instance!r} does not match {pattern!r}")

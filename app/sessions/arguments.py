@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from app import text
+from app.sessions.schema_errors import schema_errors
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -12,25 +13,13 @@ if TYPE_CHECKING:
     from app.protocol.facts import JsonObject
 
 _MOST: Final = 20
+_LOOKED_AT: Final = 100
 _WORDS: Final = 300
 
 
 def argument_problems(schema: JsonObject, arguments: JsonObject) -> list[str]:
-    """What of `arguments` breaks `schema`: each with the path of its field; empty if all fits.
-
-    A schema that is wrong itself proves nothing against the arguments, nor does one that refers
-    to somewhere else: nothing is ever fetched.
-    """
-    import jsonschema  # takes long to import, and most calls are made without
-    import referencing
-
-    try:
-        chosen = jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator)
-        chosen.check_schema(schema)
-        # An empty registry: what the schema refers to elsewhere is never fetched.
-        found = list(chosen(schema, registry=referencing.Registry()).iter_errors(arguments))
-    except Exception:  # noqa: BLE001  # a server's schema can be wrong in any way there is
-        return []
+    """What of `arguments` breaks `schema`: each with the path of its field; empty if all fits."""
+    found = schema_errors(schema, arguments, _LOOKED_AT)
     return [_words(error) for error in sorted(found, key=_place)[:_MOST]]
 
 
