@@ -11,12 +11,14 @@ from app import text
 from app.models.job_texts import line, tr
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from app.protocol.facts import ProgressReceived
 
 FRAME: Final = int(Qt.ItemDataRole.UserRole) + 1
 """Role of the number of the frame that carried the tick."""
+MARK: Final = FRAME + 1
+"""Role of what is wrong with the tick, in the tracker's words; empty when nothing is."""
 
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -30,10 +32,12 @@ class TickColumn(enum.IntEnum):
     PROGRESS = 3
     STEP = 4
     TOTAL = 5
-    MESSAGE = 6
+    MARK = 6
+    MESSAGE = 7
 
 
-_TITLES: Final = ("#", "Time", "Δt", "Progress", "Δ progress", "Total", "Message")
+_TITLES: Final = ("#", "Time", "Δt", "Progress", "Δ progress", "Total", "Mark", "Message")
+_TEXTS: Final = frozenset({TickColumn.TIME, TickColumn.MARK, TickColumn.MESSAGE})
 _RIGHT: Final = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
 _LEFT: Final = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
 
@@ -48,9 +52,16 @@ class TicksModel(QAbstractTableModel):
         super().__init__(parent)
         self._ticks: list[ProgressReceived] = []
         self._before = 0
+        self._marked: Mapping[int, str] = {}
 
-    def show_ticks(self, ticks: Sequence[ProgressReceived], count: int) -> None:
-        """Show `ticks`, the newest of `count`; only what is new or gone is announced."""
+    def show_ticks(
+        self, ticks: Sequence[ProgressReceived], count: int, marked: Mapping[int, str]
+    ) -> None:
+        """Show `ticks`, the newest of `count`; only what is new or gone is announced.
+
+        `marked` says what is wrong with some of them, by frame; of one shown it never changes.
+        """
+        self._marked = marked
         wanted = list(ticks)
         kept = _kept(self._ticks, wanted)
         if kept is None:
@@ -93,7 +104,7 @@ class TicksModel(QAbstractTableModel):
         return _alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
-        """Bounded plain text, or the frame's number."""
+        """Bounded plain text, the frame's number, or what is wrong."""
         if not index.isValid():
             return None
         if role == Qt.ItemDataRole.TextAlignmentRole:
@@ -101,6 +112,8 @@ class TicksModel(QAbstractTableModel):
         tick = self._ticks[index.row()]
         if role == FRAME:
             return tick.number
+        if role == MARK:
+            return self._marked.get(tick.number, "")
         if role != Qt.ItemDataRole.DisplayRole:
             return None
         return self._words(tick, index.row(), TickColumn(index.column()))
@@ -116,7 +129,9 @@ class TicksModel(QAbstractTableModel):
         if column is TickColumn.STEP:
             return "" if before is None else _step(before.progress, tick.progress)
         if column is TickColumn.MESSAGE:
-            return _said(tick)
+            return line(tick.message or "")
+        if column is TickColumn.MARK:
+            return line(self._marked.get(tick.number, ""))
         value = tick.progress if column is TickColumn.PROGRESS else tick.total
         return "" if value is None else text.number(value)
 
@@ -148,10 +163,5 @@ def _step(before: float | None, now: float | None) -> str:
     return text.number(step) if step < 0 else f"+{text.number(step)}"
 
 
-def _said(tick: ProgressReceived) -> str:
-    parts = (line(tick.message or ""), *(line(problem) for problem in tick.problems))
-    return " · ".join(part for part in parts if part)
-
-
 def _alignment(column: int) -> int:
-    return _LEFT if column in {TickColumn.TIME, TickColumn.MESSAGE} else _RIGHT
+    return _LEFT if column in _TEXTS else _RIGHT

@@ -370,6 +370,7 @@ class Job:
     def condense(self) -> None:
         """Keep only the outline of the course, as an older finished row does."""
         self.ticks = collections.deque(self.ticks, maxlen=_CONDENSED_TICKS)
+        self.marks.shrink(_CONDENSED_TICKS)
         if self.course is not None:
             self.course.chart.condense_to(_CONDENSED_POINTS)
             self.course.phases.shrink(_CONDENSED_PHASES)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Final
 
 from app.tracker.snapshot import Mark
+
+WORDS_KEPT: Final = 200
+"""Newest irregular frames of a job whose words are kept, at least: as many as it keeps ticks."""
 
 NOT_INCREASING: Final = "not-increasing"
 """A tick's progress was equal to the one before, or below it."""
@@ -44,15 +48,17 @@ RESUMED_TWICE: Final = "resumed-twice"
 
 
 class Marks:
-    """The marks of one job, in the order of their first cases. Never more than one per key."""
+    """The marks of one job, in the order of their first cases. Never more than one per key.
 
-    __slots__ = ("_by_key", "_frozen", "_newest", "_words")
+    Beside them it keeps what was wrong with each of the newest irregular frames.
+    """
+
+    __slots__ = ("_by_frame", "_by_key", "_frozen")
 
     def __init__(self) -> None:
         self._by_key: dict[str, Mark] = {}
         self._frozen: tuple[Mark, ...] | None = ()
-        self._newest = 0
-        self._words: list[str] = []
+        self._by_frame: dict[int, str] = {}
 
     def note(self, key: str, text: str, number: int) -> None:
         """Count one more case of `key`, seen in frame `number`; the first case's words stay."""
@@ -62,13 +68,20 @@ class Marks:
         else:
             self._by_key[key] = Mark(key, known.text, known.count + 1, known.first)
         self._frozen = None
-        if number != self._newest:
-            self._newest, self._words = number, []
-        self._words.append(text)
+        before = self._by_frame.get(number)
+        self._by_frame[number] = text if before is None else f"{before}; {text}"
+        if len(self._by_frame) > 2 * WORDS_KEPT:  # many at a time: each cut copies the rest
+            self.shrink(WORDS_KEPT)
+
+    def shrink(self, most: int) -> None:
+        """Keep the words of the newest `most` irregular frames."""
+        gone = len(self._by_frame) - most
+        if gone > 0:
+            self._by_frame = dict(itertools.islice(self._by_frame.items(), gone, None))
 
     def words_of(self, number: int) -> str:
-        """What was noted of frame `number`; empty when nothing was, or another was noted since."""
-        return "; ".join(self._words) if number == self._newest else ""
+        """What was noted of frame `number`; empty when nothing was, or it was long ago."""
+        return self._by_frame.get(number, "")
 
     def as_tuple(self) -> tuple[Mark, ...]:
         """All marks; the same object until one is added."""

@@ -113,4 +113,11 @@ def detail_of(job: Job, now: float) -> JobDetail:
         dropped_phases=0 if course is None else course.phases.dropped,
         attempts=() if chain is None else chain.pictures(running),
         resume_token=None if chain is None else chain.token,
+        marked=_marked(job),
     )
+
+
+def _marked(job: Job) -> dict[int, str]:
+    """What is wrong with the ticks that are kept, by the number of their frames."""
+    words = ((tick.number, job.marks.words_of(tick.number)) for tick in job.ticks)
+    return {number: text for number, text in words if text}

@@ -157,6 +157,7 @@ class JobDetail(NamedTuple):
     was lost); `ticks` the newest ones; `chart` the whole course, thinned; `phases` oldest first,
     of which `dropped_phases` older ones are no longer kept. `attempts` are those of the resume
     chain, oldest first; `resume_token` is its newest token, which views hide until asked for it.
+    `marked` tells what is wrong with a tick of `ticks`, by its frame's number.
     """
 
     snapshot: JobSnapshot
@@ -168,6 +169,7 @@ class JobDetail(NamedTuple):
     dropped_phases: int = 0
     attempts: Sequence[AttemptPicture] = ()
     resume_token: str | None = None
+    marked: Mapping[int, str] = MappingProxyType({})
 
 
 class ChainStep(NamedTuple):

@@ -11,7 +11,8 @@ from PySide6.QtWidgets import QLabel, QStackedLayout, QTabWidget, QVBoxLayout, Q
 from app.tracker.snapshot import JobState
 from app.widgets.job_attempts import AttemptsSection
 from app.widgets.job_header import JobHeader
-from app.widgets.job_sections import CourseSection, TicksSection
+from app.widgets.job_sections import CourseSection
+from app.widgets.job_ticks import TicksSection
 from app.widgets.json_page import JsonPage
 from app.widgets.result_view import ResultView
 
@@ -49,7 +50,7 @@ class JobPane(QWidget):
         self._request_of: JobId | None = None
         self.header = JobHeader(appearance, self)
         self.course = CourseSection(appearance, self)
-        self.ticks = TicksSection(self)
+        self.ticks = TicksSection(appearance, self)
         self.request = JsonPage(appearance, self.tr("Request as a tree"), self)
         self.result = ResultView(appearance, self)
         self.attempts = AttemptsSection(self)

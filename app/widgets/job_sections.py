@@ -1,8 +1,8 @@
-"""The sections of a job's pane that are tables: its course and its ticks."""
+"""The first section of a job's pane: its course, as a chart and small tables."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QAbstractItemModel, QModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
@@ -16,23 +16,12 @@ from PySide6.QtWidgets import (
 )
 
 from app.models.course import FIRST_FRAME, CourseModel
-from app.models.ticks import FRAME, TickColumn, TicksModel
 from app.widgets.progress_chart import ProgressChart
 from app.widgets.side_heading import SideHeading
 
 if TYPE_CHECKING:
     from app.tracker.snapshot import JobDetail
     from app.widgets.appearance import Appearance
-
-_TICK_WIDTHS: Final = {
-    TickColumn.NUMBER: 9,
-    TickColumn.TIME: 13,
-    TickColumn.SINCE: 10,
-    TickColumn.PROGRESS: 12,
-    TickColumn.STEP: 12,
-    TickColumn.TOTAL: 12,
-}
-"""In digits."""
 
 
 class PlainTable(QTableView):
@@ -64,7 +53,8 @@ class PlainTable(QTableView):
     @Slot()
     def _on_copy(self) -> None:
         rows = sorted(self.selectionModel().selectedRows(), key=QModelIndex.row)
-        columns = range(self.model().columnCount())
+        every = range(self.model().columnCount())
+        columns = [column for column in every if not self.isColumnHidden(column)]
         lines = (
             "\t".join(str(row.siblingAtColumn(c).data() or "") for c in columns) for row in rows
         )
@@ -98,7 +88,7 @@ class CourseSection(QWidget):
         halves.addWidget(side)
         halves.setStretchFactor(0, 1)
         halves.setSizes([600, self.fontMetrics().averageCharWidth() * 52])
-        _fill(self, halves)
+        fill(self, halves)
 
     def show_detail(self, detail: JobDetail) -> None:
         """Show the course of a job."""
@@ -111,37 +101,6 @@ class CourseSection(QWidget):
     @Slot(QModelIndex)
     def _on_mark_activated(self, index: QModelIndex) -> None:
         self.frame_followed.emit(index.data(FIRST_FRAME))
-
-
-class TicksSection(QWidget):
-    """Every tick that is kept; follows the newest while the table is scrolled to its end."""
-
-    frame_followed = Signal(object)
-    """The number of the frame that carried a tick."""
-
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self.model = TicksModel(self)
-        self.table = PlainTable(self.model, self.tr("Ticks"), self)
-        self.table.setToolTip(self.tr("Enter shows the message in the log"))
-        self.table.activated.connect(self._on_activated)
-        digit = self.fontMetrics().horizontalAdvance("0")
-        for column, digits in _TICK_WIDTHS.items():
-            self.table.setColumnWidth(column, digit * digits)
-        self.table.horizontalHeader().setStretchLastSection(True)
-        _fill(self, self.table)
-
-    def show_detail(self, detail: JobDetail) -> None:
-        """Show the ticks of a job."""
-        bar = self.table.verticalScrollBar()
-        is_at_end = bar.value() >= bar.maximum()
-        self.model.show_ticks(detail.ticks, detail.snapshot.tick_count)
-        if is_at_end:
-            self.table.scrollToBottom()
-
-    @Slot(QModelIndex)
-    def _on_activated(self, index: QModelIndex) -> None:
-        self.frame_followed.emit(index.data(FRAME))
 
 
 def _stretch_first(table: QTableView) -> None:
@@ -165,7 +124,8 @@ def _titled(heading: SideHeading, table: QTableView) -> QWidget:
     return whole
 
 
-def _fill(whole: QWidget, part: QWidget) -> None:
+def fill(whole: QWidget, part: QWidget) -> None:
+    """Let `part` be all that `whole` shows."""
     layout = QVBoxLayout(whole)
     layout.setContentsMargins(0, 0, 0, 0)
     layout.addWidget(part)

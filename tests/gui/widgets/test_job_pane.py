@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QToolButton
+from PySide6.QtCore import QEvent, Qt
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtWidgets import QLabel, QStyleOptionViewItem, QToolButton, QToolTip
 
-from app.models.ticks import FRAME
+from app.models.ticks import FRAME, TickColumn
 from app.tracker.snapshot import Changes, Failure, JobState, Mark
 from app.widgets.job_pane import JobPane
+from app.widgets.job_ticks import TickDelegate
 from tests.job_stand_ins import FakeJobs, answer, course, detail, job, new_job, resumable
 
 if TYPE_CHECKING:
@@ -178,6 +180,32 @@ def test_ticks_lead_to_their_frames_and_follow_the_newest(
     with qtbot.waitSignal(pane.frame_followed) as told:
         table.activated.emit(index)
     assert told.args == [index.data(FRAME)]
+
+
+def test_a_tick_that_breaks_a_rule_has_a_sign_words_and_a_tip(
+    pane: JobPane, source: CountingJobs
+) -> None:
+    pane.tabs.setCurrentWidget(pane.ticks)
+    pane.show_job(1)
+    table = pane.ticks.table
+    assert table.isColumnHidden(TickColumn.MARK)
+    marked = {60: "Progress did not increase: <b> after 5"}
+    source.details[1] = detail(job(id=1), **course(50), marked=marked)
+    pane.apply(changed(1))
+    assert not table.isColumnHidden(TickColumn.MARK)
+    delegate = table.itemDelegate()
+    assert isinstance(delegate, TickDelegate)
+    for row, is_signed in ((39, False), (40, True), (41, False)):
+        option = QStyleOptionViewItem()
+        delegate.initStyleOption(option, pane.ticks.model.index(row, TickColumn.MARK))
+        assert option.icon.isNull() is not is_signed
+        assert option.text == (marked[60] if is_signed else "")
+    place = table.visualRect(pane.ticks.model.index(40, TickColumn.STEP)).center()
+    at = table.viewport().mapToGlobal(place)
+    table.viewportEvent(QHelpEvent(QEvent.Type.ToolTip, place, at))
+    tip = QToolTip.text()
+    QToolTip.hideText()
+    assert "did not increase: &lt;b&gt; after 5" in tip
 
 
 def test_the_request_is_shown_as_json(pane: JobPane) -> None:

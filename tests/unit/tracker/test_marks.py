@@ -26,3 +26,16 @@ def test_reading_is_free_until_there_is_news() -> None:
     noted.note(marks.LATE_RESULT, "late", 2)
     assert first[0].count == 1
     assert noted.as_tuple()[0].count == 2
+
+
+def test_what_is_wrong_with_a_frame_is_kept_for_the_newest_of_them() -> None:
+    noted = Marks()
+    for number in range(1, 4 * marks.WORDS_KEPT):
+        noted.note(marks.ABOVE_TOTAL, f"{number} of 0", number)
+    noted.note(marks.NOT_INCREASING, "went back", number)
+    assert noted.words_of(number) == f"{number} of 0; went back"
+    assert noted.words_of(number - marks.WORDS_KEPT + 1) == f"{number - marks.WORDS_KEPT + 1} of 0"
+    assert noted.words_of(1) == ""
+    noted.shrink(2)
+    kept = [n for n in range(1, number + 1) if noted.words_of(n)]
+    assert kept == [number - 1, number]

@@ -48,3 +48,26 @@ def test_looking_at_the_chart_does_not_change_it(story: Story) -> None:
     request = story.call()
     story.tell(*(story.progress(request, value) for value in range(1, 100)))
     assert story.detail(request).chart == story.detail(request).chart
+
+
+def test_each_tick_that_breaks_a_rule_says_so_in_the_picture(story: Story) -> None:
+    request = story.call()
+    story.tick(request, 5, 10)
+    story.tick(request, 5, 10)
+    story.tick(request, 3, 10)
+    story.tick(request, 12, 10)
+    story.tick(request, 6, 20)
+    story.tick(request, None, 20, problems=("progress is a string",))
+    story.reply(request)
+    story.now = 2
+    story.tick(request, 7, 20)
+    detail = story.detail(request)
+    assert [detail.marked.get(tick.number, "") for tick in detail.ticks] == [
+        "",
+        "Progress did not increase: 5 after 5",
+        "Progress did not increase: 3 after 5",
+        "Progress is above its total: 12 of 10",
+        "The total changed: 20 after 10; Progress did not increase: 6 after 12",
+        "progress is a string",
+        "Progress came 2.0 s after the job's end (Done)",
+    ]
