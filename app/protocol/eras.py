@@ -10,10 +10,10 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from app.protocol.facts import JsonObject, Side
-
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from app.protocol.facts import JsonObject
 
 HANDSHAKE_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Revisions that `initialize` agrees on, oldest first."""
@@ -190,73 +190,3 @@ def as_object(value: Any) -> JsonObject:
 
 def _strings(value: object) -> tuple[str, ...]:
     return tuple(v for v in value if isinstance(v, str)) if isinstance(value, list) else ()
-
-
-_BOTH_WAYS = frozenset({"notifications/cancelled", "notifications/progress", "ping"})
-_CLIENT_HANDSHAKE_ONLY = frozenset(
-    {
-        INITIALIZE,
-        INITIALIZED,
-        "logging/setLevel",
-        "notifications/roots/list_changed",
-        "resources/subscribe",
-        "resources/unsubscribe",
-    }
-)
-_CLIENT_PER_REQUEST_ONLY = frozenset({DISCOVER, "subscriptions/listen"})
-_SERVER_HANDSHAKE_ONLY = frozenset(
-    {
-        "elicitation/create",
-        "notifications/elicitation/complete",
-        "roots/list",
-        "sampling/createMessage",
-    }
-)
-_SERVER_ALWAYS = frozenset(
-    {
-        "notifications/message",
-        "notifications/prompts/list_changed",
-        "notifications/resources/list_changed",
-        "notifications/resources/updated",
-        "notifications/tools/list_changed",
-    }
-)
-_CLIENT_ALWAYS = frozenset(
-    {
-        "completion/complete",
-        "prompts/get",
-        "prompts/list",
-        "resources/list",
-        "resources/read",
-        "resources/templates/list",
-        "tools/call",
-        "tools/list",
-    }
-)
-_SENDERS: dict[Era, dict[Side, frozenset[str]]] = {
-    Era.HANDSHAKE: {
-        Side.CLIENT: _BOTH_WAYS | _CLIENT_ALWAYS | _CLIENT_HANDSHAKE_ONLY,
-        Side.SERVER: _BOTH_WAYS | _SERVER_ALWAYS | _SERVER_HANDSHAKE_ONLY,
-    },
-    Era.PER_REQUEST: {
-        Side.CLIENT: _CLIENT_ALWAYS | _CLIENT_PER_REQUEST_ONLY | {"notifications/cancelled"},
-        Side.SERVER: _SERVER_ALWAYS
-        | {
-            "notifications/cancelled",
-            "notifications/progress",
-            "notifications/subscriptions/acknowledged",
-        },
-    },
-}
-_KNOWN = frozenset[str]().union(*(names for era in _SENDERS.values() for names in era.values()))
-
-
-def may_send(sender: Side, method: str, revision: str) -> bool | None:
-    """Whether `sender` may send `method` under `revision`.
-
-    None when no revision's core knows the method (an extension's, or the server's own), and for
-    the methods of tasks, in which both sides may take either part.
-    """
-    if method not in _KNOWN:
-        return None
-    return method in _SENDERS[era_of(revision)][sender]

@@ -48,18 +48,6 @@ class Resource:
     raw: JsonObject
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class ResourceTemplate:
-    """A family of resources; `uri_template` follows RFC 6570."""
-
-    uri_template: str
-    name: str
-    title: str | None
-    description: str | None
-    mime_type: str | None
-    raw: JsonObject
-
-
 class PromptArgument(NamedTuple):
     """One argument of a prompt; its value is a string."""
 
@@ -124,11 +112,6 @@ def read_resources(result: JsonObject) -> Page[Resource]:
     return _read_page(result, "resources", "uri", _resource)
 
 
-def read_resource_templates(result: JsonObject) -> Page[ResourceTemplate]:
-    """Read the result of `resources/templates/list`."""
-    return _read_page(result, "resourceTemplates", "uriTemplate", _resource_template)
-
-
 def read_prompts(result: JsonObject) -> Page[Prompt]:
     """Read the result of `prompts/list`."""
     return _read_page(result, "prompts", "name", _prompt)
@@ -191,17 +174,6 @@ def _resource(item: _Item, uri: str) -> Resource:
         item.text("description"),
         item.text("mimeType"),
         size if type(size) is int else None,
-        item.raw,
-    )
-
-
-def _resource_template(item: _Item, uri_template: str) -> ResourceTemplate:
-    return ResourceTemplate(
-        uri_template,
-        item.text("name") or uri_template,
-        item.text("title"),
-        item.text("description"),
-        item.text("mimeType"),
         item.raw,
     )
 

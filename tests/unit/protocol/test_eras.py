@@ -11,7 +11,6 @@ from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
 
 from app.protocol import eras
 from app.protocol.eras import ClientIdentity, Era
-from app.protocol.facts import Side
 
 CLIENT = ClientIdentity({"name": "monitor", "version": "1"}, {"roots": {}})
 
@@ -113,25 +112,3 @@ def test_lists_of_revisions_are_read_leniently(
 def test_the_newest_common_revision_is_chosen() -> None:
     assert eras.newest_common(["2024-11-05", "2099-01-01", "2025-06-18"]) == "2025-06-18"
     assert eras.newest_common(["2099-01-01"]) is None
-
-
-def _defined(sender: Side, revision: str) -> set[str]:
-    tables = (
-        (methods.CLIENT_REQUESTS, methods.CLIENT_NOTIFICATIONS)
-        if sender is Side.CLIENT
-        else (methods.SERVER_REQUESTS, methods.SERVER_NOTIFICATIONS)
-    )
-    return {method for table in tables for method, version in table if version == revision}
-
-
-@pytest.mark.parametrize("sender", list(Side))
-@pytest.mark.parametrize("revision", ["2025-11-25", "2026-07-28"])
-def test_who_may_send_what_is_as_mcp_types_has_it(sender: Side, revision: str) -> None:
-    known = {m for s in Side for r in eras.REVISIONS for m in _defined(s, r)}
-    allowed = {method for method in known if eras.may_send(sender, method, revision)}
-    assert allowed == _defined(sender, revision)
-
-
-def test_nothing_is_said_about_methods_of_extensions_and_tasks() -> None:
-    assert eras.may_send(Side.SERVER, "tasks/get", "2025-11-25") is None
-    assert eras.may_send(Side.SERVER, "example/own", "2026-07-28") is None

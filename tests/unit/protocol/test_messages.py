@@ -10,10 +10,8 @@ from app.protocol.messages import (
     Prompt,
     PromptArgument,
     Resource,
-    ResourceTemplate,
     Tool,
     read_prompts,
-    read_resource_templates,
     read_resources,
     read_tools,
 )
@@ -47,13 +45,6 @@ def test_a_resource_is_read_whole() -> None:
     raw = {"uri": "file:///a", "name": "a", "title": "A", "mimeType": "text/plain", "size": 5}
     assert read_resources({"resources": [raw]}).items == (
         Resource("file:///a", "a", "A", None, "text/plain", 5, raw),
-    )
-
-
-def test_a_resource_template_is_read_whole() -> None:
-    raw = {"uriTemplate": "file:///{a}", "name": "a", "description": "d", "mimeType": "x/y"}
-    assert read_resource_templates({"resourceTemplates": [raw]}).items == (
-        ResourceTemplate("file:///{a}", "a", None, "d", "x/y", raw),
     )
 
 
