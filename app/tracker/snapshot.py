@@ -54,7 +54,10 @@ class Mark(NamedTuple):
 
 
 class Phase(NamedTuple):
-    """A stretch of progress under one message: when it began and ended (`at`), ticks within."""
+    """A stretch of progress under one message: when it began and ended (`at`), ticks within.
+
+    Where messages differed in numbers, `message` is what they have in common.
+    """
 
     message: str
     began_at: float

@@ -293,7 +293,7 @@ def test_phases_follow_the_message_and_ignore_its_numbers(story: Story) -> None:
         story.now += 1
     story.reply(request)
     assert story.detail(request).phases == [
-        ("Load 1 of 2", 0.0, 2.0, 2),
+        ("Load … of 2", 0.0, 2.0, 2),
         ("Sort 1 of 1", 2.0, 4.0, 2),
     ]
 

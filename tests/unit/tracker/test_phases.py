@@ -8,19 +8,30 @@ from app.tracker.phases import CAPACITY, Phases
 
 
 @pytest.mark.parametrize(
-    ("first", "second"),
+    ("first", "second", "name"),
     [
-        ("Processing item 12 of 500", "Processing item 13 of 500"),
-        ("9.5 MB of 1,000 MB", "10.25 MB of 1,000 MB"),
-        ("item  9", "item 10"),
-        ("7", "8"),
+        ("Processing item 12 of 500", "Processing item 13 of 500", "Processing item … of 500"),
+        ("9.5 MB of 1,000 MB", "10.25 MB of 1,000 MB", "… MB of 1,000 MB"),
+        ("Compiling (1/20)", "Compiling (7/20)", "Compiling"),
+        ("Compiling (file 1/20)", "Compiling (file 7/20)", "Compiling (file …/20)"),
+        ("Pass 2: 10 %", "Pass 2: 70 %", "Pass 2"),
+        ("item  9", "item 10", "item"),
+        ("item 9", "item 9 10", "item 9"),
+        ("7", "8", "…"),
+        ("5 %", "6 %", "… %"),
+        ("1 " + "x" * 300, "2 " + "x" * 300, "… " + "x" * 198 + "…"),
+        ("x" * 300 + " 1", "x" * 300 + " 2", "x" * 200 + "…"),
     ],
 )
-def test_messages_that_differ_in_numbers_are_one_phase(first: str, second: str) -> None:
+def test_messages_that_differ_in_numbers_are_one_phase_named_by_what_stays(
+    first: str, second: str, name: str
+) -> None:
     phases = Phases()
     phases.turn(first, 0.0, 1)
     phases.turn(second, 1.0, 2)
-    assert phases.read(2, None) == [(first, 0.0, None, 2)]
+    assert phases.read(2, None) == [(name, 0.0, None, 2)]
+    phases.turn("another", 2.0, 3)
+    assert phases.read(3, None)[0] == (name, 0.0, 2.0, 2)
 
 
 @pytest.mark.parametrize(
