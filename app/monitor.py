@@ -32,7 +32,7 @@ from app.sessions.clock import Clock
 from app.sessions.manager import Manager
 from app.store.chains import Origin
 from app.tracker.snapshot import Changes, JobState
-from app.tracker.tracker import Tracker
+from app.tracker.tracker import CANCEL_GRACE_S, Tracker
 from app.updates import Listeners, Update
 
 if TYPE_CHECKING:
@@ -66,16 +66,22 @@ class Monitor:
     """
 
     def __init__(
-        self, clock: Clock | None = None, store: ResumeStore | None = None, *, restores: bool = True
+        self,
+        clock: Clock | None = None,
+        store: ResumeStore | None = None,
+        *,
+        restores: bool = True,
+        cancel_grace_s: float = CANCEL_GRACE_S,
     ) -> None:
         """A monitor without servers; `clock` is the computer's unless a test hands in its own.
 
         Resume tokens are kept in `store`, which is opened and closed here; without one, in memory.
         What it has is in the list of jobs from the beginning, unless `restores` is False.
+        A server that is silent for `cancel_grace_s` after a cancel has confirmed it.
         """
         self._clock = clock or Clock()
         self._restores = restores
-        self._tracker = Tracker(key_of=self._key_of, saves=True)
+        self._tracker = Tracker(key_of=self._key_of, saves=True, cancel_grace_s=cancel_grace_s)
         self._listeners = Listeners()
         identity = ClientIdentity({"name": APPLICATION, "version": __version__}, {})
         started_ms = int(self._clock.wall() * 1000)

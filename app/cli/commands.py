@@ -45,7 +45,7 @@ Examples:
   mcp-progress-monitor call --demo resumable_export --auto-resume
   mcp-progress-monitor call hidden_tool --unlisted --arg n=3 -- python server.py
 
-Ctrl+C once cancels politely and waits; twice leaves at once.
+Ctrl+C once cancels politely and waits a moment; twice leaves at once.
 """
 
 
@@ -56,7 +56,7 @@ Examples:
   mcp-progress-monitor resume 3 5 --auto-resume --json
   mcp-progress-monitor resume 3 -- python new_server.py
 
-Ctrl+C once cancels politely and waits; what was reached stays resumable.
+Ctrl+C once cancels politely and waits a moment; what was reached stays resumable.
 """
 
 

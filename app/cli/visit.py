@@ -33,6 +33,12 @@ if TYPE_CHECKING:
 _NEWCOMERS_S = 0.1
 """How often to look for jobs, and attempts, that began after the user had asked for their end."""
 
+_CANCEL_GRACE_S = 1.0
+"""Most servers never reply to what was cancelled, as the specification asks of them.
+
+Time is looked at once a second: who interrupts waits two seconds at most for those.
+"""
+
 
 def run_visit(
     output: Output,
@@ -74,7 +80,9 @@ class Visit:
         self._work = work
         self._saved = saved
         self._told: set[Problem] = set()
-        self._monitor = Monitor(store=saved.store, restores=saved.restores)
+        self._monitor = Monitor(
+            store=saved.store, restores=saved.restores, cancel_grace_s=_CANCEL_GRACE_S
+        )
         self._code = ExitCode.CANCELLED
         self._failure: CommandFailed | None = None
         self._defect: Exception | None = None

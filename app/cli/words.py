@@ -45,11 +45,12 @@ def pace(job: JobSnapshot) -> str:
     """
     if job.state.is_over:
         return _end(job)
+    is_wanted = job.state is not JobState.CANCELLING
     parts = [
         f"attempt {job.attempt_count}" if job.attempt_count > 1 else "",
         job.state.value if job.state is not JobState.RUNNING else "",
-        "" if job.rate is None else text.rate(job.rate),
-        "" if job.eta_s is None else text.time_left(job.eta_s),
+        text.rate(job.rate) if is_wanted and job.rate is not None else "",
+        text.time_left(job.eta_s) if is_wanted and job.eta_s is not None else "",
         text.last_tick(job.silent_s) if job.silent_s >= _SILENCE_WORTH_TELLING_S else "",
     ]
     return "  ".join(part for part in parts if part)

@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from app.tracker.verdicts import Verdict
 
 CANCEL_GRACE_S: Final = 5.0
-"""Silence after a cancel that counts as its confirmation."""
+"""Silence after a cancel that counts as its confirmation, unless a tracker is told otherwise."""
 _LOOKS_LEAST: Final = 64
 _CONNECTIONS_KEPT: Final = 1000
 _PLAIN_KEPT: Final = 1000
@@ -57,11 +57,14 @@ class Tracker:
         key_of: Callable[[str], str] = server_name,
         *,
         saves: bool = False,
+        cancel_grace_s: float = CANCEL_GRACE_S,
     ) -> None:
         """Begin with no jobs; `rows` sets other bounds than the usual ones.
 
-        For `key_of`, which tells a connection's server, and `saves` see `Chains`.
+        For `key_of`, which tells a connection's server, and `saves` see `Chains`. Silence of
+        `cancel_grace_s` after a cancel counts as its confirmation.
         """
+        self._cancel_grace_s = cancel_grace_s
         self._rows = Rows() if rows is None else rows
         self.chains = Chains(self._rows, key_of, saves=saves)
         """The jobs that can be resumed: what happens to them outside the facts is noted there."""
@@ -296,7 +299,7 @@ class Tracker:
         for job in list(self._rows.running.values()):
             if job.stall_if_silent(now):
                 delta.move(job)
-            elif not job.is_settling and job.is_cancel_due(now, CANCEL_GRACE_S):
+            elif not job.is_settling and job.is_cancel_due(now, self._cancel_grace_s):
                 self._finish(job, endings.of_cancel(None, job.cancel_reason), now, delta)
         return delta.freeze()
 

@@ -333,6 +333,24 @@ class TestInterrupts:
         assert "Ctrl+C again leaves at once" in err
         assert "Cancelled by the user" in err
 
+    @pytest.mark.parametrize("tool", ["resumable_export", "never_answers"])
+    def test_a_server_that_rightly_says_nothing_more_is_waited_for_two_seconds_at_most(
+        self, started: list[subprocess.Popen[str]], tool: str, tmp_path: Path
+    ) -> None:
+        words = ("--json", "--data-dir", str(tmp_path), "--", *DEMO, "--state-dir", str(tmp_path))
+        process = start("call", tool, "--arg", "interval_s=0.1", *words)
+        started.append(process)
+        wait_for(process, "progress")
+        began = time.monotonic()
+        process.send_signal(signal.SIGINT)
+        out, _ = process.communicate(timeout=20)
+        (error,) = [
+            event for event in map(json.loads, out.splitlines()) if event["event"] == "error"
+        ]
+        assert process.returncode == 5
+        assert error["message"] == "Cancelled by the user"
+        assert time.monotonic() - began < 4  # two, and room for a busy machine
+
     def test_the_second_leaves_at_once_whatever_the_server_does(
         self,
         started: list[subprocess.Popen[str]],

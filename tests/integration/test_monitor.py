@@ -26,9 +26,11 @@ if TYPE_CHECKING:
 
 
 @contextlib.asynccontextmanager
-async def connected(*options: str, era: Era = "auto") -> AsyncIterator[tuple[Monitor, Watch]]:
+async def connected(
+    *options: str, era: Era = "auto", **of_monitor: Any
+) -> AsyncIterator[tuple[Monitor, Watch]]:
     """A monitor with one demo server, called "demo"."""
-    async with Monitor() as monitor:
+    async with Monitor(**of_monitor) as monitor:
         watch = Watch(monitor)
         monitor.add_server(demo_definition(*options, era=era))
         await monitor.connect("demo")
@@ -204,14 +206,14 @@ async def test_a_cancelled_call_ends_when_the_server_confirms(reaction: str) -> 
 async def test_a_cancel_that_the_server_is_silent_about_ends_the_call_as_well(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("app.tracker.tracker.CANCEL_GRACE_S", 0.1)
     monkeypatch.setattr("app.monitor._TICK_S", 0.05)
     outcomes = []
 
     async def call() -> None:
         outcomes.append(await monitor.call(tool("never_answers", quick(1))))
 
-    async with connected() as (monitor, watch), anyio.create_task_group() as calls:
+    quickly = connected(cancel_grace_s=0.1)
+    async with quickly as (monitor, watch), anyio.create_task_group() as calls:
         calls.start_soon(call)
         await watch.until(monitor.jobs)
         await monitor.cancel(1)

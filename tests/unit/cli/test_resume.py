@@ -81,9 +81,10 @@ def monitor(monkeypatch: pytest.MonkeyPatch, data_dir: Path) -> FakeMonitor:
     """The monitor that the command gets, and a data folder of the test's own."""
     monitor = FakeMonitor()
 
-    def make(*, store: object, restores: bool) -> FakeMonitor:
+    def make(*, store: object, restores: bool, cancel_grace_s: float) -> FakeMonitor:
         assert store is not None
         assert restores
+        assert cancel_grace_s <= 1
         return monitor
 
     monkeypatch.setattr(visit, "Monitor", make)

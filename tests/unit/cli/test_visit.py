@@ -36,8 +36,9 @@ class FakeMonitor:
     store_problem: Problem | None = None
     problem_at_end: Problem | None = None
 
-    def __init__(self, *, store: ResumeStore | None, restores: bool) -> None:
+    def __init__(self, *, store: ResumeStore | None, restores: bool, cancel_grace_s: float) -> None:
         assert not restores
+        assert cancel_grace_s <= 1
         assert store is None
         self._listeners: list[Callable[[Update], None]] = []
         self.is_closed = False

@@ -15,6 +15,10 @@ def test_a_running_job_tells_amount_pace_and_message() -> None:
     )
 
 
+def test_a_job_that_is_being_cancelled_has_no_time_left() -> None:
+    assert words.pace(job(state=JobState.CANCELLING)) == "Cancelling"
+
+
 def test_the_unknown_is_left_out() -> None:
     unknown = job(total=None, fraction=None, rate=None, eta_s=None, message=None)
     assert words.line(unknown) == "export_orders: 632"

@@ -212,6 +212,16 @@ def test_a_cancel_is_confirmed_by_silence_after_the_grace_time(story: Story) -> 
     assert story.job(request).failure == ("local", "no longer wanted", None, None)
 
 
+def test_the_grace_time_can_be_chosen() -> None:
+    story = Story(Tracker(cancel_grace_s=1.0))
+    request = story.call()
+    story.cancel(request)
+    story.wait(0.9)
+    assert story.job(request).state is JobState.CANCELLING
+    story.wait(0.1)
+    assert story.job(request).state is JobState.CANCELLED
+
+
 @pytest.mark.parametrize("wait_s", [1.0, CANCEL_GRACE_S])
 def test_a_late_result_leaves_a_job_cancelled_and_is_kept(story: Story, wait_s: float) -> None:
     request = story.call()

@@ -168,6 +168,18 @@ def test_a_cancelled_attempt_loses_no_chunk(tmp_path: Path) -> None:
     assert export.chunks[:6] == [1, 2, 3, 4, 5, 6]
 
 
+def test_a_cancelled_attempt_makes_room_at_once_and_says_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.demo.resumption._LOCKED_S", 0.05)
+    export = Export(tmp_path, interval_s=30)
+    request_id = export.client.begin("tools/call", export.request["params"], TOKEN)
+    _wait_for_attempt(tmp_path / "export.json", 1)
+    assert export.client.cancel(request_id).raw == b""
+    export.arguments["interval_s"] = 0
+    assert export.start().values == [1, 2, 3]
+
+
 @pytest.mark.parametrize("interrupter", ["same server", "other server"])
 def test_two_attempts_at_once_are_told_apart(
     tmp_path: Path, interrupter: str, monkeypatch: pytest.MonkeyPatch
