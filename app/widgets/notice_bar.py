@@ -2,34 +2,40 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
     QLabel,
-    QPlainTextEdit,
     QPushButton,
+    QScrollArea,
     QSizePolicy,
     QVBoxLayout,
     QWidget,
 )
 
 from app.text import visible
+from app.widgets.appearance import GAP_S
 
 if TYPE_CHECKING:
+    from PySide6.QtGui import QResizeEvent
+
     from app.problem import Problem
 
-_KEPT = 50
-_LINES_IN_SIGHT = 6
+_KEPT: Final = 50
+_MOST_LINES: Final = 9
+_LEAST_LINES: Final = 3
+"""Lines in sight, with room and without: the rest is scrolled to."""
 
 
 class NoticeBar(QFrame):
     """Shows one `Problem` at a time, the newest first; hidden when there is none.
 
-    Server text may be in it: everything is plain text, and of bounded length.
+    Server text may be in it: everything is plain text, and of bounded length. However long, it
+    asks for three lines at least, so that it makes no window grow.
     """
 
     emptied = Signal()
@@ -41,10 +47,10 @@ class NoticeBar(QFrame):
         self._problems: list[Problem] = []
         self._what = self._label(bold=True)
         self._hint = self._label(bold=False)
-        self._detail = QPlainTextEdit(self)
-        self._detail.setReadOnly(True)
+        self._detail = self._label(bold=False)
         self._detail.setAccessibleName(self.tr("Details of the problem"))
-        self._detail.setTabChangesFocus(True)
+        page = QWidget(self)
+        self._words = _Words(page, self)
         self._next = QPushButton(self)
         self._next.setAccessibleName(self.tr("Dismiss this problem"))
         self._next.setToolTip(self.tr("Dismiss (Esc)"))
@@ -52,7 +58,7 @@ class NoticeBar(QFrame):
         escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
         escape.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         escape.activated.connect(self._on_dismissed)
-        self._lay_out()
+        self._lay_out(page)
         self.hide()
 
     def show_problem(self, problem: Problem) -> None:
@@ -82,15 +88,18 @@ class NoticeBar(QFrame):
             label.setFont(font)
         return label
 
-    def _lay_out(self) -> None:
-        words = QVBoxLayout()
-        words.setSpacing(2)
+    def _lay_out(self, page: QWidget) -> None:
+        words = QVBoxLayout(page)
+        words.setContentsMargins(0, 0, 0, 0)
+        words.setSpacing(GAP_S)
         words.addWidget(self._what)
         words.addWidget(self._hint)
         words.addWidget(self._detail)
+        words.addStretch(1)
+        self._words.setAccessibleName(self.tr("The problem in words"))
         row = QHBoxLayout(self)
         row.setContentsMargins(10, 6, 8, 6)
-        row.addLayout(words, 1)
+        row.addWidget(self._words, 1)
         row.addWidget(self._next, 0, Qt.AlignmentFlag.AlignTop)
 
     def _refresh(self) -> None:
@@ -103,12 +112,9 @@ class NoticeBar(QFrame):
         self._what.setText(visible(head)[:1000])
         self._hint.setText(visible(problem.hint)[:1000])
         self._hint.setVisible(bool(problem.hint))
-        self._detail.setPlainText(problem.detail[:20_000])
-        lines = min(_LINES_IN_SIGHT, max(1, self._detail.blockCount()))
-        margin = 2 * (self._detail.frameWidth() + round(self._detail.document().documentMargin()))
-        line = self._detail.fontMetrics().lineSpacing()
-        self._detail.setFixedHeight(lines * line + margin + line // 2)
+        self._detail.setText(visible(problem.detail[:20_000], keep_line_ends=True))
         self._detail.setVisible(bool(problem.detail))
+        self._words.begin()
         waiting = len(self._problems) - 1
         self._next.setText(
             self.tr("Dismiss") if not waiting else self.tr("Dismiss (%n more)", "", waiting)
@@ -119,3 +125,40 @@ class NoticeBar(QFrame):
         if self._problems:
             self._problems.pop()
         self._refresh()
+
+
+class _Words(QScrollArea):
+    """As high as its words, within bounds, and narrow enough for any window."""
+
+    def __init__(self, page: QWidget, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._page = page
+        self.setWidget(page)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
+        # The bar's own ground shows through.
+        self.viewport().setAutoFillBackground(False)
+
+    def begin(self) -> None:
+        """Show the beginning of other words."""
+        self.verticalScrollBar().setValue(0)
+        self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        """The height of the words at the width of now."""
+        return QSize(300, min(self._height(), _MOST_LINES * self.fontMetrics().lineSpacing()))
+
+    def minimumSizeHint(self) -> QSize:
+        """A few lines: the rest is scrolled to."""
+        return QSize(80, min(self._height(), _LEAST_LINES * self.fontMetrics().lineSpacing()))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Ask for another height: words wrap at another width."""
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()
+
+    def _height(self) -> int:
+        return max(1, self._page.heightForWidth(self.viewport().width()))

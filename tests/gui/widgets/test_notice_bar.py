@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QPushButton
+from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from app.problem import Problem
 from app.widgets.notice_bar import NoticeBar
@@ -55,3 +55,45 @@ def test_server_text_is_plain_and_bounded(qtbot: QtBot) -> None:
     labels = bar.findChildren(QLabel)
     assert all(label.textFormat() is Qt.TextFormat.PlainText for label in labels)
     assert max(len(label.text()) for label in labels) <= 1000
+
+
+_LONG = Problem("What happened " * 40, "where", "Try this. " * 40, "a line of stderr\n" * 500)
+
+
+def _bar_in(place: QWidget, qtbot: QtBot) -> NoticeBar:
+    """A bar above something that takes what is left, as in the window."""
+    qtbot.addWidget(place)
+    column = QVBoxLayout(place)
+    bar = NoticeBar(place)
+    column.addWidget(bar)
+    column.addWidget(QWidget(place), 1)
+    place.show()
+    qtbot.waitExposed(place)
+    return bar
+
+
+def test_however_long_a_problem_is_it_makes_no_window_grow(qtbot: QtBot) -> None:
+    place = QWidget()
+    place.resize(600, 120)
+    bar = _bar_in(place, qtbot)
+    bar.show_problem(_LONG)
+    qtbot.waitUntil(lambda: bar.height() > 10)
+    line = bar.fontMetrics().lineSpacing()
+    assert bar.minimumSizeHint().height() <= 5 * line
+    assert place.height() == 120
+    assert bar.minimumSizeHint().width() < 400
+
+
+def test_all_of_a_long_problem_can_be_scrolled_to(qtbot: QtBot) -> None:
+    place = QWidget()
+    place.resize(600, 500)
+    bar = _bar_in(place, qtbot)
+    bar.show_problem(_LONG)
+    (area,) = bar.findChildren(QScrollArea)
+    scroll = area.verticalScrollBar()
+    qtbot.waitUntil(lambda: scroll.maximum() > 400 * bar.fontMetrics().lineSpacing())
+    assert bar.height() < 12 * bar.fontMetrics().lineSpacing()
+    scroll.setValue(50)
+    bar.show_problem(_FIRST)
+    qtbot.waitUntil(lambda: scroll.maximum() == 0)
+    assert "exit code 3" in _texts(bar)
