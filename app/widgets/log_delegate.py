@@ -51,6 +51,8 @@ _ALIGNMENTS: Final = tuple(
     _RIGHT_ALIGNED if column in (LogColumn.DELTA, LogColumn.SIZE) else _LEFT_ALIGNED
     for column in LogColumn
 )
+_CUT_BEFORE_END: Final[dict[int, int]] = {LogColumn.METHOD: 0, LogColumn.KEY: 3}
+"""Columns whose words differ at their end, and how much of the beginning is kept."""
 # Plain integers: combining enumeration members costs as much as painting a cell.
 _SELECTED: Final = QStyle.StateFlag.State_Selected.value
 _FOCUSED: Final = QStyle.StateFlag.State_HasFocus.value
@@ -162,12 +164,18 @@ class LogDelegate(QStyledItemDelegate):
             return text
         if column == LogColumn.DIRECTION:
             return text[:1]
-        if column == LogColumn.METHOD and text.isascii():
-            return "…" + text[1 - room :] if room > 1 else ""
+        if column in _CUT_BEFORE_END and text.isascii():
+            return cut_words(text, room, _CUT_BEFORE_END[column])
         if text.isascii():
             return text[: room - 1] + "…" if room > 1 else ""
         # Other scripts have other widths; never measure more than could fit.
         return self._metrics.elidedText(text[: room + 1], Qt.TextElideMode.ElideRight, width)
+
+
+def cut_words(text: str, room: int, head: int) -> str:
+    """The end of `text`, and `head` characters of its beginning, in so many characters."""
+    tail = room - head - 1
+    return f"{text[:head]}…{text[-tail:]}" if tail > 0 else ""
 
 
 def _group(state: int) -> QPalette.ColorGroup:

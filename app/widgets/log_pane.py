@@ -28,6 +28,10 @@ if TYPE_CHECKING:
 
 _WIDE = 900
 """From this width on, in device-independent pixels, table and details stand side by side."""
+_FIRST_SHARES = [600, 400]
+"""Of the table and the details, until the user moves the line between them."""
+_LEAST_DETAILS = 110
+"""Its head and a row or two: less than it would ask for, so that the pane fits a small window."""
 
 
 class LogPane(QWidget):
@@ -55,6 +59,7 @@ class LogPane(QWidget):
         self._details = LogDetails(jobs, appearance, self)
         self._splitter = QSplitter(Qt.Orientation.Vertical, self)
         self._notice = QLabel(self)
+        self._is_divided = False
         self._lay_out()
         self._add_actions()
         self._connect()
@@ -121,6 +126,7 @@ class LogPane(QWidget):
         sizes = state.get("sizes")
         if isinstance(sizes, list) and all(isinstance(size, int) for size in sizes):
             self._splitter.setSizes(sizes)
+            self._is_divided = all(sizes)
 
     def _lay_out(self) -> None:
         self._notice.setTextFormat(Qt.TextFormat.PlainText)
@@ -129,6 +135,7 @@ class LogPane(QWidget):
         self._bar.add_button(self._view.jump)
         self._splitter.addWidget(self._view)
         self._splitter.addWidget(self._details)
+        self._details.setMinimumHeight(_LEAST_DETAILS)
         self._details.hide()  # the table has the whole room until a message is chosen
         self._splitter.setStretchFactor(0, 3)
         self._splitter.setStretchFactor(1, 2)
@@ -245,7 +252,10 @@ class LogPane(QWidget):
         frame = None if row is None else self._model.frame(row)
         if frame is not None and frame is not self._details.frame:
             self._details.show_frame(frame, "" if row is None else self._model.mark_of(row))
+            is_first = self._details.isHidden() and not self._is_divided
             self._details.show()
+            if is_first:
+                self._splitter.setSizes(_FIRST_SHARES)
 
     @Slot(object)
     def _on_filter_changed(self, wanted: LogFilter) -> None:

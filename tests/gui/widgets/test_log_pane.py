@@ -28,7 +28,7 @@ from app.protocol.frame import Channel
 from app.protocol.jsonrpc import Elided
 from app.widgets.appearance import Appearance
 from app.widgets.json_tree import JsonTree
-from app.widgets.log_delegate import LogDelegate
+from app.widgets.log_delegate import LogDelegate, cut_words
 from app.widgets.log_pane import LogPane
 from app.widgets.raw_view import RawView
 from tests.unit.models.log_frames import frame, progress, ticks
@@ -412,9 +412,28 @@ def test_all_columns_fit_beside_the_details_and_the_summary_is_in_sight(
     assert view.columnWidth(LogColumn.SUMMARY) > view.columnWidth(LogColumn.KEY)
 
 
+def test_the_table_has_more_room_than_the_details_at_first(pane: LogPane, model: LogModel) -> None:
+    model.append(ticks(0, 100))
+    pane.resize(1_080, 240)
+    pane.view.choose(50)
+    assert pane.view.width() > 1.4 * pane.details.width()
+
+
 def test_the_button_to_the_newest_row_covers_no_row(pane: LogPane, model: LogModel) -> None:
     model.append(ticks(0, 100))
     pane.view.choose(50)
     assert pane.view.jump.isVisible()
     assert pane.view.jump.parentWidget() is pane.bar
     assert pane.rect().contains(pane.view.jump.mapTo(pane, pane.view.jump.rect().bottomRight()))
+
+
+@pytest.mark.parametrize(
+    ("text", "room", "head", "cut"),
+    [
+        ("notifications/progress", 12, 0, "…ns/progress"),
+        ("prog-1795197768735-10", 9, 3, "pro…35-10"),
+        ("prog-1795197768735-10", 3, 3, ""),
+    ],
+)
+def test_words_that_differ_at_their_end_keep_it(text: str, room: int, head: int, cut: str) -> None:
+    assert cut_words(text, room, head) == cut
