@@ -42,9 +42,13 @@ def resume_jobs(invocation: Invocation, order: ResumeOrder) -> int:
 
 def _which(common: CommonOptions) -> CommandFailed:
     """What to say when no job was named: those that there are."""
-    chains, _ = read_saved(common)
+    chains, obstacle = read_saved(common)
     if not chains:
-        problem = Problem("There is no saved job to resume", hint="A call saves its tokens itself.")
+        problem = Problem(
+            "There is no saved job to resume",
+            hint="A call saves its tokens itself.",
+            detail="" if obstacle is None else obstacle.as_text(),
+        )
     else:
         usable = [chain.id for chain in chains if chain.is_usable][-1:]
         hint = f"For example: {resume_command(usable, common.data_dir)}" if usable else ""

@@ -63,8 +63,7 @@ async def _chains(store: ResumeStore) -> list[SavedChain]:
     await store.open()
     try:
         chains = await store.chains()
-        # A store that can be read at most, and seems empty, could not be opened.
-        if not chains and store.problem is not None and not store.is_writable:
+        if store.problem is not None and not store.is_readable:
             raise ProblemError(store.problem)
         return chains
     finally:

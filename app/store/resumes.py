@@ -55,6 +55,11 @@ class ResumeStore:
         """Whether tokens could be saved when it was last tried."""
         return self._database.is_writable and self._owners.has_moved_in
 
+    @property
+    def is_readable(self) -> bool:
+        """Whether `chains` tells of all there are; not while there is a file that stays shut."""
+        return self._database.is_open or _is_missing(self._database.path)
+
     async def open(self) -> None:
         """Open or make the store. Never raises for what a disk does: see `problem`."""
         await self._database.open()
@@ -254,6 +259,13 @@ class ResumeStore:
                     hint="Wait for it, or close the other program.",
                 )
             )
+
+
+def _is_missing(path: Path) -> bool:
+    """Whether it is certain that there is no file, as it is not in a folder we may not enter."""
+    with contextlib.suppress(OSError):
+        return not path.exists()
+    return False
 
 
 def _read(row: sqlite3.Row | None) -> SavedChain:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import pytest
 
 from app.cli import main
 from app.cli.saved_list import document, listing
@@ -17,8 +19,6 @@ from tests.unit.cli.chains import NOW, asked, chain
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    import pytest
 
     from app.store.chains import SavedChain
 
@@ -147,6 +147,33 @@ class TestCommand:
         said = capsys.readouterr()
         assert said.out == ""
         assert str(data_dir / FILE) in said.err
+
+    @pytest.mark.parametrize("words", [["--list"], ["--list", "--json"], []])
+    @pytest.mark.parametrize("is_there", [True, False])
+    def test_an_empty_store_that_can_only_be_read_has_no_jobs_and_the_reason_is_told(
+        self,
+        data_dir: Path,
+        capsys: pytest.CaptureFixture[str],
+        monkeypatch: pytest.MonkeyPatch,
+        words: list[str],
+        is_there: bool,
+    ) -> None:
+        def refuse(*_: object) -> None:
+            raise PermissionError(errno.EACCES, "Permission denied")
+
+        if is_there:
+            assert main(["resume", "--list", "--data-dir", str(data_dir)]) == 0
+            capsys.readouterr()
+        monkeypatch.setattr("app.store.opening.Opener._make_private", refuse)
+        assert main(["resume", *words, "--data-dir", str(data_dir)]) == (0 if words else 2)
+        said = capsys.readouterr()
+        assert said.err.count("The saved resume tokens cannot be") == 1
+        if "--json" in words:
+            document = json.loads(said.out)
+            assert document["jobs"] == []
+            assert document["problem"]["where"] == str(data_dir / FILE)
+        else:
+            assert said.out == ("No job is saved to be resumed.\n" if words else "")
 
     def test_a_folder_that_cannot_be_made_is_wrong_usage(
         self, data_dir: Path, capsys: pytest.CaptureFixture[str]

@@ -120,6 +120,7 @@ async def test_a_folder_that_cannot_be_written_is_read(unprivileged_dir: Path) -
     before = contents(folder)
     async with opened(folder) as store:
         assert store.problem is not None
+        assert store.is_readable
         assert "cannot be written" in store.problem.what
         assert "rights" in store.problem.hint
         assert (await the_chain(store)).token == "t1"
@@ -149,6 +150,7 @@ async def test_a_folder_that_cannot_be_entered_has_no_chains(unprivileged_dir: P
     folder.chmod(0o000)
     async with opened(folder) as store:
         assert store.problem is not None
+        assert not store.is_readable
         assert await store.chains() == []
         assert await store.attempts(1) == []
         with pytest.raises(ProblemError):
