@@ -27,7 +27,8 @@ def of_answer(answer: RequestAnswered) -> Ending:
         return Ending(JobState.FAILED, failure_of_error(answer.sender, answer.error))
     result = answer.result or {}
     if result.get("isError") is True:
-        return Ending(JobState.FAILED, Failure("server", _words_of_tool(result)), marks.TOOL_ERROR)
+        # A tool that reports its own error does as it should: a failure, nothing irregular.
+        return Ending(JobState.FAILED, Failure("server", _words_of_tool(result)))
     kind = result.get("resultType", "complete")
     if kind != "complete":
         words = (

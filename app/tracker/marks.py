@@ -29,8 +29,6 @@ IRREGULAR_REPLY: Final = "irregular-reply"
 TOKEN_IN_USE: Final = "token-in-use"  # noqa: S105 - a progress token is no password
 """The request's progress token was that of another open request."""
 IRREGULAR_REQUEST: Final = "irregular-request"
-TOOL_ERROR: Final = "tool-error"
-"""The tool's own result says `isError`."""
 UNFINISHED: Final = "unfinished-result"
 """A result of another type than complete: it does not end the work."""
 CANCEL_TOO_LATE: Final = "cancel-too-late"

@@ -43,7 +43,7 @@ class Mark(NamedTuple):
     """Something irregular about a job: a stable `key`, words, and how often it was seen.
 
     Keys: not-increasing, above-total, after-end, after-cancel, wrong-type, total-changed,
-    total-not-positive, late-result, duplicate-reply, token-in-use, tool-error … (see `marks.py`).
+    total-not-positive, late-result, duplicate-reply, token-in-use … (see `marks.py`).
     `first` is the number of the frame that showed it first.
     """
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from tests.unit.tracker.story import Story
 
 
-def test_a_tools_own_error_is_failed_in_the_servers_words(story: Story) -> None:
+def test_a_tools_own_error_is_a_failure_in_its_words_and_breaks_no_rule(story: Story) -> None:
     request = story.call()
     blocks = [
         {"type": "text", "text": "disk full"},
@@ -27,7 +27,7 @@ def test_a_tools_own_error_is_failed_in_the_servers_words(story: Story) -> None:
     assert job.state is JobState.FAILED
     assert job.failure is not None
     assert (job.failure.where, job.failure.message) == ("server", "disk full\non /dev/sda")
-    assert story.marks(request) == {"tool-error": 1}
+    assert story.marks(request) == {}
 
 
 def test_a_tools_error_without_words_still_says_something(story: Story) -> None:
