@@ -77,11 +77,7 @@ class Exchanges:
         )
         ledger.begin(message.id, request)
         return RequestMade(
-            frame.number,
-            frame.connection,
-            frame.at,
-            frame.when,
-            sender,
+            *_origin(frame, sender),
             message.id,
             method,
             params,
@@ -104,11 +100,7 @@ class Exchanges:
             problems.append(_no_such_request(ledger, message.id))
         _end_tasks(ledger, ended.request, result)
         answered = RequestAnswered(
-            frame.number,
-            frame.connection,
-            frame.at,
-            frame.when,
-            sender,
+            *_origin(frame, sender),
             message.id,
             ended.number,
             ended.standing,
@@ -130,11 +122,7 @@ class Exchanges:
         if message.method == STATUS and (task := finished_task(params)) is not None:
             self.of[_other(sender)].end_task(task)
         return NotificationReceived(
-            frame.number,
-            frame.connection,
-            frame.at,
-            frame.when,
-            sender,
+            *_origin(frame, sender),
             message.method or "",
             params,
             message.problems,
@@ -160,11 +148,7 @@ class Exchanges:
             notes.append(f'"reason" is {shown(reason)}, not a string')
         ended = self._end_cancelled(sender, identity)
         return RequestCancelled(
-            frame.number,
-            frame.connection,
-            frame.at,
-            frame.when,
-            sender,
+            *_origin(frame, sender),
             identity if _is_id(identity) else None,
             ended.number,
             ended.standing,
@@ -183,6 +167,11 @@ class Exchanges:
             if listening.open_method(identity) == LISTEN:
                 return listening.cancel(identity)
         return own
+
+
+def _origin(frame: Frame, sender: Side) -> tuple[int, str, float, float, Side]:
+    """What every fact begins with: where and when it was seen, and who sent it."""
+    return frame.number, frame.connection, frame.at, frame.when, sender
 
 
 def _other(side: Side) -> Side:
@@ -296,6 +285,4 @@ def _negotiated(
 
 def _unreadable(frame: Frame, sender: Side, message: Envelope) -> UnreadableReceived:
     problem = "; ".join(message.problems) or "a batch within a batch"
-    return UnreadableReceived(
-        frame.number, frame.connection, frame.at, frame.when, sender, message.kind.value, problem
-    )
+    return UnreadableReceived(*_origin(frame, sender), message.kind.value, problem)
