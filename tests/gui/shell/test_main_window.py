@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from app.monitor import Monitor
 from app.paths import resource
+from app.problem import Problem
 from app.shell.main_window import MainWindow
 from app.shell.models import Models
 from app.shell.preferences import Preferences
@@ -169,3 +170,12 @@ def test_jobs_are_grouped_by_server_from_the_menu(
 def test_looking_for_jobs_has_no_button_besides_its_field(window: MainWindow) -> None:
     assert window.actions_.find not in window.tool_bar.actions()
     assert window.actions_.find not in window.menuBar().actions()
+
+
+def test_a_long_problem_does_not_make_a_small_window_grow(window: MainWindow, qtbot: QtBot) -> None:
+    window.resize(900, 600)
+    words = "What happened " * 30
+    window.notices.show_problem(Problem(words, "where", words, "a line of stderr\n" * 500))
+    qtbot.waitUntil(lambda: window.notices.height() > 2 * window.fontMetrics().height())
+    assert window.minimumSizeHint().height() <= 600
+    assert (window.width(), window.height()) == (900, 600)
