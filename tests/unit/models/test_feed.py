@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from PySide6.QtCore import QCoreApplication
 
 from app.models.feed import INTERVAL_MS, Feed, UpdateRead, merged
 from app.protocol.frame import Channel, Frame
@@ -93,21 +94,27 @@ def ticked(*jobs: int) -> Update:
 def test_a_flood_reaches_the_window_at_most_ten_times_a_second(
     qtbot: QtBot, station: Station, ear: Ear
 ) -> None:
-    until = time.monotonic() + 0.55
-    while time.monotonic() < until:
+    published = 0
+
+    def flooded() -> bool:
+        nonlocal published
+        published += 1
         station.publish(ticked(1))
-        qtbot.wait(1)
+        return len(ear.times) >= 6
+
+    qtbot.waitUntil(flooded, timeout=20_000)
+    # The feed measures from after one batch to before the next, on the same clock of the system:
+    # a slow machine makes the gaps longer, never shorter.
     gaps = [later - earlier for earlier, later in zip(ear.times, ear.times[1:], strict=False)]
-    assert len(ear.times) >= 3
-    assert min(gaps) >= INTERVAL_MS / 1000 - 0.002
+    assert min(gaps) >= INTERVAL_MS / 1000
+    assert published > len(ear.times)
 
 
 @pytest.mark.requirement("NFR-2")
-def test_the_first_change_is_told_at_once(qtbot: QtBot, station: Station, ear: Ear) -> None:
-    began = time.monotonic()
+def test_the_first_change_is_told_at_once(station: Station, ear: Ear) -> None:
     station.publish(ticked(1))
-    qtbot.waitUntil(lambda: bool(ear.changes), timeout=1000)
-    assert ear.times[0] - began < INTERVAL_MS / 2000
+    QCoreApplication.processEvents()  # a single turn of the loop, in which no timer can wait
+    assert len(ear.changes) == 1
 
 
 def test_a_change_after_a_pause_is_told_at_once_too(
@@ -116,10 +123,9 @@ def test_a_change_after_a_pause_is_told_at_once_too(
     station.publish(ticked(1))
     qtbot.waitUntil(lambda: len(ear.changes) == 1)
     qtbot.wait(INTERVAL_MS + 20)
-    began = time.monotonic()
     station.publish(ticked(1))
-    qtbot.waitUntil(lambda: len(ear.changes) == 2)
-    assert ear.times[1] - began < INTERVAL_MS / 2000
+    QCoreApplication.processEvents()
+    assert len(ear.changes) == 2
 
 
 def test_no_frame_is_lost_or_told_twice(
