@@ -127,6 +127,7 @@ class Conversation:
                 reason = str(fields.get("reason") or fields.get("what") or "")
                 exit_code = fields.get("exit_code")
                 code = exit_code if isinstance(exit_code, int) else None
-                return [ConnectionClosed(number, connection, at, when, reason, code)]
+                wanted = fields.get("wanted") is True
+                return [ConnectionClosed(number, connection, at, when, reason, code, wanted)]
             case _:
                 return []

@@ -59,7 +59,10 @@ class ConnectionNegotiated(NamedTuple):
 
 
 class ConnectionClosed(NamedTuple):
-    """The transport is gone. `reason` is words; `exit_code` the process's, None if unknown."""
+    """The transport is gone. `reason` is words; `exit_code` the process's, None if unknown.
+
+    `is_wanted` says that it ended because this side asked for it.
+    """
 
     number: int
     connection: str
@@ -67,6 +70,7 @@ class ConnectionClosed(NamedTuple):
     when: float
     reason: str
     exit_code: int | None
+    is_wanted: bool = False
 
 
 class StderrReceived(NamedTuple):

@@ -117,7 +117,7 @@ class Framer:
         """Frame an event of the connection's life, a JSON object `{"event": name, …fields}`.
 
         Names: `opened` (command, args, cwd, env names, pid), `failed` (a problem's members),
-        `closed` (reason, exit_code).
+        `closed` (reason, exit_code; wanted, where the end was asked for).
         """
         return self._frame(Channel.EVENT, encode({"event": name, **fields}), when, at)
 

@@ -59,6 +59,7 @@ class Connection:
         self.id = name
         self.problem: Problem | None = None
         self.reason = ""
+        self._is_end_wanted = False
         self.stderr_tail: deque[str] = deque(maxlen=_STDERR_TAIL)
         self.last_received_at: float | None = None
         self._transport = transport
@@ -97,7 +98,9 @@ class Connection:
 
         Without a reason of ours, how the server ended becomes the reason.
         """
-        self.reason = self.reason or reason
+        if not self._ending.is_set():
+            self._is_end_wanted = True
+            self.reason = reason
         self._ending.set()
 
     async def opened(self) -> None:
@@ -172,9 +175,14 @@ class Connection:
         self._opened.set()
         self._over.set()
 
+    def _end_fields(self) -> dict[str, bool]:
+        """What else there is to say of the end: that it was asked for, and nothing went wrong."""
+        return {"wanted": True} if self._is_end_wanted and self.problem is None else {}
+
     async def _tell_end(self) -> None:
         try:
-            await self._event("closed", reason=self.reason, exit_code=self._transport.exit_code)
+            code, wanted = self._transport.exit_code, self._end_fields()
+            await self._event("closed", reason=self.reason, exit_code=code, **wanted)
         except Exception:  # noqa: BLE001  # as above: what waits must still be let go
             _log.exception("the end of connection %s met a defect as well", self.id)
 

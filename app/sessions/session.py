@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-_DISCONNECTED: Final = "Disconnected by the user"
+_DISCONNECTED: Final = "You disconnected the server"
 
 
 class Session:

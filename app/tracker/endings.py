@@ -65,6 +65,9 @@ def _text_of_block(block: Any) -> str:
 
 def of_close(closed: ConnectionClosed) -> Ending:
     """What the end of its connection makes of a job that waits for a reply."""
+    if closed.is_wanted:
+        words = f"{closed.reason or 'The connection was closed'}; the reply had not come yet"
+        return Ending(JobState.LOST, Failure("local", words, is_wanted=True))
     code = "" if closed.exit_code is None else f" (exit code {closed.exit_code})"
     reason = f": {closed.reason}" if closed.reason else ""
     words = f"The connection ended before the reply{reason}{code}"

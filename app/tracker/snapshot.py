@@ -75,12 +75,16 @@ class ChartPoint(NamedTuple):
 
 
 class Failure(NamedTuple):
-    """Why a job did not succeed: `where` is server or local; `code` the JSON-RPC code if any."""
+    """Why a job did not succeed: `where` is server or local; `code` the JSON-RPC code if any.
+
+    `is_wanted` says that the user brought it about, other than by a cancel: nothing went wrong.
+    """
 
     where: str
     message: str
     code: int | None = None
     data: object = None
+    is_wanted: bool = False
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ from app.tracker.snapshot import JobState
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from app.tracker.snapshot import JobSnapshot
+
 GAP_S: Final = 4
 GAP: Final = 8
 GAP_L: Final = 12
@@ -51,6 +53,12 @@ _SIGNALS: Final = {
     True: {Tone.GOOD: "#5cc48d", Tone.WARNING: "#e3ad48", Tone.BAD: "#f37f7f"},
 }
 _CONTRAST: Final = 4.5  # WCAG 2.2, 1.4.3
+
+
+def tone_of(job: JobSnapshot) -> Tone:
+    """The tone of a job: its state's, but quiet where the user wanted it to end."""
+    is_wanted = job.failure is not None and job.failure.is_wanted and job.state is JobState.LOST
+    return Tone.MUTED if is_wanted else STATE_TONES[job.state]
 
 
 def state_icon(state: JobState) -> str:
@@ -128,10 +136,6 @@ class Appearance(QObject):
     def colour(self, tone: Tone) -> QColor:
         """The colour of `tone`, readable as text on the palette's base."""
         return self._colours[tone]
-
-    def state_colour(self, state: JobState) -> QColor:
-        """The colour of a job's state."""
-        return self._colours[STATE_TONES[state]]
 
     def ground(self, tone: Tone, strength: float) -> QColor:
         """The base colour with `strength` (0 to 1) of `tone` in it: tracks, badges, selections."""

@@ -9,7 +9,7 @@ from PySide6.QtGui import QBrush, QPainter, QPainterPath, QPen
 
 from app.models.jobs import SETTLED_AFTER_S
 from app.tracker.snapshot import JobState
-from app.widgets.appearance import STATE_TONES, Appearance
+from app.widgets.appearance import Appearance, tone_of
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QColor
@@ -47,22 +47,22 @@ class BarPainter:
         radius = min(area.height(), area.width()) / 2
         outline = QPainterPath()
         outline.addRoundedRect(area, radius, radius)
-        tone = STATE_TONES[job.state]
+        tone = tone_of(job)
         painter.fillPath(outline, self._appearance.ground(tone, 0.15))
         filled = _filled(area, job)
         if filled is not None:
             painter.setClipPath(outline)
-            self._fill(painter, filled, job.state, radius)
+            self._fill(painter, filled, job, radius)
         painter.restore()
 
-    def _fill(self, painter: QPainter, filled: QRectF, state: JobState, radius: float) -> None:
-        colour = self._appearance.state_colour(state)
+    def _fill(self, painter: QPainter, filled: QRectF, job: JobSnapshot, radius: float) -> None:
+        tone = tone_of(job)
         piece = QPainterPath()
         piece.addRoundedRect(filled, radius, radius)
-        painter.fillPath(piece, colour)
-        if state in _HATCHED:
+        painter.fillPath(piece, self._appearance.colour(tone))
+        if job.state in _HATCHED:
             painter.setClipPath(piece, Qt.ClipOperation.IntersectClip)
-            _hatch(painter, filled, self._appearance.ground(STATE_TONES[state], 0.45))
+            _hatch(painter, filled, self._appearance.ground(tone, 0.45))
 
 
 def _filled(area: QRectF, job: JobSnapshot) -> QRectF | None:

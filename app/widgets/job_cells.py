@@ -10,7 +10,7 @@ from PySide6.QtGui import QFont, QPainter
 from app.models import job_texts
 from app.models.job_columns import COLUMNS, Column
 from app.tracker.snapshot import JobState
-from app.widgets.appearance import GAP, GAP_S, STATE_TONES, Appearance, Tone, state_icon
+from app.widgets.appearance import GAP, GAP_S, Appearance, Tone, state_icon, tone_of
 from app.widgets.bar_painter import BarPainter, is_settling
 from app.widgets.row_actions import RowAction, offered
 from app.widgets.row_faces import Face, RowFaces
@@ -79,7 +79,7 @@ class JobCells:
     def _paint_job(self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot) -> None:
         side = round(faces.first.height * 1.15)
         icon = QRect(cell.left(), cell.top() + (cell.height() - side) // 2, side, side)
-        self._draw_icon(painter, icon, state_icon(job.state), STATE_TONES[job.state])
+        self._draw_icon(painter, icon, state_icon(job.state), tone_of(job))
         first, second = faces.lines(cell.adjusted(side + GAP, 0, 0, 0))
         room = self._paint_badge(painter, faces, first, job)
         name = first.adjusted(0, 0, -room, 0)
@@ -139,7 +139,7 @@ class JobCells:
             room = 0
         if room:
             self._write(painter, faces, face, line, count, Tone.MUTED, _RIGHT)
-        tone = Tone.MUTED if is_calm else STATE_TONES[job.state]
+        tone = Tone.MUTED if is_calm else tone_of(job)
         self._write(
             painter, faces, face, line.adjusted(0, 0, -room, 0), job_texts.message(job), tone
         )
@@ -149,7 +149,7 @@ class JobCells:
     ) -> None:
         first, second = faces.lines(cell)
         word = job_texts.state(job)
-        self._write(painter, faces, faces.first, first, word, STATE_TONES[job.state])
+        self._write(painter, faces, faces.first, first, word, tone_of(job))
         words = "" if is_settling(job) else job_texts.status(job)
         self._write(painter, faces, faces.second, second, words, Tone.MUTED)
 

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVB
 
 from app.models import job_texts
 from app.tracker.snapshot import JobState
-from app.widgets.appearance import GAP, GAP_L, STATE_TONES, Appearance, Tone, state_icon
+from app.widgets.appearance import GAP, GAP_L, Appearance, Tone, state_icon, tone_of
 from app.widgets.bar_painter import BarPainter
 from app.widgets.plain_text import plain_tip
 from app.widgets.row_actions import CANCEL, RESUME, offered
@@ -64,7 +64,7 @@ class JobHeader(QWidget):
     def show_job(self, job: JobSnapshot) -> None:
         """Show `job` as it is now."""
         self._job = job
-        tone = STATE_TONES[job.state]
+        tone = tone_of(job)
         ratio = self.devicePixelRatioF()
         self._icon.setPixmap(self._appearance.pixmap(state_icon(job.state), tone, _ICON, ratio))
         self._icon.setAccessibleName(job_texts.state_word(job.state))
@@ -211,6 +211,8 @@ def _numbers(job: JobSnapshot) -> str:
 def _words(job: JobSnapshot) -> str:
     """The failure in its own words and whose they are, else the newest message."""
     if job.failure is None or job.state is JobState.RESUMABLE:
+        return job_texts.message(job)
+    if job.failure.is_wanted:
         return job_texts.message(job)
     is_theirs = job.failure.where == "server"
     whose = job_texts.tr("The server says") if is_theirs else job_texts.tr("Here")

@@ -9,7 +9,7 @@ from PySide6.QtGui import QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QWidget
 
 from app import text
-from app.widgets.appearance import GAP, GAP_S, STATE_TONES, Appearance, Tone
+from app.widgets.appearance import GAP, GAP_S, Appearance, Tone, tone_of
 from app.widgets.chart_scale import Span, drawable, span
 
 if TYPE_CHECKING:
@@ -129,7 +129,7 @@ class ProgressChart(QWidget):
     def _paint_course(self, painter: QPainter, area: QRectF) -> None:
         if self._job is None:
             return
-        tone = STATE_TONES[self._job.state]
+        tone = tone_of(self._job)
         line = [self._place(area, point.at, point.last) for point in self._points]
         under = QPainterPath(QPointF(line[0].x(), area.bottom()))
         for place in line:
@@ -142,7 +142,7 @@ class ProgressChart(QWidget):
                 low, high = (self._place(area, point.at, v) for v in (point.low, point.high))
                 painter.drawLine(low, high)
         self._paint_total(painter, area)
-        pen = QPen(self._appearance.state_colour(self._job.state), 2.0)
+        pen = QPen(self._appearance.colour(tone_of(self._job)), 2.0)
         pen.setJoinStyle(Qt.PenJoinStyle.RoundJoin)
         painter.setPen(pen)
         painter.drawPolyline(line)
@@ -160,7 +160,7 @@ class ProgressChart(QWidget):
         if self._job is None:
             return
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(self._appearance.state_colour(self._job.state))
+        painter.setBrush(self._appearance.colour(tone_of(self._job)))
         painter.drawEllipse(place, 3.5, 3.5)
 
     def _paint_reading(self, painter: QPainter, area: QRectF) -> None:

@@ -267,6 +267,20 @@ async def test_a_crash_loses_the_jobs_of_that_server_alone() -> None:
     assert "exit code" in problem.what
 
 
+async def test_a_job_whose_server_the_user_disconnects_is_lost_and_no_fault() -> None:
+    async with connected() as (monitor, watch):
+        async with anyio.create_task_group() as calls:
+            calls.start_soon(monitor.call, tool("never_answers", quick(2)))
+            await watch.until(lambda: any(update.changes.ticks for update in watch.updates))
+            await monitor.disconnect("demo")
+        lost = monitor.snapshot(1)
+    assert lost is not None
+    assert lost.state is JobState.LOST
+    assert lost.failure is not None
+    assert lost.failure.is_wanted
+    assert lost.failure.message == "You disconnected the server; the reply had not come yet"
+
+
 async def test_a_server_that_ended_can_be_connected_again() -> None:
     async with connected() as (monitor, watch):
         await monitor.call(tool("crash", {"at_tick": 1, "interval_s": 0.002}))

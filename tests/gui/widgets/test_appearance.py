@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtGui import QColor, QIcon, QImage, QPalette
 
 from app.paths import resource
-from app.tracker.snapshot import JobState
+from app.tracker.snapshot import Failure, JobState
 from app.widgets.appearance import (
     STATE_TONES,
     Appearance,
@@ -17,7 +17,9 @@ from app.widgets.appearance import (
     emphasised,
     mixed,
     state_icon,
+    tone_of,
 )
+from tests.job_stand_ins import job
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
@@ -73,6 +75,12 @@ def test_every_state_has_a_tone_and_a_drawing_of_its_own(
         for one in (state, *(other for other in JobState if other is not state))
     )
     assert shape not in others
+
+
+@pytest.mark.parametrize(("is_wanted", "tone"), [(True, Tone.MUTED), (False, Tone.BAD)])
+def test_a_job_that_the_user_let_go_does_not_look_like_a_fault(is_wanted: bool, tone: Tone) -> None:
+    failure = Failure("local", "gone", is_wanted=is_wanted)
+    assert tone_of(job(state=JobState.LOST, failure=failure)) is tone
 
 
 def test_every_drawing_is_valid_and_can_be_recoloured(appearance: Appearance) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtCore import QRectF
 from PySide6.QtGui import QImage, QPainter
 
 from app.tracker.snapshot import JobSnapshot, JobState
+from app.widgets.appearance import tone_of
 from app.widgets.bar_painter import BarPainter, is_settling
 from tests.job_stand_ins import job, new_job
 
@@ -31,7 +32,7 @@ def painted(appearance: Appearance, snapshot: JobSnapshot) -> QImage:
 def filled(appearance: Appearance, snapshot: JobSnapshot) -> list[int]:
     """Columns of the middle line that have the state's full colour."""
     image = painted(appearance, snapshot)
-    wanted = appearance.state_colour(snapshot.state).rgb()
+    wanted = appearance.colour(tone_of(snapshot)).rgb()
     return [x for x in range(WIDTH) if image.pixel(x, 5) == wanted]
 
 

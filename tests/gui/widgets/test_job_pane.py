@@ -97,6 +97,13 @@ def test_a_failure_of_our_own_is_not_put_into_the_servers_mouth(
     assert "Here: connection gone" in words(pane)
 
 
+def test_what_the_user_did_is_told_plainly(pane: JobPane, source: CountingJobs) -> None:
+    failure = Failure("local", "You disconnected the server", is_wanted=True)
+    source.put(job(id=2, state=JobState.LOST, failure=failure))
+    pane.show_job(2)
+    assert "You disconnected the server" in words(pane)
+
+
 def test_every_label_shows_plain_text(pane: JobPane) -> None:
     labels = [label for label in pane.header.findChildren(QLabel) if label.pixmap().isNull()]
     assert len(labels) >= 6

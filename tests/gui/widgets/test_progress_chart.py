@@ -12,6 +12,7 @@ from PySide6.QtCore import QPoint
 from PySide6.QtTest import QTest
 
 from app.tracker.snapshot import ChartPoint, JobState
+from app.widgets.appearance import STATE_TONES
 from app.widgets.chart_scale import Span, drawable, span
 from app.widgets.progress_chart import ProgressChart
 from tests.job_stand_ins import course, detail, job
@@ -47,7 +48,7 @@ def test_a_steady_job_rises_from_left_to_right(
     chart: ProgressChart, appearance: Appearance
 ) -> None:
     chart.show_course(detail(job(), **course(52)))
-    dots = ink(chart, appearance.state_colour(JobState.RUNNING).rgb())
+    dots = ink(chart, appearance.colour(STATE_TONES[JobState.RUNNING]).rgb())
     left, right = min(dots, key=QPoint.x), max(dots, key=QPoint.x)
     assert right.x() - left.x() > 250
     assert left.y() - right.y() > 40
@@ -70,7 +71,7 @@ def test_the_mouse_reads_out_the_nearest_stretch(chart: ProgressChart) -> None:
 def test_clearing_forgets_the_job(chart: ProgressChart, appearance: Appearance) -> None:
     chart.show_course(detail(job(), **course(52)))
     chart.clear()
-    assert ink(chart, appearance.state_colour(JobState.RUNNING).rgb()) == []
+    assert ink(chart, appearance.colour(STATE_TONES[JobState.RUNNING]).rgb()) == []
 
 
 @pytest.mark.parametrize(

@@ -251,6 +251,9 @@ def test_opened_and_closed_are_stated_from_events() -> None:
     assert wire.event("closed", reason="exited", exit_code=3) == [
         ConnectionClosed(3, "server#1", 1.0, 1000.0, "exited", 3)
     ]
+    assert wire.event("closed", reason="enough", exit_code=0, wanted=True) == [
+        ConnectionClosed(4, "server#1", 1.0, 1000.0, "enough", 0, is_wanted=True)
+    ]
     assert (wire.conversation.open_requests, wire.conversation.open_tokens) == (0, 0)
     assert wire.conversation.remembered == 0
 

@@ -119,6 +119,7 @@ async def test_the_end_of_the_connection_loses_what_waits_and_tells_why() -> Non
     closed = log.facts[-1]
     assert isinstance(closed, ConnectionClosed)
     assert (closed.reason, closed.exit_code) == ("The server ended", 9)
+    assert not closed.is_wanted
     assert server.is_released
     assert connection.mail.waiting_count == connection.mail.peer.pending_count == 0
 
@@ -131,6 +132,7 @@ async def test_the_reason_we_had_for_the_end_is_the_one_told() -> None:
     closed = log.facts[-1]
     assert isinstance(closed, ConnectionClosed)
     assert closed.reason == "first"
+    assert closed.is_wanted
 
 
 async def test_cancelling_the_owner_ends_the_connection_politely() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from app.protocol.facts import ConnectionClosed, RequestAnswered, Side, Standing
 from app.tracker import endings
-from app.tracker.snapshot import JobState
+from app.tracker.snapshot import Failure, JobState
 
 if TYPE_CHECKING:
     from tests.unit.tracker.story import Story
@@ -50,7 +50,7 @@ def test_a_json_rpc_error_is_failed_with_code_and_data(story: Story) -> None:
     story.reply(request, error={"code": -32602, "message": "unknown tool", "data": {"n": 1}})
     job = story.job(request)
     assert job.state is JobState.FAILED
-    assert job.failure == ("server", "unknown tool", -32602, {"n": 1})
+    assert job.failure == Failure("server", "unknown tool", -32602, {"n": 1})
 
 
 @pytest.mark.parametrize("error", [{}, {"message": 5, "code": True}, {"message": "", "code": "x"}])
@@ -59,7 +59,7 @@ def test_a_malformed_error_fails_the_job_without_inventing_a_code(
 ) -> None:
     request = story.call()
     story.reply(request, error=error)
-    assert story.job(request).failure == ("server", "An error without a message", None, None)
+    assert story.job(request).failure == Failure("server", "An error without a message")
 
 
 def test_a_result_of_another_type_is_not_taken_for_success(story: Story) -> None:
@@ -103,6 +103,15 @@ def test_a_lost_job_says_all_that_is_known(reason: str, exit_code: int | None, w
     assert ending.state is JobState.LOST
     assert ending.failure is not None
     assert ending.failure.message == words
+
+
+def test_a_job_whose_server_the_user_disconnected_is_lost_and_nothing_went_wrong() -> None:
+    reason = "You disconnected the server"
+    closed = ConnectionClosed(1, "s#1", 0.0, 0.0, reason, 0, is_wanted=True)
+    ending = endings.of_close(closed)
+    assert ending.state is JobState.LOST
+    words = "You disconnected the server; the reply had not come yet"
+    assert ending.failure == Failure("local", words, is_wanted=True)
 
 
 def test_a_cancel_without_a_reason_still_says_something() -> None:

@@ -14,7 +14,7 @@ from app.protocol.facts import (
     UnreadableReceived,
 )
 from app.tracker.rows import Rows
-from app.tracker.snapshot import Changes, JobState
+from app.tracker.snapshot import Changes, Failure, JobState
 from app.tracker.tracker import CANCEL_GRACE_S, Tracker
 from tests.unit.tracker.story import CONNECTION, Story
 
@@ -198,7 +198,7 @@ def test_a_cancel_is_awaited_and_confirmed_by_an_error(story: Story) -> None:
     story.reply(request, error={"code": -32800, "message": "Request cancelled"})
     job = story.job(request)
     assert job.state is JobState.CANCELLED
-    assert job.failure == ("server", "Request cancelled", -32800, None)
+    assert job.failure == Failure("server", "Request cancelled", -32800)
     assert job.marks == ()
 
 
@@ -209,7 +209,7 @@ def test_a_cancel_is_confirmed_by_silence_after_the_grace_time(story: Story) -> 
     assert story.job(request).state is JobState.CANCELLING
     assert story.wait(0.1).moved == {story.job(request).id}
     assert story.job(request).state is JobState.CANCELLED
-    assert story.job(request).failure == ("local", "no longer wanted", None, None)
+    assert story.job(request).failure == Failure("local", "no longer wanted")
 
 
 def test_the_grace_time_can_be_chosen() -> None:
@@ -275,7 +275,7 @@ def test_the_cancel_that_follows_a_timeout_is_no_irregularity(story: Story) -> N
     story.cancel(request)
     job = story.job(request)
     assert (job.state, job.marks) == (JobState.TIMED_OUT, ())
-    assert job.failure == ("local", "too long", None, None)
+    assert job.failure == Failure("local", "too long")
 
 
 def test_a_reply_after_a_timeout_is_kept_and_marked(story: Story) -> None:
@@ -305,7 +305,7 @@ def test_a_lost_connection_tells_each_of_its_running_jobs_why(story: Story) -> N
     words = "The connection ended before the reply: the process ended (exit code 3)"
     for request in (running, cancelling):
         assert story.job(request).state is JobState.LOST
-        assert story.job(request).failure == ("local", words, None, None)
+        assert story.job(request).failure == Failure("local", words)
     assert changes.moved == {story.job(running).id, story.job(cancelling).id}
     assert story.job(done).state is JobState.DONE
     assert story.job(elsewhere).state is JobState.RUNNING
