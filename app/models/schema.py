@@ -126,7 +126,10 @@ def fits_kind(kind: FieldKind, schema: Schema, value: object) -> bool:
             return True
         case FieldKind.CHOICE:
             return any(is_same(value, offered) for _, offered in choices(schema))
-        case FieldKind.INTEGER | FieldKind.NUMBER:
+        case FieldKind.INTEGER:
+            is_whole = isinstance(value, float) and value.is_integer()
+            return is_whole or (isinstance(value, int) and not isinstance(value, bool))
+        case FieldKind.NUMBER:
             return isinstance(value, int | float) and not isinstance(value, bool)
         case FieldKind.NULL:
             return value is None
