@@ -33,7 +33,8 @@ class OfferKind(enum.Enum):
 class Offer:
     """One tool, resource or prompt. `schema` is that of `arguments` in `params`.
 
-    `task_support` is that of a tool, empty for others.
+    `task_support` is that of a tool, empty for others. One that is not `is_listed` was named by
+    the user: the server may have it nevertheless.
     """
 
     kind: OfferKind
@@ -42,6 +43,7 @@ class Offer:
     description: str
     schema: Schema
     task_support: str = ""
+    is_listed: bool = True
 
     def params(self, arguments: JsonObject) -> JsonObject:
         """Return the parameters of a call with `arguments`."""
@@ -61,6 +63,12 @@ def offers_of(server: ServerSnapshot, kind: OfferKind) -> list[Offer]:
             return [_of_prompt(prompt) for prompt in server.prompts]
 
 
+def unlisted(kind: OfferKind, name: str) -> Offer:
+    """Return an offer of that name that the server does not tell of: nothing else is known."""
+    schema: Schema = {} if kind is not OfferKind.RESOURCE else _address_schema(name)
+    return Offer(kind, name, "", "", schema, is_listed=False)
+
+
 def _of_tool(tool: Tool) -> Offer:
     return Offer(
         OfferKind.TOOL,
@@ -73,13 +81,17 @@ def _of_tool(tool: Tool) -> Offer:
 
 
 def _of_resource(resource: Resource) -> Offer:
-    schema = {
-        "type": "object",
-        "properties": {"uri": {"type": "string", "title": "URI", "default": resource.uri}},
-        "required": ["uri"],
-    }
+    schema = _address_schema(resource.uri)
     title = resource.title or (resource.name if resource.name != resource.uri else "")
     return Offer(OfferKind.RESOURCE, resource.uri, title, resource.description or "", schema)
+
+
+def _address_schema(uri: str) -> Schema:
+    return {
+        "type": "object",
+        "properties": {"uri": {"type": "string", "title": "URI", "default": uri}},
+        "required": ["uri"],
+    }
 
 
 def _of_prompt(prompt: Prompt) -> Offer:
@@ -104,7 +116,11 @@ def _of_prompt(prompt: Prompt) -> Offer:
 
 
 class OffersModel(QAbstractListModel):
-    """Offers that hold all the words searched for, in name, title or description."""
+    """Offers that hold all the words searched for, in name, title or description.
+
+    After them comes the very name that was typed, unless there is an offer of that name: servers
+    run what they do not list.
+    """
 
     OFFER = Qt.ItemDataRole.UserRole + 1
     """The row's `Offer`."""
@@ -112,17 +128,19 @@ class OffersModel(QAbstractListModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._all: Sequence[Offer] = ()
-        self._words: tuple[str, ...] = ()
+        self._text = ""
+        self._kind: OfferKind | None = None
         self._shown: list[Offer] = []
 
-    def set_offers(self, offers: Sequence[Offer]) -> None:
-        """Show other offers, of those the ones searched for."""
+    def set_offers(self, offers: Sequence[Offer], kind: OfferKind | None = None) -> None:
+        """Show other offers, of those the ones searched for; with `kind`, also one not listed."""
         self._all = offers
+        self._kind = kind
         self._show()
 
     def set_search(self, text: str) -> None:
         """Show only offers with all words of `text`, in whatever case."""
-        self._words = tuple(text.casefold().split())
+        self._text = text.strip()
         self._show()
 
     def offer(self, row: int) -> Offer | None:
@@ -132,6 +150,12 @@ class OffersModel(QAbstractListModel):
     def row_of(self, name: str) -> int | None:
         """Return the row of the offer of that name; None when it is not shown."""
         return next((row for row, each in enumerate(self._shown) if each.name == name), None)
+
+    @property
+    def unlisted_row(self) -> int | None:
+        """The row of what was typed and is not listed; None when there is none."""
+        last = len(self._shown) - 1
+        return last if self._shown and not self._shown[last].is_listed else None
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
         """Return the number of offers shown."""
@@ -143,15 +167,22 @@ class OffersModel(QAbstractListModel):
         if offer is None:
             return None
         if role == Qt.ItemDataRole.DisplayRole:
+            if not offer.is_listed:
+                return self.tr("Call “{name}”, not listed").format(name=one_line(offer.name, 120))
             title = f"  {one_line(offer.title, 80)}" if offer.title else ""
             return one_line(offer.name, 120) + title
         return offer if role == self.OFFER else None
 
     def _show(self) -> None:
         self.beginResetModel()
-        self._shown = [offer for offer in self._all if self._is_sought(offer)]
+        words = self._text.casefold().split()
+        self._shown = [offer for offer in self._all if _holds(offer, words)]
+        is_known = any(offer.name == self._text for offer in self._all)
+        if self._kind is not None and self._text and not is_known:
+            self._shown.append(unlisted(self._kind, self._text))
         self.endResetModel()
 
-    def _is_sought(self, offer: Offer) -> bool:
-        text = f"{offer.name}\n{offer.title}\n{offer.description}".casefold()
-        return all(word in text for word in self._words)
+
+def _holds(offer: Offer, words: Sequence[str]) -> bool:
+    text = f"{offer.name}\n{offer.title}\n{offer.description}".casefold()
+    return all(word in text for word in words)

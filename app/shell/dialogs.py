@@ -138,6 +138,7 @@ class Dialogs(QObject):
 
             self._call = CallDialog(self._appearance, self._parent)
             self._call.call_requested.connect(self._control.call)
+            self._call.connect_requested.connect(self._control.connect_server)
             self.refresh_servers()
             self._call.form.restore(self._preferences.json_of("calls"))
         self._call.show()

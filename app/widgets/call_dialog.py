@@ -19,6 +19,8 @@ class CallDialog(QDialog):
 
     call_requested = Signal(object)
     """A `Call`."""
+    connect_requested = Signal(str)
+    """The name of the server that the call is to go to."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -27,6 +29,7 @@ class CallDialog(QDialog):
         self.setSizeGripEnabled(True)
         self.form = CallForm(appearance, self)
         self.form.call_requested.connect(self.call_requested)
+        self.form.connect_requested.connect(self.connect_requested)
         close = QPushButton(self.tr("&Close"), self)
         close.setAutoDefault(False)
         close.clicked.connect(self.reject)

@@ -21,12 +21,15 @@ from app.models.call_memory import CallMemory
 from app.models.json_input import InputError
 from app.models.offers import Offer, OfferKind, OffersModel, offers_of
 from app.models.schema import UNSET
+from app.models.servers import state_word
 from app.protocol.tokens import AUTO, TokenChoice
+from app.sessions.snapshot import ServerState
 from app.text import count, one_line, visible
 from app.widgets.appearance import GAP, Appearance, Tone, emphasised
 from app.widgets.call_options import CallOptions, Options
 from app.widgets.schema_field import QuietComboBox, plain_label, set_text_colour
 from app.widgets.schema_form import SchemaForm
+from app.widgets.tab_order import controls_in, order_tabs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +47,8 @@ class CallForm(QWidget):
 
     call_requested = Signal(object)
     """A `Call`; several of them when it is to be made several times."""
+    connect_requested = Signal(str)
+    """The name of the chosen server, which is not connected."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -51,6 +56,8 @@ class CallForm(QWidget):
         self._memory = CallMemory()
         self._servers: dict[str, ServerSnapshot] = {}
         self._offer: Offer | None = None
+        self._offer_of = ""
+        self._controls: list[QWidget] = []
         self._remembered = ""
         self._server = QuietComboBox(self)
         self._kind = QuietComboBox(self)
@@ -61,6 +68,8 @@ class CallForm(QWidget):
         self._about = plain_label(self)
         self._form = SchemaForm(appearance, self)
         self._options = CallOptions(appearance, self)
+        self._offline = plain_label(self)
+        self._connect_server = QPushButton(self.tr("Co&nnect"), self)
         self._message = plain_label(self)
         self._send = QPushButton(self.tr("&Send"), self)
         self._send_anyway = QPushButton(self.tr("Send an&yway"), self)
@@ -96,8 +105,10 @@ class CallForm(QWidget):
         self._server.setCurrentIndex(max(0, self._server.findText(chosen)))
         self._server.blockSignals(False)
         now = self._servers.get(self._server.currentText())
-        if before is None or now is None or self._offers_differ(before, now):
+        is_other = before is None or now is None or before.name != now.name
+        if is_other or self._has_news(before, now):
             self._show_offers()
+        self._show_connection()
 
     def choose(
         self,
@@ -107,7 +118,10 @@ class CallForm(QWidget):
         arguments: JsonObject | None = None,
         token: TokenChoice = AUTO,
     ) -> bool:
-        """Fill in a call, to be edited and sent again; False when there is no such offer."""
+        """Fill in a call, to be edited and sent again, of a tool that is listed or not.
+
+        False when there is no such server, or nothing to be chosen.
+        """
         row = self._server.findText(server)
         kinds = [kind.value for kind in _KINDS]
         if row < 0 or method not in kinds:
@@ -116,6 +130,9 @@ class CallForm(QWidget):
         self._server.setCurrentIndex(row)
         self._kind.setCurrentIndex(kinds.index(method))
         offer_row = self._offers.row_of(name)
+        if offer_row is None:
+            self._search.setText(name)
+            offer_row = self._offers.row_of(name)
         if offer_row is None:
             return False
         self._list.setCurrentIndex(self._offers.index(offer_row))
@@ -149,13 +166,14 @@ class CallForm(QWidget):
     def add_button(self, button: QPushButton) -> None:
         """Place a button of the window's after those of the form."""
         self._foot.addWidget(button)
+        self._on_controls_remade()
 
     @Slot()
     def send(self) -> None:
         """Ask for the call, unless something is wrong: then show what, at the field."""
         problems = self._form.check()
         options = self._read_options()
-        if self._offer is None or options is None:
+        if self._offer is None or options is None or not self._is_ready():
             return
         if problems:
             self._refuse(problems)
@@ -171,18 +189,24 @@ class CallForm(QWidget):
         self._search.setPlaceholderText(self.tr("Search"))
         self._search.setClearButtonEnabled(True)
         self._search.setAccessibleName(self.tr("Search by name, title and description"))
-        self._search.setToolTip(self.tr("Search by name, title and description (Ctrl+F)"))
+        self._search.setToolTip(
+            self.tr(
+                "Search by name, title and description (Ctrl+F); a whole name can be called even "
+                "if the server does not list it"
+            )
+        )
         self._list.setModel(self._offers)
         self._list.setUniformItemSizes(True)
         self._list.setAccessibleName(self.tr("What the server offers"))
         self._list.setTextElideMode(Qt.TextElideMode.ElideRight)
         self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._title.setFont(emphasised(self._title.font()))
-        self._send.setToolTip(self.tr("Send the call and keep the form (Ctrl+Enter)"))
         self._send.setIcon(self._appearance.icon("sent"))
         self._send.setDefault(True)
         self._send_anyway.setToolTip(self.tr("Send it although it does not fit the schema"))
         self._send_anyway.hide()
+        self._connect_server.setToolTip(self.tr("Connect the server; what was entered stays"))
+        set_text_colour(self._offline, self._appearance, Tone.WARNING)
         set_text_colour(self._about, self._appearance, Tone.MUTED)
 
     def _lay_out(self) -> None:
@@ -204,6 +228,10 @@ class CallForm(QWidget):
             entry.addWidget(label)
         entry.addWidget(self._form, 1)
         entry.addWidget(self._options)
+        offline = QHBoxLayout()
+        offline.addWidget(self._offline, 1)
+        offline.addWidget(self._connect_server)
+        entry.addLayout(offline)
         entry.addLayout(self._foot)
         splitter = QSplitter(Qt.Orientation.Horizontal, self)
         splitter.addWidget(side)
@@ -222,6 +250,8 @@ class CallForm(QWidget):
         self._search.textChanged.connect(self._on_search_changed)
         self._list.selectionModel().currentChanged.connect(self._on_offer_chosen)
         self._form.changed.connect(self._on_arguments_changed)
+        self._form.remade.connect(self._on_controls_remade)
+        self._connect_server.clicked.connect(self._on_connect_clicked)
         self._send.clicked.connect(self.send)
         self._send_anyway.clicked.connect(self._on_send_anyway)
         for keys in ("Ctrl+Return", "Ctrl+Enter"):
@@ -235,26 +265,68 @@ class CallForm(QWidget):
     def _current_kind(self) -> OfferKind:
         return _KINDS[max(0, self._kind.currentIndex())]
 
-    def _offers_differ(self, one: ServerSnapshot, other: ServerSnapshot) -> bool:
+    def _has_news(self, before: ServerSnapshot | None, now: ServerSnapshot | None) -> bool:
+        """Whether there is something else to choose; a server that is gone leaves what it had."""
+        if before is None or now is None or not _is_connected(now):
+            return False
         kind = self._current_kind()
-        return offers_of(one, kind) != offers_of(other, kind)
+        return offers_of(before, kind) != offers_of(now, kind)
 
     def _show_offers(self) -> None:
         """Show what the server offers, and the same offer as before if it is still there."""
         server = self._servers.get(self._server.currentText())
         offers = offers_of(server, self._current_kind()) if server else []
         name = self._offer.name if self._offer else ""
-        self._offers.set_offers(offers)
+        self._offers.set_offers(offers, self._current_kind() if server else None)
         row = self._offers.row_of(name) if name else None
         self._list.setCurrentIndex(self._offers.index(row or 0))
-        if not offers:
+        if not self._offers.rowCount():
             self._show_offer(None)
+        self._show_connection()
+
+    def _is_ready(self) -> bool:
+        """Whether the chosen server can be called now."""
+        server = self._servers.get(self._server.currentText())
+        return server is not None and _is_connected(server)
+
+    def _show_connection(self) -> None:
+        """Say that the chosen server is not connected, and offer to connect it."""
+        server = self._servers.get(self._server.currentText())
+        words = ""
+        if server is not None and not _is_connected(server):
+            words = self.tr("{server} cannot be called now: {state}.").format(
+                server=one_line(server.name, 80), state=state_word(server.state)
+            )
+        self._offline.setText(words)
+        self._offline.setVisible(bool(words))
+        self._connect_server.setVisible(server is not None and not server.state.is_up)
+        self._send.setEnabled(self._offer is not None and not words)
+        self._send.setToolTip(words or self.tr("Send the call and keep the form (Ctrl+Enter)"))
+        if words:
+            self._send_anyway.hide()
+
+    def _is_the_same(self, offer: Offer) -> bool:
+        """Whether `offer` is the one shown, as it is now: then what was entered stays."""
+        shown = self._offer
+        if shown is None or self._offer_of != self._server.currentText():
+            return False
+        is_of_name = shown.name == offer.name or not (shown.is_listed or offer.is_listed)
+        return shown.kind is offer.kind and is_of_name
+
+    def _entered(self, offer: Offer) -> object:
+        """What to show of `offer` at first: what stands there, or the last arguments sent."""
+        if offer.kind is not OfferKind.RESOURCE and self._is_the_same(offer):
+            return self._form.value()
+        last = self._memory.recall(self._server.currentText(), offer.kind.value, offer.name)
+        return UNSET if last is None else last
 
     def _show_offer(self, offer: Offer | None) -> None:
+        entered = UNSET if offer is None else self._entered(offer)
         self._offer = offer
+        self._offer_of = self._server.currentText()
         self._say("")
         self._form.setEnabled(offer is not None)
-        self._send.setEnabled(offer is not None)
+        self._show_connection()
         if offer is None:
             self._title.setText(self._nothing_words())
             self._about.clear()
@@ -263,15 +335,23 @@ class CallForm(QWidget):
         title = f"{one_line(offer.name)}  {one_line(offer.title)}" if offer.title else offer.name
         self._title.setText(one_line(title, 300))
         about = visible(offer.description[:_DESCRIPTION], keep_line_ends=True)
-        self._about.setText("\n".join(part for part in (about, self._task_words(offer)) if part))
+        parts = (about, self._task_words(offer), self._listing_words(offer))
+        self._about.setText("\n".join(part for part in parts if part))
         self._about.setVisible(bool(self._about.text()))
-        last = self._memory.recall(self._server.currentText(), offer.kind.value, offer.name)
-        self._form.set_schema(offer.schema, UNSET if last is None else last)
+        self._form.set_schema(offer.schema, entered)
 
     def _nothing_words(self) -> str:
         if not self._servers:
             return self.tr("Connect to a server first; then choose what to call.")
-        return self.tr("This server offers nothing of this kind, or is not connected.")
+        return self.tr(
+            "This server offers nothing of this kind, or is not connected. What it does not list "
+            "can be called by its name: type it into the search."
+        )
+
+    def _listing_words(self, offer: Offer) -> str:
+        if offer.is_listed:
+            return ""
+        return self.tr("The server does not list it. Enter the arguments as JSON.")
 
     def _task_words(self, offer: Offer) -> str:
         if offer.task_support == "required":
@@ -328,6 +408,8 @@ class CallForm(QWidget):
         name = self._offer.name if self._offer else ""
         self._offers.set_search(text)
         row = self._offers.row_of(name)
+        if row is None and (self._offer is None or not self._offer.is_listed):
+            row = self._offers.unlisted_row
         if row is not None:
             self._list.setCurrentIndex(self._offers.index(row))
 
@@ -344,5 +426,20 @@ class CallForm(QWidget):
     @Slot()
     def _on_send_anyway(self) -> None:
         options = self._read_options()
-        if options is not None:
+        if options is not None and self._is_ready():
             self._request(options)
+
+    @Slot()
+    def _on_connect_clicked(self) -> None:
+        self.connect_requested.emit(self._server.currentText())
+
+    @Slot()
+    def _on_controls_remade(self) -> None:
+        controls = controls_in(self)
+        if controls != self._controls:
+            self._controls = controls
+            order_tabs(self)
+
+
+def _is_connected(server: ServerSnapshot) -> bool:
+    return server.state is ServerState.CONNECTED

@@ -28,6 +28,8 @@ class SchemaForm(QWidget):
     """
 
     changed = Signal()
+    remade = Signal()
+    """There may be other controls than before: the order of Tab has to be set anew."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -79,12 +81,14 @@ class SchemaForm(QWidget):
         self._field = field
         self._editor.show_value(self.value())
         self._area.setEnabled(True)
+        self.remade.emit()
 
     def set_value(self, value: object) -> None:
         """Show other arguments on both sides."""
         if self._field is not None:
             self._field.set_value(value)
         self._editor.show_value(self.value())
+        self.remade.emit()
 
     def value(self) -> dict[str, Any]:
         """Return the arguments as entered."""
@@ -122,6 +126,7 @@ class SchemaForm(QWidget):
     def _on_form_changed(self) -> None:
         self._editor.show_value(self.value())
         self._checking.start()
+        self.remade.emit()
         self.changed.emit()
 
     @Slot(object)
@@ -129,6 +134,7 @@ class SchemaForm(QWidget):
         if self._field is not None:
             self._field.set_value(value)
         self._checking.start()
+        self.remade.emit()
         self.changed.emit()
 
     @Slot(object)

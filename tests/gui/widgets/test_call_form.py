@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import TYPE_CHECKING
 
@@ -26,7 +27,7 @@ from app.paths import resource
 from app.protocol.messages import Prompt, PromptArgument, Resource, Tool
 from app.protocol.tokens import AUTO
 from app.sessions.definitions import StdioDefinition
-from app.sessions.snapshot import ServerSnapshot
+from app.sessions.snapshot import ServerSnapshot, ServerState
 from app.widgets.appearance import Appearance
 from app.widgets.call_dialog import CallDialog
 from app.widgets.call_form import CallForm
@@ -49,8 +50,9 @@ _DB = ServerSnapshot(
     ),
     resources=(Resource("file:///a", "a", None, None, None, None, {}),),
     prompts=(Prompt("ask", None, None, (PromptArgument("topic", None, None, False),), {}),),
+    state=ServerState.CONNECTED,
 )
-_OTHER = ServerSnapshot("other", _DEFINITION)
+_OTHER = ServerSnapshot("other", _DEFINITION, state=ServerState.CONNECTED)
 
 
 @pytest.fixture
@@ -249,7 +251,7 @@ def test_a_call_is_filled_in_for_editing(form: CallForm, calls: list[Call]) -> N
     assert form.choose("db", "tools/call", "export", {"rows": 3}, token=7)
     form.send()
     assert calls == [Call("db", "tools/call", {"name": "export", "arguments": {"rows": 3}}, 7)]
-    assert not form.choose("db", "tools/call", "gone")
+    assert not form.choose("db", "tools/call", "")
     assert not form.choose("gone", "tools/call", "export")
     assert not form.choose("db", "ping", "export")
 
@@ -276,3 +278,115 @@ def test_the_window_fits_a_small_screen(dialog: CallDialog) -> None:
     hint = dialog.minimumSizeHint()
     assert hint.width() <= 900
     assert hint.height() <= 600
+
+
+def _tabbed(start: QWidget, count: int) -> list[QWidget]:
+    """The controls that Tab reaches from `start`, one after the other."""
+    found: list[QWidget] = []
+    at = start
+    while len(found) < count:
+        following = at.nextInFocusChain()
+        assert following is not None
+        at = following
+        if at.focusPolicy() & Qt.FocusPolicy.TabFocus and at.isVisible() and at.isEnabled():
+            found.append(at)
+    return found
+
+
+def test_tab_goes_through_the_arguments_before_the_buttons(form: CallForm) -> None:
+    offers = _named(form, QListView, "What the server offers")
+    reached = _tabbed(offers, 20)
+    rows, send = _line(form, "rows"), _button(form, "Send")
+    close = next(b for b in form.window().findChildren(QPushButton) if b.text() == "&Close")
+    assert reached.index(rows) == 0
+    assert reached.index(rows) < reached.index(_box(form, "Progress token"))
+    assert reached.index(send) < reached.index(close)
+    assert reached.index(_box(form, "Progress token")) < reached.index(send)
+
+
+def test_what_is_added_to_the_arguments_has_its_place_in_the_tab_order(form: CallForm) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "names": {"type": "array", "items": {"type": "string"}},
+            "last": {"type": "string"},
+        },
+        "required": ["names", "last"],
+    }
+    tool = Tool("many", None, None, schema, "forbidden", {})
+    form.set_servers([dataclasses.replace(_DB, tools=(tool,))])
+    form.form.set_value({"names": ["a", "b"], "last": "c"})
+    add = next(b for b in form.form.findChildren(QPushButton) if "Add" in b.text())
+    add.click()
+    reached = _tabbed(_named(form, QListView, "What the server offers"), 25)
+    lines = [each for each in reached if isinstance(each, QLineEdit)]
+    assert [line.text() for line in lines[:4]] == ["a", "b", "", "c"]
+
+
+def test_a_tool_that_the_server_does_not_list_is_called_by_its_name(
+    form: CallForm, calls: list[Call]
+) -> None:
+    _line(form, "Search by name, title and description").setText("secret_tool")
+    offers = _named(form, QListView, "What the server offers")
+    assert isinstance(offers, QListView)
+    assert offers.model().rowCount() == 1
+    offers.setCurrentIndex(offers.model().index(0, 0))
+    assert _says(form, "does not list it")
+    form.form.set_value({"depth": 3})
+    form.send()
+    assert calls == [Call("db", "tools/call", {"name": "secret_tool", "arguments": {"depth": 3}})]
+
+
+def test_the_name_of_an_unlisted_tool_can_be_typed_on(form: CallForm) -> None:
+    search = _line(form, "Search by name, title and description")
+    search.setText("secret")
+    offers = _named(form, QListView, "What the server offers")
+    assert isinstance(offers, QListView)
+    offers.setCurrentIndex(offers.model().index(0, 0))
+    form.form.set_value({"depth": 3})
+    search.setText("secret_tool")
+    assert form.offer is not None
+    assert form.offer.name == "secret_tool"
+    assert form.form.value() == {"depth": 3}
+
+
+def test_a_job_of_an_unlisted_tool_is_edited_and_sent_again(
+    form: CallForm, calls: list[Call]
+) -> None:
+    assert form.choose("db", "tools/call", "gone", {"x": 1})
+    form.send()
+    assert calls == [Call("db", "tools/call", {"name": "gone", "arguments": {"x": 1}})]
+
+
+def test_a_server_that_is_not_connected_is_said_and_can_be_connected(
+    form: CallForm, calls: list[Call], qtbot: QtBot
+) -> None:
+    form.form.set_value({"rows": 5})
+    gone = dataclasses.replace(_DB, state=ServerState.CLOSED, tools=())
+    form.set_servers([gone, _OTHER])
+    assert _says(form, "db cannot be called now: Disconnected.")
+    assert not _button(form, "Send").isEnabled()
+    assert "cannot be called" in _button(form, "Send").toolTip()
+    form.send()
+    assert calls == []
+    with qtbot.waitSignal(form.connect_requested) as told:
+        _button(form, "Connect").click()
+    assert told.args == ["db"]
+    form.set_servers([dataclasses.replace(gone, state=ServerState.CONNECTING), _OTHER])
+    assert not _button(form, "Connect").isVisible()
+    form.set_servers([_DB, _OTHER])
+    assert not _says(form, "cannot be called")
+    assert form.form.value() == {"rows": 5}
+    form.send()
+    assert len(calls) == 1
+
+
+def test_a_job_of_a_server_that_is_not_connected_can_be_edited(form: CallForm) -> None:
+    form.set_servers([_OTHER, ServerSnapshot("late", _DEFINITION)])
+    assert form.choose("late", "tools/call", "export", {"rows": 3})
+    assert _button(form, "Connect").isVisible()
+    late = dataclasses.replace(_DB, name="late")
+    form.set_servers([_OTHER, late])
+    assert form.offer is not None
+    assert form.offer.is_listed
+    assert form.form.value() == {"rows": 3}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from PySide6.QtTest import QAbstractItemModelTester
 
-from app.models.offers import OfferKind, OffersModel, offers_of
+from app.models.offers import OfferKind, OffersModel, offers_of, unlisted
 from app.protocol.messages import Prompt, PromptArgument, Resource, Tool
 from app.sessions.definitions import StdioDefinition
 from app.sessions.snapshot import ServerSnapshot
@@ -52,3 +52,26 @@ def test_all_words_are_searched_in_name_title_and_description() -> None:
     assert model.row_of("crawl") == 1
     assert model.row_of("none") is None
     assert model.offer(9) is None
+
+
+@pytest.mark.usefixtures("qapp")
+def test_a_name_that_is_not_listed_can_be_chosen_after_those_found() -> None:
+    model = OffersModel()
+    QAbstractItemModelTester(model, QAbstractItemModelTester.FailureReportingMode.Fatal, model)
+    model.set_offers(offers_of(_SERVER, OfferKind.TOOL), OfferKind.TOOL)
+    rows = [model.unlisted_row]
+    model.set_search(" expo ")
+    assert model.rowCount() == 2
+    rows.append(model.unlisted_row)
+    assert model.index(1).data() == "Call “expo”, not listed"
+    offer = model.offer(1)
+    assert offer is not None
+    assert offer.params({"a": 1}) == {"name": "expo", "arguments": {"a": 1}}
+    model.set_search("export")
+    assert model.rowCount() == 1
+    assert [*rows, model.unlisted_row] == [None, 1, None]
+
+
+def test_an_address_that_is_not_listed_can_be_read() -> None:
+    offer = unlisted(OfferKind.RESOURCE, "file:///b")
+    assert offer.schema["properties"]["uri"]["default"] == "file:///b"
