@@ -67,7 +67,8 @@ def document(server: ServerSnapshot) -> str:
 def listing(server: ServerSnapshot) -> str:
     """The tools for people: name, title, description, arguments. Safe to print."""
     if not server.tools:
-        return f"{one_line(server.title)} offers no tools.\n"
+        that = "" if server.problem is None else " that could be read"
+        return f"{one_line(server.title)} offers no tools{that}.\n"
     return "\n".join("".join(f"{line}\n" for line in _lines(tool)) for tool in server.tools)
 
 

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import Any
 
 from app.cli.tools import document, listing
+from app.problem import Problem
 from app.protocol.eras import Era
 from app.protocol.messages import read_tools
+from app.protocol.reading import Elided
 from app.sessions.definitions import StdioDefinition
 from app.sessions.snapshot import ServerSnapshot
 
@@ -53,6 +56,15 @@ def test_a_tool_is_listed_with_all_that_a_caller_needs() -> None:
 
 def test_a_server_without_tools_is_told_of() -> None:
     assert listing(server()) == "Database offers no tools.\n"
+    unread = dataclasses.replace(server(), problem=Problem("The server refused tools/list: no"))
+    assert listing(unread) == "Database offers no tools that could be read.\n"
+
+
+def test_a_tool_whose_schema_is_too_deep_is_listed_by_its_name_and_written_with_words() -> None:
+    deep = server({"name": "deep", "inputSchema": Elided(900, is_too_deep=True)})
+    assert listing(deep) == "deep\n"
+    words = json.loads(document(deep))["tools"][0]["inputSchema"]
+    assert words == "a value of 900 bytes, nested too deep to be decoded"
 
 
 def test_the_document_has_every_member_the_server_sent() -> None:
