@@ -51,10 +51,10 @@ class JobDialogs(QObject):
             _open(question)
 
     @Slot(object)
-    def ask_to_reissue(self, job: JobId) -> None:
-        """Warn that work may run twice, unless the user has had enough of that."""
-        found = self._monitor.snapshot(job)
-        if found is None:
+    def ask_to_reissue(self, jobs: Iterable[JobId]) -> None:
+        """Warn once for all of `jobs` that work may run twice, if the user still wants that."""
+        found = [job for job in map(self._monitor.snapshot, jobs) if job is not None]
+        if not found:
             return
         if self._preferences.json_of(_REISSUE).get("is_asked", True):
             from app.widgets.job_questions import ReissueQuestion
@@ -63,7 +63,7 @@ class JobDialogs(QObject):
             question.reissue_agreed.connect(self._on_reissue_agreed)
             _open(question)
         else:
-            self._resuming.reissue(job)
+            self._resuming.reissue(tuple(job.id for job in found))
 
     @Slot(object, object)
     def ask_for_server(self, job: JobId, changed: ServerChangedError) -> None:
@@ -86,9 +86,9 @@ class JobDialogs(QObject):
         return next(found, None)
 
     @Slot(object, bool)
-    def _on_reissue_agreed(self, job: JobId, is_asked: bool) -> None:
+    def _on_reissue_agreed(self, jobs: Iterable[JobId], is_asked: bool) -> None:
         self._preferences.keep_json(_REISSUE, {"is_asked": is_asked})
-        self._resuming.reissue(job)
+        self._resuming.reissue(jobs)
 
     @Slot()
     def _on_server_answered(self) -> None:

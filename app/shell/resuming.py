@@ -53,9 +53,10 @@ class Resuming(QObject):
                 self._tell(error.problem)
 
     @Slot(object)
-    def reissue(self, job: JobId) -> None:
-        """Send a job's whole request again, as a new job."""
-        self._tasks.start(f"re-issue job {job}", self._reissue, job)
+    def reissue(self, jobs: Iterable[JobId]) -> None:
+        """Send the whole requests of `jobs` again, as new jobs."""
+        for job in jobs:
+            self._tasks.start(f"re-issue job {job}", self._reissue, job)
 
     @Slot(object)
     def forget(self, jobs: Iterable[JobId]) -> None:

@@ -59,7 +59,9 @@ _MADE: Final = (
         "again",
         "Ctrl+Shift+R",
         _WINDOW,
-        QT_TRANSLATE_NOOP("Jobs", "Send the whole request again, from the start"),
+        QT_TRANSLATE_NOOP(
+            "Jobs", "Send the whole requests of the selected jobs again, from the start"
+        ),
     ),
     (
         "edit",

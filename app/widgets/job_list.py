@@ -68,7 +68,7 @@ class JobList(QWidget):
     automatic_requested = Signal(object, bool)
     """`tuple[JobId, ...]`, and whether they are to be gone on with by themselves."""
     reissue_requested = Signal(object)
-    """`JobId` whose request is to be sent again, from the start."""
+    """`tuple[JobId, ...]` whose requests are to be sent again, from the start."""
     edit_requested = Signal(object)
     """`JobId` whose request is to be changed and sent."""
     follow_requested = Signal(object)
@@ -210,8 +210,7 @@ class JobList(QWidget):
 
     @Slot()
     def _on_reissue(self) -> None:
-        for job in self.selected()[:1]:
-            self.reissue_requested.emit(job)
+        _emit_any(self.reissue_requested, self.selected())
 
     @Slot()
     def _on_edit(self) -> None:

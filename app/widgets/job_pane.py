@@ -36,7 +36,7 @@ class JobPane(QWidget):
     automatic_requested = Signal(object, bool)
     """`tuple[JobId, ...]`, and whether they are to be gone on with by themselves."""
     reissue_requested = Signal(object)
-    """`JobId`."""
+    """`tuple[JobId, ...]`."""
     frame_followed = Signal(object)
     """Number of a frame to be shown in the log."""
     search_requested = Signal(object)
@@ -188,4 +188,4 @@ class JobPane(QWidget):
     @Slot()
     def _on_reissue(self) -> None:
         if self._job is not None:
-            self.reissue_requested.emit(self._job)
+            self.reissue_requested.emit((self._job,))

@@ -37,17 +37,11 @@ class ForgetQuestion(QMessageBox):
             if len(jobs) == 1
             else self.tr("Forget {} resumable jobs?").format(count)
         )
-        self.setInformativeText("\n".join([*self._lines(jobs), "", self._loss(len(jobs))]))
+        self.setInformativeText("\n".join([*_lines(jobs), "", self._loss(len(jobs))]))
         forget = self.addButton(self.tr("&Forget"), self.ButtonRole.AcceptRole)
         forget.setAutoDefault(False)
         self.setDefaultButton(self.addButton(self.StandardButton.Cancel))
         self.accepted.connect(self._on_accepted)
-
-    def _lines(self, jobs: Sequence[JobSnapshot]) -> list[str]:
-        lines = [_line(job) for job in jobs[:_NAMED_AT_MOST]]
-        if len(jobs) > _NAMED_AT_MOST:
-            lines.append(self.tr("… and {} more").format(number(len(jobs) - _NAMED_AT_MOST)))
-        return lines
 
     def _loss(self, count: int) -> str:
         if count == 1:
@@ -66,29 +60,24 @@ class ForgetQuestion(QMessageBox):
 
 
 class ReissueQuestion(QMessageBox):
-    """Asks whether to send a request again from the start, and whether to ask so again."""
+    """Asks whether to send requests again from the start, and whether to ask so again."""
 
     reissue_agreed = Signal(object, bool)
-    """`JobId`, and whether to ask next time as well."""
+    """`tuple[JobId, ...]`, and whether to ask next time as well."""
 
-    def __init__(self, job: JobSnapshot, parent: QWidget | None = None) -> None:
+    def __init__(self, jobs: Sequence[JobSnapshot], parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._job = job.id
+        self._jobs: tuple[JobId, ...] = tuple(job.id for job in jobs)
         self.setIcon(self.Icon.Question)
         self.setWindowTitle(self.tr("Re-issue"))
         self.setTextFormat(Qt.TextFormat.PlainText)
-        self.setText(self.tr("Send the whole request again, from the start?"))
-        words = [
-            _line(job),
-            "",
-            self.tr(
-                "The server cannot know that it is the same request: work that was done already "
-                "may run twice."
-            ),
-        ]
-        if job.can_resume:
-            words.append(self.tr("Resume goes on where this job stopped."))
-        self.setInformativeText("\n".join(words))
+        count = number(len(jobs))
+        self.setText(
+            self.tr("Send the whole request again, from the start?")
+            if len(jobs) == 1
+            else self.tr("Send {} whole requests again, from the start?").format(count)
+        )
+        self.setInformativeText("\n".join([*_lines(jobs), "", *self._warnings(jobs)]))
         reissue = self.addButton(self.tr("&Re-issue"), self.ButtonRole.AcceptRole)
         self.setDefaultButton(reissue)
         self.addButton(self.StandardButton.Cancel)
@@ -96,9 +85,38 @@ class ReissueQuestion(QMessageBox):
         self.setCheckBox(self.never_again)
         self.accepted.connect(self._on_accepted)
 
+    def _warnings(self, jobs: Sequence[JobSnapshot]) -> list[str]:
+        is_one, can_resume = len(jobs) == 1, sum(job.can_resume for job in jobs)
+        words = [
+            self.tr(
+                "The server cannot know that it is the same request: work that was done already "
+                "may run twice."
+            )
+            if is_one
+            else self.tr(
+                "The servers cannot know that they are the same requests: work that was done "
+                "already may run twice."
+            )
+        ]
+        if can_resume and is_one:
+            words.append(self.tr("Resume goes on where this job stopped."))
+        elif can_resume:
+            resumable = self.tr("Resume goes on where {} of these jobs stopped.")
+            words.append(resumable.format(number(can_resume)))
+        return words
+
     @Slot()
     def _on_accepted(self) -> None:
-        self.reissue_agreed.emit(self._job, not self.never_again.isChecked())
+        self.reissue_agreed.emit(self._jobs, not self.never_again.isChecked())
+
+
+def _lines(jobs: Sequence[JobSnapshot]) -> list[str]:
+    """The first few of `jobs`, and how many more there are."""
+    lines = [_line(job) for job in jobs[:_NAMED_AT_MOST]]
+    if len(jobs) > _NAMED_AT_MOST:
+        rest = number(len(jobs) - _NAMED_AT_MOST)
+        lines.append(job_texts.tr("… and {} more").format(rest))
+    return lines
 
 
 def _line(job: JobSnapshot) -> str:

@@ -46,8 +46,8 @@ class Resuming(QObject):
     def forget(self, jobs: Any) -> None:
         self.asked.append(("forget", tuple(jobs)))
 
-    def reissue(self, job: int) -> None:
-        self.asked.append(("reissue", job))
+    def reissue(self, jobs: Any) -> None:
+        self.asked.append(("reissue", tuple(jobs)))
 
     def resume_as_saved(self, jobs: Any) -> None:
         self.asked.append(("as saved", jobs))
@@ -98,26 +98,37 @@ def test_the_warning_before_reissuing_comes_until_it_is_switched_off(
     qtbot: QtBot, window: QWidget, dialogs: JobDialogs, resuming: Resuming
 ) -> None:
     for expected in (1, 2):
-        dialogs.ask_to_reissue(1)
+        dialogs.ask_to_reissue((1,))
         question = window.findChildren(ReissueQuestion)[-1]
         question.never_again.setChecked(expected == 2)
         with qtbot.waitSignal(question.destroyed):
             agree(question, "Re-issue")
-        assert resuming.asked == [("reissue", 1)] * expected
-    dialogs.ask_to_reissue(2)
+        assert resuming.asked == [("reissue", (1,))] * expected
+    dialogs.ask_to_reissue((2, 1, 77))
     assert window.findChildren(ReissueQuestion) == []
-    assert resuming.asked[-1] == ("reissue", 2)
+    assert resuming.asked[-1] == ("reissue", (2, 1))
+
+
+def test_many_requests_are_asked_about_once(
+    window: QWidget, dialogs: JobDialogs, resuming: Resuming
+) -> None:
+    dialogs.ask_to_reissue((1, 77, 2))
+    (question,) = window.findChildren(ReissueQuestion)
+    agree(question, "Re-issue")
+    assert resuming.asked == [("reissue", (1, 2))]
+    dialogs.ask_to_reissue((77,))
+    assert resuming.asked == [("reissue", (1, 2))]
 
 
 def test_not_asking_again_takes_agreement(
     qtbot: QtBot, window: QWidget, dialogs: JobDialogs, resuming: Resuming
 ) -> None:
-    dialogs.ask_to_reissue(1)
+    dialogs.ask_to_reissue((1,))
     question = window.findChildren(ReissueQuestion)[0]
     question.never_again.setChecked(True)
     with qtbot.waitSignal(question.destroyed):
         agree(question, "Cancel")
-    dialogs.ask_to_reissue(1)
+    dialogs.ask_to_reissue((1,))
     assert len(window.findChildren(ReissueQuestion)) == 1
     assert resuming.asked == []
 

@@ -117,9 +117,9 @@ async def test_automatic_resuming_is_chosen_and_called_off_and_refusals_are_told
 
 async def test_forgetting_many_is_one_wish(stage: Stage) -> None:
     stage.resuming.forget([3, 4])
-    stage.resuming.reissue(5)
+    stage.resuming.reissue((5, 6))
     await anyio.wait_all_tasks_blocked()
-    assert sorted(stage.monitor.asked) == [("forget", (3, 4)), ("reissue", 5)]
+    assert sorted(stage.monitor.asked) == [("forget", (3, 4)), ("reissue", 5), ("reissue", 6)]
 
 
 async def test_reissuing_to_a_changed_server_says_what_to_do_and_starts_nothing(
@@ -127,7 +127,7 @@ async def test_reissuing_to_a_changed_server_says_what_to_do_and_starts_nothing(
 ) -> None:
     problem = Problem("defined otherwise", "db", "Resume with the saved definition")
     stage.monitor.raises[5] = ServerChangedError(problem, SAVED)
-    stage.resuming.reissue(5)
+    stage.resuming.reissue((5,))
     await anyio.wait_all_tasks_blocked()
     (told,) = stage.told
     assert told.what == "defined otherwise"

@@ -86,12 +86,19 @@ def test_copying_names_the_job_and_what_of_it(pane: JobList, what: str) -> None:
     assert said == [(3, what)]
 
 
-@pytest.mark.parametrize("wish", ["reissue", "edit", "follow"])
+@pytest.mark.parametrize("wish", ["edit", "follow"])
 def test_a_wish_for_one_job_names_it(pane: JobList, wish: str) -> None:
     said = heard(getattr(pane, f"{wish}_requested"))
     pane.select(4)
     pane.action(wish).trigger()
     assert said == [4]
+
+
+def test_all_of_a_selection_are_sent_again(pane: JobList) -> None:
+    said = heard(pane.reissue_requested)
+    pane.table.selectAll()
+    pane.action("reissue").trigger()
+    assert said == [(1, 2, 3, 4)]
 
 
 @pytest.mark.parametrize(

@@ -279,7 +279,7 @@ def test_the_button_cancels_while_that_can_work(qtbot: QtBot, pane: JobPane) -> 
     assert not cancel.isVisible()
     with qtbot.waitSignal(pane.reissue_requested) as told:
         reissue.click()
-    assert told.args == [2]
+    assert told.args == [(2,)]
 
 
 def test_a_resumable_job_is_resumed_and_told_of(

@@ -30,7 +30,7 @@ def forget(qtbot: QtBot) -> ForgetQuestion:
 
 @pytest.fixture
 def reissue(qtbot: QtBot) -> ReissueQuestion:
-    made = ReissueQuestion(resumable(1))
+    made = ReissueQuestion([resumable(1)])
     qtbot.addWidget(made)
     made.open()
     return made
@@ -78,9 +78,24 @@ def test_reissuing_warns_that_work_may_run_twice(reissue: ReissueQuestion) -> No
 
 
 def test_resuming_is_not_recommended_where_it_cannot_work(qtbot: QtBot) -> None:
-    question = ReissueQuestion(job(state=JobState.FAILED))
+    question = ReissueQuestion([job(state=JobState.FAILED)])
     qtbot.addWidget(question)
     assert "Resume goes on" not in question.informativeText()
+
+
+def test_many_requests_are_named_counted_and_sent_together(qtbot: QtBot) -> None:
+    failed = job(id=9, name="crawl", state=JobState.FAILED)
+    question = ReissueQuestion([failed, *map(resumable, range(1, 8))])
+    qtbot.addWidget(question)
+    assert question.text() == "Send 8 whole requests again, from the start?"
+    told = question.informativeText()
+    assert "• crawl" in told
+    assert "and 3 more" in told
+    assert "Resume goes on where 7 of these jobs stopped." in told
+    question.open()
+    with qtbot.waitSignal(question.reissue_agreed) as agreed:
+        button(question, "Re-issue").click()
+    assert agreed.args == [(9, 1, 2, 3, 4, 5, 6, 7), True]
 
 
 @pytest.mark.parametrize("is_asked", [True, False])
@@ -90,7 +105,7 @@ def test_agreeing_to_reissue_tells_whether_to_ask_again(
     reissue.never_again.setChecked(not is_asked)
     with qtbot.waitSignal(reissue.reissue_agreed) as told:
         button(reissue, "Re-issue").click()
-    assert told.args == [1, is_asked]
+    assert told.args == [(1,), is_asked]
 
 
 def test_cancelling_reissues_nothing(qtbot: QtBot, reissue: ReissueQuestion) -> None:
