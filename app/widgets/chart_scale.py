@@ -41,6 +41,24 @@ def span(values: Iterable[float]) -> Span:
     return Span(low, high if high - low > abs(high) * 1e-12 else low + max(1.0, abs(low) * 1e-6))
 
 
+def label_places(
+    wanted: Iterable[tuple[float, float]], low: float, high: float
+) -> list[float | None]:
+    """Where labels of a centre and a length each begin, so that they lie within `low` to `high`.
+
+    None for those that would touch one before them: the most important comes first.
+    """
+    taken: list[tuple[float, float]] = []
+    places: list[float | None] = []
+    for centre, length in wanted:
+        start = max(low, min(centre - length / 2, high - length))
+        is_free = all(start >= end or start + length <= begin for begin, end in taken)
+        places.append(start if is_free else None)
+        if is_free:
+            taken.append((start, start + length))
+    return places
+
+
 def drawable(points: Sequence[ChartPoint]) -> list[ChartPoint]:
     """The points whose numbers a painter can take."""
     return [

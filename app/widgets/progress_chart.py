@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QWidget
 
 from app import text
 from app.widgets.appearance import GAP, GAP_S, Appearance, Tone, tone_of
-from app.widgets.chart_scale import Span, drawable, span
+from app.widgets.chart_scale import Span, drawable, label_places, span
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QMouseEvent, QPaintEvent
@@ -97,9 +97,10 @@ class ProgressChart(QWidget):
     def _area(self) -> QRectF:
         """The plot itself: room for labels at the left and below."""
         metrics = self.fontMetrics()
-        widest = max(
-            (metrics.horizontalAdvance(_label(value)) for value in self._values.lines(4)), default=0
-        )
+        total = self._total()
+        labels = [_label(value) for value in self._values.lines(4)]
+        labels += [] if total is None else [_exactly(total)]
+        widest = max(map(metrics.horizontalAdvance, labels), default=0)
         left = min(widest, self.width() // 3) + 2 * GAP
         low = metrics.height() + GAP
         return QRectF(self.rect()).adjusted(left, GAP + metrics.height() / 2, -GAP * 2, -low)
@@ -111,20 +112,50 @@ class ProgressChart(QWidget):
         )
 
     def _paint_grid(self, painter: QPainter, area: QRectF) -> None:
-        height = self.fontMetrics().height()
-        for value in self._values.lines(max(2, int(area.height() / _ROW_EVERY))):
+        painter.setPen(self._appearance.line())
+        for value in self._rows(area):
             y = self._place(area, 0.0, value).y()
-            painter.setPen(self._appearance.line())
             painter.drawLine(QLineF(area.left(), y, area.right(), y))
-            label = QRectF(GAP_S, y - height / 2, area.left() - GAP - GAP_S, height)
-            painter.setPen(self._appearance.colour(Tone.MUTED))
-            painter.drawText(label, int(Qt.AlignmentFlag.AlignRight), _label(value))
+        painter.setPen(self._appearance.colour(Tone.MUTED))
+        for place, words in (*self.value_labels(), *self.time_labels()):
+            painter.drawText(place, int(Qt.AlignmentFlag.AlignRight), words)
+
+    def _rows(self, area: QRectF) -> list[float]:
+        return self._values.lines(max(2, int(area.height() / _ROW_EVERY)))
+
+    def value_labels(self) -> list[tuple[QRectF, str]]:
+        """The numbers beside the lines and where they stand: the total's own before all others."""
+        area, height = self._area(), float(self.fontMetrics().height())
+        total = self._total()
+        named = [] if total is None else [(total, _exactly(total))]
+        named += [(value, _label(value)) for value in self._rows(area)]
+        centres = [self._place(area, 0.0, value).y() for value, _ in named]
+        tops = label_places([(y, height) for y in centres], 0.0, float(self.height()))
+        width = area.left() - GAP - GAP_S
+        return [
+            (QRectF(GAP_S, top, width, height), words)
+            for (_, words), top in zip(named, tops, strict=True)
+            if top is not None
+        ]
+
+    def time_labels(self) -> list[tuple[QRectF, str]]:
+        """The times below the lines and where they stand: never beyond the edge."""
+        area, metrics = self._area(), self.fontMetrics()
         elapsed = Span(0.0, self._times.high - self._times.low)
-        for seconds in elapsed.lines(max(2, int(area.width() / _LINE_EVERY))):
-            x = area.left() + area.width() * elapsed.share(seconds)
-            label = QRectF(x - 50, area.bottom() + GAP_S, 100, height)
-            words = text.duration(seconds) if seconds else "0"
-            painter.drawText(label, int(Qt.AlignmentFlag.AlignHCenter), words)
+        times = elapsed.lines(max(2, int(area.width() / _LINE_EVERY)))
+        words = [text.duration(seconds) if seconds else "0" for seconds in times]
+        wanted = [
+            (area.left() + area.width() * elapsed.share(seconds), metrics.horizontalAdvance(said))
+            for seconds, said in zip(times, words, strict=True)
+        ]
+        top, room = area.bottom() + GAP_S, self.width() - GAP_S
+        return [
+            (QRectF(left, top, width, metrics.height()), said)
+            for (_, width), said, left in zip(
+                wanted, words, label_places(wanted, GAP_S, room), strict=True
+            )
+            if left is not None
+        ]
 
     def _paint_course(self, painter: QPainter, area: QRectF) -> None:
         if self._job is None:
@@ -172,7 +203,7 @@ class ProgressChart(QWidget):
         painter.drawLine(QLineF(place.x(), area.top(), place.x(), area.bottom()))
         self._paint_dot(painter, place)
         after = text.duration(near.at - self._job.started_at)
-        words = f"{text.number(_plain(near.last))} · {after}"
+        words = f"{_exactly(near.last)} · {after}"
         width = self.fontMetrics().horizontalAdvance(words) + 2 * GAP
         left = min(place.x() + GAP, area.right() - width)
         box = QRectF(left, area.top(), width, self.fontMetrics().height() + GAP_S)
@@ -192,8 +223,8 @@ class ProgressChart(QWidget):
             return self.tr("No progress to draw yet")
         first, last = self._points[0], self._points[-1]
         return self.tr("From {first} to {last} within {time}").format(
-            first=text.number(_plain(first.last)),
-            last=text.number(_plain(last.last)),
+            first=_exactly(first.last),
+            last=_exactly(last.last),
             time=text.duration(self._times.high - self._times.low),
         )
 
@@ -211,6 +242,10 @@ class _Distance:
 def _plain(value: float) -> float:
     """A whole float as an integer: 632, not 632.0."""
     return int(value) if value.is_integer() and abs(value) < 1e15 else value
+
+
+def _exactly(value: float) -> str:
+    return text.number(_plain(value))
 
 
 def _label(value: float) -> str:

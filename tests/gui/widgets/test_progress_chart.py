@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 
 from app.tracker.snapshot import ChartPoint, JobState
 from app.widgets.appearance import STATE_TONES
-from app.widgets.chart_scale import Span, drawable, span
+from app.widgets.chart_scale import Span, drawable, label_places, span
 from app.widgets.progress_chart import ProgressChart
 from tests.job_stand_ins import course, detail, job
 
@@ -68,6 +68,35 @@ def test_the_mouse_reads_out_the_nearest_stretch(chart: ProgressChart) -> None:
     assert chart.grab().toImage() != before
 
 
+@pytest.mark.parametrize("elapsed_s", [100 * 60.0, 52.0, 1e7, 0.1])
+@pytest.mark.parametrize("width", [220, 400, 1000])
+def test_no_time_is_cut_off_at_the_edge(chart: ProgressChart, elapsed_s: float, width: int) -> None:
+    chart.resize(width, 200)
+    chart.show_course(detail(job(elapsed_s=elapsed_s), **course(52)))
+    labels = chart.time_labels()
+    assert labels[0][1] == "0"
+    assert len(labels) >= 2
+    metrics = chart.fontMetrics()
+    for place, words in labels:
+        assert place.width() >= metrics.horizontalAdvance(words)
+        assert chart.rect().contains(place.toAlignedRect())
+
+
+@pytest.mark.parametrize("height", [110, 160, 400])
+@pytest.mark.parametrize("total", [1000, 997, 1_234_567])
+def test_the_line_of_the_total_has_its_number_however_low_the_pane(
+    chart: ProgressChart, height: int, total: int
+) -> None:
+    chart.resize(400, height)
+    chart.show_course(detail(job(total=total), **course(52)))
+    labels = chart.value_labels()
+    assert labels[0][1] == f"{total:,}"
+    for place, words in labels:
+        assert place.width() >= chart.fontMetrics().horizontalAdvance(words)
+        assert chart.rect().contains(place.toAlignedRect())
+        assert sum(place.intersects(other) for other, _ in labels) == 1
+
+
 def test_clearing_forgets_the_job(chart: ProgressChart, appearance: Appearance) -> None:
     chart.show_course(detail(job(), **course(52)))
     chart.clear()
@@ -98,6 +127,11 @@ def test_points_no_painter_can_take_are_left_out() -> None:
     good = ChartPoint(1.0, 2.0, 3.0, 2.5)
     bad = [good._replace(low=math.nan), good._replace(high=math.inf), good._replace(last=1e301)]
     assert drawable([bad[0], good, *bad[1:]]) == [good]
+
+
+def test_labels_keep_within_the_edges_and_apart() -> None:
+    wanted = [(0.0, 20.0), (50.0, 20.0), (65.0, 20.0), (100.0, 20.0)]
+    assert label_places(wanted, 0.0, 100.0) == [0.0, 40.0, None, 80.0]
 
 
 def test_lines_stand_at_round_values() -> None:
