@@ -256,7 +256,7 @@ class LogModel(QAbstractTableModel):
     def _spoken(self, row: int, column: int) -> str:
         mark = self.mark_of(row) if column == LogColumn.SUMMARY else ""
         words = self.text(row, column)
-        return f"{self.tr('Breaks a rule')}: {mark}. {words}" if mark else words
+        return f"{self.tr('Not in order')}: {mark}. {words}" if mark else words
 
     def _number(self, place: int) -> int:
         frame = self._source.frame(place)

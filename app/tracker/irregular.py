@@ -46,6 +46,8 @@ def _of_message(fact: RequestMade | NotificationReceived) -> str:
 
 
 def _of_progress(fact: ProgressReceived) -> str:
+    if any('"progressToken"' in problem for problem in fact.problems):
+        return "; ".join(fact.problems)  # it cannot belong to a request, and that says why
     return _joined(_OF_TICK.get(fact.standing, ""), fact.problems)
 
 
@@ -56,7 +58,7 @@ def _of_cancel(fact: RequestCancelled) -> str:
 def _of_answer(fact: RequestAnswered) -> str:
     """An error in reply to a cancelled request confirms the cancel: nothing is wrong with it."""
     words = ""
-    if fact.standing is Standing.UNKNOWN:
+    if fact.standing is Standing.UNKNOWN and not fact.problems:
         words = "The reply is to no request that is known"
     elif fact.standing is Standing.ANSWERED:
         words = "A further reply came to a request that was already answered"

@@ -143,7 +143,7 @@ class LogDelegate(QStyledItemDelegate):
         """Return the words of a cell's tool tip where the cell is `width` wide."""
         row, column = index.row(), index.column()
         mark, text = self._model.mark_of(row), self._model.text(row, column)
-        words = [self.tr("Breaks a rule: {problems}").format(problems=mark)] if mark else []
+        words = [self.tr("Not in order: {problems}").format(problems=mark)] if mark else []
         if self._fitting(text, column, width - 2 * PADDING) != text:
             words.append(text)
         return "\n".join(words)

@@ -177,7 +177,7 @@ class LogDetails(QWidget):
     def _show_problems(self, problems: Sequence[str]) -> None:
         """Say why the message is marked, and what else is wrong with its form."""
         others = [problem for problem in problems if problem not in self._mark]
-        words = self.tr("Breaks a rule: {problems}").format(
+        words = self.tr("Not in order: {problems}").format(
             problems="; ".join(filter(None, [self._mark, *others]))
         )
         self._problems.setText(one_line(words, _PROBLEMS_SHOWN))

@@ -113,7 +113,7 @@ class LogFilterBar(QWidget):
         for kind, name in self._kind_names().items():
             self._kinds[kind] = self._check(menu, name)
         menu.addSeparator()
-        self._irregular = self._check(menu, self.tr("Only what breaks a rule"))
+        self._irregular = self._check(menu, self.tr("Only what is not in order"))
         self._irregular.setChecked(False)
         self._all = menu.addAction(self.tr("Show all of them"))
         self._shown.setMenu(menu)

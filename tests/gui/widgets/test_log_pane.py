@@ -366,10 +366,10 @@ def test_a_message_that_breaks_a_rule_is_marked_in_its_row_and_told_in_the_detai
     pane.view.viewport().update()
     assert pane.view.grab().toImage() != before
     assert _tip(pane.view, 0, LogColumn.SUMMARY) == ""
-    assert _tip(pane.view, 1, LogColumn.TIME).startswith("Breaks a rule: Progress did not")
+    assert _tip(pane.view, 1, LogColumn.TIME).startswith("Not in order: Progress did not")
     pane.view.choose(1)
-    (told,) = [each for each in pane.details.findChildren(QLabel) if "rule" in each.text()]
-    assert told.text() == "Breaks a rule: Progress did not increase: 1 after 1"
+    (told,) = [each for each in pane.details.findChildren(QLabel) if "Not in order" in each.text()]
+    assert told.text() == "Not in order: Progress did not increase: 1 after 1"
     assert told.isVisible()
     pane.view.choose(0)
     assert not told.isVisible()
@@ -382,7 +382,7 @@ def test_the_menu_of_kinds_shows_only_what_breaks_a_rule(
     model.append(ticks(0, 10))
     menu = pane.bar.findChild(QMenu)
     assert isinstance(menu, QMenu)
-    only = next(each for each in menu.actions() if "breaks a rule" in each.text())
+    only = next(each for each in menu.actions() if "not in order" in each.text())
     only.trigger()
     qtbot.waitUntil(lambda: model.rowCount() == 1)
     assert _button(pane, "Kinds").text() == "Kinds •"
