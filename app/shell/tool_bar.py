@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolBar, QToolButton, QWidget
 
+from app.shell.split_button import SplitButton
+
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -40,15 +42,18 @@ class ToolBar(QToolBar):
         self._appearance = appearance
         self._resumption = (jobs.action("resume"), jobs.action("automatic"))
         self.connect_button = self._made_button(
+            QToolButton(self),
             self.tr("Connect"),
             self.tr("Connect to a server"),
             [actions.command, actions.config, actions.demo],
         )
         self.connect_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.resume_button = self._made_button(
-            self.tr("Resume"), self._resumption[0].toolTip(), self._resumption
+            SplitButton(self),
+            self.tr("Resume"),
+            self._resumption[0].toolTip(),
+            self._resumption,
         )
-        self.resume_button.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
         self.resume_button.clicked.connect(self._resumption[0].trigger)
         for action in self._resumption:
             action.enabledChanged.connect(self._enable)
@@ -69,8 +74,9 @@ class ToolBar(QToolBar):
         search.setMaximumWidth(320)
         self.addWidget(search)
 
-    def _made_button(self, words: str, tip: str, choices: Iterable[QAction]) -> QToolButton:
-        button = QToolButton(self)
+    def _made_button(
+        self, button: QToolButton, words: str, tip: str, choices: Iterable[QAction]
+    ) -> QToolButton:
         menu = QMenu(button)
         menu.addActions(list(choices))
         button.setText(words)
