@@ -11,6 +11,8 @@ if TYPE_CHECKING:
     from app.tracker.snapshot import ChartPoint
 
 _LARGEST = 1e300  # beyond, differences of two values could overflow
+_PARTS = (1, 2, 5, 10, 15, 20, 30)
+_TIMES = (*_PARTS, *(60 * n for n in _PARTS), *(3600 * n for n in (1, 2, 3, 6, 12, 24)))
 
 
 class Span(NamedTuple):
@@ -25,7 +27,13 @@ class Span(NamedTuple):
 
     def lines(self, wanted: int) -> list[float]:
         """Round values within the span, about `wanted` of them."""
-        step = _round_step((self.high - self.low) / max(wanted, 1))
+        return self._lines(_round_step((self.high - self.low) / max(wanted, 1)))
+
+    def time_lines(self, wanted: int) -> list[float]:
+        """The same in seconds, at whole minutes, hours and days where the span is so long."""
+        return self._lines(_round_time((self.high - self.low) / max(wanted, 1)))
+
+    def _lines(self, step: float) -> list[float]:
         first = math.ceil(self.low / step)
         last = math.floor(self.high / step + 1e-9)
         return [count * step for count in range(first, min(last, first + 50) + 1)]
@@ -66,6 +74,19 @@ def drawable(points: Sequence[ChartPoint]) -> list[ChartPoint]:
         for point in points
         if all(abs(value) <= _LARGEST for value in (point.at, point.low, point.high, point.last))
     ]
+
+
+def _round_time(least_s: float) -> float:
+    """The smallest usual stretch of time that is at least about `least_s`.
+
+    They lie further apart than round numbers do: a little less is better than twice as much.
+    """
+    least_s *= 0.9
+    if least_s <= 1.0:
+        return _round_step(least_s)
+    if least_s > _TIMES[-1]:
+        return 86_400 * _round_step(least_s / 86_400)
+    return float(next(step for step in _TIMES if step >= least_s))
 
 
 def _round_step(least: float) -> float:

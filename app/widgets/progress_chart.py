@@ -142,8 +142,8 @@ class ProgressChart(QWidget):
         """The times below the lines and where they stand: never beyond the edge."""
         area, metrics = self._area(), self.fontMetrics()
         elapsed = Span(0.0, self._times.high - self._times.low)
-        times = elapsed.lines(max(2, int(area.width() / _LINE_EVERY)))
-        words = [text.duration(seconds) if seconds else "0" for seconds in times]
+        times = elapsed.time_lines(max(2, int(area.width() / _LINE_EVERY)))
+        words = [_time(seconds) for seconds in times]
         wanted = [
             (area.left() + area.width() * elapsed.share(seconds), metrics.horizontalAdvance(said))
             for seconds, said in zip(times, words, strict=True)
@@ -242,6 +242,11 @@ class _Distance:
 def _plain(value: float) -> float:
     """A whole float as an integer: 632, not 632.0."""
     return int(value) if value.is_integer() and abs(value) < 1e15 else value
+
+
+def _time(seconds: float) -> str:
+    """A round time without the parts that are naught: "50 min"."""
+    return text.duration(seconds).removesuffix(" 0 s").removesuffix(" 0 min") if seconds else "0"
 
 
 def _exactly(value: float) -> str:

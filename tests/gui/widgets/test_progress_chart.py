@@ -140,6 +140,28 @@ def test_lines_stand_at_round_values() -> None:
     assert Span(0.0, 1.0).lines(2) == [0.0, 0.5, 1.0]
 
 
+@pytest.mark.parametrize(
+    ("length_s", "steps_s"),
+    [
+        (0.5, 0.1),
+        (52, 10),
+        (400, 120),
+        (5850, 1200),
+        (40_000, 7200),
+        (90_000, 21_600),
+        (9e6, 20 * 86_400),
+    ],
+)
+def test_times_stand_at_usual_stretches(length_s: float, steps_s: float) -> None:
+    lines = Span(0.0, length_s).time_lines(5)
+    assert lines[1] == pytest.approx(steps_s)
+
+
+def test_round_times_are_told_without_naught(chart: ProgressChart) -> None:
+    chart.show_course(detail(job(elapsed_s=5850.0), **course(52)))
+    assert [words for _, words in chart.time_labels()] == ["0", "30 min", "1 h", "1 h 30 min"]
+
+
 @given(st.lists(st.floats(), max_size=6), st.integers(1, 12))
 def test_any_values_make_a_usable_axis(values: list[float], wanted: int) -> None:
     axis = span(values)
