@@ -46,8 +46,6 @@ def _of_message(fact: RequestMade | NotificationReceived) -> str:
 
 
 def _of_progress(fact: ProgressReceived) -> str:
-    if any('"progressToken"' in problem for problem in fact.problems):
-        return "; ".join(fact.problems)  # it cannot belong to a request, and that says why
     return _joined(_OF_TICK.get(fact.standing, ""), fact.problems)
 
 

@@ -81,11 +81,6 @@ def test_a_tick_of_an_unknown_token_is_marked_and_one_of_a_wrong_type_says_both(
     }
 
 
-def test_a_token_of_a_wrong_type_is_not_called_unknown_as_well(story: Story) -> None:
-    fact = story.progress(None, 1, problems=('"progressToken" is null, not a string',))
-    assert story.tell(fact).marked[fact.number] == '"progressToken" is null, not a string'
-
-
 def test_a_tick_after_the_end_is_marked(story: Story) -> None:
     job = story.call()
     story.reply(job)
