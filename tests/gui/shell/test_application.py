@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 import pytest
+from PySide6.QtCore import QCoreApplication, QEvent
 
 from app.problem import Problem
 from app.sessions.definitions import StdioDefinition
@@ -59,6 +60,9 @@ async def running(qapp: QApplication, folder: Path) -> AsyncIterator[Program]:
             yield program
         finally:
             program.quit()
+    # Now, not whenever Python's collector comes by: that may be within another thread's step.
+    program.window.deleteLater()
+    QCoreApplication.sendPostedEvents(program.window, QEvent.Type.DeferredDelete)
 
 
 async def until(is_so: Callable[[], bool]) -> None:
