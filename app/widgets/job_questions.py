@@ -68,7 +68,7 @@ class ReissueQuestion(QMessageBox):
     def __init__(self, jobs: Sequence[JobSnapshot], parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._jobs: tuple[JobId, ...] = tuple(job.id for job in jobs)
-        self.setIcon(self.Icon.Question)
+        self.setIcon(self.Icon.Warning)
         self.setWindowTitle(self.tr("Re-issue"))
         self.setTextFormat(Qt.TextFormat.PlainText)
         count = number(len(jobs))
@@ -78,9 +78,9 @@ class ReissueQuestion(QMessageBox):
             else self.tr("Send {} whole requests again, from the start?").format(count)
         )
         self.setInformativeText("\n".join([*_lines(jobs), "", *self._warnings(jobs)]))
-        reissue = self.addButton(self.tr("&Re-issue"), self.ButtonRole.AcceptRole)
-        self.setDefaultButton(reissue)
-        self.addButton(self.StandardButton.Cancel)
+        self.addButton(self.tr("&Re-issue"), self.ButtonRole.AcceptRole)
+        # Enter, pressed too soon, must not run work twice.
+        self.setDefaultButton(self.addButton(self.StandardButton.Cancel))
         self.never_again = QCheckBox(self.tr("&Don't ask again"), self)
         self.setCheckBox(self.never_again)
         self.accepted.connect(self._on_accepted)

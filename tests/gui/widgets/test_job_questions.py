@@ -111,3 +111,9 @@ def test_agreeing_to_reissue_tells_whether_to_ask_again(
 def test_cancelling_reissues_nothing(qtbot: QtBot, reissue: ReissueQuestion) -> None:
     with qtbot.assertNotEmitted(reissue.reissue_agreed):
         button(reissue, "Cancel").click()
+
+
+def test_enter_does_not_run_work_twice(qtbot: QtBot) -> None:
+    question = ReissueQuestion([resumable()])
+    qtbot.addWidget(question)
+    assert question.defaultButton() is button(question, "Cancel")
