@@ -7,6 +7,8 @@ import math
 import re
 from typing import TYPE_CHECKING, NoReturn
 
+from app.protocol.hidden import HIDDEN, TOKEN
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -16,8 +18,7 @@ _BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"|[\[\]{}]', re.DOTALL)
 """A bracket, or a whole string so that brackets within are passed over; never tried twice."""
 _UNSAFE = re.compile("[\r\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
 """Ends of lines for some readers, and what a terminal or the eye would obey."""
-_HIDDEN = '"(hidden)"'
-_TOKEN = "nextResumeToken"  # noqa: S105 - the member's name
+_HIDDEN = f'"{HIDDEN}"'
 
 
 def exact_result(raw: bytes) -> str:
@@ -26,10 +27,10 @@ def exact_result(raw: bytes) -> str:
     Tokens stay out of terminals and files: who has one can go on with the work.
     """
     result = exact_member(raw, "result")
-    may_have_one = _TOKEN in result or "\\u" in result  # a name may be written in escapes
+    may_have_one = TOKEN in result or "\\u" in result  # a name may be written in escapes
     if not may_have_one:
         return result
-    return _with_hidden(_with_hidden(result, _TOKEN), "_meta", _TOKEN)
+    return _with_hidden(_with_hidden(result, TOKEN), "_meta", TOKEN)
 
 
 def _with_hidden(text: str, name: str, *inner: str) -> str:
