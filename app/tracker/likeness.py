@@ -1,6 +1,7 @@
 """Whether a resumed request is the first one again: only its resume token may differ.
 
-Source: the resume draft, "Implementation Guidelines"; the per-request era's stamps do not count.
+Source: the resume draft, "Implementation Guidelines"; the per-request era's stamps and the trace
+context, which are those of one request, do not count.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from app.protocol.facts import JsonObject, RequestMade
 
 _STAMPS: Final = "io.modelcontextprotocol/"
+_TRACE: Final = frozenset({"traceparent", "tracestate", "baggage"})
+"""The W3C trace context, whose keys the per-request era reserves in `_meta`."""
 
 
 def differences(first: RequestMade, fact: RequestMade) -> str:
@@ -24,11 +27,15 @@ def differences(first: RequestMade, fact: RequestMade) -> str:
 
 
 def _comparable(params: JsonObject) -> bytes:
-    """Parameters without what may differ: the resume token, and the per-request era's stamps."""
+    """Parameters without what may differ: the resume token, stamps and the trace context."""
     kept = without_resume_token(params)
     meta = kept.get("_meta")
     if not isinstance(meta, dict):
         return canonical(kept)
-    own = {name: value for name, value in meta.items() if not name.startswith(_STAMPS)}
+    own = {name: value for name, value in meta.items() if not _is_of_one_request(name)}
     rest = {name: value for name, value in kept.items() if name != "_meta"}
     return canonical({**rest, "_meta": own} if own else rest)
+
+
+def _is_of_one_request(name: str) -> bool:
+    return name.startswith(_STAMPS) or name in _TRACE

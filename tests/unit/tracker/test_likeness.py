@@ -23,6 +23,20 @@ def test_stamps_and_the_token_are_no_difference() -> None:
     assert story.marks(request) == {}
 
 
+def test_another_trace_is_no_difference_but_another_key_is() -> None:
+    story = Story()
+    trace = {"traceparent": "00-ab-cd-01", "tracestate": "a=1", "baggage": "b=2"}
+    first = story.call(params={**PARAMS, "_meta": {"kept": 1, **trace}})
+    story.reply(first, token="t1")
+    other = {"traceparent": "00-ef-01-00", "kept": 1, "resumeToken": "t1"}
+    again = story.call(resume="t1", params={**PARAMS, "_meta": other})
+    assert story.marks(again) == {}
+    story.reply(again, token="t2")
+    changed = {**other, "kept": 2, "resumeToken": "t2"}
+    last = story.call(resume="t2", params={**PARAMS, "_meta": changed})
+    assert story.marks(last) == {marks.CHANGED_REQUEST: 1}
+
+
 def test_a_constant_token_of_many_jobs_finds_each_by_its_parameters() -> None:
     story = Story()
     others = [{"name": "export", "arguments": {"rows": rows}} for rows in (1, 2, 3)]
