@@ -12,6 +12,7 @@ import re
 from collections.abc import Generator
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
+from app.protocol.hidden import TOKEN
 from app.protocol.reading import BOM, Elided, NotJsonError, Reading, TooDeepError, read_value, shown
 
 T = TypeVar("T")
@@ -19,7 +20,10 @@ Slices: TypeAlias = Generator[None, None, T]
 """Work that pauses by yielding None and returns a T."""
 
 LARGEST_DECODED = 64 * 1024
-"""Largest member that is decoded, in bytes; larger ones become `Elided`."""
+"""Largest member that is decoded, in bytes; larger ones become `Elided`.
+
+But for a resume token, which has to be sent back whole: as a string it is decoded at any size.
+"""
 
 MOST_MEMBERS = 1000
 """Members kept of one object; of those beyond, only the names in `_ALWAYS_KEPT`."""
@@ -29,7 +33,7 @@ _STEPS = 500
 _FRUITFUL = 256
 _OPENING = (b"[", b"{")
 _MOST_PROBLEMS = 8
-_ALWAYS_KEPT = frozenset({"_meta", "isError", "resultType", "status", "task", "taskId"})
+_ALWAYS_KEPT = frozenset({"_meta", "isError", "resultType", "status", "task", "taskId", TOKEN})
 _OPENED_UP = frozenset({"params", "result", "error"})
 
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
@@ -172,7 +176,7 @@ def _object(
 def _member(raw: bytes, span: Span, problems: list[str], opened_up: frozenset[str]) -> Slices[Any]:
     """Decode one member, open it up, or elide it."""
     size, is_too_deep = span.end - span.start, False
-    if size <= LARGEST_DECODED:
+    if size <= LARGEST_DECODED or _is_token(raw, span):
         reading = _small_member(raw, span)
         if reading is not None:
             for problem in reading.problems:
@@ -182,6 +186,11 @@ def _member(raw: bytes, span: Span, problems: list[str], opened_up: frozenset[st
     if span.key in opened_up and raw[span.start : span.start + 1] == b"{":
         return (yield from _object(raw, span, problems, frozenset({"_meta"})))
     return Elided(size, is_too_deep)
+
+
+def _is_token(raw: bytes, span: Span) -> bool:
+    """Whether it is a resume token that can be sent back, which only strings can."""
+    return span.key == TOKEN and raw[span.start : span.start + 1] == b'"'
 
 
 def _small_member(raw: bytes, span: Span) -> Reading | None:

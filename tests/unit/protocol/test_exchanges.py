@@ -26,6 +26,7 @@ from tests.unit.protocol.wire import (
     result,
 )
 
+HUGE = "t" * 1_100_000
 STAMPED = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
 
 
@@ -110,6 +111,8 @@ def test_a_resume_token_is_stated_and_marked_when_beside_meta() -> None:
         ({"_meta": {"nextResumeToken": "t"}}, "t", 0),
         ({}, None, 0),
         ({"nextResumeToken": "t"}, "t", 1),
+        ({"_meta": {"nextResumeToken": HUGE}}, HUGE, 1),
+        ({"nextResumeToken": HUGE}, HUGE, 2),
         ({"_meta": {"nextResumeToken": ""}}, "", 1),
         ({"_meta": {"nextResumeToken": 5}}, 5, 1),
         ({"_meta": {"nextResumeToken": None}}, None, 1),

@@ -78,6 +78,27 @@ def test_big_members_are_elided_and_small_ones_beside_them_read() -> None:
     assert "too large" in reading.problems[0]
 
 
+@pytest.mark.parametrize("token", [BIG, 17 * BIG, 'a "quoted" \\ tail \u20ac' + BIG])
+def test_a_resume_token_is_decoded_at_any_size(token: str) -> None:
+    members = {"nextResumeToken": token, "other": BIG}
+    raw = json.dumps({"result": {"_meta": members, **members}}).encode()
+    result = finish(outlined(raw)).value["result"]
+    assert result["nextResumeToken"] == token
+    assert result["_meta"]["nextResumeToken"] == token
+    assert result["other"] == result["_meta"]["other"] == Elided(len(BIG) + 2)
+
+
+def test_a_resume_token_behind_very_many_members_is_still_read() -> None:
+    members = dict.fromkeys(map(str, range(2 * MOST_MEMBERS)), BIG[:100])
+    raw = json.dumps({"result": {"_meta": members | {"nextResumeToken": "t"}}}).encode()
+    assert finish(outlined(raw)).value["result"]["_meta"]["nextResumeToken"] == "t"
+
+
+def test_a_big_token_that_is_no_string_is_elided() -> None:
+    raw = json.dumps({"result": {"nextResumeToken": [BIG]}}).encode()
+    assert finish(outlined(raw)).value["result"]["nextResumeToken"] == Elided(len(BIG) + 4)
+
+
 def test_an_error_and_params_are_opened_up_and_other_members_are_not() -> None:
     inner = {"a": 1, "data": BIG}
     message = {"error": inner, "params": inner, "other": inner}
