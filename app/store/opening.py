@@ -114,11 +114,13 @@ class Opener:
         """What cannot be written may still be read: a full disk, a folder without rights.
 
         SQLite reads a file in WAL mode only where it can make its own files beside it, or is
-        promised that nobody writes; which is true when there is no journal.
+        promised that nobody writes; which is true when nothing is in its journal: on a full disk
+        the attempt to open the file for writing has left an empty one.
         """
         with contextlib.suppress(sqlite3.Error, OSError):
             journal = self._path.with_name(f"{self._path.name}-wal")
-            modes = ["mode=ro"] if journal.exists() else ["mode=ro", "mode=ro&immutable=1"]
+            has_journal = journal.exists() and journal.stat().st_size > 0
+            modes = ["mode=ro"] if has_journal else ["mode=ro", "mode=ro&immutable=1"]
             readable = (self._readable(mode) for mode in modes)
             return next((connection for connection in readable if connection is not None), None)
         return None

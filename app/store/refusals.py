@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
+import shutil
 import sqlite3
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -26,6 +28,9 @@ _FORBIDDEN: Final = _Words(
     "they cannot be written", f"Check the rights of the file and its folder, {_ELSEWHERE}"
 )
 _FAULTY: Final = _Words("the disk reports an error", f"Check the disk, {_ELSEWHERE}")
+_UNOPENED: Final = _Words(
+    "the file cannot be opened", f"Check the rights of its folder, {_ELSEWHERE}"
+)
 _OTHER: Final = _Words("something is wrong with the file", f"Try again, {_ELSEWHERE}")
 
 _BY_SQLITE_CODE: Final = {
@@ -35,9 +40,7 @@ _BY_SQLITE_CODE: Final = {
     sqlite3.SQLITE_READONLY: _FORBIDDEN,
     sqlite3.SQLITE_PERM: _FORBIDDEN,
     sqlite3.SQLITE_IOERR: _FAULTY,
-    sqlite3.SQLITE_CANTOPEN: _Words(
-        "the file cannot be opened", f"Check the rights of its folder, {_ELSEWHERE}"
-    ),
+    sqlite3.SQLITE_CANTOPEN: _UNOPENED,
     sqlite3.SQLITE_CORRUPT: _Words(
         "the file is damaged",
         "Start the program again: it sets the damaged file aside and begins a new one.",
@@ -47,6 +50,10 @@ _BY_SQLITE_CODE: Final = {
         "Start the program again: it sets the file aside and begins a new one.",
     ),
 }
+_MAYBE_FULL: Final = frozenset({_FAULTY, _UNOPENED})
+"""What SQLite says of a full disk, too: its files beside the database have no room."""
+_ROOM_BYTES: Final = 4096
+"""A disk with less free space than a page counts as full."""
 _BY_ERRNO: Final = {
     errno.ENOSPC: _FULL,
     errno.EDQUOT: _FULL,
@@ -64,6 +71,8 @@ _BY_ERRNO: Final = {
 def problem_of(error: sqlite3.Error | OSError, what: str, path: Path) -> Problem:
     """Say why `what` ("The saved resume tokens"), kept in `path`, cannot be read or written."""
     words = _words_of(error)
+    if words in _MAYBE_FULL and _is_full(path):
+        words = _FULL
     return Problem(f"{what} cannot be used: {words.why}", str(path), words.hint, str(error))
 
 
@@ -84,7 +93,15 @@ def _words_of(error: sqlite3.Error | OSError) -> _Words:
         return _LOCKED
     if isinstance(error, OSError):
         return _BY_ERRNO.get(error.errno or 0, _OTHER)
+    if getattr(error, "sqlite_errorcode", None) == sqlite3.SQLITE_IOERR_SHMSIZE:
+        return _FULL  # the index beside the journal could not be made as large as it must be
     return _BY_SQLITE_CODE.get(_sqlite_code(error), _OTHER)
+
+
+def _is_full(path: Path) -> bool:
+    with contextlib.suppress(OSError):
+        return shutil.disk_usage(path.parent).free < _ROOM_BYTES
+    return False
 
 
 def _sqlite_code(error: BaseException) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import sqlite3
+import sys
 from contextlib import closing, contextmanager
 from typing import TYPE_CHECKING
 
@@ -220,3 +221,26 @@ def test_a_file_that_was_never_made_ready_has_nothing_to_read(
     with FileLock(path.with_name(f"{path.name}.lock")), opened(path) as result:
         assert result.connection is None
         assert result.obstacle is not None
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="SQLite takes its room otherwise there")
+def test_a_full_disk_is_told_and_hides_nothing(path: Path) -> None:
+    write(path, "hello")
+    with no_room(), opened(path) as result:
+        assert path.with_name(f"{path.name}-wal").stat().st_size == 0
+        assert texts(result) == ["hello"]
+        assert result.obstacle is not None
+        assert "the disk is full" in result.obstacle.what
+
+
+@contextmanager
+def no_room() -> Iterator[None]:
+    """A limit to the size of files: what SQLite needs beside the file does not fit any more."""
+    import resource  # here and not above: Windows has none
+
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (8192, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))

@@ -6,6 +6,7 @@ import errno
 import os
 import sqlite3
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -27,6 +28,7 @@ def _system(number: int) -> OSError:
     [
         (_sqlite(sqlite3.SQLITE_FULL), "the disk is full"),
         (_system(errno.ENOSPC), "the disk is full"),
+        (_sqlite(sqlite3.SQLITE_IOERR_SHMSIZE), "the disk is full"),
         (_sqlite(sqlite3.SQLITE_BUSY), "another program keeps them locked"),
         (_sqlite(sqlite3.SQLITE_BUSY_SNAPSHOT), "another program keeps them locked"),
         (TimeoutError(), "another program keeps them locked"),
@@ -47,6 +49,21 @@ def test_each_refusal_has_its_words(error: sqlite3.Error | OSError, words: str) 
     assert problem.where == str(Path("/somewhere/notes"))
     assert problem.hint
     assert problem.detail == str(error)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (sqlite3.SQLITE_IOERR_WRITE, "the disk is full"),
+        (sqlite3.SQLITE_CANTOPEN, "the disk is full"),
+        (sqlite3.SQLITE_READONLY, "they cannot be written"),
+    ],
+)
+def test_a_disk_without_room_is_full_whatever_sqlite_says_of_it(
+    code: int, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=0))
+    assert words in problem_of(_sqlite(code), "The notes", tmp_path / "notes").what
 
 
 def test_only_a_bad_file_is_damage() -> None:
