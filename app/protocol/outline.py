@@ -35,6 +35,8 @@ _OPENING = (b"[", b"{")
 _MOST_PROBLEMS = 8
 _ALWAYS_KEPT = frozenset({"_meta", "isError", "resultType", "status", "task", "taskId", TOKEN})
 _OPENED_UP = frozenset({"params", "result", "error"})
+_META = frozenset({"_meta"})
+_NOTHING: frozenset[str] = frozenset()
 
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 _ATOMS = rb'[^\[\]{}"]++|' + _STRING
@@ -184,7 +186,9 @@ def _member(raw: bytes, span: Span, problems: list[str], opened_up: frozenset[st
             return reading.value
         is_too_deep = True
     if span.key in opened_up and raw[span.start : span.start + 1] == b"{":
-        return (yield from _object(raw, span, problems, frozenset({"_meta"})))
+        # What lies in a `_meta` is not opened up: a server could nest one in another for ever.
+        inner = _META if opened_up is _OPENED_UP else _NOTHING
+        return (yield from _object(raw, span, problems, inner))
     return Elided(size, is_too_deep)
 
 

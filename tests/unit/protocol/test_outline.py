@@ -122,6 +122,12 @@ def test_what_is_nested_too_deep_is_elided() -> None:
     assert reading.value == {"id": 1, "result": {"a": Elided(10_000, is_too_deep=True), "b": 2}}
 
 
+def test_a_meta_in_a_meta_is_elided_however_many_there_are() -> None:
+    inner = b'{"_meta":' * 2000 + json.dumps(BIG).encode() + b"}" * 2000
+    value = finish(outlined(b'{"result":{"_meta":{"a":1,"_meta":' + inner + b"}}}")).value
+    assert value == {"result": {"_meta": {"a": 1, "_meta": Elided(len(inner))}}}
+
+
 def test_problems_of_members_are_told() -> None:
     reading = finish(outlined(b'{"a":{"b":1,"b":2},"c":NaN,"c":1}'))
     assert reading.value == {"a": {"b": 2}, "c": 1}
