@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from app import text
 from app.models.job_texts import line, tr
+from app.protocol.hidden import without_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -47,7 +48,8 @@ def parts(answer: RequestAnswered) -> list[ResultPart]:
         left_out = text.number(len(found) - _PARTS_AT_MOST)
         note = tr("{} more parts are in the whole reply.").format(left_out)
         found[_PARTS_AT_MOST:] = [ResultPart(PartKind.TEXT, tr("More"), note)]
-    return [*found, ResultPart(PartKind.JSON, tr("Whole reply"), result)]
+    whole = without_tokens(result)  # the attempts' section shows the token when it is asked for
+    return [*found, ResultPart(PartKind.JSON, tr("Whole reply"), whole)]
 
 
 def _error_parts(error: JsonObject) -> list[ResultPart]:
@@ -56,7 +58,7 @@ def _error_parts(error: JsonObject) -> list[ResultPart]:
     words = message if isinstance(message, str) else tr("The error has no message.")
     return [
         ResultPart(PartKind.TEXT, head, words, is_error=True),
-        ResultPart(PartKind.JSON, tr("Whole error"), error),
+        ResultPart(PartKind.JSON, tr("Whole error"), without_tokens(error)),
     ]
 
 

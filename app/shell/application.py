@@ -115,6 +115,7 @@ class Program(QObject):
         self._join_feed()
         self._join_panes()
         self._join_actions()
+        self.window.restore_limit()
         if self._quits_when_painted:
             self.window.installEventFilter(self)
 
@@ -144,6 +145,7 @@ class Program(QObject):
             pane.resume_requested.connect(self._resuming.resume)
             pane.automatic_requested.connect(self._resuming.set_automatic)
             pane.reissue_requested.connect(self._job_dialogs.ask_to_reissue)
+        window.job_pane.automatic_limit_changed.connect(self._resuming.set_limit)
         window.job_list.forget_requested.connect(self._job_dialogs.ask_to_forget)
         window.log_pane.job_opened.connect(self._on_job_opened)
         window.job_filters.group_selected.connect(self._models.shown_jobs.set_group)
@@ -195,9 +197,9 @@ class Program(QObject):
 
     def _put_away(self) -> None:
         self.window.remember()
+        self.dialogs.close()
         self._preferences.save()
         self._models.detach()
-        self.dialogs.close()
         self.window.hide()
         self._garbage.restore()
 

@@ -12,6 +12,7 @@ from PySide6.QtGui import QGuiApplication
 from app.demo.scenes import DEMO_CALLS
 from app.monitor import Call
 from app.problem import Problem, ProblemError
+from app.protocol.hidden import without_tokens
 from app.widgets.row_actions import is_removable
 
 if TYPE_CHECKING:
@@ -153,4 +154,4 @@ def _copied(detail: JobDetail, what: str) -> str:
     if answer is None:
         return ""
     body = answer.error if answer.result is None else answer.result
-    return json.dumps(body, indent=2, ensure_ascii=False, default=str)
+    return json.dumps(without_tokens(body or {}), indent=2, ensure_ascii=False, default=str)

@@ -101,6 +101,13 @@ class MainWindow(QMainWindow):
         keep.keep_bytes("window/docks", self.saveState())
         keep.keep_bytes(_COLUMNS, self.job_list.save_layout())
         keep.keep_json("log/look", self.log_pane.state())
+        keep.keep_json("jobs/automatic", {"limit": self.job_pane.attempts.limit.value()})
+
+    def restore_limit(self) -> None:
+        """Take up the limit of automatic attempts; for when its change is listened to."""
+        limit = self._preferences.json_of("jobs/automatic").get("limit")
+        if isinstance(limit, int):
+            self.job_pane.attempts.limit.setValue(limit)
 
     def showEvent(self, event: QShowEvent) -> None:
         """Give the docks their first sizes; Qt takes them only once there is a layout."""

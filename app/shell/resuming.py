@@ -36,6 +36,16 @@ class Resuming(QObject):
         self._monitor = monitor
         self._tasks = tasks
         self._tell = tell
+        self._limit = AutoResume().limit
+
+    @Slot(int)
+    def set_limit(self, attempts: int) -> None:
+        """Let jobs that go on by themselves make so many attempts; those that do take it up."""
+        self._limit = attempts
+        for job in self._monitor.jobs():
+            found = self._monitor.snapshot(job)
+            if found is not None and found.is_automatic:
+                self.set_automatic((job,), is_wanted=True)
 
     @Slot(object)
     def resume(self, jobs: Iterable[JobId]) -> None:
@@ -48,7 +58,9 @@ class Resuming(QObject):
         """Go on with `jobs` by themselves from now on, or no more."""
         for job in jobs:
             try:
-                self._monitor.set_automatic(job, AutoResume() if is_wanted else None)
+                self._monitor.set_automatic(
+                    job, AutoResume(limit=self._limit) if is_wanted else None
+                )
             except ProblemError as error:
                 self._tell(error.problem)
 

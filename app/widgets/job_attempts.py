@@ -12,11 +12,13 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPushButton,
+    QSpinBox,
     QVBoxLayout,
     QWidget,
 )
 
 from app import text
+from app.calls import AutoResume
 from app.models import job_attempts
 from app.models.course import FIRST_FRAME, CourseModel
 from app.widgets.appearance import GAP, GAP_S
@@ -26,6 +28,7 @@ from app.widgets.row_actions import may_go_on_by_itself
 if TYPE_CHECKING:
     from app.tracker.snapshot import JobDetail, JobId
 
+_LIMIT_AT_MOST: Final = 9_999
 _SHOWN: Final = 2_000  # characters of a token; the whole of it can be copied
 
 
@@ -36,6 +39,8 @@ class AttemptsSection(QWidget):
     """The number of the frame that was an attempt's request."""
     automatic_clicked = Signal(bool)
     """Whether the job is to be gone on with by itself."""
+    limit_changed = Signal(int)
+    """At most so many attempts by itself, of every job that is begun so from now on."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -56,6 +61,14 @@ class AttemptsSection(QWidget):
             self.tr("Go on after every stop, until the job is done or fails (Ctrl+Alt+R)")
         )
         self.automatic.clicked.connect(self.automatic_clicked)
+        self.limit = QSpinBox(self)
+        self.limit.setRange(1, _LIMIT_AT_MOST)
+        self.limit.setValue(AutoResume().limit)
+        self.limit.setPrefix("≤ ")
+        self.limit.setKeyboardTracking(False)
+        self.limit.setAccessibleName(self.tr("Attempts at most"))
+        self.limit.setToolTip(self.tr("How many attempts a job makes by itself before it rests"))
+        self.limit.valueChanged.connect(self.limit_changed)
         self.token = QLineEdit(self)
         self.token.setReadOnly(True)
         self.token.setAccessibleName(self.tr("Resume token"))
@@ -101,6 +114,7 @@ class AttemptsSection(QWidget):
         below.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
         below.setSpacing(2 * GAP)
         below.addWidget(self.automatic)
+        below.addWidget(self.limit)
         below.addWidget(self._token_row, 1)
         below.addStretch()
         layout = QVBoxLayout(self)

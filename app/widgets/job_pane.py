@@ -34,6 +34,7 @@ class JobPane(QWidget):
     resume_requested = Signal(object)
     """`tuple[JobId, ...]`."""
     automatic_requested = Signal(object, bool)
+    automatic_limit_changed = Signal(int)
     """`tuple[JobId, ...]`, and whether they are to be gone on with by themselves."""
     reissue_requested = Signal(object)
     """`tuple[JobId, ...]`."""
@@ -63,6 +64,7 @@ class JobPane(QWidget):
         self.header.resume_clicked.connect(self._on_resume)
         self.header.reissue_clicked.connect(self._on_reissue)
         self.attempts.automatic_clicked.connect(self._on_automatic)
+        self.attempts.limit_changed.connect(self.automatic_limit_changed)
         for section in (self.course, self.ticks, self.attempts):
             section.frame_followed.connect(self.frame_followed)
         for view in (self.request, self.result):

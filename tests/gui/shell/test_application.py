@@ -205,3 +205,15 @@ async def test_words_of_the_jobs_pane_are_searched_in_the_log(
         program.window.job_pane.search_requested.emit("eu-west")
         assert program.window.log_pane.bar.filter().words == ("eu-west",)
         assert program.window.log_pane.isVisible()
+
+
+async def test_what_was_entered_and_chosen_is_there_after_a_restart(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with running(qapp, data_dir) as program:
+        program.dialogs.new_call()
+        program.window.job_pane.attempts.limit.setValue(12)
+    kept = (data_dir / "window.ini").read_text()
+    assert "calls=" in kept
+    async with running(qapp, data_dir) as program:
+        assert program.window.job_pane.attempts.limit.value() == 12

@@ -13,11 +13,14 @@ from app.resuming.servers import ServerChangedError
 from app.sessions.definitions import StdioDefinition
 from app.shell.aio import Tasks
 from app.shell.resuming import Resuming
+from tests.job_stand_ins import job
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
 
     from PySide6.QtWidgets import QApplication
+
+    from app.tracker.snapshot import JobSnapshot
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("qapp")]
 
@@ -36,6 +39,12 @@ class Monitor:
         self.asked.append(("resume", job, use_saved_definition))
         if job in self.raises:
             raise self.raises[job]
+
+    def jobs(self) -> list[int]:
+        return [1, 2]
+
+    def snapshot(self, job_id: int) -> JobSnapshot:
+        return job(id=job_id, is_automatic=job_id == 2)
 
     def set_automatic(self, job: int, automatic: AutoResume | None) -> None:
         self.asked.append(("automatic", job, automatic))
@@ -113,6 +122,13 @@ async def test_automatic_resuming_is_chosen_and_called_off_and_refusals_are_told
         ("automatic", 1, None),
     ]
     assert stage.told == [REFUSED]
+
+
+async def test_a_new_limit_holds_for_jobs_that_go_on_by_themselves_already(stage: Stage) -> None:
+    stage.resuming.set_limit(7)
+    stage.resuming.set_automatic((3,), True)
+    limited = AutoResume(limit=7)
+    assert stage.monitor.asked == [("automatic", 2, limited), ("automatic", 3, limited)]
 
 
 async def test_forgetting_many_is_one_wish(stage: Stage) -> None:

@@ -108,3 +108,11 @@ def test_no_shape_of_a_reply_raises(result: dict[str, Any]) -> None:
     found = parts(answer(result))
     assert found[-1].value == result
     assert all(part.kind is JSON or isinstance(part.value, str) for part in found)
+
+
+def test_a_resume_token_is_hidden_until_it_is_asked_for_elsewhere() -> None:
+    hushed = {"nextResumeToken": "hush", "_meta": {"nextResumeToken": "hush", "kept": 1}}
+    for reply in (answer(result=hushed), answer(result=None, error={"code": -1, "data": hushed})):
+        shown = repr(parts(reply))
+        assert "hush" not in shown
+        assert "'kept': 1" in shown
