@@ -123,6 +123,6 @@ def attempt_of(row: sqlite3.Row, *, is_abandoned: bool) -> SavedAttempt:
 
 def _decoded(text: str) -> Any:
     try:
-        return from_json(text)
+        return from_json(text, cache_strings="keys")  # values seldom repeat: it costs a quarter
     except ValueError:  # half a surrogate pair, or very deep: rare, and slower to read
         return json.loads(text)

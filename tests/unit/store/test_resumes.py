@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 from typing import TYPE_CHECKING
@@ -67,6 +68,26 @@ async def test_a_chain_comes_back_as_it_was_saved(store: ResumeStore, data_dir: 
 async def test_chains_are_listed_the_oldest_first(store: ResumeStore) -> None:
     ids = [await begun(store, f"t{number}") for number in range(5)]
     assert [chain.id for chain in await store.chains()] == ids
+
+
+@pytest.mark.parametrize("was_enabled", [True, False])
+async def test_the_collector_rests_while_chains_are_made_and_is_left_as_it_was(
+    store: ResumeStore, monkeypatch: pytest.MonkeyPatch, was_enabled: bool
+) -> None:
+    await begun(store)
+    seen = []
+
+    def unreadable(_row: object, **_options: object) -> None:
+        seen.append(gc.isenabled())
+        raise ValueError
+
+    monkeypatch.setattr("app.store.rows.chain_of", unreadable)
+    (gc.enable if was_enabled else gc.disable)()
+    try:
+        await store.chains()
+        assert (seen, gc.isenabled()) == ([False], was_enabled)
+    finally:
+        gc.enable()
 
 
 async def test_the_newest_token_is_the_one_to_send(store: ResumeStore, data_dir: Path) -> None:
