@@ -60,6 +60,8 @@ class Restorer:
         except ProblemError as error:
             self._keeper.complain(error.problem)
             return
+        # The jobs of one server side by side, each with its oldest first.
+        saved.sort(key=lambda chain: (chain.origin.server, chain.id))
         now, wall = self._clock.monotonic(), self._clock.wall()
         changes = self._tracker.restore(map(_restored, saved), now, wall)
         for job, chain in zip(changes.added, saved, strict=False):

@@ -96,6 +96,19 @@ async def test_a_token_is_on_disk_when_the_job_is_seen_as_resumable(place: Place
     assert outcome.resume_id == 1
 
 
+async def test_jobs_of_earlier_runs_come_back_server_by_server(place: Place) -> None:
+    async with running(place) as (monitor, _):
+        monitor.add_server(place.definition(name="another"))
+        await monitor.connect("another")
+        for server in ("demo", "another", "demo", "another"):
+            await monitor.call(export(server))
+    async with running(place, is_connected=False) as (monitor, _):
+        found = [the_job(monitor, job) for job in monitor.jobs()]
+    assert [(job.server, job.chain) for job in found] == [
+        ("another", 2), ("another", 4), ("demo", 1), ("demo", 3),
+    ]  # fmt: skip
+
+
 async def test_a_finished_chain_leaves_no_token_behind(place: Place) -> None:
     async with running(place) as (monitor, _):
         first = await monitor.call(export())
