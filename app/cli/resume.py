@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import time
+from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import anyio
@@ -18,7 +19,9 @@ from app.cli.program_log import log_to_stderr
 from app.cli.saved_list import list_saved, listing, read_saved
 from app.cli.target import named_servers
 from app.monitor import AutoResume
+from app.paths import data_dir
 from app.problem import Problem, ProblemError
+from app.store.resumes import FILE
 
 if TYPE_CHECKING:
     from app.cli.front import Front
@@ -37,7 +40,16 @@ def resume_jobs(invocation: Invocation, order: ResumeOrder) -> int:
     if not order.ids:
         raise _which(invocation.common)
     definition = _other_server(invocation.common)
+    _check_folder(invocation.common)
     return run_resumable(_Resumer(order, definition, invocation), invocation.common)
+
+
+def _check_folder(common: CommonOptions) -> None:
+    """Refuse to look for jobs where no folder for them can be."""
+    try:
+        data_dir(common.data_dir)
+    except ProblemError as error:
+        raise CommandFailed(ExitCode.USAGE, error.problem) from error
 
 
 def _which(common: CommonOptions) -> CommandFailed:
@@ -80,6 +92,7 @@ class _Resumer:
         self._monitor: Monitor | None = None
         self._ids: dict[JobId, int] = {}
         self._codes: list[ExitCode] = []
+        self._declined: dict[JobId, int] = {}
         self.output = Output(sys.stdout)
 
     def make_front(self, monitor: Monitor) -> Front:
@@ -98,6 +111,11 @@ class _Resumer:
     async def work(self, monitor: Monitor) -> ExitCode:
         """Find the jobs, go on with all of them at once, and wait for the last."""
         self._monitor = monitor
+        obstacle = monitor.store_problem
+        if obstacle is not None and not monitor.jobs():
+            # Told already, before there was work; a script still learns that all is over.
+            self._front.fail(CommandFailed(ExitCode.UNWRITABLE, obstacle))
+            return ExitCode.UNWRITABLE
         self._ids.update(self._found(monitor))
         if self._definition is not None:
             self._take_in(monitor, self._definition)
@@ -108,8 +126,12 @@ class _Resumer:
         return first_failure(self._codes)
 
     def left(self) -> list[int]:
-        """Those of the jobs that can be gone on with once more."""
-        return [] if self._monitor is None else resumable_ids(self._monitor, self._ids)
+        """Those of the jobs that can be gone on with once more; not where nothing was begun."""
+        monitor = self._monitor
+        if monitor is None:
+            return []
+        begun = [job for job in self._ids if _attempts(monitor, job) != self._declined.get(job)]
+        return resumable_ids(monitor, begun)
 
     def _found(self, monitor: Monitor) -> dict[JobId, int]:
         """The jobs that the user named, and how; `CommandFailed` if there is no such job."""
@@ -141,13 +163,32 @@ class _Resumer:
 
     async def _one(self, monitor: Monitor, job: JobId, index: int) -> None:
         automatic = AutoResume() if self._order.auto_resume else None
+        attempts = _attempts(monitor, job)
         try:
             outcome = await monitor.resume(job, auto_resume=automatic)
         except ProblemError as error:
-            where = ", ".join(filter(None, (error.problem.where, f"saved job {self._ids[job]}")))
-            self._front.decline(job, error.problem._replace(where=where))
-            is_of_server = any(server.problem == error.problem for server in monitor.servers())
-            self._codes[index] = ExitCode.NOT_CONNECTED if is_of_server else ExitCode.USAGE
+            self._declined[job] = attempts
+            self._codes[index] = self._decline(monitor, job, error.problem)
             return
         self._front.show(outcome)
         self._codes[index] = code_of(outcome)
+
+    def _decline(self, monitor: Monitor, job: JobId, problem: Problem) -> ExitCode:
+        """Tell why a job cannot be gone on with; what is wrong with the store is no one job's."""
+        is_of_server = any(server.problem == problem for server in monitor.servers())
+        if not is_of_server and _is_of_store(monitor, problem):
+            self._front.decline(job, problem)
+            return ExitCode.UNWRITABLE
+        where = ", ".join(filter(None, (problem.where, f"saved job {self._ids[job]}")))
+        self._front.decline(job, problem._replace(where=where))
+        return ExitCode.NOT_CONNECTED if is_of_server else ExitCode.USAGE
+
+
+def _attempts(monitor: Monitor, job: JobId) -> int:
+    snapshot = monitor.snapshot(job)
+    return 0 if snapshot is None else snapshot.attempt_count
+
+
+def _is_of_store(monitor: Monitor, problem: Problem) -> bool:
+    """Whether the file of tokens is at fault: as it was opened, or in the middle of work."""
+    return problem == monitor.store_problem or PurePath(problem.where).name == FILE

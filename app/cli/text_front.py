@@ -79,6 +79,7 @@ class TextFront:
         self._least = _WEIGHTS.get(level, _HEAVIEST)
         self._unreadable_count = 0
         self._irregularities = Irregularities(book, numbers)
+        self._told: set[Problem] = set()
 
     def on_update(self, update: Update) -> None:
         """Show a chunk's messages, then its progress."""
@@ -114,13 +115,21 @@ class TextFront:
 
     def decline(self, job: JobId, problem: Problem) -> None:
         """Tell why one job cannot be gone on with."""
-        with self._meter.aside():
-            self._complain(problem.as_text())
+        if self._is_new(problem):
+            with self._meter.aside():
+                self._complain(problem.as_text())
 
     def warn(self, problem: Problem) -> None:
         """Tell what does not keep the command from going on."""
-        for line in problem.as_text().splitlines():
-            self._meter.say(visible(line))
+        if self._is_new(problem):
+            for line in problem.as_text().splitlines():
+                self._meter.say(visible(line))
+
+    def _is_new(self, problem: Problem) -> bool:
+        """Whether it is to be told: one disk may keep many jobs from going on."""
+        is_new = problem not in self._told
+        self._told.add(problem)
+        return is_new
 
     def interrupt(self) -> None:
         """Tell what the user can do while the server takes its time."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any, Self
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from app.cli import main, visit
 from app.monitor import AutoResume, Outcome
 from app.problem import Problem, ProblemError
+from app.store.resumes import FILE
 from app.tracker.snapshot import JobState
 from tests.job_stand_ins import FakeJobs, job
 from tests.server_stand_ins import server
@@ -37,7 +39,7 @@ class FakeMonitor(FakeJobs):
         )
         self.ends: dict[JobId, Outcome | Problem] = {}
         self.done: list[tuple[Any, ...]] = []
-        self.store_problem = None
+        self.store_problem: Problem | None = None
         self.unreachable: Problem | None = None
 
     async def __aenter__(self) -> Self:
@@ -145,6 +147,63 @@ def test_a_server_that_cannot_be_reached_is_no_connection(
     monitor.unreachable = monitor.ends[3] = Problem("It does not start", "local-db")
     assert main(["resume", "30"]) == 3
     assert "It does not start (local-db, saved job 30)" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("words", [[], ["--json"]], ids=["text", "json"])
+def test_a_store_that_cannot_be_written_is_told_once_however_many_jobs_it_stops(
+    monitor: FakeMonitor, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    locked = Problem("The saved resume tokens are locked", f"/data/{FILE}")
+    monitor.store_problem = monitor.ends[3] = monitor.ends[5] = locked
+    assert main(["resume", "30", "50", *words]) == 8
+    said = capsys.readouterr()
+    assert said.err.count("The saved resume tokens are locked") == 1
+    assert "To go on" not in said.err
+    assert said.out.count("The saved resume tokens are locked") == (2 if words else 0)
+
+
+def test_a_store_that_fails_in_the_middle_is_no_wrong_usage(
+    monitor: FakeMonitor, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monitor.ends[3] = Problem("The disk is full", f"/data/{FILE}")
+    assert main(["resume", "30"]) == 8
+    assert "The disk is full" in capsys.readouterr().err
+
+
+def test_no_job_is_called_unknown_where_the_store_cannot_tell(
+    monitor: FakeMonitor, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monitor.held.clear()
+    monitor.store_problem = Problem("The saved resume tokens were damaged")
+    assert main(["resume", "20", "--json"]) == 8
+    said = capsys.readouterr()
+    assert "saved job" not in said.err
+    assert said.err.count("were damaged") == said.out.count("were damaged") == 1
+
+
+def test_a_folder_that_cannot_be_is_told(
+    capsys: pytest.CaptureFixture[str], data_dir: Path
+) -> None:
+    (data_dir / "file").touch()
+    for words in (["30"], [], ["--list"]):
+        assert main(["resume", *words, "--data-dir", str(data_dir / "file" / "below")]) == 2
+        said = capsys.readouterr().err
+        assert "The data folder cannot be made" in said
+        assert "saved" not in said
+
+
+def test_a_job_that_got_further_before_it_was_stopped_is_offered_again(
+    monitor: FakeMonitor, capsys: pytest.CaptureFixture[str]
+) -> None:
+    full = Problem("The disk is full", f"/data/{FILE}")
+
+    async def resume(job_id: JobId, **_: object) -> Outcome:
+        monitor.put(dataclasses.replace(monitor.held[job_id], attempt_count=2))
+        raise ProblemError(full)
+
+    monitor.resume = resume  # type: ignore[method-assign]
+    assert main(["resume", "30"]) == 8
+    assert "resume 30" in capsys.readouterr().err
 
 
 def test_what_stopped_again_is_told_with_the_command_that_goes_on(
