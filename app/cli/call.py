@@ -13,11 +13,12 @@ from app.cli.codes import code_of, first_failure
 from app.cli.exits import CommandFailed, ExitCode
 from app.cli.fronts import front_of
 from app.cli.going_on import resumable_ids, run_resumable
+from app.cli.order import automatic
 from app.cli.output import Output
 from app.cli.program_log import log_to_stderr
 from app.cli.target import one_server
 from app.cli.visit import connected
-from app.monitor import AutoResume, Call
+from app.monitor import Call
 from app.problem import Problem, ProblemError
 from app.protocol.tokens import AUTO
 
@@ -124,7 +125,7 @@ class _Caller:
             token=_token(order),
             idle_timeout_s=order.idle_timeout or None,
             total_timeout_s=order.total_timeout or None,
-            auto_resume=AutoResume() if order.auto_resume else None,
+            auto_resume=automatic(order),
         )
 
 

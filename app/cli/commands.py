@@ -60,6 +60,14 @@ Ctrl+C once cancels politely and waits a moment; what was reached stays resumabl
 """
 
 
+_resume_limit = click.option(
+    "--resume-limit",
+    type=click.IntRange(1, 1_000_000),
+    metavar="N",
+    help="With --auto-resume: stop after N automatic attempts (default 100).",
+)
+
+
 class _Group(click.Group):
     """Tells those who forgot the two dashes how to start a server."""
 
@@ -176,6 +184,7 @@ def tools(invocation: Invocation, as_json: bool) -> int:
     is_flag=True,
     help="Resume at once, and again, for as long as the server hands out tokens.",
 )
+@_resume_limit
 @click.option(
     "--repeat",
     type=click.IntRange(min=1),
@@ -212,6 +221,7 @@ def call(invocation: Invocation, /, **chosen: Any) -> int:
     is_flag=True,
     help="Resume again and again, for as long as the server hands out tokens.",
 )
+@_resume_limit
 @click.option(
     "--json",
     "as_json",

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from app.calls import AutoResume
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -24,12 +28,14 @@ class CallOrder:
     idle_timeout: float = 0.0
     total_timeout: float = 0.0
     auto_resume: bool = False
+    resume_limit: int | None = None
     repeat: int = 1
     is_unlisted: bool = False
     as_json: bool = False
 
     def check(self) -> None:
         """Refuse, as a usage error, options that contradict each other."""
+        _check_limit(self.resume_limit, auto_resume=self.auto_resume)
         chosen = [self.token is not None, self.int_token is not None, self.no_token]
         if sum(chosen) > 1:
             raise click.UsageError("Give only one of --token, --int-token and --no-token.")
@@ -53,9 +59,25 @@ class ResumeOrder:
     ids: tuple[int, ...] = ()
     is_list: bool = False
     auto_resume: bool = False
+    resume_limit: int | None = None
     as_json: bool = False
 
     def check(self) -> None:
         """Refuse, as a usage error, options that contradict each other."""
         if self.is_list and (self.ids or self.auto_resume):
             raise click.UsageError("--list resumes nothing: leave out IDs and --auto-resume.")
+        _check_limit(self.resume_limit, auto_resume=self.auto_resume)
+
+
+def _check_limit(limit: int | None, *, auto_resume: bool) -> None:
+    if limit is not None and not auto_resume:
+        raise click.UsageError("--resume-limit says how often --auto-resume goes on: add that.")
+
+
+def automatic(order: CallOrder | ResumeOrder) -> AutoResume | None:
+    """How the order wants jobs gone on with by themselves; None for not at all."""
+    from app.calls import AutoResume
+
+    if not order.auto_resume:
+        return None
+    return AutoResume() if order.resume_limit is None else AutoResume(limit=order.resume_limit)

@@ -14,11 +14,11 @@ from app.cli.codes import code_of, first_failure
 from app.cli.exits import CommandFailed, ExitCode
 from app.cli.fronts import front_of
 from app.cli.going_on import resumable_ids, resume_command, run_resumable
+from app.cli.order import automatic
 from app.cli.output import Output
 from app.cli.program_log import log_to_stderr
 from app.cli.saved_list import list_saved, listing, read_saved
 from app.cli.target import named_servers
-from app.monitor import AutoResume
 from app.paths import data_dir
 from app.problem import Problem, ProblemError
 from app.store.resumes import FILE
@@ -162,10 +162,9 @@ class _Resumer:
             monitor.use_server(job, name)
 
     async def _one(self, monitor: Monitor, job: JobId, index: int) -> None:
-        automatic = AutoResume() if self._order.auto_resume else None
         attempts = _attempts(monitor, job)
         try:
-            outcome = await monitor.resume(job, auto_resume=automatic)
+            outcome = await monitor.resume(job, auto_resume=automatic(self._order))
         except ProblemError as error:
             self._declined[job] = attempts
             self._codes[index] = self._decline(monitor, job, error.problem)

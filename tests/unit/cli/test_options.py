@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from app import __version__
+from app.calls import AutoResume
 from app.cli import main
 from app.cli.options import CommonOptions
+from app.cli.order import automatic
 
 
 @pytest.fixture
@@ -185,3 +187,27 @@ def test_what_resume_cannot_do_is_refused(
     assert main(["resume", *words]) == 2
     assert advice in capsys.readouterr().err
     assert seen == []
+
+
+@pytest.mark.parametrize("command", [["call", "--demo", "export"], ["resume", "3"]])
+class TestResumeLimit:
+    def test_it_limits_automatic_resuming(self, seen: list[Any], command: list[str]) -> None:
+        assert main([*command, "--auto-resume", "--resume-limit", "7"]) == 0
+        assert main([*command, "--auto-resume"]) == 0
+        assert main(command) == 0
+        limits = [automatic(order) for _, order in seen]
+        assert limits == [AutoResume(limit=7), AutoResume(), None]
+
+    def test_it_has_no_meaning_without(
+        self, seen: list[Any], capsys: pytest.CaptureFixture[str], command: list[str]
+    ) -> None:
+        assert main([*command, "--resume-limit", "7"]) == 2
+        assert "--auto-resume" in capsys.readouterr().err
+        assert seen == []
+
+    @pytest.mark.parametrize("limit", ["0", "-1", "1000001", "many"])
+    def test_it_is_a_number_of_attempts(
+        self, seen: list[Any], command: list[str], limit: str
+    ) -> None:
+        assert main([*command, "--auto-resume", "--resume-limit", limit]) == 2
+        assert seen == []

@@ -103,6 +103,11 @@ def test_further_attempts_follow_where_that_is_chosen(monitor: FakeMonitor) -> N
     assert monitor.done == [("resume", 3, AutoResume())]
 
 
+def test_the_number_of_further_attempts_can_be_limited(monitor: FakeMonitor) -> None:
+    assert main(["resume", "30", "--auto-resume", "--resume-limit", "7"]) == 0
+    assert monitor.done == [("resume", 3, AutoResume(limit=7))]
+
+
 def test_a_named_server_stands_in_for_the_saved_one(monitor: FakeMonitor) -> None:
     assert main(["resume", "30", "50", "--", "python", "server.py"]) == 0
     assert monitor.done == [
