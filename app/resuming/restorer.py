@@ -98,19 +98,23 @@ class Restorer:
                 await self.look(list(self._elsewhere))
 
     async def look(self, jobs: Iterable[JobId]) -> None:
-        """See what became of jobs on disk."""
-        if self._store is None:
+        """See what became of jobs on disk; no others are read, there may be thousands."""
+        if self._store is None or not self._store.is_readable:
             return
+        ids = {job: chain for job in jobs if (chain := self._settled(job)) is not None}
         try:
-            on_disk = {chain.id: chain for chain in await self._store.chains()}
+            on_disk = await self._store.found(ids.values())
         except ProblemError as error:
             self._keeper.complain(error.problem)
             return
-        for job in jobs:
-            chain = self._tracker.chains.of(job)
-            if chain is None or chain.id is None or chain.settling or chain.obstacle:
-                continue
-            self._compare(job, on_disk.get(chain.id))
+        for job, chain in ids.items():
+            if self._settled(job) == chain:
+                self._compare(job, on_disk.get(chain))
+
+    def _settled(self, job: JobId) -> int | None:
+        """The job's chain in the store, unless what we know of it is not on disk yet."""
+        chain = self._tracker.chains.of(job)
+        return None if chain is None or chain.settling or chain.obstacle else chain.id
 
     def _compare(self, job: JobId, saved: SavedChain | None) -> None:
         """Show of a job what another program has made of it."""

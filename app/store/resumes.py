@@ -178,6 +178,25 @@ class ResumeStore:
         """
         return await self._database.read(self._read_chains) if self._database.is_open else []
 
+    async def found(self, wanted: Iterable[ChainId]) -> dict[ChainId, SavedChain]:
+        """Those of `wanted` that are on disk and can be read; no other chain is looked at.
+
+        Raises:
+            ProblemError: the disk or SQLite refuses.
+        """
+
+        def work(connection: sqlite3.Connection) -> dict[ChainId, SavedChain]:
+            found = {chain: statements.row_of(connection, chain) for chain in wanted}
+            there = [row for row in found.values() if row is not None]
+            living = self._living_others({row["owner"] for row in there})
+            saved: dict[ChainId, SavedChain] = {}
+            for row in there:
+                with contextlib.suppress(ValueError):
+                    saved[row["id"]] = rows.chain_of(row, is_elsewhere=row["owner"] in living)
+            return saved
+
+        return await self._database.read(work) if self._database.is_open else {}
+
     async def attempts(self, chain: ChainId) -> list[SavedAttempt]:
         """The attempts of a chain, in order; none for one that is not there.
 
@@ -237,9 +256,12 @@ class ResumeStore:
 
     def _in_flight_elsewhere(self, connection: sqlite3.Connection) -> set[ChainId]:
         owned = statements.owned(connection)
-        others = {owner for _, owner in owned} - {self._owners.me}
-        living = {owner for owner in others if self._owners.lives(owner)}
+        living = self._living_others({owner for _, owner in owned})
         return {chain for chain, owner in owned if owner in living}
+
+    def _living_others(self, owners: set[str | None]) -> set[str | None]:
+        """Those of `owners` that are other programs and run."""
+        return {owner for owner in owners - {self._owners.me} if self._owners.lives(owner)}
 
     def _check_startable(self, row: sqlite3.Row | None) -> None:
         chain = _read(row)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 import anyio
 import anyio.lowlevel
 import pytest
 
 from app.problem import Problem, ProblemError
+from app.store import rows
 from app.tracker import marks
 from app.tracker.snapshot import JobState
 from tests.integration.resumable import (
@@ -20,6 +22,11 @@ from tests.integration.resumable import (
     the_job,
     whole,
 )
+
+if TYPE_CHECKING:
+    import sqlite3
+
+    from app.store.chains import SavedChain
 
 
 async def test_a_refused_token_is_told_in_the_servers_words_and_not_offered_again(
@@ -166,3 +173,36 @@ async def test_a_disk_that_fills_up_and_empties_again_loses_no_token(
         assert detail is not None
         newest = json.dumps(detail.resume_token)
     assert saved_tokens(place)[-1] == newest
+
+
+async def test_a_claim_that_fails_looks_at_its_own_job_alone(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(place) as (monitor, _):
+        for _number in range(3):
+            await monitor.call(export())
+        read: list[object] = []
+        chain_of = rows.chain_of
+
+        def counted(row: sqlite3.Row, *, is_elsewhere: bool) -> SavedChain:
+            read.append(row["id"])
+            return chain_of(row, is_elsewhere=is_elsewhere)
+
+        monkeypatch.setattr("app.store.rows.chain_of", counted)
+        monkeypatch.setattr("app.store.resumes.ResumeStore.start_attempt", refuse)
+        with pytest.raises(ProblemError, match="The disk is full"):
+            await monitor.resume(2)
+        assert read == [2]
+        assert the_job(monitor, 2).can_resume
+
+
+async def test_a_store_that_shut_hides_no_job(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(place) as (monitor, _):
+        await monitor.call(export())
+        monkeypatch.setattr("app.store.database.Database.is_open", False)
+        monkeypatch.setattr("app.store.resumes.ResumeStore.start_attempt", refuse)
+        with pytest.raises(ProblemError, match="The disk is full"):
+            await monitor.resume(1)
+        assert the_job(monitor).can_resume

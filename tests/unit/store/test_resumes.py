@@ -297,6 +297,22 @@ async def test_a_chain_that_cannot_be_read_is_counted_and_hides_no_other(
     assert store.problem is None
 
 
+async def test_chains_are_found_by_their_ids_alone(store: ResumeStore, data_dir: Path) -> None:
+    first, bad, last = [await begun(store, token) for token in ("t1", "t2", "t3")]
+    query(data_dir, "UPDATE chains SET origin = 'rubbish' WHERE id = ?", bad)
+    found = await store.found([last, bad, 99])
+    assert {chain: saved.token for chain, saved in found.items()} == {last: "t3"}
+    async with opened(data_dir) as other:
+        await other.start_attempt(first, when=1.0)
+        found = await store.found([first, last])
+        assert {chain: saved.is_elsewhere for chain, saved in found.items()} == {
+            first: True,
+            last: False,
+        }
+    await store.close()
+    assert await store.found([first]) == {}
+
+
 async def test_an_outcome_of_a_newer_version_is_unknown(store: ResumeStore, data_dir: Path) -> None:
     chain_id = await begun(store)
     query(data_dir, "UPDATE attempts SET outcome = 'paused'")
