@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from app.sessions.clock import Clock
     from app.sessions.definitions import StdioDefinition
 
-_SLICE_LINES: Final = 128
+_SLICE_LINES: Final = 256
 """Most lines returned at once: about a millisecond's work, however small the lines are."""
 STDERR_LINE_BYTES: Final = 64 * 1024
 """Longer lines of stderr become several frames, all but the last marked as incomplete."""

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 CANCEL_GRACE_S: Final = 5.0
 """Silence after a cancel that counts as its confirmation, unless a tracker is told otherwise."""
-_LOOKS_LEAST: Final = 64
+_LOOKS_LEAST: Final = 8
 _CONNECTIONS_KEPT: Final = 1000
 _PLAIN_KEPT: Final = 1000
 """Open requests that are no jobs but may become one when they turn out to be resumable."""
@@ -85,7 +85,7 @@ class Tracker:
         emit = ticks.append
         running = self._rows.running
         active = Standing.ACTIVE
-        looks = max(_LOOKS_LEAST, len(facts) // 8)
+        looks = max(_LOOKS_LEAST, len(facts) // 16)
         for fact in facts:
             if type(fact) is not ProgressReceived:
                 self._handle(fact, delta)
