@@ -118,6 +118,9 @@ class JsonEvents:
     def interrupt(self) -> None:
         """Write nothing: the end of each call tells."""
 
+    def terminate(self) -> None:
+        """Write nothing: `leave` follows."""
+
     def leave(self) -> None:
         """Write that calls were interrupted: nobody will know any more how they end."""
         for job in sorted(self._open):

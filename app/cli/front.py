@@ -32,6 +32,9 @@ class Front(Protocol):
     def interrupt(self) -> None:
         """Tell that calls are being cancelled, which may take a while."""
 
+    def terminate(self) -> None:
+        """Tell that a signal ends the program now, with no time to cancel anything."""
+
     def leave(self) -> None:
         """Tell that calls which go on are left as they are."""
 

@@ -135,6 +135,10 @@ class TextFront:
         """Tell what the user can do while the server takes its time."""
         self._meter.say("Cancelling. Ctrl+C again leaves at once.")
 
+    def terminate(self) -> None:
+        """Tell why it ends, since it was not the user's Ctrl+C."""
+        self._meter.say("Asked by a signal to end: leaving at once.")
+
     def leave(self) -> None:
         """Tell nothing: who wants to be gone needs no words."""
 

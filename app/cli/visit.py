@@ -151,7 +151,9 @@ class Visit:
         The second time, `Interrupts` has ended the servers' processes already.
         """
         await interrupts.polite.wait()
-        if self._busy():
+        if interrupts.firm.is_set():
+            front.terminate()
+        elif self._busy():
             front.interrupt()
         else:
             scope.cancel()

@@ -125,6 +125,12 @@ def test_a_user_who_waits_for_a_cancel_is_told_how_to_leave() -> None:
     assert "Ctrl+C again" in shown.meter.lines[0]
 
 
+def test_a_signal_to_end_is_told_without_advice_for_a_keyboard() -> None:
+    shown = Shown()
+    shown.front.terminate()
+    assert shown.meter.lines == ["Asked by a signal to end: leaving at once."]
+
+
 def test_a_local_failure_is_told_as_it_is() -> None:
     shown = Shown()
     shown.front.show(outcome(None, Failure("local", "Timed out"), JobState.TIMED_OUT))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from typing import TYPE_CHECKING, Any, Self
 
 import anyio
@@ -57,6 +58,9 @@ class FakeMonitor:
     def add_server(self, definition: StdioDefinition) -> str:
         return definition.name
 
+    def servers(self) -> list[ServerSnapshot]:
+        return []
+
     async def connect(self, name: str) -> ServerSnapshot:
         for listener in self._listeners:
             listener(Update())
@@ -93,7 +97,12 @@ class NotedFront:
     def interrupt(self) -> None:
         raise AssertionError("nobody interrupts")
 
+    def terminate(self) -> None:
+        self.told.append("terminated")
+
     def leave(self) -> None:
+        if self.told == ["terminated"]:
+            return
         raise AssertionError("nobody leaves")
 
     async def animate(self) -> None:
@@ -114,6 +123,18 @@ def go(front: Front, work: Any = None, output: Output | None = None, **more: Any
         return ExitCode.ANSWERED_ERROR
 
     return run_visit(output or Output(None), lambda _monitor: front, work or done, **more)
+
+
+@pytest.mark.skipif(os.name == "nt", reason="os.kill ends the test run on Windows")
+def test_a_signal_to_end_is_not_taken_for_ctrl_c() -> None:
+    async def asked_to_end(monitor: Monitor) -> ExitCode:
+        os.kill(os.getpid(), signal.SIGTERM)
+        await anyio.sleep_forever()
+        return ExitCode.DONE
+
+    front = NotedFront()
+    assert go(front, asked_to_end) is ExitCode.CANCELLED
+    assert front.told == ["terminated", "closed"]
 
 
 def test_the_works_code_is_the_commands() -> None:
