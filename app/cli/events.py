@@ -14,6 +14,7 @@ from app.cli.event_lines import (
     resumable_line,
     whole_message,
 )
+from app.cli.irregular import ReplyProblems
 from app.cli.reply import as_json, exact_member, exact_result
 from app.protocol.eras import era_of
 from app.protocol.facts import (
@@ -72,6 +73,7 @@ class JsonEvents:
         self._jobs: set[JobId] = set()
         self._asked_at: dict[JobId, float] = {}
         self._frame_count = 0
+        self._problems = ReplyProblems()
         self._makers: dict[type, Callable[[Any, _Chunk], str]] = {
             ProgressReceived: self._progress,
             ConnectionNegotiated: self._connected,
@@ -210,6 +212,8 @@ class JsonEvents:
             self._answered.add(job)
             self._open.discard(job)
         raw = chunk.raw(fact.number)
+        problems = self._problems.of(fact, self._book.snapshot(job))
+        remarks = late | ({"problems": as_json(problems)} if problems else {})
         if fact.error is not None:
             self._refused.add(job)
             self._open.discard(job)
@@ -217,7 +221,7 @@ class JsonEvents:
             fields = {name: exact_member(error, name) for name in ("code", "message", "data")}
             where = as_json("server")
             return event_line(
-                "error", self._t(fact.at), job=as_json(job), where=where, **fields, **late
+                "error", self._t(fact.at), job=as_json(job), where=where, **fields, **remarks
             )
         return event_line(
             "result",
@@ -226,7 +230,7 @@ class JsonEvents:
             result=exact_result(raw),
             duration_s=self._duration(job, fact.at),
             ticks=str(self._counts.get(job, 0)),
-            **late,
+            **remarks,
         )
 
     def _resumable(self, job: JobId) -> str:

@@ -1,4 +1,4 @@
-"""What is wrong with a server's progress, in a line for people: once for each kind and job."""
+"""What is wrong with a server's progress and tokens, for people: once for each kind and job."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
     from app.cli.words import Snapshots
-    from app.protocol.facts import ProgressReceived
-    from app.tracker.snapshot import Changes, JobId
+    from app.protocol.facts import ProgressReceived, RequestAnswered
+    from app.tracker.snapshot import Changes, JobId, JobSnapshot
 
 _KINDS: Final = frozenset(
     {
@@ -25,9 +25,32 @@ _KINDS: Final = frozenset(
         marks.TOTAL_NOT_POSITIVE,
         marks.WRONG_TYPE,
         marks.AFTER_END,
+        marks.RESUME_TOKEN,
+        marks.TOKEN_ON_ERROR,
+        marks.SAME_TOKEN,
     }
 )
 """Not what crosses a cancel or a limit of ours: that may happen with the best of servers."""
+
+_OF_REPLIES: Final = (marks.TOKEN_ON_ERROR, marks.SAME_TOKEN)
+"""What only the whole job shows to be wrong with a reply."""
+
+
+class ReplyProblems:
+    """Tells of each reply what is wrong with it."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[JobId, str], int] = {}
+
+    def of(self, fact: RequestAnswered, job: JobSnapshot | None) -> list[str]:
+        """What breaks a rule in `fact`, the newest reply to a request of `job`."""
+        found = [*fact.problems]
+        for mark in () if job is None else job.marks:
+            if job is not None and mark.key in _OF_REPLIES:
+                if mark.count > self._counts.get((job.id, mark.key), 0):
+                    found.append(mark.text)
+                self._counts[job.id, mark.key] = mark.count
+        return found
 
 
 class Irregularities:
@@ -46,11 +69,11 @@ class Irregularities:
 
     def lines(self, changes: Changes) -> Iterator[str]:
         """What has not been told yet, each in a line that is safe to print."""
-        if not changes.marked:
-            return
-        marked = [tick for tick in changes.ticks if _is_marked(tick[2], changes)]
+        ticks = changes.ticks if changes.marked else ()
+        marked = [tick for tick in ticks if _is_marked(tick[2], changes)]
         yield from self._stray([fact for job, _, fact in marked if job is None], changes)
-        for job in sorted({job for job, _, _ in marked if job is not None}):
+        ticked = {job for job, _, _ in marked if job is not None}
+        for job in sorted(ticked | changes.moved):  # a reply moves its job
             yield from self._of_job(job)
 
     def _of_job(self, job: JobId) -> Iterator[str]:

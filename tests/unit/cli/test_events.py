@@ -422,6 +422,48 @@ def test_a_saved_token_is_an_event_after_the_result_that_brought_it(
     assert "s3cret" not in witness.text
 
 
+@pytest.mark.parametrize(
+    ("members", "problem"),
+    [
+        ({"_meta": {"nextResumeToken": ""}}, '"nextResumeToken" is not a string with content'),
+        ({"nextResumeToken": "t"}, '"nextResumeToken" is beside "_meta" instead of in it'),
+        (
+            {"_meta": {"nextResumeToken": "t"}, "isError": True},
+            "A resume token came with an error; it is not used",
+        ),
+    ],
+)
+def test_a_result_tells_what_is_wrong_with_its_token(
+    witness: Witness, members: dict[str, Any], problem: str
+) -> None:
+    witness.events.on_update(witness.traffic.called("a"))
+    reply = {"jsonrpc": "2.0", "id": 7, "result": members}
+    witness.events.on_update(witness.traffic.received(reply))
+    (answer,) = [event for event in witness.read() if event["event"] == "result"]
+    assert answer["problems"] == [problem]
+
+
+def test_an_error_tells_of_a_token_that_it_should_not_have(witness: Witness) -> None:
+    witness.events.on_update(witness.traffic.called("a"))
+    error = {"code": 1, "message": "no", "data": {"nextResumeToken": "t"}}
+    witness.events.on_update(witness.traffic.received({"jsonrpc": "2.0", "id": 7, "error": error}))
+    assert witness.last()["problems"] == ["A resume token came with an error; it is not used"]
+
+
+def test_each_result_with_the_same_token_again_tells_of_it(witness: Witness) -> None:
+    result = {"_meta": {"nextResumeToken": "t"}}
+    witness.events.on_update(witness.traffic.called("a"))
+    for request_id in (7, 8, 9):
+        reply = {"jsonrpc": "2.0", "id": request_id, "result": result}
+        witness.events.on_update(witness.traffic.received(reply))
+        witness.events.on_update(witness.traffic.resumed("t", request_id + 1))
+    first, *others = [event for event in witness.read() if event["event"] == "result"]
+    assert "problems" not in first
+    assert [event["problems"] for event in others] == [
+        ["The server handed out the token that it had been given"]
+    ] * 2
+
+
 def test_a_stop_with_a_reason_tells_it(witness: Witness, resumed: Resumed) -> None:
     resumed.put(job(id=3, state=JobState.RESUMABLE, chain=9, resume_note="connection lost"))
     witness.events.on_update(Update(changes=Changes(moved=frozenset({3}))))

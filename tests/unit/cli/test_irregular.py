@@ -9,6 +9,8 @@ import pytest
 from app.cli.irregular import Irregularities
 from tests.unit.cli.traffic import Traffic, tick
 
+SAME = "The server handed out the token that it had been given"
+
 
 class Told:
     """What is told of a traffic."""
@@ -63,6 +65,37 @@ def test_progress_that_crosses_our_cancel_is_nobodys_fault() -> None:
     told = Told()
     told.traffic.cancelled()
     assert told.of(tick("a", 1)) == []
+
+
+def reply(token: object, **members: Any) -> dict[str, Any]:
+    """The reply to the first call, with a resume token."""
+    result = {"content": [], "_meta": {"nextResumeToken": token}, **members}
+    return {"jsonrpc": "2.0", "id": 7, "result": result}
+
+
+@pytest.mark.parametrize("token", ["", 42, {"chunk": 1}])
+def test_an_unusable_resume_token_is_told_of(token: object) -> None:
+    told = Told()
+    assert told.of(reply(token)) == [
+        'burst: warning: "nextResumeToken" is not a string with content'
+    ]
+    assert told.of(tick("other", 1))[0].startswith("warning: The progress token")
+
+
+def test_a_resume_token_on_an_error_is_told_of() -> None:
+    assert Told().of(reply("t", isError=True)) == [
+        "burst: warning: A resume token came with an error; it is not used"
+    ]
+
+
+def test_the_same_resume_token_is_told_of_once() -> None:
+    told = Told()
+    assert told.of(reply("t")) == []
+    for request_id in (8, 9):
+        told.traffic.resumed("t", request_id)
+        lines = told.of(reply("t") | {"id": request_id})
+        is_first = request_id == 8
+        assert lines == ["burst: warning: " + SAME] * is_first
 
 
 @pytest.mark.parametrize(

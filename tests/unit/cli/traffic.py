@@ -57,6 +57,13 @@ class Traffic:
         message = {"jsonrpc": "2.0", "id": request_id, "method": "tools/call", "params": params}
         return self._update([self._framer.sent(json.dumps(message).encode(), self.now, self.now)])
 
+    def resumed(self, resume_token: str, request_id: int) -> Update:
+        """We went on with a call."""
+        meta = {"progressToken": "a", "resumeToken": resume_token}
+        params = {"name": "burst", "arguments": {}, "_meta": meta}
+        message = {"jsonrpc": "2.0", "id": request_id, "method": "tools/call", "params": params}
+        return self._update([self._framer.sent(json.dumps(message).encode(), self.now, self.now)])
+
     def cancelled(self, request_id: int = 7) -> Update:
         """We gave a request up."""
         message = notice("notifications/cancelled", requestId=request_id)
