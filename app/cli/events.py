@@ -15,7 +15,7 @@ from app.cli.event_lines import (
     whole_message,
 )
 from app.cli.irregular import ReplyProblems
-from app.cli.reply import as_json, exact_member, exact_result
+from app.cli.reply import as_json, exact_data, exact_member, exact_result
 from app.protocol.eras import era_of
 from app.protocol.facts import (
     ConnectionClosed,
@@ -29,6 +29,7 @@ from app.protocol.facts import (
     StderrReceived,
 )
 from app.protocol.frame import server_name
+from app.protocol.hidden import shown_data
 from app.text import visible
 from app.tracker.snapshot import JobState
 
@@ -103,7 +104,7 @@ class JsonEvents:
             return
         if failure.where != "server" or outcome.job not in self._refused:
             code = None if failure.code is None else str(failure.code)
-            self._error(outcome.job, failure.where, failure.message, code, failure.data)
+            self._error(outcome.job, failure.where, failure.message, code, shown_data(failure.data))
 
     def fail(self, failure: CommandFailed) -> None:
         """Write why the command cannot go on; `job` is null."""
@@ -218,7 +219,8 @@ class JsonEvents:
             self._refused.add(job)
             self._open.discard(job)
             error = exact_member(raw, "error").encode()
-            fields = {name: exact_member(error, name) for name in ("code", "message", "data")}
+            fields = {name: exact_member(error, name) for name in ("code", "message")}
+            fields["data"] = exact_data(error)
             where = as_json("server")
             return event_line(
                 "error", self._t(fact.at), job=as_json(job), where=where, **fields, **remarks

@@ -26,11 +26,19 @@ def exact_result(raw: bytes) -> str:
 
     Tokens stay out of terminals and files: who has one can go on with the work.
     """
-    result = exact_member(raw, "result")
-    may_have_one = TOKEN in result or "\\u" in result  # a name may be written in escapes
+    return _without_token(exact_member(raw, "result"))
+
+
+def exact_data(error: bytes) -> str:
+    """The JSON of an error's data as `exact_member` gives it, but for a resume token in it."""
+    return _without_token(exact_member(error, "data"))
+
+
+def _without_token(value: str) -> str:
+    may_have_one = TOKEN in value or "\\u" in value  # a name may be written in escapes
     if not may_have_one:
-        return result
-    return _with_hidden(_with_hidden(result, TOKEN), "_meta", TOKEN)
+        return value
+    return _with_hidden(_with_hidden(value, TOKEN), "_meta", TOKEN)
 
 
 def _with_hidden(text: str, name: str, *inner: str) -> str:

@@ -16,6 +16,7 @@ from app.protocol.facts import (
     StderrReceived,
     UnreadableReceived,
 )
+from app.protocol.hidden import shown_data
 from app.text import one_line, visible
 
 if TYPE_CHECKING:
@@ -192,5 +193,5 @@ def _failure_text(outcome: Outcome) -> str:
         return "The call ended without a result."
     code = "" if failure.code is None else f" {failure.code}"
     head = f"The server answered with error{code}: " if failure.where == "server" else ""
-    data = "" if failure.data is None else f"\n{as_json(failure.data)}"
+    data = "" if failure.data is None else f"\n{as_json(shown_data(failure.data))}"
     return f"{head}{failure.message}{data}"

@@ -24,6 +24,11 @@ def without_tokens(result: JsonObject) -> JsonObject:
     return shown
 
 
+def shown_data(data: Any) -> Any:
+    """An error's `data`, which may be anything, without its tokens."""
+    return without_tokens(data) if isinstance(data, dict) else data
+
+
 def _hidden_here(values: dict[str, Any]) -> dict[str, Any]:
     """A copy without the token beside `_meta` and the one in it."""
     shown = _hidden_member(values)

@@ -445,8 +445,10 @@ def test_a_result_tells_what_is_wrong_with_its_token(
 
 def test_an_error_tells_of_a_token_that_it_should_not_have(witness: Witness) -> None:
     witness.events.on_update(witness.traffic.called("a"))
-    error = {"code": 1, "message": "no", "data": {"nextResumeToken": "t"}}
+    error = {"code": 1, "message": "no", "data": {"nextResumeToken": "s3cret", "n": 1.0}}
     witness.events.on_update(witness.traffic.received({"jsonrpc": "2.0", "id": 7, "error": error}))
+    assert witness.last()["data"] == {"nextResumeToken": "(hidden)", "n": 1.0}
+    assert "s3cret" not in witness.text
     assert witness.last()["problems"] == ["A resume token came with an error; it is not used"]
 
 

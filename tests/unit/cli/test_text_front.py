@@ -125,6 +125,13 @@ def test_a_user_who_waits_for_a_cancel_is_told_how_to_leave() -> None:
     assert "Ctrl+C again" in shown.meter.lines[0]
 
 
+def test_a_token_in_the_data_of_an_error_is_hidden() -> None:
+    shown = Shown()
+    data = {"nextResumeToken": "s3cret", "n": 1}
+    shown.front.show(outcome(None, Failure("server", "no", 7, data), JobState.FAILED))
+    assert shown.err.endswith('{"nextResumeToken":"(hidden)","n":1}\n')
+
+
 def test_a_signal_to_end_is_told_without_advice_for_a_keyboard() -> None:
     shown = Shown()
     shown.front.terminate()

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.protocol.hidden import HIDDEN, without_tokens
+from app.protocol.hidden import HIDDEN, shown_data, without_tokens
 
 if TYPE_CHECKING:
     from app.protocol.facts import JsonObject
@@ -49,3 +49,9 @@ def test_a_result_without_a_token_is_shown_as_it_is() -> None:
 
 def test_a_meta_that_is_no_object_is_left_alone() -> None:
     assert without_tokens({"_meta": "text"}) == {"_meta": "text"}
+
+
+def test_the_data_of_an_error_is_shown_without_tokens_whatever_it_is() -> None:
+    assert shown_data({"_meta": TOKEN, "a": 1}) == {"_meta": {"nextResumeToken": HIDDEN}, "a": 1}
+    for data in (None, "text", [1, TOKEN], 7):
+        assert shown_data(data) == data
