@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import collections
 import logging
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import anyio
 
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from app.tracker.tracker import Tracker
 
 _log = logging.getLogger(__name__)
+
+_RETRY_S: Final = 5.0
+"""How often to try again to delete what the disk would not delete."""
 
 
 class Keeper:
@@ -48,7 +51,7 @@ class Keeper:
         self._origin_of = origin_of
         self._problem: Problem | None = None
         self._pending: dict[JobId, anyio.Event] = {}
-        self._owed: list[int] = []
+        self._owed: dict[int, JobId | None] = {}
         self._steps: collections.deque[ChainStep] = collections.deque()
         self._wake = anyio.Event()
         self._over = anyio.Event()
@@ -92,9 +95,10 @@ class Keeper:
                 if self._steps:
                     await self._record(self._steps.popleft())
                 else:
+                    self._wake = anyio.Event()  # before paying: what comes meanwhile is seen
                     await self._pay()
-                    self._wake = anyio.Event()
-                    await self._wake.wait()
+                    with anyio.move_on_after(_RETRY_S if self._owed else None):
+                        await self._wake.wait()
         self._over.set()
 
     async def close(self) -> None:
@@ -122,6 +126,7 @@ class Keeper:
             chain = None
         pending = self._pending.pop(step.job, None)
         self._publish(self._tracker.chains.note_saved(step.job, chain, obstacle))
+        self._note_debt(step)
         if pending is not None:
             pending.set()
 
@@ -135,7 +140,7 @@ class Keeper:
         if step.chain is None:
             return None
         if step.is_complete:
-            self._owed.append(step.chain)
+            self._owed[step.chain] = step.job
             await self._pay()
         else:
             outcome = OUTCOMES.get(step.outcome, Outcome.FAILED)
@@ -159,18 +164,36 @@ class Keeper:
 
     def owe(self, chains: Iterable[int]) -> None:
         """Delete chains when there is an occasion: the user has seen the last of them."""
-        self._owed += chains
+        self._owed.update(dict.fromkeys(chains))
         self._wake.set()
 
     async def _pay(self) -> None:
-        """Delete the finished chains that are still on disk; their tokens have expired."""
-        if self._owed and self._store is not None:
-            try:
-                await self._store.forget(self._owed)
-            except ProblemError as error:
-                self.complain(error.problem)
-            else:
-                self._owed = []
+        """Delete the finished chains that are still on disk; their tokens have expired.
+
+        What the disk refuses to delete is tried again before each write, every few seconds, and
+        at the end.
+        """
+        owed = dict(self._owed)
+        if not owed or self._store is None:
+            return
+        try:
+            await self._store.forget(owed)
+        except ProblemError as error:
+            self.complain(error.problem)
+            return
+        for chain, job in owed.items():
+            del self._owed[chain]
+            if job is not None:
+                self._publish(self._tracker.chains.note_reason(job, ""))
+
+    def _note_debt(self, step: ChainStep) -> None:
+        """Say of a completed job that its chain is still on disk, and would come back."""
+        if step.is_complete and step.chain in self._owed and self._problem is not None:
+            words = (
+                f"Its expired token is still on disk: {self._problem.what}. "
+                "Deleting it is tried again while the program runs"
+            )
+            self._publish(self._tracker.chains.note_reason(step.job, words))
 
     def complain(self, problem: Problem) -> None:
         """Keep what the disk refuses, to be told."""

@@ -11,6 +11,7 @@ import pytest
 
 from app.problem import Problem, ProblemError
 from app.store import rows
+from app.store.resumes import ResumeStore
 from app.tracker import marks
 from app.tracker.snapshot import JobState
 from tests.integration.resumable import (
@@ -25,7 +26,9 @@ from tests.integration.resumable import (
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Iterable
 
+    from app.monitor import Monitor
     from app.store.chains import SavedChain
 
 
@@ -206,3 +209,56 @@ async def test_a_store_that_shut_hides_no_job(
         with pytest.raises(ProblemError, match="The disk is full"):
             await monitor.resume(1)
         assert the_job(monitor).can_resume
+
+
+async def test_a_finished_job_tells_of_a_token_that_could_not_be_deleted_until_it_is(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.resuming.keeper._RETRY_S", 0.02)
+    async with running(place) as (monitor, watch):
+        await monitor.call(export())
+        with monkeypatch.context() as full:
+            full.setattr("app.store.resumes.ResumeStore.forget", refuse)
+            assert (await monitor.resume(1, auto_resume=AT_ONCE)).state is JobState.DONE
+            job = the_job(monitor)
+            assert "still on disk: The disk is full" in job.resume_note
+            assert not job.can_resume
+            with pytest.raises(ProblemError, match="cannot be resumed"):
+                await monitor.resume(1)
+            assert saved_tokens(place)
+        await watch.until(lambda: the_job(monitor).resume_note == "")
+        assert saved_tokens(place) == []
+        assert the_job(monitor).state is JobState.DONE
+
+
+async def test_what_ends_while_a_chain_is_deleted_is_not_overlooked(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    deleting, go_on = anyio.Event(), anyio.Event()
+    forget = ResumeStore.forget
+
+    async def slow(store: ResumeStore, chains: Iterable[int]) -> list[int]:
+        deleting.set()
+        await go_on.wait()
+        return await forget(store, chains)
+
+    async with running(place) as (monitor, watch):
+        await monitor.call(export(fault="refused", at_attempt=2))
+        await monitor.resume(1)
+        monkeypatch.setattr(ResumeStore, "forget", slow)
+        monitor.remove_jobs([1])
+        await deleting.wait()
+        with anyio.fail_after(10):
+            async with anyio.create_task_group() as calls:
+                calls.start_soon(monitor.call, export(job="b"))
+                try:
+                    await watch.until(lambda: 2 in monitor.jobs() and is_being_saved(monitor))
+                finally:
+                    go_on.set()
+        assert the_job(monitor, 2).can_resume
+        assert len(saved_tokens(place)) == 1
+
+
+def is_being_saved(monitor: Monitor) -> bool:
+    """Whether the second job has its token, and waits for the disk."""
+    return the_job(monitor, 2).resume_note == "Saving the resume token"
