@@ -139,6 +139,11 @@ class Peer:
         """The connection is gone, and with it every request."""
         self._pending.clear()
 
+    def is_token_in_use(self, token: str | int) -> bool:
+        """Whether a request with `token` would be refused as long as another one goes on."""
+        is_held = self._is_token_active is not None and self._is_token_active(token)
+        return is_held or key_of(token) in self._pending.values()
+
     def _choose(self, meta: JsonObject, token: TokenChoice, now_ms: int | None) -> str | int | None:
         """The token to send, of the caller's choice and what the caller's `_meta` has."""
         chosen = meta.get(_TOKEN_KEY) if _TOKEN_KEY in meta else token
@@ -159,11 +164,10 @@ class Peer:
         return self._tokens.next(now_ms) if chosen is AUTO else chosen
 
     def _refuse_token_in_use(self, token: str | int) -> None:
+        if not self.is_token_in_use(token):
+            return
         key = key_of(token)
         owner = next((i for i, other in self._pending.items() if other == key), None)
-        is_held = self._is_token_active is not None and self._is_token_active(token)
-        if owner is None and not is_held:
-            return
         whose = "a task that is still running" if owner is None else f"the open request {owner}"
         raise ProblemError(
             Problem(

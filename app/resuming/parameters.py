@@ -42,6 +42,13 @@ def from_the_start(params: JsonObject) -> JsonObject:
     return _without(without_resume_token(params), _OF_ONE_REQUEST)
 
 
+def progress_token(params: JsonObject) -> str | int | None:
+    """The progress token that every attempt sends; None if there is none that may be sent."""
+    meta = params.get("_meta")
+    token = meta.get("progressToken") if isinstance(meta, dict) else None
+    return token if isinstance(token, str | int) and not isinstance(token, bool) else None
+
+
 def is_whole(value: Any) -> bool:
     """Whether nothing of a value was left undecoded, as happens to oversized messages."""
     if isinstance(value, dict):

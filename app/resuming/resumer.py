@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from app.sessions.manager import Manager
     from app.sessions.snapshot import ServerSnapshot
     from app.store.chains import Origin
-    from app.tracker.snapshot import Changes, JobId
+    from app.tracker.snapshot import Changes, JobId, JobSnapshot
     from app.tracker.tracker import Tracker
 
 _USUAL = Call("", "", {}).limits
@@ -239,6 +239,9 @@ class Resumer:
             server = await self.reach(
                 self._keeper.origins[job], use_saved_definition=use_saved_definition
             )
+            clash = self._clash(server, self._keeper.origins[job])
+            if clash is not None:
+                raise ProblemError(clash)
             began_when = self._clock.wall()
             try:
                 await self._keeper.claim(job)
@@ -268,9 +271,10 @@ class Resumer:
         try:
             connection, exchange = self._calls.ask(Call(server, origin.method, params, token=None))
         except ProblemError as error:
-            self._note_unsent(job, Failure("local", error.problem.what), began_when)
+            problem = self._clash(server, origin) or error.problem
+            self._note_unsent(job, Failure("local", problem.what), began_when)
             await self._keeper.settled(job)
-            raise
+            raise ProblemError(problem) from error
         outcome: Outcome | None = None
         self._tracker.chains.expect(job, connection.id, exchange.outgoing.id)
         try:
@@ -283,6 +287,22 @@ class Resumer:
                 self._note_unsent(job, failure if outcome is None else outcome.failure, began_when)
         await self._keeper.settled(job)
         return self._standing_outcome(job, "", outcome) if outcome.job is None else outcome
+
+    def _clash(self, server: str, origin: Origin) -> Problem | None:
+        """Why the request cannot be sent while another one has its progress token."""
+        token = parameters.progress_token(origin.params)
+        try:
+            connection = self._manager.connection(server)
+        except ProblemError:  # gone meanwhile, which is another story
+            return None
+        if token is None or not connection.mail.peer.is_token_in_use(token):
+            return None
+        now = self._clock.monotonic()
+        rows = (self._tracker.snapshot(job, now) for job in reversed(self._tracker.jobs()))
+        holder = next((row for row in rows if _holds(row, connection.id, token)), None)
+        whose = "another request" if holder is None else f"job {holder.id}"
+        hint = "Wait for it or cancel it: a resumed request has the token of the first one."
+        return Problem(f"The job's progress token is in use by {whose}", server, hint)
 
     def _note_unsent(self, job: JobId, failure: Failure | None, began_when: float) -> None:
         """Give back a claim whose request was never written."""
@@ -356,6 +376,13 @@ class Resumer:
 def _stopped_well(outcome: Outcome | None) -> bool:
     """Whether an attempt ended with nothing but a token to go on with."""
     return outcome is None or (outcome.state is JobState.RESUMABLE and outcome.failure is None)
+
+
+def _holds(row: JobSnapshot | None, connection: str, token: str | int) -> bool:
+    """Whether a job is going on, on that connection, with a progress token of ours."""
+    if row is None or row.state.is_over or row.connection != connection:
+        return False
+    return type(row.token) is type(token) and row.token == token
 
 
 def _not_resumable(server: str = "") -> Problem:

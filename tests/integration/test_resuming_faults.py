@@ -23,6 +23,7 @@ from tests.integration.resumable import (
     the_job,
     whole,
 )
+from tests.unit.store.samples import query
 
 if TYPE_CHECKING:
     import sqlite3
@@ -102,6 +103,24 @@ async def test_one_attempt_is_in_flight_at_a_time(place: Place) -> None:
             await monitor.resume(1)
         calls.cancel_scope.cancel()
     assert len(watch.sent("tools/call")) == 2
+
+
+async def test_a_progress_token_in_use_by_another_job_is_waited_for_and_no_attempt(
+    place: Place,
+) -> None:
+    async with running(place) as (monitor, watch), anyio.create_task_group() as calls:
+        await monitor.call(export(token="mine"))
+        calls.start_soon(monitor.call, export(job="b", token="mine", interval_s=0.1))
+        await watch.until(lambda: 2 in monitor.jobs())
+        with pytest.raises(ProblemError, match="progress token is in use by job 2") as refused:
+            await monitor.resume(1)
+        assert "cancel it" in refused.value.problem.hint
+        assert "choose" not in refused.value.problem.hint
+        assert (the_job(monitor).can_resume, the_job(monitor).attempt_count) == (True, 1)
+        assert query(place.data_dir, "SELECT count(*) FROM attempts") == [(1,)]
+        await watch.until(lambda: the_job(monitor, 2).state.is_over)
+        assert (await monitor.resume(1, auto_resume=AT_ONCE)).state is JobState.DONE
+    assert place.chunks() == whole()
 
 
 @pytest.mark.parametrize("token_is", ["empty", "number", "object"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 
 from app.protocol.eras import ClientIdentity, stamps
@@ -72,3 +73,20 @@ def test_from_the_start_neither_token_is_sent() -> None:
 def test_an_outline_of_a_large_request_is_not_whole() -> None:
     assert parameters.is_whole({"a": [1, {"b": "c"}]})
     assert not parameters.is_whole({"a": [1, {"b": Elided(9)}]})
+
+
+@pytest.mark.parametrize(
+    ("params", "token"),
+    [
+        ({"_meta": {"progressToken": "a"}}, "a"),
+        ({"_meta": {"progressToken": 0}}, 0),
+        ({"_meta": {"progressToken": True}}, None),
+        ({"_meta": {"progressToken": [1]}}, None),
+        ({"_meta": "none"}, None),
+        ({}, None),
+    ],
+)
+def test_a_progress_token_is_a_string_or_an_integer(
+    params: dict[str, object], token: str | int | None
+) -> None:
+    assert parameters.progress_token(params) == token
