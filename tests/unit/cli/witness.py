@@ -1,0 +1,48 @@
+"""Reads back what a command tells scripts of a traffic."""
+
+from __future__ import annotations
+
+import io
+import json
+from typing import Any
+
+from app.cli.events import JobBook, JsonEvents
+from app.cli.output import Output
+from tests.unit.cli.traffic import Traffic
+
+
+class Witness:
+    """Events of a traffic that starts at second 100, read back."""
+
+    def __init__(self) -> None:
+        self.traffic = Traffic()
+        self._written = io.BytesIO()
+        self._said = io.BytesIO()
+        output, errors = (
+            Output(io.TextIOWrapper(stream, encoding="utf-8"))
+            for stream in (self._written, self._said)
+        )
+        self._outputs = output, errors
+        self.watch(self.traffic)
+
+    @property
+    def text(self) -> str:
+        """Everything written so far."""
+        return self._written.getvalue().decode()
+
+    def watch(self, book: JobBook) -> None:
+        """Look jobs up in `book` from now on."""
+        self.events = JsonEvents(*self._outputs, book, 100.0)
+
+    @property
+    def said(self) -> str:
+        """What was written to standard error."""
+        return self._said.getvalue().decode()
+
+    def read(self) -> list[dict[str, Any]]:
+        """Everything written so far, as objects."""
+        return [json.loads(line) for line in self.text.splitlines()]
+
+    def last(self) -> dict[str, Any]:
+        """The newest event."""
+        return self.read()[-1]
