@@ -40,10 +40,6 @@ class LogCells(QObject):
         """Return what a column shows."""
         return self._headers[column][1]
 
-    def kind_name(self, kind: LogKind) -> str:
-        """Return the word for a kind."""
-        return self._kinds[kind]
-
     def kind(self, place: int, frame: Frame) -> LogKind:
         """Return what the frame at `place` is."""
         return self._row(place, frame)[0]

@@ -105,10 +105,6 @@ class Resumer:
         """The user removed a server: it is not brought back without asking."""
         self._removed.add(definition.fingerprint)
 
-    def note_added(self, definition: ServerDefinition) -> None:
-        """The user has the server again."""
-        self._removed.discard(definition.fingerprint)
-
     # Wishes
 
     async def resume(
