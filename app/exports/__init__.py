@@ -1,0 +1,1 @@
+"""What is handed to others: messages, ticks and reports, without secrets unless asked for."""

@@ -1,0 +1,1 @@
+"""The filter language of the log, exports and the command line."""

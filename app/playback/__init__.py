@@ -1,0 +1,1 @@
+"""A recording as the window sees a session: the same jobs, marks and messages, read-only."""

@@ -1,0 +1,331 @@
+"""The index of a recording: some thirty bytes a frame, in columns, enough to find and filter.
+
+The rows of the index are filled from the facts that are read anyway: nothing is decoded again.
+"""
+
+from __future__ import annotations
+
+import bisect
+from array import array
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final
+
+from app.protocol.facts import (
+    NotificationReceived,
+    ProgressReceived,
+    RequestAnswered,
+    RequestCancelled,
+    RequestMade,
+)
+from app.protocol.frame_kind import FrameKind, kind_of
+from app.recording.names import NONE, Names, Source, key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from app.protocol.facts import Fact
+    from app.protocol.frame import Frame
+
+ROWS: Final = 1 << 16
+"""Most rows of a segment."""
+_SPAN: Final = 1 << 32
+"""Bytes of a file that a segment's offsets can reach."""
+_MASK: Final = _SPAN - 1
+_TOKENS_KEPT: Final = 100_000
+"""Requests whose token is remembered for their replies."""
+_PROGRESS: Final = "notifications/progress"
+_CANCELLED: Final = "notifications/cancelled"
+
+_token_of = itemgetter(5)
+_request_of = itemgetter(6)
+
+
+class Segment:
+    """Rows `first` to `end` of the index, all of one part of the recording.
+
+    One entry a row in each column. `offsets` count from `base`, in bytes, and with `sizes` tell
+    where the frame's bytes stand; `ats` are monotonic seconds; `kinds` are `FrameKind`, with
+    `MARKED` set on those that break a rule; `sources`, `methods`, `tokens` are numbers in the
+    tables of `Columns`, 0 for none. `exchanges` are the number of the request that the frame is,
+    answers, cancels or reports on; 0 for none. A reply has the token of its request.
+    """
+
+    MARKED: Final = 0x80
+    KIND: Final = 0x7F
+
+    __slots__ = (
+        "ats",
+        "base",
+        "exchanges",
+        "first",
+        "kinds",
+        "methods",
+        "offsets",
+        "part",
+        "sizes",
+        "sources",
+        "tokens",
+    )
+
+    def __init__(self, first: int, part: int, base: int) -> None:
+        self.first = first
+        self.part = part
+        self.base = base
+        self.offsets = array("I")
+        self.sizes = array("I")
+        self.ats = array("d")
+        self.kinds = bytearray()
+        self.sources = array("H")
+        self.methods = array("H")
+        self.tokens = array("I")
+        self.exchanges = array("I")
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    @property
+    def end(self) -> int:
+        """One past the place of the last row."""
+        return self.first + len(self.kinds)
+
+
+class _Runs:
+    """A value by place that seldom changes: written down only where it does."""
+
+    def __init__(self, typecode: str) -> None:
+        self.places = array("Q")
+        self.values: array[Any] = array(typecode)
+
+    def note(self, place: int, value: float) -> None:
+        self.places.append(place)
+        self.values.append(value)
+
+    def at(self, place: int) -> tuple[int, Any]:
+        """The place from which a value holds for `place`, and the value."""
+        run = bisect.bisect_right(self.places, place) - 1
+        return (self.places[run], self.values[run]) if run >= 0 else (place, 0)
+
+
+class Columns:
+    """All segments, the tables their numbers refer to, and what is not worth a column."""
+
+    def __init__(self) -> None:
+        self.segments: list[Segment] = []
+        """Oldest first; those of parts that are gone are dropped."""
+        self.sources: Names[Source] = Names(0xFFFF)
+        self.methods: Names[str] = Names(0xFFFF)
+        self.tokens: Names[Any] = Names(0xFFFF_FFFF)
+        self.end = 0
+        """One past the place of the newest frame: how many there were."""
+        self._numbers = _Runs("Q")
+        self._wall = _Runs("d")
+        self._batches: dict[str, array[int]] = {name: array("Q") for name in ("at", "index", "of")}
+        self._next_number = -1
+        self._wall_ahead = float("nan")
+        self._token_of: dict[int, int] = {}
+        self._progress = self.methods.number(_PROGRESS, _PROGRESS)
+        self._cancelled = self.methods.number(_CANCELLED, _CANCELLED)
+
+    @property
+    def first(self) -> int:
+        """The place of the oldest frame still there."""
+        return self.segments[0].first if self.segments else self.end
+
+    def take(
+        self,
+        frames: Sequence[Frame],
+        facts: Sequence[Fact],
+        part: int,
+        offsets: Sequence[int],
+        sizes: Sequence[int],
+        *,
+        is_escaped: Sequence[bool] | None = None,
+    ) -> None:
+        """Enter frames of one connection, with the facts read from them.
+
+        `offsets` and `sizes` tell where each one's bytes stand in `part`; they rise, but for the
+        elements of a batch. `is_escaped` tells of each whether its line feeds are escaped there.
+        """
+        plain = _are_plain(frames, facts) and is_escaped is None
+        done = 0
+        while done < len(frames):
+            segment, room = self._room(part, offsets[done], offsets[-1])
+            until = min(len(frames), done + room)
+            some = slice(done, until) if (done or until < len(frames)) else slice(None)
+            base = segment.base
+            segment.offsets.extend([offset - base for offset in offsets[some]])
+            segment.sizes.extend(sizes[some])
+            if plain:
+                self._enter_ticks(segment, frames[some], facts[some])
+            else:
+                escaped = None if is_escaped is None else is_escaped[some]
+                self._enter(segment, frames[some], facts, escaped)
+            done = until
+            self.end = segment.end
+
+    def drop_part(self, part: int) -> None:
+        """Forget the rows of the oldest part."""
+        self.segments = [segment for segment in self.segments if segment.part != part]
+
+    def locate(self, place: int) -> tuple[Segment, int] | None:
+        """The segment and the row of a place; None when it is gone or has not come yet."""
+        at = bisect.bisect_right(self.segments, place, key=_first_of) - 1
+        if at < 0 or place >= self.segments[at].end:
+            return None
+        return self.segments[at], place - self.segments[at].first
+
+    def number(self, place: int) -> int:
+        """The number of the frame at a place that is, or was, there."""
+        begun, number = self._numbers.at(place)
+        return int(number) + place - begun
+
+    def place_of(self, number: int) -> int | None:
+        """The place of the frame of that number; None when there is, or was, none."""
+        runs = self._numbers
+        for run in range(bisect.bisect_right(runs.values, number) - 1, -1, -1):
+            place: int = runs.places[run] + number - runs.values[run]
+            after = runs.places[run + 1] if run + 1 < len(runs.places) else self.end
+            if runs.places[run] <= place < after:
+                return place
+        return None
+
+    def when(self, place: int, at: float) -> float:
+        """Wall time of the frame at `place`, to half a millisecond; `at` is its monotonic time."""
+        return round(at + float(self._wall.at(place)[1]), 6)
+
+    def batch_part(self, place: int) -> tuple[int, int] | None:
+        """Which element (from 1) of how many the frame at `place` is; None if of no batch."""
+        places = self._batches["at"]
+        found = bisect.bisect_left(places, place)
+        if found == len(places) or places[found] != place:
+            return None
+        return self._batches["index"][found], self._batches["of"][found]
+
+    def _room(self, part: int, offset: int, last: int) -> tuple[Segment, int]:
+        """The segment that takes the next rows, and how many rows it has room for."""
+        segment = self.segments[-1] if self.segments else None
+        if (
+            segment is None
+            or segment.part != part
+            or len(segment) >= ROWS
+            or offset < segment.base
+            or last - segment.base >= _SPAN
+        ):
+            segment = Segment(self.end, part, offset)
+            self.segments.append(segment)
+        far = last - segment.base >= _SPAN
+        return segment, 1 if far else ROWS - len(segment)
+
+    def _enter_ticks(
+        self, segment: Segment, frames: Sequence[Frame], facts: Sequence[Fact]
+    ) -> None:
+        """Enter well-formed ticks that came in one chunk: hundreds of thousands a second."""
+        frame, count = frames[0], len(frames)
+        self._note_runs(segment.end, frame, frames[-1].number - frame.number == count - 1, frames)
+        segment.ats.extend([frame.at] * count)
+        source = self._source(frame, is_escaped=False)
+        segment.sources.extend([source] * count)
+        segment.methods.extend([self._progress] * count)
+        known = self.tokens.ids.get
+        tokens = [known(token) for token in map(_token_of, facts)]
+        if None in tokens:
+            tokens = [self._token(token) for token in map(_token_of, facts)]
+        segment.tokens.extend(tokens)  # type: ignore[arg-type]  # none of them is None any more
+        segment.exchanges.extend([number & _MASK for number in map(_request_of, facts)])
+        segment.kinds += bytes([FrameKind.PROGRESS]) * count
+
+    def _enter(
+        self,
+        segment: Segment,
+        frames: Sequence[Frame],
+        facts: Sequence[Fact],
+        escaped: Sequence[bool] | None,
+    ) -> None:
+        meant: dict[int, Fact] = {}
+        for fact in facts:
+            meant.setdefault(fact.number, fact)
+        for row, frame in enumerate(frames):
+            meaning = meant.get(frame.number)
+            self._note_runs(segment.end, frame, True, (frame,))
+            is_escaped = escaped is not None and escaped[row]
+            if frame.part is not None:
+                self._note_part(segment.end, frame)
+            segment.ats.append(frame.at)
+            segment.sources.append(self._source(frame, is_escaped=is_escaped))
+            method, token, exchange = self._meaning(meaning)
+            segment.methods.append(method)
+            segment.tokens.append(token)
+            segment.exchanges.append(exchange & _MASK)
+            segment.kinds.append(kind_of(frame.channel, meaning))
+
+    def _note_runs(self, place: int, frame: Frame, in_order: bool, frames: Sequence[Frame]) -> None:
+        if not in_order:
+            for row, each in enumerate(frames):
+                self._note_runs(place + row, each, True, (each,))
+            return
+        if frame.number != self._next_number:
+            self._numbers.note(place, frame.number)
+        self._next_number = frame.number + len(frames)
+        ahead = frame.when - frame.at
+        if not abs(ahead - self._wall_ahead) < 0.0005:
+            self._wall.note(place, ahead)
+            self._wall_ahead = ahead
+
+    def _note_part(self, place: int, frame: Frame) -> None:
+        if frame.part is not None:
+            self._batches["at"].append(place)
+            self._batches["index"].append(frame.part.index)
+            self._batches["of"].append(frame.part.count)
+
+    def _source(self, frame: Frame, *, is_escaped: bool) -> int:
+        key = (frame.connection, frame.channel, frame.is_complete, is_escaped)
+        known = self.sources.ids.get(key)
+        return self.sources.number(key, Source(*key)) if known is None else known
+
+    def _token(self, token: Any) -> int:
+        return NONE if token is None else self.tokens.number(key_of(token), token)
+
+    def _meaning(self, fact: Fact | None) -> tuple[int, int, int]:
+        """Method, token and exchange of a fact."""
+        if isinstance(fact, ProgressReceived):
+            return self._progress, self._token(fact.token), fact.request or 0
+        if isinstance(fact, RequestMade):
+            token = self._token(fact.token)
+            self._remember(fact.number, token)
+            return self.methods.number(fact.method, fact.method), token, fact.number
+        if isinstance(fact, RequestAnswered):
+            return NONE, self._token_of.get(fact.request or 0, NONE), fact.request or 0
+        if isinstance(fact, RequestCancelled):
+            return self._cancelled, self._token_of.get(fact.request or 0, NONE), fact.request or 0
+        if isinstance(fact, NotificationReceived):
+            return self.methods.number(fact.method, fact.method), NONE, 0
+        return NONE, NONE, 0
+
+    def _remember(self, request: int, token: int) -> None:
+        if token == NONE:
+            return
+        self._token_of[request] = token
+        if len(self._token_of) > _TOKENS_KEPT:
+            del self._token_of[next(iter(self._token_of))]
+
+
+def _first_of(segment: Segment) -> int:
+    return segment.first
+
+
+def _are_plain(frames: Sequence[Frame], facts: Sequence[Fact]) -> bool:
+    """Whether all are ticks of open requests, from one chunk."""
+    if len(frames) != len(facts) or not frames:
+        return False
+    first, last = frames[0], frames[-1]
+    is_chunk = first.at == last.at and first.connection == last.connection
+    if not (is_chunk and first.part is None is last.part and last.is_complete):
+        return False
+    return not [
+        fact
+        for fact in facts
+        if type(fact) is not ProgressReceived or type(fact[5]) not in _TYPES or fact[6] is None
+    ]
+
+
+_TYPES: Final = frozenset({str, int})

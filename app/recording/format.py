@@ -1,0 +1,111 @@
+r"""What a recording looks like on disk: version 2, one line for each frame.
+
+A recording is a text file of lines that stand alone, so that `grep`, `head` and `sed` leave a
+recording that can be opened. The first line is a header, `#mcp-recording ` and a JSON object. Each
+frame is one line::
+
+    2026-11-20T19:03:11.123456Z 12.345678 demo#1 < {"jsonrpc":"2.0",…}
+
+wall time in UTC · monotonic seconds since the header's `at` · connection, percent-encoded · a mark
+for the channel · the exact bytes. The marks are `>` sent, `<` received, `!` stderr, `*` event; with
+`~` behind it the stream ended within the line; with `+` behind it the message has line feeds, which
+are written `\n`, and backslashes `\\`. Elements of a batch have no line: the batch's is cut again.
+
+Lines that begin with `#` are not frames. `#number N`: the next frame has that number; without it,
+one more than the frame before. Unknown ones are passed over.
+"""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+import urllib.parse
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from app.protocol.frame import Channel
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+VERSION: Final = 2
+SUFFIX: Final = ".mcprec"
+HEADER: Final = b"#mcp-recording "
+NUMBER: Final = b"#number "
+
+_MARKS: Final = {
+    Channel.SENT: ">",
+    Channel.RECEIVED: "<",
+    Channel.STDERR: "!",
+    Channel.EVENT: "*",
+}
+_CHANNELS: Final = {mark.encode(): channel for channel, mark in _MARKS.items()}
+_INCOMPLETE: Final = "~"
+_ESCAPED: Final = "+"
+_PREFIX: Final = re.compile(
+    rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6})Z (-?\d{1,15}\.\d{6}) (\S{1,1000}) ([<>!*])([~+]*) "
+)
+_UTC: Final = datetime.UTC
+_ESCAPE: Final = re.compile(rb"\\[n\\]")
+
+
+class Prefix(NamedTuple):
+    """What stands before a frame's bytes; `length` is its own, in bytes."""
+
+    connection: str
+    channel: Channel
+    when: float
+    at: float
+    is_complete: bool
+    is_escaped: bool
+    length: int
+
+
+def header(fields: Mapping[str, Any]) -> bytes:
+    """The first line of a recording, with its line feed."""
+    members = {"version": VERSION, **fields}
+    return HEADER + json.dumps(members, ensure_ascii=False).encode() + b"\n"
+
+
+def prefix(
+    connection: str,
+    channel: Channel,
+    when: float,
+    at: float,
+    *,
+    is_complete: bool = True,
+    is_escaped: bool = False,
+) -> bytes:
+    """What stands before a frame's bytes; `at` counts from the header's."""
+    moment = datetime.datetime.fromtimestamp(round(when, 6), _UTC)
+    name = urllib.parse.quote(connection, safe="#:.-_@/")
+    flags = ("" if is_complete else _INCOMPLETE) + (_ESCAPED if is_escaped else "")
+    stamp = f"{moment:%Y-%m-%dT%H:%M:%S.%f}Z {at:.6f} {name} {_MARKS[channel]}{flags} "
+    return stamp.encode()
+
+
+def read_prefix(line: bytes) -> Prefix | None:
+    """Read what stands before a frame's bytes; None when the line is no frame."""
+    found = _PREFIX.match(line)
+    if found is None:
+        return None
+    stamp, at, name, mark, flags = found.groups()
+    try:
+        moment = datetime.datetime.fromisoformat(stamp.decode()).replace(tzinfo=_UTC)
+    except ValueError:
+        return None
+    connection = urllib.parse.unquote_to_bytes(name).decode(errors="replace")
+    channel = _CHANNELS[mark]
+    is_complete, is_escaped = b"~" not in flags, b"+" in flags
+    when = moment.timestamp()
+    return Prefix(connection, channel, when, float(at), is_complete, is_escaped, found.end())
+
+
+def escaped(raw: bytes) -> bytes:
+    r"""Write line feeds as `\n` and backslashes as `\\`."""
+    return raw.replace(b"\\", b"\\\\").replace(b"\n", b"\\n")
+
+
+def unescaped(raw: bytes) -> bytes:
+    """Undo `escaped`."""
+    return _ESCAPE.sub(lambda found: b"\n" if found[0] == b"\\n" else b"\\", raw)
