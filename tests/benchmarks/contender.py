@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtWidgets import QApplication
 
 from app.shell.aio import run_on_qt
-from tests.benchmarks import baselines, window_runs
+from tests.benchmarks import baselines, job_runs, window_runs
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -33,6 +33,7 @@ _RUNS: Mapping[str, Callable[..., Awaitable[dict[str, Any]]]] = {
     "sdk": _sdk,
     "window-ingest": window_runs.ingest,
     "window-latency": window_runs.latency,
+    "window-many-jobs": job_runs.many_jobs,
     "window-long-line": window_runs.long_line,
     "window-idle": window_runs.idle,
 }

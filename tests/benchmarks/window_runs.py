@@ -7,7 +7,7 @@ import tempfile
 import time
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 from PySide6.QtCore import QEvent, QObject
@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
     from app.tracker.snapshot import JobSnapshot
+
+_DEMO: Final = [sys.executable, "-m", "app.demo"]
 
 
 @asynccontextmanager
@@ -46,8 +48,10 @@ def _definition(command: list[str]) -> StdioDefinition:
     return StdioDefinition(name="bench", command=command[0], args=tuple(command[1:]))
 
 
-def _demo() -> StdioDefinition:
-    return _definition([sys.executable, "-m", "app.demo"])
+async def add_bench_server(monitor: Monitor, command: list[str]) -> None:
+    """Add the server that `call_of` calls, and connect it."""
+    monitor.add_server(_definition(command))
+    await monitor.connect("bench")
 
 
 def call_of(tool: str, **arguments: object) -> Call:
@@ -56,17 +60,19 @@ def call_of(tool: str, **arguments: object) -> Call:
     return Call(server="bench", method="tools/call", params=params, idle_timeout_s=None)
 
 
-class _TickWatch:
+class TickWatch:
     """Counts ticks as the monitor publishes them."""
 
     def __init__(self) -> None:
         self.count = 0
-        self.frames = 0
         self.first = self.last = 0.0
+        self.begun = anyio.Event()
+        """Set by the first tick."""
 
     def __call__(self, update: Update) -> None:
-        self.frames += len(update.frames)
         if update.changes.ticks:
+            if not self.first:
+                self.begun.set()
             self.last = time.perf_counter()
             self.first = self.first or self.last
             self.count += len(update.changes.ticks)
@@ -74,11 +80,10 @@ class _TickWatch:
 
 async def ingest(count: str, tokens: str) -> dict[str, Any]:
     """A server floods the window with `count` notifications over `tokens` tokens."""
-    watch, beat = _TickWatch(), Heartbeat()
+    watch, beat = TickWatch(), Heartbeat()
     async with open_window() as program:
         monitor = program.monitor
-        monitor.add_server(_definition(flood_command(int(count), int(tokens))))
-        await monitor.connect("bench")
+        await add_bench_server(monitor, flood_command(int(count), int(tokens)))
         monitor.subscribe(watch)
         async with anyio.create_task_group() as beating:
             beating.start_soon(beat.run)
@@ -131,8 +136,7 @@ async def latency(ticks: str) -> dict[str, Any]:
         paint = _PaintWatch()
         program.window.job_list.table.viewport().installEventFilter(paint)
         monitor = program.monitor
-        monitor.add_server(_definition(command))
-        await monitor.connect("bench")
+        await add_bench_server(monitor, command)
 
         def heard(update: Update) -> None:
             for job, _count, fact in update.changes.ticks:
@@ -162,8 +166,7 @@ async def long_line(megabytes: str, shape: str) -> dict[str, Any]:
     beat = Heartbeat()
     async with open_window() as program:
         monitor = program.monitor
-        monitor.add_server(_demo())
-        await monitor.connect("bench")
+        await add_bench_server(monitor, _DEMO)
         async with anyio.create_task_group() as beating:
             beating.start_soon(beat.run)
             started = time.perf_counter()
@@ -187,8 +190,7 @@ async def idle(jobs: str, seconds: str) -> dict[str, Any]:
     """The share of a core that the window takes while `jobs` run in silence."""
     async with open_window() as program:
         monitor = program.monitor
-        monitor.add_server(_demo())
-        await monitor.connect("bench")
+        await add_bench_server(monitor, _DEMO)
         async with anyio.create_task_group() as group:
             for _ in range(int(jobs)):
                 group.start_soon(monitor.call, call_of("never_answers"))

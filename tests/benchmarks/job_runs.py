@@ -1,0 +1,62 @@
+"""A run of the real window (offscreen) with a thousand jobs, its list scrolled all the while."""
+
+from __future__ import annotations
+
+import sys
+import time
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+
+from tests.benchmarks.heartbeat import Heartbeat
+from tests.benchmarks.scrolling import scroll
+from tests.benchmarks.window_runs import TickWatch, add_bench_server, call_of, open_window
+
+if TYPE_CHECKING:
+    from app.shell.application import Program
+
+_LEAD_S: Final = 2.0
+"""Left out at the beginning, while the calls are made and their first ticks come."""
+_TICKS_PER_S: Final = 10
+
+
+async def many_jobs(jobs: str, seconds: str) -> dict[str, Any]:
+    """`jobs` at 10 ticks a second each, window shown, list scrolled: how late, how busy."""
+    count, length_s = int(jobs), float(seconds)
+    pace = ["-m", "tests.benchmarks.pacing_server", jobs, str(_TICKS_PER_S)]
+    watch, beat = TickWatch(), Heartbeat()
+    async with open_window() as program:
+        monitor = program.monitor
+        await add_bench_server(monitor, [sys.executable, *pace, str(_LEAD_S + length_s + 1)])
+        monitor.subscribe(watch)
+        async with anyio.create_task_group() as beating:
+            beating.start_soon(beat.run)
+            async with anyio.create_task_group() as calls:
+                for _ in range(count):
+                    calls.start_soon(monitor.call, call_of("pace"))
+                await watch.begun.wait()
+                await anyio.sleep(_LEAD_S)
+                figures = await _scrolled(program, beat, watch, length_s)
+            beating.cancel_scope.cancel()
+        shown = [program.monitor.snapshot(job) for job in monitor.jobs()]
+    ticks = sum(job.tick_count for job in shown if job is not None)
+    whole = beat.lateness()
+    return {**figures, "lost": watch.count - ticks, "whole_late_max_ms": whole.maximum}
+
+
+async def _scrolled(
+    program: Program, beat: Heartbeat, watch: TickWatch, length_s: float
+) -> dict[str, Any]:
+    """Scroll the list for `length_s`; the figures of that time."""
+    ticks, cpu, began = watch.count, time.process_time(), time.perf_counter()
+    steps = await scroll(program.window.job_list.table.verticalScrollBar(), length_s)
+    spent = time.perf_counter() - began
+    late = beat.lateness(began)
+    return {
+        "ticks_per_s": (watch.count - ticks) / spent,
+        "cpu_percent": (time.process_time() - cpu) / spent * 100,
+        "scrolled_per_s": steps / spent,
+        "late_p50_ms": late.p50,
+        "late_p99_ms": late.p99,
+        "late_max_ms": late.maximum,
+    }

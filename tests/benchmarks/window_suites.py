@@ -1,0 +1,60 @@
+"""Suites of the window under load and at rest: latency, many jobs, silence, one long line."""
+
+from __future__ import annotations
+
+from tests.benchmarks.figures import Figure, contend
+
+
+def latency(*, quick: bool) -> list[Figure]:
+    """From a server's write to the changed snapshot and the painted row, at 10 ticks a second."""
+    row = contend("window-latency", 30 if quick else 300)
+    return [
+        Figure("snapshot_p50", row["snapshot_p50_ms"], "ms"),
+        Figure("snapshot_p99", row["snapshot_p99_ms"], "ms", "<= 2"),
+        Figure("paint_p50", row["paint_p50_ms"], "ms"),
+        Figure("paint_p99", row["paint_p99_ms"], "ms", "<= 120"),
+        Figure("ticks", row["ticks"], ""),
+    ]
+
+
+def many_jobs(*, quick: bool) -> list[Figure]:
+    """1,000 jobs at 10 ticks a second each, the window shown and its list scrolled."""
+    row = contend("window-many-jobs", 1000, 5 if quick else 30)
+    return [
+        Figure("late_p50", row["late_p50_ms"], "ms"),
+        Figure("late_p99", row["late_p99_ms"], "ms", "<= 16"),
+        Figure("late_max", row["late_max_ms"], "ms"),
+        Figure("late_max_with_calls", row["whole_late_max_ms"], "ms"),
+        Figure("cpu", row["cpu_percent"], "% of a core"),
+        Figure("ticks_per_s", row["ticks_per_s"], "/s", "10,000"),
+        Figure("lost", row["lost"], "", "0"),
+        Figure("scrolled_per_s", row["scrolled_per_s"], "/s"),
+        Figure("peak_memory", row["peak_mb"], "MB"),
+    ]
+
+
+def idle(*, quick: bool) -> list[Figure]:
+    """The window with 50 silent running jobs for a minute."""
+    row = contend("window-idle", 50, 10 if quick else 60)
+    return [
+        Figure("cpu", row["cpu_percent"], "% of a core", "<= 1.5"),
+        Figure("running_jobs", row["running"], ""),
+    ]
+
+
+def long_line(*, quick: bool) -> list[Figure]:
+    """One message of 64 MB, as one string and as many small items; and of a quarter of that."""
+    size = 16 if quick else 64
+    figures: list[Figure] = []
+    for shape in ("text", "items"):
+        quarter = contend("window-long-line", size // 4, shape)
+        whole = contend("window-long-line", size, shape)
+        growth = (whole["seconds"] / size) / (quarter["seconds"] / (size // 4))
+        figures += [
+            Figure(f"{shape}_seconds", whole["seconds"], "s"),
+            Figure(f"{shape}_megabytes", whole["bytes"] / 2**20, "MB"),
+            Figure(f"{shape}_cost_per_byte_growth", growth, "x", "<= 1.25"),
+            Figure(f"{shape}_late_max", whole["late_max_ms"], "ms", "<= 100"),
+            Figure(f"{shape}_peak_memory", whole["peak_mb"], "MB"),
+        ]
+    return figures
