@@ -7,7 +7,9 @@ import time
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
+from PySide6.QtCore import Qt
 
+from app.models.job_columns import Column
 from tests.benchmarks.heartbeat import Heartbeat
 from tests.benchmarks.scrolling import scroll
 from tests.benchmarks.window_runs import TickWatch, add_bench_server, call_of, open_window
@@ -18,15 +20,21 @@ if TYPE_CHECKING:
 _LEAD_S: Final = 2.0
 """Left out at the beginning, while the calls are made and their first ticks come."""
 _TICKS_PER_S: Final = 10
+_DESCENDING: Final = Qt.SortOrder.DescendingOrder
 
 
-async def many_jobs(jobs: str, seconds: str) -> dict[str, Any]:
-    """`jobs` at 10 ticks a second each, window shown, list scrolled: how late, how busy."""
+async def many_jobs(jobs: str, seconds: str, order: str) -> dict[str, Any]:
+    """`jobs` at 10 ticks a second each, window shown, list scrolled: how late, how busy.
+
+    The list is in `order` of their start, or of their progress: then it is sorted each second.
+    """
     count, length_s = int(jobs), float(seconds)
     pace = ["-m", "tests.benchmarks.pacing_server", jobs, str(_TICKS_PER_S)]
     watch, beat = TickWatch(), Heartbeat()
     async with open_window() as program:
         monitor = program.monitor
+        if order == "progress":
+            program.window.job_list.table.sortByColumn(Column.PROGRESS, _DESCENDING)
         await add_bench_server(monitor, [sys.executable, *pace, str(_LEAD_S + length_s + 1)])
         monitor.subscribe(watch)
         async with anyio.create_task_group() as beating:
