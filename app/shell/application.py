@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from typing import TYPE_CHECKING
 
-import anyio
-from PySide6.QtCore import QEvent, QObject, QTimer, Slot
-from PySide6.QtGui import QGuiApplication, QIcon
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
-from app import __version__, paths
+from app import paths
 from app.monitor import Monitor
-from app.problem import Problem
 from app.shell.aio import Tasks, run_on_qt
-from app.shell.control import Control, token_words
+from app.shell.control import Control
 from app.shell.dialogs import Dialogs
 from app.shell.failures import Failures
 from app.shell.garbage import Garbage
 from app.shell.job_dialogs import JobDialogs
+from app.shell.lifetime import Lifetime
 from app.shell.main_window import MainWindow
 from app.shell.models import Models
+from app.shell.navigation import Navigation
 from app.shell.preferences import Preferences
 from app.shell.resuming import Resuming
 from app.shell.status_bar import StatusBar
@@ -29,10 +28,10 @@ from app.store.resumes import ResumeStore
 from app.widgets.appearance import Appearance
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    import anyio
 
+    from app.problem import Problem
     from app.shell.options import WindowOptions
-    from app.tracker.snapshot import JobId
 
 
 def run_window(options: WindowOptions) -> int:
@@ -50,54 +49,37 @@ class Program(QObject):
 
     def __init__(self, application: QApplication, options: WindowOptions) -> None:
         super().__init__()
-        self.ready = anyio.Event()
-        """Set when the window is up and `monitor`, `window` and `control` are there."""
-        self._application = application
+        self._life = Lifetime(application, self)
         self._options = options
-        self._over = anyio.Event()
-        self._quits_when_painted = False
-        self._exit_code = 0
         self._store_problem: Problem | None = None
+
+    @property
+    def ready(self) -> anyio.Event:
+        """Set when the window is up and `monitor`, `window` and `control` are there."""
+        return self._life.ready
 
     async def run(self) -> int:
         """Show the window, serve until `quit`, and end every server before returning."""
-        self._name_application()
         failures = Failures(self._options.data_dir / "monitor.log", self._tell)
         failures.install()
         store = ResumeStore(self._options.data_dir.absolute())
         async with Monitor(store=store) as monitor, Tasks(self._tell, failures.note) as tasks:
             self.monitor = monitor
             self._build(tasks)
-            self._listen_to_signals()
-            self.window.show()
+            self._life.show(self.window)
             self._begin()
-            self.ready.set()
-            await self._over.wait()
+            await self._life.last()
             self._put_away()
-        return self._exit_code
+        return self._life.exit_code
 
     @Slot()
     def quit(self) -> None:
         """End the program: the window goes at once, servers get their time to end."""
-        self._over.set()
+        self._life.quit()
 
     def quit_when_painted(self) -> None:
         """End the program as soon as the window was painted once; for the start-up benchmark."""
-        self._quits_when_painted = True
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Notice the first paint."""
-        if event.type() is QEvent.Type.Paint:
-            watched.removeEventFilter(self)
-            QTimer.singleShot(0, self.quit)
-        return super().eventFilter(watched, event)
-
-    def _name_application(self) -> None:
-        self._application.setApplicationName(paths.APPLICATION)
-        self._application.setApplicationDisplayName("MCP Progress Monitor")
-        self._application.setApplicationVersion(__version__)
-        self._application.setDesktopFileName(paths.APPLICATION)
-        self._application.setWindowIcon(QIcon(str(paths.resource("icons/app.svg"))))
+        self._life.quit_when_painted()
 
     def _build(self, tasks: Tasks) -> None:
         self._preferences = Preferences(self._options.data_dir)
@@ -112,12 +94,14 @@ class Program(QObject):
         self._resuming = Resuming(self.monitor, tasks, self._tell, self)
         self._job_dialogs = JobDialogs(self.window, self.monitor, self._resuming, self._preferences)
         self._garbage = Garbage(self)
+        self._navigation = Navigation(
+            self.window, self.monitor, self._models.shown_jobs, self._tell
+        )
+        self._life.beat.connect(self._on_beat)
         self._join_feed()
         self._join_panes()
         self._join_actions()
         self.window.restore_limit()
-        if self._quits_when_painted:
-            self.window.installEventFilter(self)
 
     def _join_feed(self) -> None:
         feed, window = self._models.feed, self.window
@@ -133,23 +117,14 @@ class Program(QObject):
         window, control = self.window, self.control
         window.job_list.cancel_requested.connect(control.cancel)
         window.job_list.edit_requested.connect(self.dialogs.edit_and_send)
-        window.job_list.follow_requested.connect(self._on_follow_requested)
         window.job_list.remove_requested.connect(control.remove)
-        window.job_list.copy_requested.connect(control.copy)
-        window.job_list.job_opened.connect(self._on_job_opened)
-        window.job_list.selection_changed.connect(self._on_selection_changed)
         window.job_pane.cancel_requested.connect(control.cancel)
-        window.job_pane.search_requested.connect(self._on_search_requested)
-        window.job_pane.frame_followed.connect(self._on_frame_followed)
         for pane in (window.job_list, window.job_pane):
             pane.resume_requested.connect(self._resuming.resume)
             pane.automatic_requested.connect(self._resuming.set_automatic)
             pane.reissue_requested.connect(self._job_dialogs.ask_to_reissue)
         window.job_pane.automatic_limit_changed.connect(self._resuming.set_limit)
         window.job_list.forget_requested.connect(self._job_dialogs.ask_to_forget)
-        window.log_pane.job_opened.connect(self._on_job_opened)
-        window.job_filters.group_selected.connect(self._models.shown_jobs.set_group)
-        window.filter_edit.textChanged.connect(self._models.shown_jobs.set_text)
         window.servers.connect_requested.connect(control.connect_server)
         window.servers.disconnect_requested.connect(control.disconnect_server)
         window.servers.server_remove_requested.connect(control.remove_server)
@@ -167,7 +142,6 @@ class Program(QObject):
         do.demo.triggered.connect(control.start_demo)
         do.call.triggered.connect(self.dialogs.new_call)
         do.clear.triggered.connect(control.remove_finished)
-        do.find.triggered.connect(self.window.focus_filter)
         do.quit.triggered.connect(self.quit)
         do.about.triggered.connect(self.dialogs.about)
 
@@ -183,17 +157,7 @@ class Program(QObject):
         else:
             self.control.add_servers(options.definitions)
         if options.screenshot is not None:
-            QTimer.singleShot(round(options.after_s * 1000), self._on_screenshot_due)
-
-    def _listen_to_signals(self) -> None:
-        loop_signals = (signal.SIGINT, signal.SIGTERM)
-        for number in loop_signals:
-            signal.signal(number, self._on_signal)
-        # Qt's loop runs no Python while nothing happens: a signal is seen at the next beat.
-        self._beat = QTimer(self)
-        self._beat.setInterval(250)
-        self._beat.timeout.connect(self._on_beat)
-        self._beat.start()
+            self._life.take_picture(options.screenshot, options.after_s)
 
     def _put_away(self) -> None:
         self.window.remember()
@@ -206,24 +170,13 @@ class Program(QObject):
     def _tell(self, problem: Problem) -> None:
         self.window.notices.show_problem(problem)
 
-    def _on_signal(self, _number: int, _frame: object) -> None:
-        self.quit()
-
     @Slot()
     def _on_beat(self) -> None:
-        """Give Python the moment in which it runs signal handlers; look after the store."""
+        """Look after the store."""
         problem = self.monitor.store_problem
         if problem != self._store_problem and problem is not None:
             self._tell(problem)
         self._store_problem = problem
-
-    @Slot()
-    def _on_screenshot_due(self) -> None:
-        target = self._options.screenshot
-        if not self.window.grab().save(str(target), "PNG"):
-            print(f"The screenshot could not be saved: {target}", file=sys.stderr)  # noqa: T201
-            self._exit_code = 8
-        self.quit()
 
     @Slot()
     def _on_servers_changed(self) -> None:
@@ -233,38 +186,3 @@ class Program(QObject):
     @Slot()
     def _on_jobs_changed(self) -> None:
         self.window.show_jobs(are_any=bool(self.monitor.servers() or self.monitor.jobs()))
-
-    @Slot(object)
-    def _on_selection_changed(self, selected: Sequence[JobId]) -> None:
-        if selected and self.window.job_pane.job != selected[0]:
-            self.window.job_pane.show_job(selected[0])
-
-    @Slot(object)
-    def _on_job_opened(self, job: int) -> None:
-        self.window.job_list.select(job)
-        self.window.job_pane.show_job(job)
-        self.window.open_dock("job")
-
-    @Slot(object)
-    def _on_frame_followed(self, number: int) -> None:
-        self.window.open_dock("log")
-        self.window.log_pane.follow_frame(number)
-
-    @Slot(object)
-    def _on_search_requested(self, words: str) -> None:
-        self.window.open_dock("log")
-        self.window.log_pane.search_for(words)
-
-    @Slot(object)
-    def _on_follow_requested(self, job: JobId) -> None:
-        """Show the messages with the job's token; without one, its request."""
-        found = self.monitor.snapshot(job)
-        if found is None:
-            return
-        if found.token is not None:
-            self._on_search_requested(token_words(found.token))
-        elif found.request > 0:
-            self._on_frame_followed(found.request)
-        else:
-            what = self.tr("The messages of this job belong to an earlier run of the program")
-            self._tell(Problem(what, found.server))

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal, Slot
-from PySide6.QtGui import QGuiApplication
 
 from app.demo.scenes import DEMO_CALLS
 from app.monitor import Call
 from app.problem import Problem, ProblemError
-from app.protocol.hidden import without_tokens
 from app.widgets.row_actions import is_removable
 
 if TYPE_CHECKING:
@@ -21,7 +18,7 @@ if TYPE_CHECKING:
     from app.monitor import Monitor
     from app.sessions.definitions import ServerDefinition
     from app.shell.aio import Tasks
-    from app.tracker.snapshot import JobDetail, JobId
+    from app.tracker.snapshot import JobId
 
 
 class Control(QObject):
@@ -127,31 +124,6 @@ class Control(QObject):
         """Take all jobs that are over out of the list, but for those that can be gone on with."""
         self._monitor.remove_jobs(self._over())
 
-    @Slot(object, str)
-    def copy(self, job: JobId, what: str) -> None:
-        """Put a job's request, result or token on the clipboard."""
-        detail = self._monitor.detail(job)
-        if detail is not None:
-            QGuiApplication.clipboard().setText(_copied(detail, what))
-
     def _over(self) -> list[JobId]:
         found = (self._monitor.snapshot(job) for job in self._monitor.jobs())
         return [job.id for job in found if job is not None and is_removable(job)]
-
-
-def token_words(token: object) -> str:
-    """A progress token as one would look for it on the wire: a string bare, a number as JSON."""
-    return token if isinstance(token, str) else json.dumps(token)
-
-
-def _copied(detail: JobDetail, what: str) -> str:
-    if what == "token":
-        return token_words(detail.snapshot.token)
-    if what == "request":
-        request = {"method": detail.snapshot.method, "params": detail.params}
-        return json.dumps(request, indent=2, ensure_ascii=False, default=str)
-    answer = detail.answer
-    if answer is None:
-        return ""
-    body = answer.error if answer.result is None else answer.result
-    return json.dumps(without_tokens(body or {}), indent=2, ensure_ascii=False, default=str)

@@ -1,0 +1,108 @@
+"""The life of a window's program, from its name on to its exit code, whatever it shows."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+import anyio
+from PySide6.QtCore import QEvent, QObject, QTimer, Signal, Slot
+from PySide6.QtGui import QIcon
+
+from app import __version__, paths
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QApplication, QWidget
+
+_BEAT_MS = 250
+
+
+class Lifetime(QObject):
+    """Begins when the window is shown and is over when somebody quits."""
+
+    beat = Signal()
+    """Four times a second, from `show` on: to look after what tells nobody by itself."""
+
+    def __init__(self, application: QApplication, parent: QObject) -> None:
+        super().__init__(parent)
+        self.ready = anyio.Event()
+        """Set when the window is up and everything behind it is there."""
+        self.exit_code = 0
+        self._over = anyio.Event()
+        self._quits_when_painted = False
+        self._window: QWidget | None = None
+        self._picture: Path | None = None
+        _name(application)
+
+    def show(self, window: QWidget) -> None:
+        """Show `window`, the program's own."""
+        self._window = window
+        if self._quits_when_painted:
+            window.installEventFilter(self)
+        self._listen_to_signals()
+        window.show()
+
+    async def last(self) -> None:
+        """Wait until somebody quits."""
+        self.ready.set()
+        await self._over.wait()
+
+    @Slot()
+    def quit(self) -> None:
+        """End the program."""
+        self._over.set()
+
+    def quit_when_painted(self) -> None:
+        """End the program as soon as the window was painted once; for the start-up benchmark."""
+        self._quits_when_painted = True
+
+    def take_picture(self, target: Path, after_s: float) -> None:
+        """Save a picture of the window (PNG) after a while, and end the program.
+
+        Exit code 8 when it cannot be saved.
+        """
+        self._picture = target
+        QTimer.singleShot(round(after_s * 1000), self._on_picture_due)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Notice the first paint."""
+        if event.type() is QEvent.Type.Paint:
+            watched.removeEventFilter(self)
+            QTimer.singleShot(0, self.quit)
+        return super().eventFilter(watched, event)
+
+    def _listen_to_signals(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(number, self._on_signal)
+        # Qt's loop runs no Python while nothing happens: a signal is seen at the next beat.
+        self._timer = QTimer(self)
+        self._timer.setInterval(_BEAT_MS)
+        self._timer.timeout.connect(self._on_beat)
+        self._timer.start()
+
+    def _on_signal(self, _number: int, _frame: object) -> None:
+        self.quit()
+
+    @Slot()
+    def _on_beat(self) -> None:
+        """Give Python the moment in which it runs signal handlers."""
+        self.beat.emit()
+
+    @Slot()
+    def _on_picture_due(self) -> None:
+        target = self._picture
+        if self._window is None or not self._window.grab().save(str(target), "PNG"):
+            print(f"The screenshot could not be saved: {target}", file=sys.stderr)  # noqa: T201
+            self.exit_code = 8
+        self.quit()
+
+
+def _name(application: QApplication) -> None:
+    application.setApplicationName(paths.APPLICATION)
+    application.setApplicationDisplayName("MCP Progress Monitor")
+    application.setApplicationVersion(__version__)
+    application.setDesktopFileName(paths.APPLICATION)
+    application.setWindowIcon(QIcon(str(paths.resource("icons/app.svg"))))

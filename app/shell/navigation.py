@@ -1,0 +1,117 @@
+"""Going from one pane to the next: what a window does that asks nothing of a server."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Protocol
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtGui import QGuiApplication
+
+from app.problem import Problem
+from app.protocol.hidden import without_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from app.models.filters import JobFilter
+    from app.shell.main_window import MainWindow
+    from app.tracker.snapshot import JobDetail, JobId, JobSnapshot
+
+
+class JobStories(Protocol):
+    """What is asked of the jobs' source; `Monitor` and `Playback` fit."""
+
+    def snapshot(self, job: JobId) -> JobSnapshot | None:
+        """The job now; None when it was removed."""
+
+    def detail(self, job: JobId) -> JobDetail | None:
+        """The job's longer story; None when it was removed."""
+
+
+class Navigation(QObject):
+    """Joins the panes of a window, live or of a recording; a child of the window."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        source: JobStories,
+        shown: JobFilter,
+        tell: Callable[[Problem], None],
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._source = source
+        self._tell = tell
+        window.job_list.follow_requested.connect(self._on_follow_requested)
+        window.job_list.copy_requested.connect(self.copy)
+        window.job_list.job_opened.connect(self.open_job)
+        window.job_list.selection_changed.connect(self._on_selection_changed)
+        window.job_pane.search_requested.connect(self._on_search_requested)
+        window.job_pane.frame_followed.connect(self._on_frame_followed)
+        window.log_pane.job_opened.connect(self.open_job)
+        window.job_filters.group_selected.connect(shown.set_group)
+        window.filter_edit.textChanged.connect(shown.set_text)
+        window.actions_.find.triggered.connect(window.focus_filter)
+
+    @Slot(object)
+    def open_job(self, job: JobId) -> None:
+        """Show a job's story."""
+        self._window.job_list.select(job)
+        self._window.job_pane.show_job(job)
+        self._window.open_dock("job")
+
+    @Slot(object, str)
+    def copy(self, job: JobId, what: str) -> None:
+        """Put a job's request, result or token on the clipboard."""
+        detail = self._source.detail(job)
+        if detail is not None:
+            QGuiApplication.clipboard().setText(copied(detail, what))
+
+    @Slot(object)
+    def _on_selection_changed(self, selected: Sequence[JobId]) -> None:
+        if selected and self._window.job_pane.job != selected[0]:
+            self._window.job_pane.show_job(selected[0])
+
+    @Slot(object)
+    def _on_frame_followed(self, number: int) -> None:
+        self._window.open_dock("log")
+        self._window.log_pane.follow_frame(number)
+
+    @Slot(object)
+    def _on_search_requested(self, words: str) -> None:
+        self._window.open_dock("log")
+        self._window.log_pane.search_for(words)
+
+    @Slot(object)
+    def _on_follow_requested(self, job: JobId) -> None:
+        """Show the messages with the job's token; without one, its request."""
+        found = self._source.snapshot(job)
+        if found is None:
+            return
+        if found.token is not None:
+            self._on_search_requested(token_words(found.token))
+        elif found.request > 0:
+            self._on_frame_followed(found.request)
+        else:
+            what = self.tr("The messages of this job belong to an earlier run of the program")
+            self._tell(Problem(what, found.server))
+
+
+def token_words(token: object) -> str:
+    """A progress token as one would look for it on the wire: a string bare, a number as JSON."""
+    return token if isinstance(token, str) else json.dumps(token)
+
+
+def copied(detail: JobDetail, what: str) -> str:
+    """A job's request, result or token as text; resume tokens stay hidden."""
+    if what == "token":
+        return token_words(detail.snapshot.token)
+    if what == "request":
+        request = {"method": detail.snapshot.method, "params": detail.params}
+        return json.dumps(request, indent=2, ensure_ascii=False, default=str)
+    answer = detail.answer
+    if answer is None:
+        return ""
+    body = answer.error if answer.result is None else answer.result
+    return json.dumps(without_tokens(body or {}), indent=2, ensure_ascii=False, default=str)
