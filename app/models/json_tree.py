@@ -12,53 +12,112 @@ from app.protocol.jsonrpc import Elided
 from app.text import number, one_line, size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
 _Index = QModelIndex | QPersistentModelIndex
 
 BLOCK: Final = 200
-"""Children made at one go; a view asks for more when they are scrolled to."""
+"""Rows below one node at most; what has more children shows them in ranges of so many."""
 
 _PREVIEW: Final = 160
 
 
 class JsonNode:
-    """One value with its name; `children` are those made so far."""
+    """One value with its name; `children` are those made so far.
 
-    __slots__ = ("children", "key", "parent", "row", "value")
+    A value of very many children has nodes in between that stand for ranges of them: `span` are
+    the positions of such a range, and `value` is still the whole object or array. So a node of a
+    million elements costs no more to open than one of two hundred.
+    """
+
+    __slots__ = ("children", "key", "parent", "row", "span", "value")
 
     def __init__(
-        self, key: str | int | None, value: Any, parent: JsonNode | None, row: int
+        self,
+        key: str | int | None,
+        value: Any,
+        parent: JsonNode | None,
+        row: int,
+        span: range | None = None,
     ) -> None:
         self.key = key
         self.value = value
         self.parent = parent
         self.row = row
+        self.span = span
         self.children: list[JsonNode] = []
 
     @property
-    def count(self) -> int:
-        """How many children the value has."""
-        return len(self.value) if isinstance(self.value, dict | list) else 0
+    def members(self) -> range:
+        """The positions of the members or elements below this node."""
+        if self.span is not None:
+            return self.span
+        return range(len(self.value) if isinstance(self.value, dict | list) else 0)
 
-    def make_children(self, stop: int) -> None:
-        """Make the children up to `stop`."""
-        start = len(self.children)
-        pairs: Iterable[tuple[str | int, Any]] = (
-            self.value.items() if isinstance(self.value, dict) else enumerate(self.value)
-        )
-        for row, (key, value) in enumerate(itertools.islice(pairs, start, stop), start):
-            self.children.append(JsonNode(key, value, self, row))
+    @property
+    def count(self) -> int:
+        """How many rows are below this one."""
+        members = self.members
+        return -(-len(members) // _step(len(members)))
+
+    def content(self) -> Any:
+        """The value that the node stands for: of a range only what lies in it."""
+        if self.span is None:
+            return self.value
+        pairs = itertools.islice(_pairs(self.value), self.span.start, self.span.stop)
+        return dict(pairs) if isinstance(self.value, dict) else [value for _, value in pairs]
+
+    def make_children(self) -> None:
+        """Make the nodes right below this one."""
+        members = self.members
+        step = _step(len(members))
+        if step == 1:
+            pairs = itertools.islice(_pairs(self.value), members.start, members.stop)
+            self.children = [
+                JsonNode(key, value, self, row) for row, (key, value) in enumerate(pairs)
+            ]
+        else:
+            spans = [members[at : at + step] for at in range(0, len(members), step)]
+            self.children = [
+                JsonNode(self.key, self.value, self, row, span) for row, span in enumerate(spans)
+            ]
+
+    def child_for(self, position: int) -> JsonNode:
+        """The child that is, or holds, the member at `position`; children must be made."""
+        members = self.members
+        return self.children[(position - members.start) // _step(len(members))]
+
+    def keys(self) -> list[str | int]:
+        """The names and indices that lead from the whole message to this value."""
+        keys: list[str | int] = []
+        node: JsonNode | None = self
+        while node is not None:
+            if node.span is None and node.key is not None:
+                keys.append(node.key)
+            node = node.parent
+        return keys[::-1]
 
     def path(self) -> str:
         """Return where the value lies in the message: `params._meta.progressToken`, `[3].name`."""
-        if self.parent is None:
-            return ""
-        before = self.parent.path()
-        if isinstance(self.key, int):
-            return f"{before}[{self.key}]"
-        key = one_line(str(self.key))
-        return f"{before}.{key}" if before else key
+        path = ""
+        for key in self.keys():
+            if isinstance(key, int):
+                path += f"[{key}]"
+            else:
+                path += ("." if path else "") + one_line(str(key))
+        return path
+
+
+def _pairs(value: Any) -> Iterable[tuple[str | int, Any]]:
+    return value.items() if isinstance(value, dict) else enumerate(value)
+
+
+def _step(count: int) -> int:
+    """How many of `count` members one row below their node stands for."""
+    step = 1
+    while count > step * BLOCK:
+        step *= BLOCK
+    return step
 
 
 class JsonTreeModel(QAbstractItemModel):
@@ -77,12 +136,32 @@ class JsonTreeModel(QAbstractItemModel):
         self.beginResetModel()
         root = value if isinstance(value, dict | list) else {"": value}
         self._root = JsonNode(None, root, None, 0)
-        self._root.make_children(BLOCK)
+        self._root.make_children()
         self.endResetModel()
 
     def clear(self) -> None:
         """Show nothing."""
         self.set_value({})
+
+    @property
+    def value(self) -> dict[str, Any] | list[Any]:
+        """The object or array that the rows are made from."""
+        root: dict[str, Any] | list[Any] = self._root.value
+        return root
+
+    def reach(self, positions: Sequence[int]) -> QModelIndex:
+        """Return the index of the value found by positions from the whole message downwards.
+
+        Makes the nodes on the way, and no others. Positions must exist.
+        """
+        node = self._root
+        for position in positions:
+            while True:
+                self.fetchMore(self._index_of(node))
+                node = node.child_for(position)
+                if node.span is None:
+                    break
+        return self._index_of(node)
 
     def node(self, index: _Index) -> JsonNode:
         """Return the node at `index`; the whole message for an invalid one."""
@@ -116,16 +195,14 @@ class JsonTreeModel(QAbstractItemModel):
     def canFetchMore(self, parent: _Index) -> bool:
         """Say whether children are still to be made."""
         node = self.node(parent)
-        return parent.column() <= 0 and len(node.children) < node.count
+        return parent.column() <= 0 and node.count > 0 and not node.children
 
     def fetchMore(self, parent: _Index) -> None:
-        """Make the next block of children."""
+        """Make the children, unless they are there."""
         node = self.node(parent)
-        made = len(node.children)
-        stop = min(made + BLOCK, node.count)
-        if stop > made:
-            self.beginInsertRows(self._index_of(node), made, stop - 1)
-            node.make_children(stop)
+        if node.count and not node.children:
+            self.beginInsertRows(self._index_of(node), 0, node.count - 1)
+            node.make_children()
             self.endInsertRows()
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
@@ -138,7 +215,7 @@ class JsonTreeModel(QAbstractItemModel):
         if role != Qt.ItemDataRole.DisplayRole:
             return None
         if index.column() == 0:
-            return f"[{node.key}]" if isinstance(node.key, int) else one_line(str(node.key))
+            return self._name(node)
         return self._value(node) if index.column() == 1 else self._type(node)
 
     def headerData(
@@ -151,7 +228,17 @@ class JsonTreeModel(QAbstractItemModel):
     def _index_of(self, node: JsonNode) -> QModelIndex:
         return QModelIndex() if node is self._root else self.createIndex(node.row, 0, node)
 
+    def _name(self, node: JsonNode) -> str:
+        if node.span is not None:
+            first, last = number(node.span.start), number(node.span.stop - 1)
+            is_array = isinstance(node.value, list)
+            words = "[{first} … {last}]" if is_array else self.tr("members {first} to {last}")
+            return words.format(first=first, last=last)
+        return f"[{node.key}]" if isinstance(node.key, int) else one_line(str(node.key))
+
     def _value(self, node: JsonNode) -> str:
+        if node.span is not None:
+            return ""
         if isinstance(node.value, Elided):
             return self.tr("{size}, too large to be taken apart: see Raw").format(
                 size=size(node.value.size)
@@ -160,6 +247,8 @@ class JsonTreeModel(QAbstractItemModel):
 
     def _type(self, node: JsonNode) -> str:
         value = node.value
+        if node.span is not None:
+            return self.tr("{count} of them").format(count=number(len(node.span)))
         if isinstance(value, dict):
             return self.tr("object, {count}").format(count=number(len(value)))
         if isinstance(value, list):

@@ -105,7 +105,7 @@ class JsonTree(QTreeView):
     def _on_copy_value(self) -> None:
         node = self._current()
         if node is not None:
-            value = node.value
+            value = node.content()
             QGuiApplication.clipboard().setText(value if isinstance(value, str) else pretty(value))
 
     @Slot()
@@ -118,7 +118,7 @@ class JsonTree(QTreeView):
     def _on_show_whole(self) -> None:
         node = self._current()
         if node is not None:
-            self.value_opened.emit(node.value)
+            self.value_opened.emit(node.content())
 
     @Slot()
     def _on_search(self) -> None:

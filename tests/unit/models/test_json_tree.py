@@ -55,18 +55,47 @@ def test_names_values_and_types_are_shown() -> None:
 
 
 def test_children_are_made_when_asked_for() -> None:
-    model = _model({"list": [{"x": n} for n in range(BLOCK + 5)]})
+    model = _model({"list": [{"x": n} for n in range(BLOCK)]})
     parent = model.index(0, 0)
     assert model.hasChildren(parent)
     assert model.rowCount(parent) == 0
-    model.fetchMore(parent)
-    assert model.rowCount(parent) == BLOCK
     assert model.canFetchMore(parent)
     model.fetchMore(parent)
-    assert model.rowCount(parent) == BLOCK + 5
+    assert model.rowCount(parent) == BLOCK
     assert not model.canFetchMore(parent)
     _watch(model)
     assert _rows(model, model.index(3, 0, parent)) == [("x", "3", "integer")]
+
+
+def test_many_children_are_shown_in_ranges() -> None:
+    model = _model({"list": [*range(BLOCK + 5)], "names": {f"n{n}": n for n in range(BLOCK + 1)}})
+    _watch(model)
+    assert _rows(model, model.index(0, 0)) == [
+        ("[0 … 199]", "", "200 of them"),
+        ("[200 … 204]", "", "5 of them"),
+    ]
+    last = model.index(1, 0, model.index(0, 0))
+    assert _rows(model, last)[-1] == ("[204]", "204", "integer")
+    assert model.node(model.index(4, 0, last)).path() == "list[204]"
+    assert model.node(last).path() == "list"
+    assert model.node(last).content() == [200, 201, 202, 203, 204]
+    names = model.index(1, 0)
+    assert _rows(model, names)[1] == ("members 200 to 200", "", "1 of them")
+    assert model.node(model.index(1, 0, names)).content() == {"n200": 200}
+
+
+def test_no_value_has_more_rows_below_it_than_can_be_made_at_once() -> None:
+    model = _model([0] * (BLOCK * BLOCK + 1))
+    assert model.rowCount() == 2
+    assert model.node(model.index(0, 0)).count == BLOCK
+
+
+@pytest.mark.parametrize("position", [0, BLOCK, BLOCK * BLOCK, 99_999])
+def test_a_value_is_reached_by_its_positions(position: int) -> None:
+    model = _model({"a": 1, "list": [{"n": n} for n in range(100_000)]})
+    index = model.reach([1, position, 0])
+    assert model.node(index).path() == f"list[{position}].n"
+    assert model.node(index).value == position
 
 
 def test_a_value_knows_its_path() -> None:
@@ -77,6 +106,14 @@ def test_a_value_knows_its_path() -> None:
         index = model.index(row, 0, index)
     assert model.node(index).path() == "params.list[1].x"
     assert model.node(index.parent()).path() == "params.list[1]"
+
+
+def test_a_path_has_no_limit() -> None:
+    value: Any = 1
+    for _ in range(3_000):
+        value = [value]
+    model = _model(value)
+    assert model.node(model.reach([0] * 3_000)).path() == "[0]" * 3_000
 
 
 def test_a_lone_value_is_one_row() -> None:
