@@ -94,6 +94,10 @@ _MADE: Final = (
 )
 _ALSO: Final = (("open", "Enter"), ("cancel", "Del"))
 """Further keys, which work in the list alone: elsewhere they mean something else."""
+_CHANGING: Final = frozenset(
+    {"cancel", "resume", "automatic", "reissue", "edit", "remove", "forget"}
+)
+"""What asks something of a server, or takes a job away."""
 
 
 class JobActions(QObject):
@@ -108,6 +112,7 @@ class JobActions(QObject):
         self._appearance = appearance
         self._icons: dict[QAction, str] = {}
         self._by_key: dict[str, QAction] = {}
+        self._never: frozenset[str] = frozenset()
         for key, words, icon, shortcut, context, tip in _MADE:
             action = QAction(tr(str(words)), view)
             action.setShortcut(QKeySequence(shortcut))
@@ -128,6 +133,17 @@ class JobActions(QObject):
         """The action of a key; see `_MADE`."""
         return self._by_key[key]
 
+    def set_read_only(self, why: str) -> None:
+        """Never offer what asks something of a server; `why` is told in its tips."""
+        self._never = _CHANGING
+        for key in _CHANGING:
+            self[key].setEnabled(False)
+            self[key].setToolTip(why)
+
+    def can_ever_work(self, key: str) -> bool:
+        """Whether the action of a key is worth its place in a menu."""
+        return key not in self._never
+
     def enable(self, chosen: Sequence[JobSnapshot]) -> None:
         """Enable exactly those actions that can work for `chosen`, the current job first."""
         current = chosen[0] if chosen else None
@@ -142,7 +158,8 @@ class JobActions(QObject):
             "forget": any(is_kept(job) for job in chosen),
         }
         for key, action in self._by_key.items():
-            action.setEnabled(can_work.get(key, current is not None))
+            is_offered = can_work.get(key, current is not None)
+            action.setEnabled(is_offered and key not in self._never)
         self["automatic"].setChecked(bool(automatic) and all(j.is_automatic for j in automatic))
 
     @Slot()

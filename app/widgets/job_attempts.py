@@ -46,6 +46,7 @@ class AttemptsSection(QWidget):
         super().__init__(parent)
         self._job: JobId | None = None
         self._token: str | None = None
+        self._is_read_only = False
         columns = job_attempts.TEXT_COLUMNS
         self.model = CourseModel(job_attempts.TITLES, self, text_columns=columns)
         self.table = PlainTable(self.model, self.tr("Attempts"), self)
@@ -88,7 +89,7 @@ class AttemptsSection(QWidget):
         job = detail.snapshot
         rows = [job_attempts.row(attempt) for attempt in detail.attempts]
         self.model.show_rows(rows, [attempt.request for attempt in detail.attempts])
-        self.automatic.setEnabled(may_go_on_by_itself(job))
+        self.automatic.setEnabled(may_go_on_by_itself(job) and not self._is_read_only)
         self.automatic.setChecked(job.is_automatic)
         if job.id != self._job:
             self._job = job.id
@@ -97,6 +98,13 @@ class AttemptsSection(QWidget):
             self._token = detail.resume_token
             self._put_token()
         self._token_row.setVisible(self._token is not None)
+
+    def set_read_only(self, why: str) -> None:
+        """Offer no automatic resuming from now on; `why` is told in the tips."""
+        self._is_read_only = True
+        for field in (self.automatic, self.limit):
+            field.setEnabled(False)
+            field.setToolTip(why)
 
     def _made_token_row(self) -> QWidget:
         row = QWidget(self)

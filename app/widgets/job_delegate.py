@@ -55,8 +55,13 @@ class JobDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._appearance = appearance
         self._cells = JobCells(appearance)
+        self._is_read_only = False
         self._hovered: tuple[int, str] | None = None
         self._pressed: tuple[int, str] | None = None
+
+    def set_read_only(self) -> None:
+        """Paint no buttons from now on."""
+        self._is_read_only = True
 
     def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
         """Two lines high in every column, so that all rows are alike."""
@@ -70,7 +75,7 @@ class JobDelegate(QStyledItemDelegate):
             return
         painter.save()
         column = index.column()
-        if column == Column.ACTIONS:
+        if column == Column.ACTIONS and not self._is_read_only:
             place = self._hovered
             hovered = place[1] if place is not None and place[0] == job.id else ""
             self._cells.paint_buttons(painter, option.rect, job, hovered)
@@ -138,7 +143,7 @@ class JobDelegate(QStyledItemDelegate):
     def _action_at(
         self, place: QPointF, cell: QRect, index: _Index, job: JobSnapshot
     ) -> RowAction | None:
-        if index.column() != Column.ACTIONS:
+        if index.column() != Column.ACTIONS or self._is_read_only:
             return None
         for action, area in button_rects(cell, job):
             if area.contains(place.toPoint()):

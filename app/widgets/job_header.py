@@ -36,6 +36,7 @@ class JobHeader(QWidget):
         super().__init__(parent)
         self._appearance = appearance
         self._job: JobSnapshot | None = None
+        self._is_read_only = False
         self._icon = QLabel(self)
         self._name = self._label(self.tr("Name of the job"), size=_LARGE)
         self._state = self._label(self.tr("State"), size=_LARGE)
@@ -78,8 +79,13 @@ class JobHeader(QWidget):
         self._bar.show_job(job)
         self._offer(job)
 
+    def set_read_only(self) -> None:
+        """Offer no buttons from now on."""
+        self._is_read_only = True
+        self._reissue.hide()
+
     def _offer(self, job: JobSnapshot) -> None:
-        actions = offered(job)
+        actions = [] if self._is_read_only else offered(job)
         self._cancel.setVisible(CANCEL in actions)
         self._resume.setVisible(RESUME in actions)
         self._cancel.setIcon(self._appearance.icon("cancel"))

@@ -50,6 +50,7 @@ _MENU: Final = (
     ("cancel", "resume", "automatic"),
     ("reissue", "edit", "follow"),
     ("request", "result", "token"),
+    ("remove", "forget"),
 )
 
 
@@ -135,6 +136,12 @@ class JobList(QWidget):
         It is enabled while it can work for the selection.
         """
         return self._actions[key]
+
+    def set_read_only(self, why: str) -> None:
+        """Offer nothing that asks something of a server; `why` is told in the actions' tips."""
+        self._actions.set_read_only(why)
+        self._delegate.set_read_only()
+        self._enable()
 
     def save_layout(self) -> QByteArray:
         """Widths, order, sorting and visibility of the columns, for `restore_layout`."""
@@ -270,9 +277,9 @@ class JobList(QWidget):
         self._enable()
         self._menu.clear()
         for group in _MENU:
-            self._menu.addActions([self._actions[key] for key in group])
+            keys = [key for key in group if self._actions.can_ever_work(key)]
+            self._menu.addActions([self._actions[key] for key in keys])
             self._menu.addSeparator()
-        self._menu.addActions([self._actions["remove"], self._actions["forget"]])
 
     def _enable(self) -> None:
         self._actions.enable(self._chosen())

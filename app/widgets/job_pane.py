@@ -76,6 +76,11 @@ class JobPane(QWidget):
         self._job = self._request_of = None
         self._refresh()
 
+    def set_read_only(self, why: str) -> None:
+        """Offer nothing that asks something of a server; `why` is told in tips."""
+        self.header.set_read_only()
+        self.attempts.set_read_only(why)
+
     @property
     def job(self) -> JobId | None:
         """The job shown, None when there is none."""

@@ -35,6 +35,7 @@ class ServerList(QWidget):
         self._appearance = appearance
         self.view = QListView(self)
         self._menu = QMenu(self)
+        self._is_read_only = False
         self._add = QToolButton(self)
         self._heading = SideHeading(self.tr("Servers"), appearance, self)
         self._set_up_view()
@@ -53,6 +54,14 @@ class ServerList(QWidget):
         """The server that the keyboard acts on."""
         server = self.view.currentIndex().data(SERVER)
         return server if isinstance(server, ServerSnapshot) else None
+
+    def set_read_only(self, why: str) -> None:
+        """Offer nothing but to look at servers; `why` is told in the actions' tips."""
+        self._is_read_only = True
+        self._add.hide()
+        for action in (self._open, self._connect, self._disconnect, self._remove):
+            action.setEnabled(False)
+            action.setToolTip(why)
 
     def _set_up_view(self) -> None:
         view = self.view
@@ -115,23 +124,29 @@ class ServerList(QWidget):
     @Slot(QPoint)
     def _on_menu_requested(self, place: QPoint) -> None:
         self._menu.clear()
-        server = self.current()
-        if server is None or not self.view.indexAt(place).isValid():
+        server = self.current() if self.view.indexAt(place).isValid() else None
+        if server is not None:
+            self._fill_menu(server)
+        elif not self._is_read_only:
             self._menu.addAction(self.tr("&Add a server…")).triggered.connect(
                 self.server_add_requested
             )
-        else:
-            self._menu.addAction(self._disconnect if server.state.is_up else self._connect)
-            self._menu.addAction(self._copy)
-            self._menu.addSeparator()
-            self._menu.addAction(self._remove)
         self._menu.popup(self.view.viewport().mapToGlobal(place))
+
+    def _fill_menu(self, server: ServerSnapshot) -> None:
+        if self._is_read_only:
+            self._menu.addAction(self._copy)
+            return
+        self._menu.addAction(self._disconnect if server.state.is_up else self._connect)
+        self._menu.addAction(self._copy)
+        self._menu.addSeparator()
+        self._menu.addAction(self._remove)
 
     @Slot()
     @Slot(QModelIndex)
     def _on_open(self) -> None:
         server = self.current()
-        if server is None:
+        if server is None or self._is_read_only:
             return
         if server.state.is_up:
             self.server_opened.emit(server.name)
