@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
@@ -23,6 +23,17 @@ _OPENED_CHILDREN: Final = 30
 """Values with more children than this stay closed at first."""
 
 
+class FilterWish(NamedTuple):
+    """Messages with this `value` at the same place are wanted, or not wanted at all.
+
+    `keys` lead to the place from the whole message.
+    """
+
+    keys: tuple[str | int, ...]
+    value: str | float | bool | None
+    is_excluded: bool
+
+
 class JsonTree(QTreeView):
     """A `JsonTreeModel` with copying, and signals for what can be done with a value."""
 
@@ -30,6 +41,8 @@ class JsonTree(QTreeView):
     """A value to be shown whole (double click or Enter on one without children)."""
     search_requested = Signal(object)
     """Words to search the log for."""
+    filter_requested = Signal(object)
+    """A `FilterWish`; see `offer_filters`."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -50,6 +63,35 @@ class JsonTree(QTreeView):
         self._model.set_value(value)
         self._open(QModelIndex(), _OPENED)
         self._fit_columns()
+
+    @property
+    def value(self) -> dict[str, Any] | list[Any]:
+        """What is shown."""
+        return self._model.value
+
+    def go_to(self, positions: Sequence[int]) -> None:
+        """Stand on the value at these positions (see `JsonTreeModel.reach`), and show it."""
+        index = self._model.reach(positions)
+        self.setCurrentIndex(index)
+        self.scrollTo(index)
+
+    def offer_filters(self) -> None:
+        """Offer in the menu to filter the log by a value."""
+        first = self.actions()[0]
+        self._filter = QAction(self.tr("Filter by this value"), self)
+        self._filter.setShortcut(QKeySequence("Ctrl+Return"))
+        self._filter.triggered.connect(self._on_filter)
+        self._exclude = QAction(self.tr("Exclude this value"), self)
+        self._exclude.setShortcut(QKeySequence("Ctrl+Shift+Return"))
+        self._exclude.triggered.connect(self._on_exclude)
+        for action in (self._filter, self._exclude):
+            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+            action.setEnabled(False)
+            self.insertAction(first, action)
+        separator = QAction(self)
+        separator.setSeparator(True)
+        self.insertAction(first, separator)
+        self.selectionModel().currentChanged.connect(self._on_current_changed)
 
     def clear(self) -> None:
         """Show nothing."""
@@ -95,6 +137,27 @@ class JsonTree(QTreeView):
         index = self.currentIndex()
         return self._model.node(index) if index.isValid() else None
 
+    def _wish(self, *, is_excluded: bool) -> None:
+        """Ask for a filter; objects, arrays and what was left out cannot be compared."""
+        node = self._current()
+        if node is not None and _is_plain(node):
+            wish = FilterWish(tuple(node.keys()), node.value, is_excluded)
+            self.filter_requested.emit(wish)
+
+    @Slot(QModelIndex, QModelIndex)
+    def _on_current_changed(self, current: QModelIndex, _previous: QModelIndex) -> None:
+        is_plain = current.isValid() and _is_plain(self._model.node(current))
+        self._filter.setEnabled(is_plain)
+        self._exclude.setEnabled(is_plain)
+
+    @Slot()
+    def _on_filter(self) -> None:
+        self._wish(is_excluded=False)
+
+    @Slot()
+    def _on_exclude(self) -> None:
+        self._wish(is_excluded=True)
+
     @Slot(QModelIndex)
     def _on_activated(self, index: QModelIndex) -> None:
         node = self._model.node(index)
@@ -128,3 +191,8 @@ class JsonTree(QTreeView):
         named_by_key = isinstance(node.value, dict | list | Elided)
         words = str(node.key) if named_by_key else searchable(node.value)
         self.search_requested.emit(words[:_SEARCHED])
+
+
+def _is_plain(node: JsonNode) -> bool:
+    """Whether a filter can compare the value; not objects, arrays and what was left out."""
+    return not isinstance(node.value, dict | list | Elided)

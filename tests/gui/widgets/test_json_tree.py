@@ -10,7 +10,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from app.protocol.jsonrpc import Elided
-from app.widgets.json_tree import JsonTree
+from app.widgets.json_tree import FilterWish, JsonTree
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -77,3 +77,23 @@ def test_nothing_happens_where_nothing_is_chosen(qtbot: QtBot) -> None:
     with qtbot.assertNotEmitted(tree.search_requested):
         for action in tree.actions():
             action.trigger()
+
+
+def test_the_log_can_be_filtered_by_a_plain_value(tree: JsonTree, qtbot: QtBot) -> None:
+    tree.offer_filters()
+    _stand_on(tree, 0, 1, 0, 0)
+    with qtbot.waitSignal(tree.filter_requested) as asked:
+        QTest.keyClick(tree, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    keys = ("params", "list", 0, "n")
+    assert asked.args == [FilterWish(keys, 2**70, is_excluded=False)]
+    with qtbot.waitSignal(tree.filter_requested) as asked:
+        _do(tree, "Exclude this value")
+    assert asked.args == [FilterWish(keys, 2**70, is_excluded=True)]
+
+
+def test_no_filter_compares_objects_arrays_and_what_was_left_out(tree: JsonTree) -> None:
+    tree.offer_filters()
+    for rows in ((0,), (0, 1), (0, 2)):
+        _stand_on(tree, *rows)
+        offered = [action for action in tree.actions() if "this value" in action.text()]
+        assert [action.isEnabled() for action in offered[:2]] == [False, False]
