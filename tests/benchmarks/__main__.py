@@ -9,6 +9,7 @@ import sys
 from typing import TYPE_CHECKING
 
 from tests.benchmarks import suites
+from tests.benchmarks.figures import Size
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,9 +43,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if unknown:
         parser.error(f"unknown benchmark {unknown[0]!r}; there are: {', '.join(suites.SUITES)}")
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")  # contenders inherit it
+    size = Size.QUICK if options.quick else Size.FULL
     show = _as_json if options.json else _as_table
     for name in options.names or suites.SUITES:
-        print(show(name, suites.SUITES[name](quick=options.quick)), flush=True)
+        print(show(name, suites.SUITES[name](size)), flush=True)
     return 0
 
 

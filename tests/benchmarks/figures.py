@@ -2,11 +2,29 @@
 
 from __future__ import annotations
 
+import enum
 import json
 import statistics
 import subprocess
 import sys
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
+
+_Value = TypeVar("_Value")
+
+
+class Size(enum.Enum):
+    """How much is measured."""
+
+    FULL = "full"
+    """What `performance.md` asks for."""
+    QUICK = "quick"
+    """A tenth or so, once: for a look while working on something."""
+    TINY = "tiny"
+    """Shows that a benchmark runs; its figures mean nothing. For tests."""
+
+    def pick(self, full: _Value, quick: _Value, tiny: _Value) -> _Value:
+        """The one of three values that belongs to this size."""
+        return {Size.FULL: full, Size.QUICK: quick, Size.TINY: tiny}[self]
 
 
 class Figure(NamedTuple):

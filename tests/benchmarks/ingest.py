@@ -7,14 +7,14 @@ from __future__ import annotations
 
 import statistics
 
-from tests.benchmarks.figures import Figure, contend, median
+from tests.benchmarks.figures import Figure, Size, contend, median
 
 
-def ingest(*, quick: bool) -> list[Figure]:
+def ingest(size: Size) -> list[Figure]:
     """500,000 notifications over 1, 50 and 1,000 tokens into the real window, offscreen."""
-    count, rounds = (50_000, 1) if quick else (500_000, 3)
+    count, rounds = size.pick((500_000, 3), (50_000, 1), (20_000, 1))
     figures: list[Figure] = []
-    for tokens in (1, 50, 1000):
+    for tokens in size.pick((1, 50, 1000), (1, 50, 1000), (50,)):
         figures += _ingest(count, tokens, rounds)
     small = contend("window-ingest", count // 10, 50)
     full = contend("window-ingest", count, 50)

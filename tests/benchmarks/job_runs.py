@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from app.shell.application import Program
 
 _LEAD_S: Final = 2.0
-"""Left out at the beginning, while the calls are made and their first ticks come."""
+"""Left out at the beginning, while the calls are made and their first ticks come; at most."""
 _TICKS_PER_S: Final = 10
 _DESCENDING: Final = Qt.SortOrder.DescendingOrder
 
@@ -29,13 +29,14 @@ async def many_jobs(jobs: str, seconds: str, order: str) -> dict[str, Any]:
     The list is in `order` of their start, or of their progress: then it is sorted each second.
     """
     count, length_s = int(jobs), float(seconds)
+    lead_s = min(_LEAD_S, length_s)
     pace = ["-m", "tests.benchmarks.pacing_server", jobs, str(_TICKS_PER_S)]
     watch, beat = TickWatch(), Heartbeat()
     async with open_window() as program:
         monitor = program.monitor
         if order == "progress":
             program.window.job_list.table.sortByColumn(Column.PROGRESS, _DESCENDING)
-        await add_bench_server(monitor, [sys.executable, *pace, str(_LEAD_S + length_s + 1)])
+        await add_bench_server(monitor, [sys.executable, *pace, str(lead_s + length_s + 1)])
         monitor.subscribe(watch)
         async with anyio.create_task_group() as beating:
             beating.start_soon(beat.run)
@@ -43,7 +44,7 @@ async def many_jobs(jobs: str, seconds: str, order: str) -> dict[str, Any]:
                 for _ in range(count):
                     calls.start_soon(monitor.call, call_of("pace"))
                 await watch.begun.wait()
-                await anyio.sleep(_LEAD_S)
+                await anyio.sleep(lead_s)
                 figures = await _scrolled(program, beat, watch, length_s)
             beating.cancel_scope.cancel()
         shown = [program.monitor.snapshot(job) for job in monitor.jobs()]

@@ -14,7 +14,7 @@ import anyio
 
 from app.store.chains import Origin, Standing
 from app.store.resumes import ResumeStore
-from tests.benchmarks.figures import Figure
+from tests.benchmarks.figures import Figure, Size
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -23,9 +23,9 @@ _DEFINITION = {"type": "stdio", "command": "python3", "args": ["-m", "server"], 
 _CHAINS, _SAVED, _LISTED = 10_000, 1_000, 100
 
 
-def resume_store(*, quick: bool) -> list[Figure]:
+def resume_store(size: Size) -> list[Figure]:
     """Saving tokens one by one and listing all chains, with many chains on disk."""
-    part = 10 if quick else 1
+    part = size.pick(1, 10, 100)
     return anyio.run(_measured, _CHAINS // part, _SAVED // part, max(10, _LISTED // part))
 
 

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import time
 
-from tests.benchmarks.figures import Figure
+from tests.benchmarks.figures import Figure, Size
 
 _BARE_WINDOW = """
 import sys
@@ -22,9 +22,9 @@ application.exec()
 """
 
 
-def startup(*, quick: bool) -> list[Figure]:
+def startup(size: Size) -> list[Figure]:
     """Process start to the painted window beside a bare one, in turn; and ``--help``."""
-    rounds = 3 if quick else 11
+    rounds = size.pick(11, 3, 1)
     bare, ours, text = [], [], []
     for _ in range(rounds):
         bare.append(_timed([sys.executable, "-c", _BARE_WINDOW]))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, TypeAlias
 
 from tests.benchmarks.ingest import ingest
 from tests.benchmarks.resume_store import resume_store
@@ -11,17 +11,13 @@ from tests.benchmarks.token_making import tokens
 from tests.benchmarks.window_suites import idle, latency, long_line, many_jobs
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
-    from tests.benchmarks.figures import Figure
+    from tests.benchmarks.figures import Figure, Size
 
 
-class Suite(Protocol):
-    """A benchmark: runs for a while and yields figures."""
-
-    def __call__(self, *, quick: bool) -> list[Figure]:
-        """Measure; `quick` at a tenth of the size and once."""
-
+Suite: TypeAlias = "Callable[[Size], list[Figure]]"
+"""A benchmark: measures so much for a while, and yields figures."""
 
 SUITES: Mapping[str, Suite] = {
     "ingest": ingest,

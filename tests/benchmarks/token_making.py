@@ -5,12 +5,12 @@ from __future__ import annotations
 import time
 
 from app.protocol.peer import TokenSource
-from tests.benchmarks.figures import Figure
+from tests.benchmarks.figures import Figure, Size
 
 
-def tokens(*, quick: bool) -> list[Figure]:
+def tokens(size: Size) -> list[Figure]:
     """Making progress tokens (NFR-3: under a millisecond each)."""
-    count = 100_000 if quick else 1_000_000
+    count = size.pick(1_000_000, 100_000, 1_000)
     source = TokenSource(int(time.time() * 1000))
     started = time.perf_counter()
     made = {source.next() for _ in range(count)}

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import anyio
-from PySide6.QtCore import QEvent, QObject
+from PySide6.QtCore import QCoreApplication, QEvent, QObject
 from PySide6.QtWidgets import QApplication
 
 from app.monitor import Call, Monitor, Update
@@ -42,6 +42,9 @@ async def open_window() -> AsyncIterator[Program]:
                 yield program
             finally:
                 program.quit()
+        # Now, not whenever Python's collector comes by.
+        program.window.deleteLater()
+        QCoreApplication.sendPostedEvents(program.window, QEvent.Type.DeferredDelete)
 
 
 def _definition(command: list[str]) -> StdioDefinition:
@@ -194,7 +197,7 @@ async def idle(jobs: str, seconds: str) -> dict[str, Any]:
         async with anyio.create_task_group() as group:
             for _ in range(int(jobs)):
                 group.start_soon(monitor.call, call_of("never_answers"))
-            await anyio.sleep(3)
+            await anyio.sleep(min(3.0, float(seconds)))
             cpu, wall = time.process_time(), time.perf_counter()
             await anyio.sleep(float(seconds))
             share = (time.process_time() - cpu) / (time.perf_counter() - wall)

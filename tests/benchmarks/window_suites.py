@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tests.benchmarks.figures import Figure, contend
+from tests.benchmarks.figures import Figure, Size, contend
 
 
-def latency(*, quick: bool) -> list[Figure]:
+def latency(size: Size) -> list[Figure]:
     """From a server's write to the changed snapshot and the painted row, at 10 ticks a second."""
-    row = contend("window-latency", 30 if quick else 300)
+    row = contend("window-latency", size.pick(300, 30, 3))
     return [
         Figure("snapshot_p50", row["snapshot_p50_ms"], "ms"),
         Figure("snapshot_p99", row["snapshot_p99_ms"], "ms", "<= 2"),
@@ -17,11 +17,11 @@ def latency(*, quick: bool) -> list[Figure]:
     ]
 
 
-def many_jobs(*, quick: bool) -> list[Figure]:
+def many_jobs(size: Size) -> list[Figure]:
     """1,000 jobs at 10 ticks a second each, the window shown and its list scrolled."""
-    seconds = 5 if quick else 30
-    row = contend("window-many-jobs", 1000, seconds, "start")
-    by_progress = contend("window-many-jobs", 1000, seconds, "progress")
+    jobs, seconds = size.pick((1000, 30.0), (1000, 5.0), (20, 0.5))
+    row = contend("window-many-jobs", jobs, seconds, "start")
+    by_progress = contend("window-many-jobs", jobs, seconds, "progress")
     return [
         Figure("late_p50", row["late_p50_ms"], "ms"),
         Figure("late_p99", row["late_p99_ms"], "ms", "<= 16"),
@@ -38,23 +38,23 @@ def many_jobs(*, quick: bool) -> list[Figure]:
     ]
 
 
-def idle(*, quick: bool) -> list[Figure]:
+def idle(size: Size) -> list[Figure]:
     """The window with 50 silent running jobs for a minute."""
-    row = contend("window-idle", 50, 10 if quick else 60)
+    row = contend("window-idle", 50, size.pick(60, 10, 1))
     return [
         Figure("cpu", row["cpu_percent"], "% of a core", "<= 1.5"),
         Figure("running_jobs", row["running"], ""),
     ]
 
 
-def long_line(*, quick: bool) -> list[Figure]:
+def long_line(size: Size) -> list[Figure]:
     """One message of 64 MB, as one string and as many small items; and of a quarter of that."""
-    size = 16 if quick else 64
+    megabytes = size.pick(64, 16, 4)
     figures: list[Figure] = []
     for shape in ("text", "items"):
-        quarter = contend("window-long-line", size // 4, shape)
-        whole = contend("window-long-line", size, shape)
-        growth = (whole["seconds"] / size) / (quarter["seconds"] / (size // 4))
+        quarter = contend("window-long-line", megabytes // 4, shape)
+        whole = contend("window-long-line", megabytes, shape)
+        growth = whole["seconds"] / (4 * quarter["seconds"])
         figures += [
             Figure(f"{shape}_seconds", whole["seconds"], "s"),
             Figure(f"{shape}_megabytes", whole["bytes"] / 2**20, "MB"),

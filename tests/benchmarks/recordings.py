@@ -1,0 +1,142 @@
+"""Recordings of any length, written as the program writes them: floods and trickles, mixed.
+
+Three servers work side by side, round after round: `files` floods (three jobs of 400 ticks, a
+hundred lines a chunk), `search` trickles under integer tokens, `build` trickles with messages of
+its own and talks on stderr. Each round makes requests, and answers them; one reply is an error.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+from typing import TYPE_CHECKING, Any, BinaryIO, Final
+
+from app.protocol.frame import Channel
+from app.recording import format as form
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    Line = tuple[float, str, Channel, bytes]
+    """Seconds since the line before, connection, channel, bytes."""
+
+NEEDLE: Final = "checksum mismatch"
+"""Words that stand in about one frame of 13,000."""
+TICKS: Final = 400
+"""How many ticks a job of a flood has."""
+_BEGAN_WHEN: Final = 1_763_665_391.0
+_FLOODING: Final = 3
+_CHUNK: Final = 100
+_FILES, _SEARCH, _BUILD = _CONNECTIONS = ("files#1", "search#1", "build#1")
+_REVISION: Final = "2025-11-25"
+
+
+def write_recording(path: Path, count: int) -> None:
+    """Write a recording of `count` frames; the same for the same count."""
+    with path.open("wb") as file:
+        file.write(_header())
+        _write(file, itertools.islice(_lines(), count))
+
+
+def _header() -> bytes:
+    fields = {"program": "benchmark", "started": "2025-11-20T19:03:11Z"}
+    return form.header({**fields, "at": 0.0, "first": 1, "part": 1, "run": "benchmark"})
+
+
+def _write(file: BinaryIO, lines: Iterable[Line]) -> None:
+    at, known = 0.0, b""
+    before: tuple[str, Channel] | None = None
+    for passed, connection, channel, raw in lines:
+        if passed or before != (connection, channel):
+            at = round(at + passed, 6)
+            known = form.prefix(connection, channel, _BEGAN_WHEN + at, at)
+            before = (connection, channel)
+        file.write(known + raw + b"\n")
+
+
+def _lines() -> Iterator[Line]:
+    for connection in _CONNECTIONS:
+        yield from _opening(connection)
+    for turn in itertools.count(1):
+        yield from _round(turn)
+
+
+def _opening(connection: str) -> Iterator[Line]:
+    client = {"name": "MCP Progress Monitor", "version": "1"}
+    asked = {"protocolVersion": _REVISION, "capabilities": {}, "clientInfo": client}
+    told = {"protocolVersion": _REVISION, "capabilities": {"tools": {}}, "serverInfo": client}
+    yield 0.01, connection, Channel.EVENT, _json({"event": "opened", "transport": "stdio"})
+    yield 0.01, connection, Channel.SENT, _message(id=0, method="initialize", params=asked)
+    yield 0.05, connection, Channel.RECEIVED, _message(id=0, result=told)
+    yield 0.01, connection, Channel.SENT, _message(method="notifications/initialized")
+
+
+def _round(turn: int) -> Iterator[Line]:
+    """About 1,300 frames and half a minute: requests, then ticks side by side, then replies."""
+    floods: list[Any] = [f"files-{turn}-{place}" for place in range(_FLOODING)]
+    search, build = turn, f"build-{turn}"
+    for place, token in enumerate(floods):
+        yield _request(_FILES, turn * _FLOODING + place, token, {"path": f"/data/{turn}/{place}"})
+    yield _request(_SEARCH, turn, search, {"query": f"orders {turn}", "limit": turn % 50})
+    yield _request(_BUILD, turn, build, {"target": "all", "n": turn})
+    ticks = _flood(floods)
+    for step in range(1, 21):
+        yield from itertools.islice(ticks, TICKS * _FLOODING // 20)
+        yield _tick(0.5, _SEARCH, search, step, 20, None)
+        yield _tick(0.7, _BUILD, build, step, 20, f"Step {step} of 20: compiling part {turn}")
+        if step % 4 == 0:
+            yield 0.01, _BUILD, Channel.STDERR, f"warning: part {turn}.{step} is slow".encode()
+    yield from _replies(turn)
+
+
+def _replies(turn: int) -> Iterator[Line]:
+    for place in range(_FLOODING):
+        yield _reply(_FILES, turn * _FLOODING + place, f"{TICKS} rows exported")
+    yield _reply(_SEARCH, turn, f"{turn % 50} documents found")
+    if turn % 10:
+        yield _reply(_BUILD, turn, "built")
+    else:
+        error = {"code": -32000, "message": f"Part {turn} failed: {NEEDLE}"}
+        yield 0.2, _BUILD, Channel.RECEIVED, _message(id=turn, error=error)
+
+
+def _flood(tokens: list[Any]) -> Iterator[Line]:
+    """The ticks of all `tokens`, taking turns, many lines at one moment."""
+    for number in range(TICKS * len(tokens)):
+        step, place = divmod(number, len(tokens))
+        passed = 0.0 if number % _CHUNK else 0.002
+        yield _tick(passed, _FILES, tokens[place], step + 1, TICKS, None)
+
+
+def _request(connection: str, id_: int, token: Any, arguments: dict[str, Any]) -> Line:
+    meta = {"progressToken": token}
+    params = {"name": "export", "arguments": arguments, "_meta": meta}
+    raw = _message(id=id_, method="tools/call", params=params)
+    return 0.01, connection, Channel.SENT, raw
+
+
+def _reply(connection: str, id_: int, words: str) -> Line:
+    content = [{"type": "text", "text": words}]
+    raw = _message(id=id_, result={"content": content, "isError": False})
+    return 0.2, connection, Channel.RECEIVED, raw
+
+
+def _tick(
+    passed: float, connection: str, token: Any, step: int, total: int, words: str | None
+) -> Line:
+    # Put together by hand: encoding would take most of the time that a million frames need.
+    message = "" if words is None else f',"message":{json.dumps(words)}'
+    text = (
+        '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":'
+        f'{json.dumps(token)},"progress":{step},"total":{total}{message}}}}}'
+    )
+    return passed, connection, Channel.RECEIVED, text.encode()
+
+
+def _message(**members: Any) -> bytes:
+    return _json({"jsonrpc": "2.0", **members})
+
+
+def _json(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, separators=(",", ":")).encode()

@@ -1,0 +1,66 @@
+"""Every benchmark at its smallest: it runs to its end and yields all of its figures."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.benchmarks import suites
+from tests.benchmarks.__main__ import main
+from tests.benchmarks.figures import Figure, Size
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+LOSSES = ("lost", "missing")
+"""Figures of this name count what went wrong."""
+
+
+def wrong(figures: Sequence[Figure]) -> list[Figure]:
+    """Those that no healthy run yields, however slow the machine is."""
+    return [
+        figure
+        for figure in figures
+        if figure.value is None
+        or not math.isfinite(figure.value)
+        or figure.value < 0
+        or (figure.name.endswith(LOSSES) and figure.value)
+    ]
+
+
+@pytest.mark.parametrize("name", suites.SUITES)
+def test_a_benchmark_runs_and_yields_sound_figures(name: str) -> None:
+    figures = suites.SUITES[name](Size.TINY)
+
+    assert figures
+    assert not wrong(figures)
+    assert len({figure.name for figure in figures}) == len(figures)
+
+
+def test_figures_are_printed_as_one_json_object_by_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    seen: list[Size] = []
+
+    def measured(size: Size) -> list[Figure]:
+        seen.append(size)
+        return [Figure("rate", 12.5, "/s"), Figure("lost", None, "")]
+
+    monkeypatch.setattr(suites, "SUITES", {"one": measured, "two": measured})
+
+    assert main(["two", "--json", "--quick"]) == 0
+    assert json.loads(capsys.readouterr().out) == {"benchmark": "two", "rate": 12.5, "lost": None}
+    assert seen == [Size.QUICK]
+
+
+def test_an_unknown_benchmark_is_refused_with_the_names_there_are(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    with pytest.raises(SystemExit) as refusal:
+        main(["no-such"])
+
+    assert refusal.value.code == 2
+    assert "unknown benchmark 'no-such'; there are: ingest," in capsys.readouterr().err
