@@ -1,0 +1,207 @@
+"""What is given away holds no secret, and is otherwise what it was."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.exports import secret_members, secret_words
+from app.exports.redaction import REMOVED, Redaction
+from app.protocol.reading import Elided
+
+SECRET = "Zq7XvHunter2"
+_NAMES = st.sampled_from(
+    [
+        "password",
+        "Passwd",
+        "dbPassword",
+        "passphrase",
+        "secret",
+        "client_secret",
+        "clientSecretValue",
+        "apiKey",
+        "api_key",
+        "X-API-Key",
+        "authorization",
+        "Proxy-Authorization",
+        "cookie",
+        "Set-Cookie",
+        "access_token",
+        "refreshToken",
+        "token",
+        "bearer",
+        "privateKey",
+        "private-key",
+        "credentials",
+        "resumeToken",
+        "nextResumeToken",
+        "\u0070assword",
+    ]
+)
+_PLAIN_NAMES = st.sampled_from(["city", "n", "text", "progressToken", "id", "list", "a b", 'q"q'])
+_LEAVES = st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.just(REMOVED)
+_TREES = st.recursive(
+    _LEAVES,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(_PLAIN_NAMES, inner, max_size=3),
+    max_leaves=8,
+)
+
+
+@st.composite
+def _planted(draw: st.DrawFn) -> Any:
+    """A JSON value with the secret somewhere within, under a name that says so."""
+    shape = st.sampled_from([SECRET, [SECRET], {"value": SECRET, "n": [1, {"x": SECRET}]}])
+    value: Any = {draw(_NAMES): draw(shape), **draw(st.dictionaries(_PLAIN_NAMES, _TREES))}
+    for _ in range(draw(st.integers(0, 3))):
+        wrapping = draw(st.integers(0, 3))
+        if wrapping == 0:
+            value = [draw(_TREES), value, draw(_TREES)]
+        elif wrapping == 1:
+            value = {draw(_PLAIN_NAMES): value, "after": draw(_TREES)}
+        else:
+            value = {"text": json.dumps(value, ensure_ascii=wrapping == 2)}
+    return value
+
+
+@given(_planted(), st.booleans(), st.sampled_from([None, 1]))
+def test_no_planted_secret_survives_in_json_and_json_it_stays(
+    value: Any, is_ascii: bool, indent: int | None
+) -> None:
+    raw = json.dumps(value, ensure_ascii=is_ascii, indent=indent).encode()
+    clean = Redaction().raw(raw)
+
+    assert SECRET.encode() not in clean
+    json.loads(clean)
+    assert Redaction().raw(clean) == clean
+    assert SECRET not in json.dumps(Redaction().value(value))
+
+
+@given(_TREES, st.sampled_from([None, 2]))
+def test_json_without_secrets_keeps_its_exact_bytes(value: Any, indent: int | None) -> None:
+    raw = json.dumps({"params": value}, indent=indent).encode()
+
+    assert Redaction().raw(raw) == raw
+
+
+@given(
+    st.text(max_size=20),
+    st.sampled_from(
+        [
+            "password={}",
+            "password: {}",
+            'api_key = "{}"',
+            "API-KEY:{}",
+            "Authorization: Bearer {}",
+            "authorization: Basic {}",
+            "Cookie: a=b; session={}",
+            "https://user:{}@host/path",
+            "GET /?access_token={}&x=1",
+            "Bearer {}",
+            "client_secret='{}'",
+            '{{"password": "{}", "n": 1',
+            "run --api-key {}",
+            "curl -H 'X-Custom: {}' host",
+            "docker run -e NAME={} image",
+            "sk-{}",
+            "sk-proj-{}",
+            "eyJhbGciOi.{}.abc",
+            "-----BEGIN RSA PRIVATE KEY-----\n{}\n-----END RSA PRIVATE KEY-----",
+        ]
+    ),
+    st.text(max_size=20),
+)
+def test_no_planted_secret_survives_in_texts(before: str, form: str, after: str) -> None:
+    words = f"{before} {form.format(SECRET)} {after}"
+    clean = Redaction().text(words)
+
+    assert SECRET not in clean
+    assert REMOVED in clean
+    assert SECRET.encode() not in Redaction().raw(words.encode())
+    assert SECRET not in json.dumps(Redaction().value({"message": words}))
+
+
+@given(st.binary(max_size=60), st.binary(max_size=60))
+def test_bytes_of_any_kind_are_taken_and_lose_their_secret(before: bytes, after: bytes) -> None:
+    raw = before.replace(b'"', b"").replace(b"\\", b"") + b" password=" + SECRET.encode() + b" "
+    clean = Redaction().raw(raw + after)
+
+    assert SECRET.encode() not in clean
+
+
+@given(st.binary(max_size=200))
+def test_with_secrets_all_stays_as_it_is(raw: bytes) -> None:
+    redaction = Redaction(with_secrets=True)
+
+    assert redaction.raw(raw) is raw
+    assert redaction.raw(b'{"password":"x"}') == b'{"password":"x"}'
+    assert redaction.text("password=x") == "password=x"
+    assert redaction.value({"password": "x"}) == {"password": "x"}
+    assert redaction.count == 0
+
+
+@given(_planted())
+def test_what_is_passed_over_in_haste_would_not_have_changed(value: Any) -> None:
+    raw = json.dumps(value).encode()
+    whole = secret_members.SecretRemover(raw, secret_words.without_secrets).run()
+
+    assert secret_words.may_have_secrets(raw) or whole == raw
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ('{"progressToken":7,"max_tokens":5}', '{"progressToken":7,"max_tokens":5}'),
+        ('{"password":null,"secret":true}', '{"password":null,"secret":true}'),
+        ('{"pin":1234,"tokens":["a"]}', '{"pin":"(removed)","tokens":"(removed)"}'),
+        (
+            '{"password": "a", "password": "b"}',
+            '{"password": "(removed)", "password": "(removed)"}',
+        ),
+        ('{"p\\u0061ssword":"x"}', '{"p\\u0061ssword":"(removed)"}'),
+        ('{"env":["HOME","A=b"]}', '{"env":["HOME","A=(removed)"]}'),
+        ('{"env":{"key":"b","N":5}}', '{"env":{"key":"(removed)","N":"(removed)"}}'),
+        ('{"env":[{"name":"A","value":"b"}]}', '{"env":[{"name":"A","value":"(removed)"}]}'),
+        ('{"headers":{"Accept":["b"]}}', '{"headers":{"Accept":"(removed)"}}'),
+        ('{"headers":["X-A: b","c"]}', '{"headers":["X-A: (removed)","(removed)"]}'),
+        ('{"args":["-u","a.py","--n=3"]}', '{"args":["-u","a.py","--n=3"]}'),
+        ('{"args":["--header","X: y"]}', '{"args":["--header","X: (removed)"]}'),
+        ('{"args":["-e","A=b","-e","C"]}', '{"args":["-e","A=(removed)","-e","C"]}'),
+        ('{"args":["--api-key","b","c"]}', '{"args":["--api-key","(removed)","c"]}'),
+        ('{"args":["--api-key=b","T=c"]}', '{"args":["--api-key=(removed)","T=(removed)"]}'),
+        ('{"message":"the progress token: 7"}', '{"message":"the progress token: 7"}'),
+        ('{"password":"cut o', '{"password":"(removed)"'),
+        ('{"password":{"a":[1', '{"password":"(removed)"'),
+    ],
+)
+def test_names_and_numbers_stay_and_values_go(before: str, after: str) -> None:
+    assert Redaction().raw(before.encode()).decode() == after
+
+
+def test_what_was_left_undecoded_becomes_words() -> None:
+    assert Redaction().value([Elided(2_000_000)]) == [
+        "(2.0 MB, not decoded: see the message itself)"
+    ]
+
+
+def test_it_counts_what_had_secrets() -> None:
+    redaction = Redaction()
+    for raw in (b'{"password":"x"}', b'{"n":1}', b"token=abc"):
+        redaction.raw(raw)
+
+    assert redaction.count == 2
+
+
+@pytest.mark.parametrize(
+    "hostile",
+    [b'password="', b'"', b'{"a":', b"\\", b"--", b"-----BEGIN PRIVATE KEY-----", b"a://", b"eyJa"],
+)
+def test_hostile_bytes_take_linear_time(hostile: bytes) -> None:
+    # The test's own time limit is the judge: quadratic work on so much takes hours.
+    raw = b"key" + hostile * (300_000 // len(hostile))
+
+    assert Redaction().raw(raw)
+    assert Redaction().raw(b'{"a":"' + raw + b'"}')
