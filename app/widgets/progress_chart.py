@@ -9,8 +9,8 @@ from PySide6.QtGui import QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QWidget
 
 from app import text
+from app.tracker.chart_scale import Span, drawable, label_places, span
 from app.widgets.appearance import GAP, GAP_S, Appearance, Tone, tone_of
-from app.widgets.chart_scale import Span, drawable, label_places, span
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QMouseEvent, QPaintEvent

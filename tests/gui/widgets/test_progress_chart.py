@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QPoint
 from PySide6.QtTest import QTest
 
+from app.tracker.chart_scale import Span, drawable, label_places, span
 from app.tracker.snapshot import ChartPoint, JobState
 from app.widgets.appearance import STATE_TONES
-from app.widgets.chart_scale import Span, drawable, label_places, span
 from app.widgets.progress_chart import ProgressChart
 from tests.job_stand_ins import course, detail, job
 
