@@ -23,7 +23,7 @@ def default_data_dir() -> Path:
     `$XDG_DATA_HOME` (Linux, by default `~/.local/share`), `~/Library/Application Support` (macOS),
     `%LOCALAPPDATA%` (Windows).
     """
-    return _data_home() / APPLICATION
+    return data_home() / APPLICATION
 
 
 def data_dir(chosen: Path | None = None) -> Path:
@@ -64,7 +64,25 @@ def import_root() -> Path:
     return _PACKAGE.parent
 
 
-def _data_home() -> Path:
+def program_command() -> list[str]:
+    """The words that start this very program again, from any folder; its arguments follow.
+
+    The installed command where it is beside this Python; else this Python with the code that runs
+    now, whatever folders named `app` may lie around.
+    """
+    if getattr(sys, "frozen", False):
+        return [sys.executable]
+    beside = Path(sys.executable).with_name(APPLICATION)
+    if beside.is_file():
+        return [str(beside)]
+    code = (
+        f"import sys; sys.path.insert(0, {str(import_root())!r}); "
+        "from app.cli import main; sys.exit(main())"
+    )
+    return [sys.executable, "-P", "-c", code]
+
+
+def data_home() -> Path:
     """The platform's folder for programs' data; an empty or relative variable counts as unset."""
     if sys.platform == "win32":
         variable, fallback = "LOCALAPPDATA", Path("AppData", "Local")

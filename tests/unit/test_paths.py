@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import stat
+import subprocess
 import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
-from app import paths
+from app import __version__, paths
 from app.problem import ProblemError
 
 if TYPE_CHECKING:
@@ -74,3 +75,38 @@ def test_a_missing_resource_is_named() -> None:
 
 def test_the_package_can_be_imported_from_the_import_root() -> None:
     assert (paths.import_root() / "app" / "paths.py").is_file()
+
+
+def test_the_program_is_started_again_from_any_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "app.py").write_text("raise SystemExit('not this one')")
+    monkeypatch.setattr(sys, "executable", _python_without_our_command(tmp_path))
+    done = subprocess.run(
+        [*paths.program_command(), "--version"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert __version__ in done.stdout
+
+
+def _python_without_our_command(folder: Path) -> str:
+    """This very Python, beside which nothing was installed."""
+    script = folder / "python"
+    script.write_text(f'#!/bin/sh\nexec "{sys.executable}" "$@"\n')
+    script.chmod(0o700)
+    return str(script)
+
+
+def test_the_installed_command_starts_the_program(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    installed = tmp_path / "mcp-progress-monitor"
+    installed.touch()
+    monkeypatch.setattr(sys, "executable", str(tmp_path / "python"))
+    assert paths.program_command() == [str(installed)]
+    monkeypatch.setattr(sys, "frozen", True, raising=False)
+    assert paths.program_command() == [str(tmp_path / "python")]
