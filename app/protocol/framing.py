@@ -19,6 +19,11 @@ _MAY_BE_BATCH = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r]*\[")
 _new = tuple.__new__
 
 
+def may_be_batch(raw: bytes) -> bool:
+    """Whether a line of a server's output opens a bracket, so that it may have to be cut."""
+    return raw[:1] != b"{" and _MAY_BE_BATCH.match(raw) is not None
+
+
 class FrameNumbers:
     """Numbers frames, from 1, for the whole program: made once and passed down."""
 
@@ -104,6 +109,26 @@ class Framer:
                         elements[begin : begin + _FRAMES_AT_A_TIME], begin + 1
                     )
                 ]
+
+    def again(
+        self,
+        channel: Channel,
+        raws: Sequence[bytes],
+        whens: Sequence[float],
+        ats: Sequence[float],
+        *,
+        is_complete: bool = True,
+    ) -> list[Frame]:
+        """Frame what was framed before and recorded, each with its own times.
+
+        Batches are not cut: see `may_be_batch` and `received_in_slices`.
+        """
+        connection, new = self._connection, _new
+        first = self._numbers.take(len(raws))
+        return [
+            new(Frame, (number, connection, channel, when, at, raw, None, is_complete))
+            for number, (raw, when, at) in enumerate(zip(raws, whens, ats, strict=True), first)
+        ]
 
     def sent(self, raw: bytes, when: float, at: float) -> Frame:
         """Frame a message that we write to the server; its own line feed is left out."""

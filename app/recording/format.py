@@ -18,6 +18,7 @@ one more than the frame before. Unknown ones are passed over.
 from __future__ import annotations
 
 import datetime
+import functools
 import json
 import re
 import urllib.parse
@@ -26,7 +27,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from app.protocol.frame import Channel
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Generator, Mapping
 
 VERSION: Final = 2
 SUFFIX: Final = ".mcprec"
@@ -47,6 +48,7 @@ _PREFIX: Final = re.compile(
 )
 _UTC: Final = datetime.UTC
 _ESCAPE: Final = re.compile(rb"\\[n\\]")
+_SLICE: Final = 256 * 1024
 
 
 class Prefix(NamedTuple):
@@ -77,11 +79,14 @@ def prefix(
     is_escaped: bool = False,
 ) -> bytes:
     """What stands before a frame's bytes; `at` counts from the header's."""
-    moment = datetime.datetime.fromtimestamp(round(when, 6), _UTC)
-    name = urllib.parse.quote(connection, safe="#:.-_@/")
+    moment = datetime.datetime.fromtimestamp(round(when, 6), _UTC).isoformat("T", "microseconds")
     flags = ("" if is_complete else _INCOMPLETE) + (_ESCAPED if is_escaped else "")
-    stamp = f"{moment:%Y-%m-%dT%H:%M:%S.%f}Z {at:.6f} {name} {_MARKS[channel]}{flags} "
-    return stamp.encode()
+    return f"{moment[:26]}Z {at:.6f} {_quoted(connection)} {_MARKS[channel]}{flags} ".encode()
+
+
+@functools.lru_cache(maxsize=1024)
+def _quoted(connection: str) -> str:
+    return urllib.parse.quote(connection, safe="#:.-_@/", errors="surrogatepass")
 
 
 def read_prefix(line: bytes) -> Prefix | None:
@@ -109,3 +114,22 @@ def escaped(raw: bytes) -> bytes:
 def unescaped(raw: bytes) -> bytes:
     """Undo `escaped`."""
     return _ESCAPE.sub(lambda found: b"\n" if found[0] == b"\\n" else b"\\", raw)
+
+
+def unescaped_in_slices(raw: bytes) -> Generator[None, None, bytes]:
+    """Do the work of `unescaped` in slices of a few milliseconds, pausing by yielding None."""
+    pieces: list[bytes] = []
+    begin = 0
+    while begin < len(raw):
+        end = _whole_escapes(raw, begin, begin + _SLICE)
+        pieces.append(unescaped(raw[begin:end]))
+        begin = end
+        yield
+    return b"".join(pieces)
+
+
+def _whole_escapes(raw: bytes, begin: int, end: int) -> int:
+    """`end`, or one more where that would part a backslash from what it escapes."""
+    piece = raw[begin:end]
+    is_parted = (len(piece) - len(piece.rstrip(b"\\"))) % 2 == 1
+    return end + 1 if is_parted else end

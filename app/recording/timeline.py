@@ -57,6 +57,13 @@ class Timeline:
         self.columns.drop_part(number)
         self._parts.pop(number, None)
 
+    def clear(self) -> None:
+        """Forget all frames, so that they come again from place 0: a replay begins anew.
+
+        The one exception to places that never change.
+        """
+        self.columns = Columns()
+
     def frame(self, place: int, limit: int | None = None) -> Frame | None:
         """The frame at `place`; None when it is gone or has not come yet.
 

@@ -1,0 +1,286 @@
+"""A recording in place of live servers: the same facts, jobs and updates, at the reader's pace."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final
+
+from app.playback.connections import Connections
+from app.playback.servers import Servers
+from app.recording.reader import FileBytes, RecordingReader
+from app.recording.timeline import Timeline
+from app.tracker.snapshot import Changes
+from app.tracker.tracker import CANCEL_GRACE_S, Tracker
+from app.updates import Listeners, Update
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from pathlib import Path
+
+    from app.problem import Problem
+    from app.protocol.facts import Fact, JsonObject
+    from app.protocol.frame import Frame
+    from app.recording.reader import Chunk
+    from app.sessions.snapshot import ServerSnapshot
+    from app.tracker.snapshot import JobDetail, JobId, JobSnapshot
+
+_TICK_S: Final = 1.0
+_FOR_EVER: Final = float("inf")
+_LONGEST_GRACE_S: Final = 3600.0
+_NOTHING: Final = Changes()
+
+
+class Playback:
+    """The reading side of `Monitor`, fed by a file. Nothing is read before it is asked for.
+
+    Every frame takes the way that a live one takes: `Framer`, `Conversation`, `Tracker`,
+    `Timeline`, then one synchronous `Update`. Time is the recording's. Positions are seconds since
+    the first frame.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open the recording that `path` is part of; `ProblemError` when it cannot be read."""
+        self.path = path
+        self.timeline = Timeline()
+        self._reader = RecordingReader(path)
+        for part in self._reader.parts:
+            self.timeline.add_part(part.number, FileBytes(part.path))
+        first, last = self._reader.first(), self._reader.last()
+        self._begin_at = 0.0 if first is None else first.at
+        self._begun_when = None if first is None else first.when
+        self._end_at = self._begin_at if last is None else max(last.at, self._begin_at)
+        self._listeners = Listeners()
+        self._begin()
+
+    def _begin(self) -> None:
+        self.is_loaded = False
+        """Whether all of the recording is here."""
+        self._servers = Servers()
+        self._tracker = Tracker(
+            key_of=self._servers.key_of, cancel_grace_s=_grace_s(self._reader.header)
+        )
+        self._connections = Connections()
+        self._now = self._ticked_at = self._begin_at
+        self._chunk: Chunk | None = None
+        self._slices = self._reader.slices()
+        self._reading: Iterator[None] | None = None
+
+    # What there is
+
+    @property
+    def problems(self) -> list[Problem]:
+        """What of the recording is not sound, as far as it has been read."""
+        return [*self._reader.problems, *self._connections.problems, *self._servers.problems]
+
+    @property
+    def header(self) -> JsonObject:
+        """What the recording says of itself: version, program, started, run …; or nothing."""
+        return self._reader.header
+
+    @property
+    def begun_when(self) -> float | None:
+        """Wall time of the first frame; None when that is not known."""
+        return self._begun_when
+
+    @property
+    def length_s(self) -> float:
+        """Seconds from the first frame to the last."""
+        return max(self._end_at, self._now) - self._begin_at
+
+    @property
+    def position_s(self) -> float:
+        """How far into the recording `now` is."""
+        return self._now - self._begin_at
+
+    @property
+    def progress(self) -> float:
+        """How much of the file has been read, 0.0 to 1.0."""
+        total = self._reader.total_bytes
+        return 1.0 if self.is_loaded or not total else min(self._reader.read_bytes / total, 1.0)
+
+    def now(self) -> float:
+        """Monotonic seconds of the recording."""
+        return self._now
+
+    def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
+        """Call `listener` for every update until the returned function is called."""
+        return self._listeners.add(listener)
+
+    def jobs(self) -> Sequence[JobId]:
+        """All jobs in the order of their start."""
+        return self._tracker.jobs()
+
+    def snapshot(self, job: JobId) -> JobSnapshot | None:
+        """A job now; None when there is none of that id."""
+        return self._tracker.snapshot(job, self._now)
+
+    def detail(self, job: JobId) -> JobDetail | None:
+        """The longer story of a job; None when there is none of that id."""
+        return self._tracker.detail(job, self._now)
+
+    def job_of(self, request: int) -> JobId | None:
+        """The job that a request belongs to, by the number of its frame."""
+        return self._tracker.job_of(request)
+
+    def requests_of(self, job: JobId) -> frozenset[int]:
+        """The numbers of the frames of all requests of a job."""
+        found = self.detail(job)
+        if found is None:
+            return frozenset()
+        attempts = (attempt.request for attempt in found.attempts)
+        return frozenset(n for n in (found.snapshot.request, *attempts) if n is not None)
+
+    def servers(self) -> list[ServerSnapshot]:
+        """All servers, in the order in which they were first heard of."""
+        return self._servers.snapshots()
+
+    def server(self, name: str) -> ServerSnapshot:
+        """One server; `ProblemError` when there is none of that name."""
+        return self._servers.snapshot(name)
+
+    def unattached_ticks(self, connection: str) -> int:
+        """How many of a connection's ticks had a token that belongs to no job."""
+        return self._tracker.unattached_ticks(connection)
+
+    # Going on
+
+    def advance(self, budget_s: float) -> bool:
+        """Read on for about so long, whatever time that was in the recording.
+
+        True while there is more.
+        """
+        return self._work(_FOR_EVER, budget_s)
+
+    def play_until(self, at_s: float, budget_s: float = 0.05) -> bool:
+        """Go on to a position, but work no longer than about `budget_s`.
+
+        True while there is more of the recording. Where time did not suffice, `position_s` tells
+        how far it went, and the next call goes on.
+        """
+        until = self._begin_at + at_s
+        is_more = self._work(until, budget_s)
+        if is_more and (self._chunk is not None) and self._time_of(self._chunk) > until:
+            self._pass(max(self._now, until))
+        return is_more
+
+    def step(self) -> bool:
+        """Go on by the frames of the next moment. True while there is more."""
+        chunk = self._peek()
+        while chunk is None and not self.is_loaded:
+            chunk = self._peek()
+        if chunk is not None:
+            head, self._chunk = chunk.until(chunk.frames[0].at)
+            self._take(head)
+            while self._reading is not None:
+                self._read_on()
+        return not self._is_at_end()
+
+    def restart(self) -> None:
+        """Go back to the beginning: all jobs and frames go, and come again as it is read."""
+        gone, names = tuple(self._tracker.jobs()), self._servers.names()
+        self.timeline.clear()
+        self._begin()
+        self._listeners.tell(Update(changes=Changes(removed=gone), servers=names))
+
+    def _work(self, until: float, budget_s: float) -> bool:
+        deadline = time.perf_counter() + budget_s
+        while self._turn(until):
+            if time.perf_counter() >= deadline:
+                return not self._is_at_end()
+        return not self._is_at_end()
+
+    def _turn(self, until: float) -> bool:
+        """Do a few milliseconds' work; False when there is nothing to do up to `until`."""
+        if self._reading is not None:
+            self._read_on()
+            return True
+        chunk = self._peek()
+        if chunk is None:
+            return not self.is_loaded
+        if self._time_of(chunk) > until:
+            return False
+        head, self._chunk = (chunk, None) if until == _FOR_EVER else chunk.until(until)
+        self._take(head)
+        return True
+
+    def _peek(self) -> Chunk | None:
+        """The next chunk; None as a pause, and at the end."""
+        if self._chunk is None and not self.is_loaded:
+            try:
+                self._chunk = next(self._slices)
+            except StopIteration:
+                self._end()
+        return self._chunk
+
+    def _is_at_end(self) -> bool:
+        return self.is_loaded and self._chunk is None and self._reading is None
+
+    def _time_of(self, chunk: Chunk) -> float:
+        """When a chunk is due: a time that lies beyond the end is that of the end."""
+        return min(chunk.frames[0].at, self._end_at)
+
+    def _take(self, chunk: Chunk) -> None:
+        """Take in a chunk: at once, or in slices from now on."""
+        if chunk.facts is not None:
+            self._apply(chunk, chunk.facts)
+            return
+        conversation = self._connections.of(chunk.frames[0].connection)
+        if self._connections.is_large(chunk.frames):
+            self._reading = self._in_slices(chunk, conversation.read_in_slices(chunk.frames))
+        else:
+            self._apply(chunk, conversation.read(chunk.frames))
+
+    def _in_slices(self, chunk: Chunk, slices: Iterator[list[Fact]]) -> Iterator[None]:
+        facts: list[Fact] = []
+        for found in slices:
+            facts += found
+            yield
+        self._apply(chunk, facts)
+
+    def _read_on(self) -> None:
+        if self._reading is not None and next(self._reading, self) is self:
+            self._reading = None
+
+    def _apply(self, chunk: Chunk, facts: Sequence[Fact]) -> None:
+        """Take in what a chunk means, as `Monitor` does with what a connection saw."""
+        frames, offsets, sizes, is_escaped, part, _ = chunk
+        self.timeline.columns.take(frames, facts, part, offsets, sizes, is_escaped=is_escaped)
+        self._now = max(self._now, min(frames[-1].at, self._end_at))
+        changes = self._tracker.apply(facts, self._now)
+        self.timeline.mark(changes.marked)
+        servers = self._servers.take(frames, facts)
+        self._publish(frames, facts, changes, servers)
+
+    def _pass(self, now: float) -> None:
+        """Let time pass without a frame."""
+        self._now = now
+        if now - self._ticked_at >= _TICK_S:
+            self._tick()
+
+    def _tick(self) -> None:
+        self._ticked_at = self._now
+        changes = self._tracker.tick(self._now)
+        if changes != _NOTHING:
+            self._publish(changes=changes)
+
+    def _end(self) -> None:
+        self.is_loaded = True
+        self._now = max(self._now, self._end_at)
+        self._tick()
+
+    def _publish(
+        self,
+        frames: Sequence[Frame] = (),
+        facts: Sequence[Fact] = (),
+        changes: Changes = _NOTHING,
+        servers: frozenset[str] = frozenset(),
+    ) -> None:
+        self._listeners.tell(Update(frames, facts, changes, servers))
+
+
+def _grace_s(header: JsonObject) -> float:
+    """Silence after a cancel that counted as its confirmation when this was recorded."""
+    grace_s = header.get("cancel_grace_s")
+    if isinstance(grace_s, int | float) and 0 <= grace_s <= _LONGEST_GRACE_S:
+        return float(grace_s)
+    return CANCEL_GRACE_S
