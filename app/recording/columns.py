@@ -105,6 +105,11 @@ class _Runs:
         run = bisect.bisect_right(self.places, place) - 1
         return (self.places[run], self.values[run]) if run >= 0 else (place, 0)
 
+    def until(self, place: int) -> float:
+        """One past the last place that has the value of `place`; without bounds, infinite."""
+        run = bisect.bisect_right(self.places, place)
+        return self.places[run] if run < len(self.places) else float("inf")
+
 
 class Columns:
     """All segments, the tables their numbers refer to, and what is not worth a column."""
@@ -192,6 +197,14 @@ class Columns:
     def when(self, place: int, at: float) -> float:
         """Wall time of the frame at `place`, to half a millisecond; `at` is its monotonic time."""
         return round(at + float(self._wall.at(place)[1]), 6)
+
+    def same_wall(self, place: int) -> tuple[float, float]:
+        """How far wall time is ahead of monotonic time at `place`, and up to which place."""
+        return float(self._wall.at(place)[1]), self._wall.until(place)
+
+    def same_numbers(self, place: int) -> float:
+        """Up to which place from `place` on each frame's number is one more than the last."""
+        return self._numbers.until(place)
 
     def batch_part(self, place: int) -> tuple[int, int] | None:
         """Which element (from 1) of how many the frame at `place` is; None if of no batch."""

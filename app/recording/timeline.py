@@ -116,6 +116,11 @@ class Timeline:
             done = until
         return raws
 
+    def piece(self, segment: Segment, row: int, begin: int, size: int) -> bytes:
+        """Up to `size` bytes of a row's, from `begin` on, as they stand on disk."""
+        size = min(size, segment.sizes[row] - begin)
+        return self._read(segment, segment.base + segment.offsets[row] + begin, size)
+
     def source(self, segment: Segment, row: int) -> Source:
         """Connection, channel and such of a row."""
         return self.columns.sources.value(segment.sources[row]) or _UNKNOWN
