@@ -1,0 +1,137 @@
+"""Which frames are exported: all, those a filter shows, those of one job; found in slices."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Final
+
+from app.recording.columns import Segment
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from app.exports.source import Source
+    from app.filtering.chosen import LogFilter
+    from app.filtering.search import Search
+    from app.protocol.frame import Frame
+    from app.protocol.frame_kind import FrameKind
+    from app.recording.timeline import Timeline
+
+_BUDGET_S: Final = 0.01
+_ROWS: Final = 4096
+"""Rows of the index looked at in one slice."""
+_FRAMES: Final = 256
+_BYTES: Final = 1024 * 1024
+"""Of frames read at one go, unless one is larger."""
+_NUMBER: Final = 0xFFFF_FFFF
+
+
+def chosen(
+    source: Source, wanted: LogFilter | None = None, requests: Collection[int] | None = None
+) -> Iterator[Sequence[int]]:
+    """The places of the frames that `wanted` shows, rising, in slices of some milliseconds.
+
+    With `requests`, only those of their exchanges. Frames that come meanwhile are left out.
+    `FilterError` at once when the filter's text has a mistake.
+    """
+    timeline = source.timeline
+    end = timeline.end
+    if wanted is None or wanted.shows_all:
+        slices: Iterable[Sequence[int]] = _all(timeline, end)
+    else:
+        slices = _found(source, wanted, end)
+    return iter(slices) if requests is None else _exchanged(timeline, slices, requests)
+
+
+def _all(timeline: Timeline, end: int) -> Iterator[Sequence[int]]:
+    for start in range(timeline.first, end, _ROWS):
+        yield range(start, min(start + _ROWS, end))
+
+
+def _found(source: Source, wanted: LogFilter, end: int) -> Iterable[Sequence[int]]:
+    # Here and not above: the filter language is loaded only where there is a filter.
+    from app.filtering.compiling import compiled
+    from app.filtering.search import Search
+
+    timeline = source.timeline
+    predicate = compiled(wanted, timeline, source.requests_of)
+    return _searched(Search(timeline, predicate, timeline.first), end)
+
+
+def _searched(search: Search, end: int) -> Iterator[Sequence[int]]:
+    while search.place < end:
+        yield [place for place in search.run(_BUDGET_S) if place < end]
+
+
+def _exchanged(
+    timeline: Timeline, slices: Iterable[Sequence[int]], requests: Collection[int]
+) -> Iterator[Sequence[int]]:
+    masked = {request & _NUMBER for request in requests}
+    for places in slices:
+        yield [place for place in places if timeline.exchange(place) in masked]
+
+
+def of_kind(
+    timeline: Timeline, kinds: Collection[FrameKind], start: int, end: int
+) -> Iterator[int]:
+    """The places of frames of some kinds from `start` up to `end`; quick, by the index alone."""
+    wanted = {kind | mark for kind in kinds for mark in (0, Segment.MARKED)}
+    place = max(start, timeline.first)
+    while place < end and (found := timeline.columns.locate(place)) is not None:
+        segment, row = found
+        until = min(len(segment), row + end - place)
+        codes = segment.kinds[row:until]
+        yield from (place + n for n, code in enumerate(codes) if code in wanted)
+        place = segment.first + until
+
+
+def of_exchanges(
+    timeline: Timeline, requests: Collection[int], start: int, end: int
+) -> Iterator[int]:
+    """The places of all frames of some requests' exchanges; quick, by the index alone."""
+    masked = {request & _NUMBER for request in requests}
+    place = max(start, timeline.first)
+    while place < end and (found := timeline.columns.locate(place)) is not None:
+        segment, row = found
+        until = min(len(segment), row + end - place)
+        numbers = segment.exchanges[row:until]
+        yield from (place + n for n, number in enumerate(numbers) if number in masked)
+        place = segment.first + until
+
+
+def frames_at(timeline: Timeline, places: Sequence[int]) -> Iterator[list[tuple[int, Frame]]]:
+    """The frames at rising `places`, each with its place, few enough at a time to hold."""
+    for group in _groups(timeline, places):
+        yield list(_read(timeline, group))
+
+
+def _groups(timeline: Timeline, places: Sequence[int]) -> Iterator[list[int]]:
+    group: list[int] = []
+    room = _BYTES
+    for place in places:
+        size = timeline.size(place)
+        if group and (size > room or len(group) == _FRAMES):
+            yield group
+            group, room = [], _BYTES
+        group.append(place)
+        room -= size
+    if group:
+        yield group
+
+
+def _read(timeline: Timeline, places: list[int]) -> Iterator[tuple[int, Frame]]:
+    """Neighbours in one read."""
+    for _, run in itertools.groupby(enumerate(places), _distance):
+        near = [place for _, place in run]
+        frames = timeline.frames(near[0], near[-1] + 1)
+        if len(frames) == len(near):
+            yield from zip(near, frames, strict=True)
+            continue
+        for place in near:  # some are gone meanwhile: which ones, each place tells
+            frame = timeline.frame(place)
+            if frame is not None:
+                yield place, frame
+
+
+def _distance(numbered: tuple[int, int]) -> int:
+    return numbered[1] - numbered[0]

@@ -1,0 +1,152 @@
+"""Sessions without servers: messages said one by one, read as live ones are."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from app.protocol.conversation import Conversation
+from app.protocol.frame import server_name
+from app.protocol.framing import FrameNumbers, Framer
+from app.recording.timeline import Timeline
+from app.sessions.definitions import StdioDefinition
+from app.sessions.snapshot import ServerSnapshot, ServerState
+from app.tracker.tracker import Tracker
+from app.updates import Update
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from app.protocol.facts import Fact
+    from app.protocol.frame import Frame
+    from app.tracker.snapshot import JobDetail, JobId, JobSnapshot
+
+PROGRESS_TOKEN = "prog-1"
+BEGUN_WHEN = 1_795_190_467.123
+
+
+class Memory:
+    """The bytes of a part, in memory."""
+
+    def __init__(self) -> None:
+        self.all = bytearray()
+
+    def read(self, offset: int, size: int) -> bytes:
+        return bytes(self.all[offset : offset + size])
+
+
+class Session:
+    """A source of exports. `at` is its clock: seconds since its begin, set by the test."""
+
+    def __init__(self, connection: str = "local-db#1") -> None:
+        self.timeline = Timeline()
+        self.updates: list[Update] = []
+        self.at = 0.0
+        self.connection = connection
+        self._memory = Memory()
+        self.timeline.add_part(1, self._memory)
+        self._tracker = Tracker()
+        self._conversation = Conversation(connection)
+        self._framer = Framer(connection, FrameNumbers())
+        self._requests: dict[JobId, set[int]] = {}
+
+    # What a test says
+
+    def opened(self, **fields: Any) -> None:
+        detail = {"command": "python", "args": ["server.py"], "cwd": None, "env": [], "pid": 7}
+        self._take([self._framer.event("opened", *self._now(), **(detail | fields))])
+
+    def closed(self, reason: str, exit_code: int | None, **fields: Any) -> None:
+        event = self._framer.event(
+            "closed", *self._now(), reason=reason, exit_code=exit_code, **fields
+        )
+        self._take([event])
+
+    def asked(self, method: str, params: dict[str, Any], request_id: int = 1) -> int:
+        """Send a request; returns the number of its frame."""
+        message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+        frame = self._framer.sent(json.dumps(message).encode(), *self._now())
+        self._take([frame])
+        return frame.number
+
+    def called(
+        self, tool: str, token: Any = PROGRESS_TOKEN, request_id: int = 1, **arguments: Any
+    ) -> int:
+        """Send a `tools/call`; without a token if that is None."""
+        meta = {} if token is None else {"_meta": {"progressToken": token}}
+        params = {"name": tool, "arguments": arguments, **meta}
+        return self.asked("tools/call", params, request_id)
+
+    def told(self, method: str, params: dict[str, Any]) -> None:
+        """Send a notification."""
+        message = {"jsonrpc": "2.0", "method": method, "params": params}
+        self._take([self._framer.sent(json.dumps(message).encode(), *self._now())])
+
+    def ticked(self, progress: float, token: Any = PROGRESS_TOKEN, **params: Any) -> None:
+        params = {"progressToken": token, "progress": progress, **params}
+        self.heard({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
+
+    def answered(self, result: dict[str, Any], request_id: int = 1) -> None:
+        self.heard({"jsonrpc": "2.0", "id": request_id, "result": result})
+
+    def refused(self, code: int, message: str, request_id: int = 1, **fields: Any) -> None:
+        error = {"code": code, "message": message, **fields}
+        self.heard({"jsonrpc": "2.0", "id": request_id, "error": error})
+
+    def heard(self, message: Any) -> None:
+        """Receive a message, or a line of any bytes."""
+        raw = message if isinstance(message, bytes) else json.dumps(message).encode()
+        self._take(self._framer.received([raw], *self._now()))
+
+    def printed(self, line: str | bytes) -> None:
+        """Receive a line of standard error."""
+        raw = line if isinstance(line, bytes) else line.encode()
+        self._take([self._framer.stderr(raw, *self._now())])
+
+    def timed_out(self, job: JobId, words: str) -> None:
+        self._tracker.note_timeout(job, self.at, words)
+
+    # What exports read
+
+    def now(self) -> float:
+        self._tracker.tick(self.at)
+        return self.at
+
+    def jobs(self) -> Sequence[JobId]:
+        return self._tracker.jobs()
+
+    def snapshot(self, job: JobId) -> JobSnapshot | None:
+        return self._tracker.snapshot(job, self.now())
+
+    def detail(self, job: JobId) -> JobDetail | None:
+        return self._tracker.detail(job, self.now())
+
+    def job_of(self, request: int) -> JobId | None:
+        return self._tracker.job_of(request)
+
+    def requests_of(self, job: JobId) -> frozenset[int]:
+        return frozenset(self._requests.get(job, ()))
+
+    def servers(self) -> list[ServerSnapshot]:
+        name = server_name(self.connection)
+        definition = StdioDefinition(name=name, command="python", args=("server.py",))
+        return [ServerSnapshot(name, definition, self.connection, ServerState.CONNECTED)]
+
+    def _now(self) -> tuple[float, float]:
+        return BEGUN_WHEN + self.at, self.at
+
+    def _take(self, frames: Sequence[Frame]) -> None:
+        facts: list[Fact] = self._conversation.read(frames)
+        offsets, sizes = [], []
+        for frame in frames:
+            offsets.append(len(self._memory.all))
+            sizes.append(len(frame.raw))
+            self._memory.all += frame.raw
+        self.timeline.columns.take(frames, facts, 1, offsets, sizes)
+        changes = self._tracker.apply(facts, self.at)
+        self.timeline.mark(changes.marked)
+        for fact in facts:
+            job = self._tracker.job_of(fact.number)
+            if job is not None:
+                self._requests.setdefault(job, set()).add(fact.number)
+        self.updates.append(Update(frames, facts, changes))
