@@ -6,11 +6,14 @@ The rows of the index are filled from the facts that are read anyway: nothing is
 from __future__ import annotations
 
 import bisect
+import itertools
 from array import array
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from app.protocol.facts import (
+    CallTimedOut,
+    CancelRequested,
     NotificationReceived,
     ProgressReceived,
     RequestAnswered,
@@ -18,13 +21,14 @@ from app.protocol.facts import (
     RequestMade,
 )
 from app.protocol.frame_kind import FrameKind, kind_of
+from app.protocol.framing import may_be_batch
 from app.recording.names import NONE, Names, Source, key_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from app.protocol.facts import Fact
-    from app.protocol.frame import Frame
+    from app.protocol.frame import Frame, Part
 
 ROWS: Final = 1 << 16
 """Most rows of a segment."""
@@ -36,7 +40,10 @@ _TOKENS_KEPT: Final = 100_000
 _PROGRESS: Final = "notifications/progress"
 _CANCELLED: Final = "notifications/cancelled"
 
-_token_of = itemgetter(5)
+_DRIFT_S: Final = 0.0005
+"""How far wall time may move against monotonic time before it is noted."""
+_ONLY_PROGRESS: Final = {ProgressReceived}
+_TICK: Final = bytes([FrameKind.PROGRESS])
 _request_of = itemgetter(6)
 
 
@@ -83,10 +90,23 @@ class Segment:
     def __len__(self) -> int:
         return len(self.kinds)
 
+    def enter_places(self, offsets: Sequence[int], sizes: Sequence[int]) -> None:
+        """Enter where the bytes of further rows stand; their other columns follow."""
+        base = self.base
+        self.offsets += array("I", [offset - base for offset in offsets] if base else offsets)
+        self.sizes += array("I", sizes)
+
     @property
     def end(self) -> int:
         """One past the place of the last row."""
         return self.first + len(self.kinds)
+
+
+class _Ticks(NamedTuple):
+    """Of each tick the number of its request and that of its token."""
+
+    requests: list[int]
+    tokens: list[int]
 
 
 class _Runs:
@@ -145,32 +165,39 @@ class Columns:
         sizes: Sequence[int],
         *,
         is_escaped: Sequence[bool] | None = None,
-    ) -> None:
+    ) -> bool:
         """Enter frames of one connection, with the facts read from them.
 
         `offsets` and `sizes` tell where each one's bytes stand in `part`; they rise, but for the
         elements of a batch. `is_escaped` tells of each whether its line feeds are escaped there.
+        Returns whether all are ticks of known requests, the messages that come in floods.
         """
-        plain = _are_plain(frames, facts) and is_escaped is None
+        ticks = self._ticks(frames, facts) if is_escaped is None else None
         done = 0
         while done < len(frames):
             segment, room = self._room(part, offsets[done], offsets[-1])
             until = min(len(frames), done + room)
             some = slice(done, until) if (done or until < len(frames)) else slice(None)
-            base = segment.base
-            segment.offsets.extend([offset - base for offset in offsets[some]])
-            segment.sizes.extend(sizes[some])
-            if plain:
-                self._enter_ticks(segment, frames[some], facts[some])
+            segment.enter_places(offsets[some], sizes[some])
+            if ticks is not None:
+                self._enter_ticks(segment, frames[some], ticks.requests[some], ticks.tokens[some])
             else:
                 escaped = None if is_escaped is None else is_escaped[some]
                 self._enter(segment, frames[some], facts, escaped)
             done = until
             self.end = segment.end
+        return ticks is not None
 
     def drop_part(self, part: int) -> None:
-        """Forget the rows of the oldest part."""
-        self.segments = [segment for segment in self.segments if segment.part != part]
+        """Forget the rows of all parts up to `part`.
+
+        Elements of a batch may have come when a newer part had begun: their rows stay until those
+        before them go, without bytes, so that there is no gap.
+        """
+        gone = 0
+        while gone < len(self.segments) and self.segments[gone].part <= part:
+            gone += 1
+        del self.segments[:gone]
 
     def locate(self, place: int) -> tuple[Segment, int] | None:
         """The segment and the row of a place; None when it is gone or has not come yet."""
@@ -224,28 +251,46 @@ class Columns:
             or offset < segment.base
             or last - segment.base >= _SPAN
         ):
-            segment = Segment(self.end, part, offset)
+            # Offsets as they are where they fit: nothing to subtract for every frame.
+            segment = Segment(self.end, part, offset if last >= _SPAN else 0)
             self.segments.append(segment)
         far = last - segment.base >= _SPAN
         return segment, 1 if far else ROWS - len(segment)
 
+    def _ticks(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> _Ticks | None:
+        """What the index has of frames that are all ticks of known requests; None if not all are.
+
+        Of one chunk: the same connection, the same time, numbers that follow each other.
+        """
+        if len(frames) != len(facts) or not frames:
+            return None
+        first, last = frames[0], frames[-1]
+        is_chunk = first.at == last.at and last.number - first.number == len(frames) - 1
+        if not is_chunk or first.part is not None or not last.is_complete:
+            return None
+        if set(map(type, facts)) != _ONLY_PROGRESS:
+            return None
+        # A request has one token: no need to look at those of its ticks.
+        requests = list(map(_request_of, facts))
+        tokens = list(map(self._token_of.get, requests))
+        return None if None in tokens else _Ticks(requests, tokens)  # type: ignore[arg-type]
+
     def _enter_ticks(
-        self, segment: Segment, frames: Sequence[Frame], facts: Sequence[Fact]
+        self,
+        segment: Segment,
+        frames: Sequence[Frame],
+        requests: Sequence[int],
+        tokens: Sequence[int],
     ) -> None:
-        """Enter well-formed ticks that came in one chunk: hundreds of thousands a second."""
+        """Enter ticks that came in one chunk: hundreds of thousands a second."""
         frame, count = frames[0], len(frames)
-        self._note_runs(segment.end, frame, frames[-1].number - frame.number == count - 1, frames)
-        segment.ats.extend([frame.at] * count)
-        source = self._source(frame, is_escaped=False)
-        segment.sources.extend([source] * count)
-        segment.methods.extend([self._progress] * count)
-        known = self.tokens.ids.get
-        tokens = [known(token) for token in map(_token_of, facts)]
-        if None in tokens:
-            tokens = [self._token(token) for token in map(_token_of, facts)]
-        segment.tokens.extend(tokens)  # type: ignore[arg-type]  # none of them is None any more
-        segment.exchanges.extend([number & _MASK for number in map(_request_of, facts)])
-        segment.kinds += bytes([FrameKind.PROGRESS]) * count
+        self._note_runs(segment.end, frame, count)
+        segment.ats += array("d", (frame.at,)) * count
+        segment.sources += array("H", (self._source(frame, is_escaped=False),)) * count
+        segment.methods += array("H", (self._progress,)) * count
+        segment.tokens += array("I", tokens)
+        segment.exchanges += _whole_numbers(requests)
+        segment.kinds += _TICK * count
 
     def _enter(
         self,
@@ -259,36 +304,32 @@ class Columns:
             meant.setdefault(fact.number, fact)
         for row, frame in enumerate(frames):
             meaning = meant.get(frame.number)
-            self._note_runs(segment.end, frame, True, (frame,))
+            self._note_runs(segment.end, frame, 1)
             is_escaped = escaped is not None and escaped[row]
             if frame.part is not None:
-                self._note_part(segment.end, frame)
+                self._note_part(segment.end, frame.part)
             segment.ats.append(frame.at)
             segment.sources.append(self._source(frame, is_escaped=is_escaped))
             method, token, exchange = self._meaning(meaning)
             segment.methods.append(method)
             segment.tokens.append(token)
             segment.exchanges.append(exchange & _MASK)
-            segment.kinds.append(kind_of(frame.channel, meaning))
+            segment.kinds.append(_kind(frame, meaning))
 
-    def _note_runs(self, place: int, frame: Frame, in_order: bool, frames: Sequence[Frame]) -> None:
-        if not in_order:
-            for row, each in enumerate(frames):
-                self._note_runs(place + row, each, True, (each,))
-            return
+    def _note_runs(self, place: int, frame: Frame, count: int) -> None:
+        """Note what `count` frames in a row, of which this is the first, do not go on with."""
         if frame.number != self._next_number:
             self._numbers.note(place, frame.number)
-        self._next_number = frame.number + len(frames)
+        self._next_number = frame.number + count
         ahead = frame.when - frame.at
-        if not abs(ahead - self._wall_ahead) < 0.0005:
+        if not abs(ahead - self._wall_ahead) < _DRIFT_S:
             self._wall.note(place, ahead)
             self._wall_ahead = ahead
 
-    def _note_part(self, place: int, frame: Frame) -> None:
-        if frame.part is not None:
-            self._batches["at"].append(place)
-            self._batches["index"].append(frame.part.index)
-            self._batches["of"].append(frame.part.count)
+    def _note_part(self, place: int, part: Part) -> None:
+        self._batches["at"].append(place)
+        self._batches["index"].append(part.index)
+        self._batches["of"].append(part.count)
 
     def _source(self, frame: Frame, *, is_escaped: bool) -> int:
         key = (frame.connection, frame.channel, frame.is_complete, is_escaped)
@@ -312,6 +353,8 @@ class Columns:
             return self._cancelled, self._token_of.get(fact.request or 0, NONE), fact.request or 0
         if isinstance(fact, NotificationReceived):
             return self.methods.number(fact.method, fact.method), NONE, 0
+        if isinstance(fact, CancelRequested | CallTimedOut):
+            return NONE, self._token_of.get(fact.request, NONE), fact.request
         return NONE, NONE, 0
 
     def _remember(self, request: int, token: int) -> None:
@@ -319,26 +362,25 @@ class Columns:
             return
         self._token_of[request] = token
         if len(self._token_of) > _TOKENS_KEPT:
-            del self._token_of[next(iter(self._token_of))]
+            # Many at a time: finding the oldest of a dictionary passes over those deleted before.
+            for old in list(itertools.islice(self._token_of, _TOKENS_KEPT // 2)):
+                del self._token_of[old]
 
 
 def _first_of(segment: Segment) -> int:
     return segment.first
 
 
-def _are_plain(frames: Sequence[Frame], facts: Sequence[Fact]) -> bool:
-    """Whether all are ticks of open requests, from one chunk."""
-    if len(frames) != len(facts) or not frames:
-        return False
-    first, last = frames[0], frames[-1]
-    is_chunk = first.at == last.at and first.connection == last.connection
-    if not (is_chunk and first.part is None is last.part and last.is_complete):
-        return False
-    return not [
-        fact
-        for fact in facts
-        if type(fact) is not ProgressReceived or type(fact[5]) not in _TYPES or fact[6] is None
-    ]
+def _kind(frame: Frame, meaning: Fact | None) -> FrameKind:
+    """A frame's kind. Like a batch, one whose reading met a defect of ours has no meaning."""
+    kind = kind_of(frame.channel, meaning)
+    is_defect = kind is FrameKind.BATCH and not may_be_batch(frame.raw)
+    return FrameKind.UNREADABLE if is_defect else kind
 
 
-_TYPES: Final = frozenset({str, int})
+def _whole_numbers(numbers: Sequence[int]) -> array[int]:
+    """Numbers as a column has them: of larger ones the last 32 bits."""
+    try:
+        return array("I", numbers)
+    except OverflowError:
+        return array("I", [number & _MASK for number in numbers])

@@ -1,0 +1,318 @@
+"""Takes every frame as it comes: into the index at once, onto the disk a moment later."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import time
+import uuid
+from collections import deque
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+import anyio
+
+from app import __version__
+from app.recording.disk_thread import DiskThread
+from app.recording.encoder import Encoder
+from app.recording.format import header
+from app.recording.growing_part import GrowingPart
+from app.recording.refusals import STUCK, UNFINISHED, refusal
+from app.recording.run_files import RunFiles
+from app.recording.settings import RecordingSettings
+from app.recording.timeline import Timeline
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+
+    from app.problem import Problem
+    from app.protocol.facts import Fact
+    from app.protocol.frame import Frame
+    from app.recording.folder import RecordingsFolder
+
+MOST_WAITING: Final = 16 * 1024 * 1024
+"""Bytes that may wait to be written before reading from servers pauses."""
+MOST_IN_MEMORY: Final = 64 * 1024 * 1024
+"""Bytes of the newest frames that are kept where nothing is recorded."""
+_MEMORY_PART: Final = 4 * 1024 * 1024
+_PAUSE_S: Final = 0.05
+"""How long ticks wait for more to be written with them. Everything else is written at once."""
+_MANY: Final = 256 * 1024
+"""Bytes of ticks that wait no longer."""
+_AT_ONCE: Final = 4 * 1024 * 1024
+"""Bytes that the thread is given at one go."""
+_STUCK_S: Final = 10.0
+"""How long a disk may take nothing, while messages wait for it, before it is given up."""
+_OPEN_S: Final = 2.0
+_CLOSE_S: Final = 2.0
+
+
+class Clock(Protocol):
+    """What is asked of a clock; `app.sessions.clock.Clock` fits."""
+
+    @property
+    def monotonic(self) -> Callable[[], float]:
+        """Counts seconds from anywhere."""
+
+    @property
+    def wall(self) -> Callable[[], float]:
+        """Counts seconds since the epoch."""
+
+
+class _SystemClock:
+    monotonic = staticmethod(time.monotonic)
+    wall = staticmethod(time.time)
+
+
+class Recorder:
+    """The memory of a session. `take` never waits, never fails, and nothing it took is lost.
+
+    What waits to be written can be read like everything else. When the disk fails, recording stops
+    for good: `problem` says why, and from then on the newest frames are kept in memory, as they
+    are from the beginning where there is no path. Everything but the files' own work happens on
+    the loop; whoever owns the recorder runs `run` in a task, and `close` before ending that.
+    """
+
+    def __init__(
+        self,
+        path: Path | None = None,
+        settings: RecordingSettings | None = None,
+        clock: Clock | None = None,
+        folder: RecordingsFolder | None = None,
+    ) -> None:
+        """Record into `path`, which must not be there; with None, keep frames in memory.
+
+        With `folder`, where `path` is, files that have grown large are followed by further ones,
+        and those that are old or too much are deleted as `settings` say.
+        """
+        self.timeline = Timeline()
+        self.problem: Problem | None = None
+        """Why nothing is recorded any more."""
+        self.count = 0
+        """How many frames were taken."""
+        settings = settings or RecordingSettings()
+        self._clock = clock or _SystemClock()
+        self._files = None if path is None else RunFiles(path, folder, settings)
+        self._file_limit: float = settings.part_limit if folder is not None else math.inf
+        self._keeps_empty = folder is None
+        self._run = uuid.uuid4().hex
+        self._base = round(self._clock.monotonic(), 6)
+        self._encoder = Encoder(self._base)
+        self._disk = DiskThread()
+        self._done_bytes = 0
+        self._waiting_bytes = 0
+        self._made_path: Path | None = None
+        self._failed: RunFiles | None = None
+        self._to_write: deque[GrowingPart] = deque()
+        self._in_memory: deque[GrowingPart] = deque()
+        self._numbers: dict[Path, int] = {}
+        self._part = self._new_part(1, 1)
+        self._is_some = anyio.Event()
+        self._is_urgent = anyio.Event()
+        self._is_written = anyio.Event()
+        self._is_open = anyio.Event()
+        self._running = anyio.CancelScope(shield=True)
+        self._is_running = False
+
+    @property
+    def path(self) -> Path | None:
+        """The first file of the recording; None when there is none."""
+        return self._made_path
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether frames go to the disk."""
+        return self._files is not None
+
+    @property
+    def size(self) -> int:
+        """Bytes that were recorded, and those that wait for it."""
+        return self._done_bytes + self._waiting_bytes
+
+    def take(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> None:
+        """Take frames of one connection, and the facts read from them."""
+        part = self._part
+        if part.end >= self._part_limit:
+            part = self._part = self._new_part(part.number + 1, frames[0].number)
+        self.count += len(frames)
+        if frames[0].part is not None:
+            frames = self._take_owed(frames, facts)
+            if not frames:
+                return
+        lines, offsets, sizes, is_escaped = self._encoder.encode(frames, part.number, part.end)
+        part.append(lines)
+        are_ticks = self.timeline.columns.take(
+            frames, facts, part.number, offsets, sizes, is_escaped=is_escaped
+        )
+        if self._files is not None:
+            self._waiting_bytes += len(lines)
+            self._wake(is_urgent=not are_ticks)
+
+    def mark(self, marked: Iterable[int]) -> None:
+        """Note the numbers of frames that break a rule."""
+        self.timeline.mark(marked)
+
+    async def opened(self) -> None:
+        """Wait until the file is made, or cannot be; not for long."""
+        with anyio.move_on_after(_OPEN_S):
+            await self._is_open.wait()
+
+    async def room(self) -> None:
+        """Wait while too much waits for the disk; a disk that takes nothing at all is given up."""
+        while self._waiting_bytes > MOST_WAITING and self._files is not None:
+            files, before = self._files, self._files.written
+            with anyio.move_on_after(_STUCK_S) as patience:
+                await self._is_written.wait()
+            if patience.cancelled_caught and files.written == before:
+                self._stop(STUCK.at(files.path))
+
+    async def run(self) -> None:
+        """Write what is taken, until `close`; cancelling does not keep it from the disk."""
+        with self._running:
+            self._is_running = True
+            while self._files is not None:
+                await self._write_waiting(self._files)
+                self._is_open.set()
+                await self._something()
+            self._is_open.set()
+
+    async def close(self) -> None:
+        """Write what waits and close the files; a disk that takes nothing is not waited for long.
+
+        Nothing may be taken afterwards.
+        """
+        files = self._files or self._failed
+        if files is None:
+            return
+        with anyio.move_on_after(_CLOSE_S, shield=True) as patience:
+            self._is_some.set()
+            self._is_urgent.set()
+            while self._is_running and self._waiting_bytes:
+                await self._is_written.wait()
+            await self._end(files)
+        if patience.cancelled_caught and self._waiting_bytes:
+            self._stop(UNFINISHED.at(files.path))
+        self._running.cancel()
+        self._disk.end()
+
+    async def _end(self, files: RunFiles) -> None:
+        """Close the files; one with nothing in it, that nobody asked for, goes."""
+        is_empty = not self._done_bytes or (not self.count and not self._keeps_empty)
+        await self._disk.do(files.end, is_empty)
+        if is_empty:
+            self._made_path = None
+
+    def _take_owed(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> Sequence[Frame]:
+        """Take elements of a batch that stands in an earlier part; return the frames after them."""
+        count, number = self._encoder.owed(frames, self._part.number)
+        if count:
+            _, offsets, sizes, is_escaped = self._encoder.encode(frames[:count], number, 0)
+            self.timeline.columns.take(
+                frames[:count], facts, number, offsets, sizes, is_escaped=is_escaped
+            )
+        return frames[count:]
+
+    def _new_part(self, number: int, first: int) -> GrowingPart:
+        """Begin a part of which the first frame is to have the number `first`."""
+        part = GrowingPart(number)
+        self._encoder.begin(first)
+        self.timeline.add_part(number, part)
+        if self._files is None:
+            self._part_limit: float = _MEMORY_PART
+            self._in_memory.append(part)
+            self._keep_newest()
+        else:
+            self._part_limit = self._file_limit
+            self._to_write.append(part)
+            part.append(header(self._header(number, first)))
+            self._waiting_bytes += part.end
+        return part
+
+    def _header(self, number: int, first: int) -> dict[str, Any]:
+        started = datetime.datetime.fromtimestamp(self._clock.wall(), datetime.UTC)
+        return {
+            "program": f"mcp-progress-monitor {__version__}",
+            "started": started.isoformat(),
+            "at": self._base,
+            "first": first,
+            "part": number,
+            "run": self._run,
+        }
+
+    def _wake(self, *, is_urgent: bool) -> None:
+        self._is_some.set()
+        if is_urgent or self._waiting_bytes > _MANY:
+            self._is_urgent.set()
+
+    async def _something(self) -> None:
+        """Wait until there is something to write; a little longer where it is ticks alone."""
+        # Not told on a clock: a session in which nothing happens costs nothing.
+        await self._is_some.wait()
+        with anyio.move_on_after(_PAUSE_S):
+            await self._is_urgent.wait()
+        self._is_some, self._is_urgent = anyio.Event(), anyio.Event()
+
+    async def _write_waiting(self, files: RunFiles) -> None:
+        """Write all that waits by now, and what comes meanwhile, part by part."""
+        while self._files is not None and self._waiting_bytes:
+            part = self._to_write[0]
+            if part.written == part.end:
+                self._to_write.popleft()
+                continue
+            is_new = part.path is None
+            try:
+                await self._disk.do(
+                    files.write, part.number, part.unwritten(_AT_ONCE), self._clock.wall()
+                )
+            except OSError as error:
+                self._note_written(part, files)
+                self._stop(refusal(error, files.path))
+                return
+            self._note_written(part, files)
+            if is_new:
+                await self._prune(files)
+
+    def _note_written(self, part: GrowingPart, files: RunFiles) -> None:
+        """Some of a part is on disk now, though not all that was meant to be if that failed."""
+        size = files.written
+        if size:
+            part.path, self._made_path = files.current, files.path
+            self._numbers[files.current] = part.number
+        part.note_written(size)
+        self._done_bytes += size
+        if self._files is not None:
+            self._waiting_bytes -= size
+        waiters, self._is_written = self._is_written, anyio.Event()
+        waiters.set()
+
+    async def _prune(self, files: RunFiles) -> None:
+        """A file has begun: delete old ones, and forget what was deleted of this recording."""
+        pruned = await self._disk.do(files.prune, self._clock.wall())
+        for number in sorted(self._numbers[gone] for gone in pruned if gone in self._numbers):
+            self.timeline.drop_part(number)
+
+    def _stop(self, problem: Problem) -> None:
+        """Record no more; what waits stays in memory, as do the newest of the frames to come."""
+        if self._files is None:
+            return
+        self.problem = problem
+        self._failed, self._files = self._files, None
+        self._waiting_bytes = 0
+        self._in_memory.extend(self._to_write)
+        self._to_write.clear()
+        self._part = self._new_part(self._part.number + 1, 1)
+        self._is_written.set()
+
+    def _keep_newest(self) -> None:
+        """Give up the oldest frames in memory beyond what it may hold."""
+        held = sum(part.waiting for part in self._in_memory)
+        while held > MOST_IN_MEMORY and len(self._in_memory) > 1:
+            part = self._in_memory.popleft()
+            held -= part.waiting
+            part.forget()
+            if not part.written and part.number == self._oldest_part():
+                self.timeline.drop_part(part.number)
+
+    def _oldest_part(self) -> int | None:
+        segments = self.timeline.columns.segments
+        return segments[0].part if segments else None

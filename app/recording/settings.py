@@ -1,0 +1,107 @@
+"""What the user has settled about recordings: whether, how long, and how much of the disk."""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import os
+import tempfile
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from app.problem import Problem, ProblemError
+
+FOLDER: Final = "recordings"
+"""Of the data folder: where recordings and these settings are."""
+_FILE: Final = "settings.json"
+_LEAST_PART: Final = 1024 * 1024
+_PARTS_KEPT: Final = 8
+"""At least as many parts fit into the limit: what is pruned is a small piece of what is kept."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RecordingSettings:
+    """Recordings are kept for `keep_days` and pruned, oldest first, to `keep_bytes` in all."""
+
+    is_on: bool = True
+    keep_days: int = 30
+    keep_bytes: int = 2_000_000_000
+    part_bytes: int = 256 * 1024 * 1024
+    """A file that has grown to so many bytes is followed by another one."""
+
+    @property
+    def part_limit(self) -> int:
+        """How large a part may get: small enough for `keep_bytes` to be kept to."""
+        return max(_LEAST_PART, min(self.part_bytes, self.keep_bytes // _PARTS_KEPT))
+
+
+class _Stored(msgspec.Struct):
+    """The file's content; members that are missing have their defaults, others are passed over."""
+
+    is_on: bool = True
+    keep_days: int = 30
+    keep_bytes: int = 2_000_000_000
+    part_bytes: int = 256 * 1024 * 1024
+
+    def __post_init__(self) -> None:
+        for name in ("keep_days", "keep_bytes", "part_bytes"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1")
+
+
+def load_settings(data_dir: Path) -> tuple[RecordingSettings, Problem | None]:
+    """The settings in a data folder; the usual ones, and why, where they cannot be read."""
+    path = data_dir / FOLDER / _FILE
+    try:
+        stored = msgspec.json.decode(path.read_bytes(), type=_Stored)
+    except FileNotFoundError:
+        return RecordingSettings(), None
+    except (OSError, msgspec.MsgspecError) as error:
+        return RecordingSettings(), Problem(
+            "The settings of recordings cannot be read; the usual ones hold",
+            str(path),
+            "Correct the file or delete it.",
+            str(error),
+        )
+    return RecordingSettings(**_members(stored)), None
+
+
+def save_settings(data_dir: Path, settings: RecordingSettings) -> None:
+    """Write the settings; they are there whole or as they were before.
+
+    Raises:
+        ProblemError: they cannot be written.
+    """
+    folder = data_dir / FOLDER
+    content = msgspec.json.format(msgspec.json.encode(dataclasses.asdict(settings)), indent=2)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        _replace(folder / _FILE, content + b"\n")
+    except OSError as error:
+        raise ProblemError(
+            Problem(
+                "The settings of recordings cannot be saved",
+                str(folder / _FILE),
+                "Check the rights of the folder and the free space on its disk.",
+                error.strerror or str(error),
+            )
+        ) from error
+
+
+def _members(stored: _Stored) -> dict[str, Any]:
+    return msgspec.structs.asdict(stored)
+
+
+def _replace(path: Path, content: bytes) -> None:
+    """Write beside the file (private from its beginning), then put it in its place."""
+    descriptor, name = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
+    try:
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(content)
+        Path(name).replace(path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            Path(name).unlink()
+        raise
