@@ -1,8 +1,11 @@
 """Recordings of any length, written as the program writes them: floods and trickles, mixed.
 
-Three servers work side by side, round after round: `files` floods (three jobs of 400 ticks, a
-hundred lines a chunk), `search` trickles under integer tokens, `build` trickles with messages of
-its own and talks on stderr. Each round makes requests, and answers them; one reply is an error.
+Three servers work side by side, round after round: `files` floods (three jobs, up to a hundred
+lines a chunk), `search` trickles under integer tokens, `build` trickles with messages of its own
+and talks on stderr. Each round makes requests, and answers them; in every tenth one is an error.
+
+There are as many jobs in a long recording as in a short one, but longer ones: what a frame costs
+can be told by comparing two lengths.
 """
 
 from __future__ import annotations
@@ -22,21 +25,24 @@ if TYPE_CHECKING:
     """Seconds since the line before, connection, channel, bytes."""
 
 NEEDLE: Final = "checksum mismatch"
-"""Words that stand in about one frame of 13,000."""
-TICKS: Final = 400
-"""How many ticks a job of a flood has."""
+"""Words that stand in one frame of every tenth round."""
+ROUNDS: Final = 40
 _BEGAN_WHEN: Final = 1_763_665_391.0
 _FLOODING: Final = 3
 _CHUNK: Final = 100
+_STEPS: Final = 20
+_BESIDE: Final = 2 * _STEPS + 15
+"""How many frames of a round are not of its flood: other ticks, requests, replies, stderr."""
 _FILES, _SEARCH, _BUILD = _CONNECTIONS = ("files#1", "search#1", "build#1")
 _REVISION: Final = "2025-11-25"
 
 
 def write_recording(path: Path, count: int) -> None:
-    """Write a recording of `count` frames; the same for the same count."""
+    """Write a recording of `count` frames, `ROUNDS` rounds; the same for the same count."""
+    ticks = max(1, (count // ROUNDS - _BESIDE) // _FLOODING)
     with path.open("wb") as file:
         file.write(_header())
-        _write(file, itertools.islice(_lines(), count))
+        _write(file, itertools.islice(_lines(ticks), count))
 
 
 def _header() -> bytes:
@@ -55,11 +61,12 @@ def _write(file: BinaryIO, lines: Iterable[Line]) -> None:
         file.write(known + raw + b"\n")
 
 
-def _lines() -> Iterator[Line]:
+def _lines(ticks: int) -> Iterator[Line]:
+    """Frames without end, in rounds whose jobs of the flood have so many `ticks` each."""
     for connection in _CONNECTIONS:
         yield from _opening(connection)
     for turn in itertools.count(1):
-        yield from _round(turn)
+        yield from _round(turn, ticks)
 
 
 def _opening(connection: str) -> Iterator[Line]:
@@ -72,27 +79,29 @@ def _opening(connection: str) -> Iterator[Line]:
     yield 0.01, connection, Channel.SENT, _message(method="notifications/initialized")
 
 
-def _round(turn: int) -> Iterator[Line]:
-    """About 1,300 frames and half a minute: requests, then ticks side by side, then replies."""
+def _round(turn: int, flood_ticks: int) -> Iterator[Line]:
+    """Half a minute or more: requests, then ticks side by side, then replies."""
     floods: list[Any] = [f"files-{turn}-{place}" for place in range(_FLOODING)]
     search, build = turn, f"build-{turn}"
     for place, token in enumerate(floods):
         yield _request(_FILES, turn * _FLOODING + place, token, {"path": f"/data/{turn}/{place}"})
     yield _request(_SEARCH, turn, search, {"query": f"orders {turn}", "limit": turn % 50})
     yield _request(_BUILD, turn, build, {"target": "all", "n": turn})
-    ticks = _flood(floods)
-    for step in range(1, 21):
-        yield from itertools.islice(ticks, TICKS * _FLOODING // 20)
-        yield _tick(0.5, _SEARCH, search, step, 20, None)
-        yield _tick(0.7, _BUILD, build, step, 20, f"Step {step} of 20: compiling part {turn}")
+    ticks = _flood(floods, flood_ticks)
+    for step in range(1, _STEPS + 1):
+        yield from itertools.islice(ticks, flood_ticks * _FLOODING // _STEPS)
+        yield _tick(0.5, _SEARCH, search, step, _STEPS, None)
+        words = f"Step {step} of {_STEPS}: compiling part {turn}"
+        yield _tick(0.7, _BUILD, build, step, _STEPS, words)
         if step % 4 == 0:
             yield 0.01, _BUILD, Channel.STDERR, f"warning: part {turn}.{step} is slow".encode()
-    yield from _replies(turn)
+    yield from ticks
+    yield from _replies(turn, flood_ticks)
 
 
-def _replies(turn: int) -> Iterator[Line]:
+def _replies(turn: int, flood_ticks: int) -> Iterator[Line]:
     for place in range(_FLOODING):
-        yield _reply(_FILES, turn * _FLOODING + place, f"{TICKS} rows exported")
+        yield _reply(_FILES, turn * _FLOODING + place, f"{flood_ticks} rows exported")
     yield _reply(_SEARCH, turn, f"{turn % 50} documents found")
     if turn % 10:
         yield _reply(_BUILD, turn, "built")
@@ -101,12 +110,12 @@ def _replies(turn: int) -> Iterator[Line]:
         yield 0.2, _BUILD, Channel.RECEIVED, _message(id=turn, error=error)
 
 
-def _flood(tokens: list[Any]) -> Iterator[Line]:
+def _flood(tokens: list[Any], ticks: int) -> Iterator[Line]:
     """The ticks of all `tokens`, taking turns, many lines at one moment."""
-    for number in range(TICKS * len(tokens)):
+    for number in range(ticks * len(tokens)):
         step, place = divmod(number, len(tokens))
         passed = 0.0 if number % _CHUNK else 0.002
-        yield _tick(passed, _FILES, tokens[place], step + 1, TICKS, None)
+        yield _tick(passed, _FILES, tokens[place], step + 1, ticks, None)
 
 
 def _request(connection: str, id_: int, token: Any, arguments: dict[str, Any]) -> Line:

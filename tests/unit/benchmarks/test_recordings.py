@@ -9,14 +9,14 @@ from app.protocol.conversation import Conversation
 from app.protocol.facts import ProgressReceived, RequestMade, UnreadableReceived
 from app.protocol.frame import Channel, Frame
 from app.recording.format import HEADER, read_prefix
-from tests.benchmarks.recordings import NEEDLE, TICKS, write_recording
+from tests.benchmarks.recordings import NEEDLE, ROUNDS, write_recording
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from app.protocol.facts import Fact
 
-COUNT = 15_000  # more than ten rounds: the tenth fails
+COUNT = 15_000
 
 
 def frames(path: Path) -> list[Frame]:
@@ -67,13 +67,25 @@ def test_every_message_is_readable_and_every_tick_belongs_to_a_request(tmp_path:
     tokens = {fact.token for fact in found if isinstance(fact, RequestMade)}
     assert {type(token) for token in tokens} == {str, int, type(None)}
     of_one = [fact.progress for fact in ticks if fact.token == "files-1-0"]
-    assert of_one == list(range(1, TICKS + 1))
+    assert of_one == list(range(1, 107))
+
+
+def test_a_longer_recording_has_longer_jobs_not_more(tmp_path: Path) -> None:
+    write_recording(tmp_path / "short", COUNT)
+    write_recording(tmp_path / "long", 4 * COUNT)
+
+    short, long = (
+        [fact for fact in facts(tmp_path / name) if isinstance(fact, RequestMade)]
+        for name in ("short", "long")
+    )
+    assert 5 * ROUNDS <= len(short) - 3 <= 5 * ROUNDS + 5
+    assert len(long) == len(short)
 
 
 def test_the_words_to_look_for_are_rare(tmp_path: Path) -> None:
     write_recording(tmp_path / "a", COUNT)
 
-    assert (tmp_path / "a").read_bytes().count(NEEDLE.encode()) == 1
+    assert (tmp_path / "a").read_bytes().count(NEEDLE.encode()) == ROUNDS // 10
 
 
 def test_the_same_count_gives_the_same_bytes(tmp_path: Path) -> None:
