@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import itertools
 import logging
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import anyio
 
@@ -21,6 +21,7 @@ from app.protocol.eras import ClientIdentity
 from app.protocol.frame import Channel, server_name
 from app.protocol.framing import FrameNumbers
 from app.protocol.tokens import TokenSource
+from app.recording.recorder import Recorder
 from app.resuming.keeper import Keeper
 from app.resuming.origins import origin_params, token_like
 from app.resuming.parameters import from_the_start
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
     from app.protocol.facts import Fact, JsonObject
     from app.protocol.frame import Frame
     from app.protocol.messages import Tool
+    from app.recording.timeline import Timeline
     from app.sessions.definitions import ServerDefinition
     from app.sessions.session import Session
     from app.sessions.snapshot import ServerSnapshot
@@ -72,14 +74,17 @@ class Monitor:
         *,
         restores: bool = True,
         cancel_grace_s: float = CANCEL_GRACE_S,
+        recorder: Recorder | None = None,
     ) -> None:
         """A monitor without servers; `clock` is the computer's unless a test hands in its own.
 
         Resume tokens are kept in `store`, which is opened and closed here; without one, in memory.
         What it has is in the list of jobs from the beginning, unless `restores` is False.
-        A server that is silent for `cancel_grace_s` after a cancel has confirmed it.
+        A server that is silent for `cancel_grace_s` after a cancel has confirmed it. `recorder`
+        keeps every frame; it is run and closed here. Without one, memory keeps the newest.
         """
         self._clock = clock or Clock()
+        self.recorder: Final = recorder or Recorder(clock=self._clock)
         self._restores = restores
         self._tracker = Tracker(key_of=self._key_of, saves=True, cancel_grace_s=cancel_grace_s)
         self._listeners = Listeners()
@@ -92,6 +97,7 @@ class Monitor:
             self._clock,
             self._on_wire,
             self._on_server,
+            self.recorder.room,
         )
         self._integers = itertools.count(started_ms)
         self._tasks: TaskGroup | None = None
@@ -119,6 +125,8 @@ class Monitor:
         self._tasks.start_soon(self._tick, name="one second")
         self._tasks.start_soon(self._keeper.run, name="saving resume tokens")
         self._tasks.start_soon(self._restorer.watch, name="other programs")
+        self._tasks.start_soon(self.recorder.run, name="recording")
+        await self.recorder.opened()
         return self
 
     async def __aexit__(
@@ -133,6 +141,7 @@ class Monitor:
         with anyio.CancelScope(shield=True):
             await self.aclose()
             await self._keeper.close()
+            await self.recorder.close()
         tasks, self._tasks = self._tasks, None
         tasks.cancel_scope.cancel()
         # Not told of the body's exception: it goes on as it is, not inside a group.
@@ -146,6 +155,11 @@ class Monitor:
             session.close()
         for session in sessions:
             await session.over()
+
+    @property
+    def timeline(self) -> Timeline:
+        """Every frame that came, by place."""
+        return self.recorder.timeline
 
     def now(self) -> float:
         """Monotonic seconds, on the clock that frames and jobs are stamped with."""
@@ -418,7 +432,10 @@ class Monitor:
 
     def _on_wire(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> None:
         """Take what a connection saw. Stderr and events change what is known of its server."""
+        self.recorder.take(frames, facts)
         changes = self._tracker.apply(facts, self.now())
+        if changes.marked:
+            self.recorder.mark(changes.marked)
         first = frames[0]
         is_of_server = first.channel in {Channel.STDERR, Channel.EVENT}
         servers = frozenset({server_name(first.connection)} if is_of_server else ())

@@ -111,8 +111,7 @@ class Recorder:
         self._is_urgent = anyio.Event()
         self._is_written = anyio.Event()
         self._is_open = anyio.Event()
-        self._running = anyio.CancelScope(shield=True)
-        self._is_running = False
+        self._running: anyio.CancelScope | None = None
 
     @property
     def path(self) -> Path | None:
@@ -168,8 +167,7 @@ class Recorder:
 
     async def run(self) -> None:
         """Write what is taken, until `close`; cancelling does not keep it from the disk."""
-        with self._running:
-            self._is_running = True
+        with anyio.CancelScope(shield=True) as self._running:
             while self._files is not None:
                 await self._write_waiting(self._files)
                 self._is_open.set()
@@ -182,17 +180,20 @@ class Recorder:
         Nothing may be taken afterwards.
         """
         files = self._files or self._failed
-        if files is None:
-            return
+        if files is not None:
+            await self._close(files)
+        if self._running is not None:
+            self._running.cancel()
+
+    async def _close(self, files: RunFiles) -> None:
         with anyio.move_on_after(_CLOSE_S, shield=True) as patience:
             self._is_some.set()
             self._is_urgent.set()
-            while self._is_running and self._waiting_bytes:
+            while self._running is not None and self._waiting_bytes:
                 await self._is_written.wait()
             await self._end(files)
         if patience.cancelled_caught and self._waiting_bytes:
             self._stop(UNFINISHED.at(files.path))
-        self._running.cancel()
         self._disk.end()
 
     async def _end(self, files: RunFiles) -> None:

@@ -1,4 +1,7 @@
-"""The two clocks a connection stamps its frames with; tests hand in their own."""
+"""The two clocks a connection stamps its frames with; tests hand in their own.
+
+Both tell whole microseconds, as recordings do: what is read back is the very same number.
+"""
 
 from __future__ import annotations
 
@@ -9,8 +12,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 
+def _monotonic() -> float:
+    return round(time.monotonic(), 6)
+
+
+def _wall() -> float:
+    return round(time.time(), 6)
+
+
 class Clock(NamedTuple):
     """`monotonic` counts seconds from anywhere and never back; `wall` seconds since the epoch."""
 
-    monotonic: Callable[[], float] = time.monotonic
-    wall: Callable[[], float] = time.time
+    monotonic: Callable[[], float] = _monotonic
+    wall: Callable[[], float] = _wall

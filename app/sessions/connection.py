@@ -8,7 +8,7 @@ from collections import deque
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 import anyio
-from anyio.lowlevel import checkpoint
+from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
 
 from app.problem import Problem, ProblemError
 from app.protocol.conversation import Conversation
@@ -17,7 +17,7 @@ from app.sessions import connect_failure
 from app.sessions.mail import Mail
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Awaitable, Callable, Sequence
 
     from app.protocol.facts import Fact
     from app.protocol.frame import Frame
@@ -35,6 +35,9 @@ _STDERR_TAIL: Final = 20
 
 Sink: TypeAlias = "Callable[[Sequence[Frame], Sequence[Fact]], None]"
 """Takes what happened on the wire, frames and the facts read from them, at once and in order."""
+
+Room: TypeAlias = "Callable[[], Awaitable[None]]"
+"""Waits while whoever takes what the server says cannot take more."""
 
 _raw_of = operator.attrgetter("raw")
 
@@ -54,8 +57,12 @@ class Connection:
         tokens: TokenSource,
         clock: Clock,
         sink: Sink,
+        room: Room = checkpoint_if_cancelled,
     ) -> None:
-        """A connection called `name`, `"<server>#<n>"`, that `run` will open."""
+        """A connection called `name`, `"<server>#<n>"`, that `run` will open.
+
+        The server is read only as fast as `room` returns.
+        """
         self.id = name
         self.problem: Problem | None = None
         self.reason = ""
@@ -66,6 +73,7 @@ class Connection:
         self._framer = framer
         self._clock = clock
         self._sink = sink
+        self._room = room
         self._conversation = Conversation(name)
         self.mail = Mail(self._conversation, tokens, clock)
         self._publishing = anyio.Lock(fast_acquire=True)
@@ -196,6 +204,7 @@ class Connection:
                 return
             await self._publish(frames)
             await self.mail.room()
+            await self._room()
             self.last_received_at = now = self._clock.monotonic()
             if now >= turn_ends:
                 await checkpoint()
@@ -225,16 +234,23 @@ class Connection:
     async def _publish_stderr(self, frames: Sequence[Frame]) -> None:
         self.stderr_tail.extend(frame.raw.decode(errors="replace").rstrip() for frame in frames)
         await self._publish(frames)
+        await self._room()
 
     async def _publish(self, frames: Sequence[Frame]) -> None:
         """Read frames into facts and pass both on, then do what the facts ask of us."""
         async with self._publishing:
-            if max(map(len, map(_raw_of, frames)), default=0) > OVERSIZED:
-                facts = await self._read_in_slices(frames)
-            else:
-                facts = self._conversation.read(frames)
-            self._sink(frames, facts)
+            facts: Sequence[Fact] = ()
+            try:
+                facts = await self._facts_of(frames)
+            finally:
+                # What cannot be read for a defect of ours still came, and is to be seen.
+                self._sink(frames, facts)
         self.mail.take(facts, frames)
+
+    async def _facts_of(self, frames: Sequence[Frame]) -> list[Fact]:
+        if max(map(len, map(_raw_of, frames)), default=0) > OVERSIZED:
+            return await self._read_in_slices(frames)
+        return self._conversation.read(frames)
 
     async def _read_in_slices(self, frames: Sequence[Frame]) -> list[Fact]:
         facts: list[Fact] = []

@@ -5,6 +5,8 @@ from __future__ import annotations
 import difflib
 from typing import TYPE_CHECKING
 
+from anyio.lowlevel import checkpoint_if_cancelled
+
 from app.problem import Problem, ProblemError
 from app.protocol.framing import Framer
 from app.sessions.connection import Connection
@@ -20,7 +22,7 @@ if TYPE_CHECKING:
     from app.protocol.framing import FrameNumbers
     from app.protocol.tokens import TokenSource
     from app.sessions.clock import Clock
-    from app.sessions.connection import Sink
+    from app.sessions.connection import Room, Sink
     from app.sessions.definitions import Era, ServerDefinition
 
 
@@ -52,14 +54,19 @@ class Manager:
         clock: Clock,
         sink: Sink,
         on_change: Callable[[str], None],
+        room: Room = checkpoint_if_cancelled,
     ) -> None:
-        """All frames and facts go to `sink`, names of changed servers to `on_change`."""
+        """All frames and facts go to `sink`, names of changed servers to `on_change`.
+
+        Servers are read only as fast as `room` returns.
+        """
         self._client = client
         self._numbers = numbers
         self._tokens = tokens
         self._clock = clock
         self._sink = sink
         self._on_change = on_change
+        self._room = room
         self._entries: dict[str, _Entry] = {}
         self._verdicts: dict[str, Era] = {}
 
@@ -137,7 +144,9 @@ class Manager:
         name = f"{entry.definition.name}#{entry.connection_count}"
         framer = Framer(name, self._numbers)
         transport = StdioTransport(entry.definition, framer, self._clock)
-        return Connection(name, transport, framer, self._tokens, self._clock, self._sink)
+        return Connection(
+            name, transport, framer, self._tokens, self._clock, self._sink, self._room
+        )
 
     def _entry(self, name: str) -> _Entry:
         if name not in self._entries:
