@@ -124,17 +124,18 @@ class Calls:
             raise
         words = ""
         if end in {End.IDLE_TIMEOUT, End.TOTAL_TIMEOUT}:
-            words = self._run_out(connection, exchange, limits)
+            words = await self._run_out(connection, exchange, limits)
         job = self._job_of(exchange)
         if job is not None:
             await self._settled(job)
         return self._outcome(exchange, words)
 
-    def cancel(self, job: JobSnapshot, reason: str) -> None:
+    async def cancel(self, job: JobSnapshot, reason: str) -> None:
         """Ask the server to cancel a job of ours; whoever waits for it goes on waiting."""
         for connection, exchange in self._waiting(job):
-            self._publish(self._tracker.note_cancel_requested(job.id, self._now()))
+            self._publish(self._tracker.note_cancel_requested(job.id))
             connection.mail.cancel(exchange, reason)
+            await connection.tell("cancel_requested", request=job.request, reason=reason)
 
     def let_go(self, job: JobId) -> None:
         """Stop waiting for a job that has ended by time alone."""
@@ -148,15 +149,19 @@ class Calls:
         waiting = () if found is None else self._waiting(found)
         return next((exchange.outgoing.raw for _, exchange in waiting), None)
 
-    def _run_out(self, connection: Connection, exchange: Exchange, limits: Limits) -> str:
+    async def _run_out(self, connection: Connection, exchange: Exchange, limits: Limits) -> str:
         """End the job with the story of its silence, then tell the server."""
         job = self._job_of(exchange)
         found = None if job is None else self._tracker.snapshot(job, self._now())
         last_tick_at = None if found is None else found.last_tick_at
         words = time_limit.words(exchange, limits, connection, last_tick_at)
-        if job is not None:
-            self._publish(self._tracker.note_timeout(job, self._now(), words))
-        connection.mail.cancel(exchange, "It took too long")
+        is_open = True
+        if exchange.request is not None:
+            with anyio.CancelScope(shield=True):
+                await connection.tell("timed_out", request=exchange.request, text=words)
+            is_open = connection.mail.exchange_of(exchange.request) is exchange
+        if is_open:
+            connection.mail.cancel(exchange, "It took too long")
         connection.mail.give_up(exchange, exchange.end or End.IDLE_TIMEOUT)
         return words
 

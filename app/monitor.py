@@ -58,6 +58,8 @@ __all__ = ["AutoResume", "Call", "Monitor", "Outcome", "ServerChangedError", "Up
 _log = logging.getLogger(__name__)
 
 _TICK_S = 1.0
+_LAG_S = 0.25
+"""How far behind its clock the monitor lets time pass for jobs."""
 _NOTHING = Changes()
 
 
@@ -236,7 +238,7 @@ class Monitor:
         if found.is_automatic:
             self._resumer.set_automatic(job, None)
         if not found.state.is_over:
-            self._calls.cancel(found, reason)
+            await self._calls.cancel(found, reason)
 
     async def resume(
         self,
@@ -399,17 +401,15 @@ class Monitor:
         """Let time pass for the jobs: once a second, stalls and cancels met with silence."""
         while True:
             await anyio.sleep(_TICK_S)
-            changes = self._tracker.tick(self.now())
-            for job in (*changes.moved, *(step.job for step in changes.steps)):
-                self._settle(job)
+            # Not to the very moment: what was read from a server by then is to be taken first.
+            changes = self._tracker.tick(self.now() - _LAG_S)
+            self._let_go(changes)
             if changes != _NOTHING:
                 self._publish(changes=changes)
 
-    def _settle(self, job: JobId) -> None:
-        """Let go of a call whose job, or attempt, has ended by time alone."""
-        chain, found = self._tracker.chains.of(job), self.snapshot(job)
-        is_ending = chain is not None and chain.settling is not None
-        if found is not None and (found.state.is_over or is_ending):
+    def _let_go(self, changes: Changes) -> None:
+        """Let go of calls whose job, or attempt, has ended by time alone."""
+        for job in changes.lapsed:
             self._calls.let_go(job)
 
     def _key_of(self, connection: str) -> str:
@@ -434,6 +434,7 @@ class Monitor:
         """Take what a connection saw. Stderr and events change what is known of its server."""
         self.recorder.take(frames, facts)
         changes = self._tracker.apply(facts, self.now())
+        self._let_go(changes)
         if changes.marked:
             self.recorder.mark(changes.marked)
         first = frames[0]

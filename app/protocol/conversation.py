@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 from app.protocol.eras import as_object
 from app.protocol.exchanges import Exchanges
 from app.protocol.facts import (
+    CallTimedOut,
+    CancelRequested,
     ConnectionClosed,
     ConnectionOpened,
     Fact,
@@ -129,5 +131,21 @@ class Conversation:
                 code = exit_code if isinstance(exit_code, int) else None
                 wanted = fields.get("wanted") is True
                 return [ConnectionClosed(number, connection, at, when, reason, code, wanted)]
+            case "cancel_requested" | "timed_out" as name:
+                return _of_request(name, frame, fields)
             case _:
                 return []
+
+
+def _of_request(name: str, frame: Frame, fields: dict[str, Any]) -> list[Fact]:
+    """What this side has to say of one of its requests; nothing if it does not say which."""
+    request = fields.get("request")
+    if type(request) is not int:
+        return []
+    number, connection, at, when = frame.number, frame.connection, frame.at, frame.when
+    if name == "timed_out":
+        text = str(fields.get("text") or "")
+        return [CallTimedOut(number, connection, at, when, request, text)]
+    reason = fields.get("reason")
+    words = reason if isinstance(reason, str) else None
+    return [CancelRequested(number, connection, at, when, request, words)]

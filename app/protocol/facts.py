@@ -190,6 +190,34 @@ class UnreadableReceived(NamedTuple):
     problem: str
 
 
+class CancelRequested(NamedTuple):
+    """This side wants to give up `request`; the server is told as soon as it reads.
+
+    Made from an event of our own, not from a message: see `Framer.event`.
+    """
+
+    number: int
+    connection: str
+    at: float
+    when: float
+    request: int
+    reason: str | None
+
+
+class CallTimedOut(NamedTuple):
+    """This side waits for `request` no longer; `text` says what was outstanding and since when.
+
+    Made from an event of our own, not from a message: see `Framer.event`.
+    """
+
+    number: int
+    connection: str
+    at: float
+    when: float
+    request: int
+    text: str
+
+
 Fact: TypeAlias = (
     ConnectionOpened
     | ConnectionNegotiated
@@ -201,6 +229,8 @@ Fact: TypeAlias = (
     | ProgressReceived
     | NotificationReceived
     | UnreadableReceived
+    | CancelRequested
+    | CallTimedOut
 )
 
 MESSAGE_LIMIT = 4096

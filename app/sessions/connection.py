@@ -125,6 +125,11 @@ class Connection:
         """Wait until the connection begins to end, whoever wants it to."""
         await self._ending.wait()
 
+    async def tell(self, event: str, **fields: object) -> None:
+        """Put on record what only this side knows (see `Framer.event`); nothing after the end."""
+        if not self._over.is_set():
+            await self._event(event, **fields)
+
     async def run(self) -> None:
         """Open, serve and end the connection; cancelling asks for the same polite end."""
         async with anyio.create_task_group() as tasks:

@@ -46,6 +46,8 @@ class Chains:
         self._rows = rows
         self._key_of = key_of
         self._saves = saves
+        self.on_late_answer: Callable[[Job, RequestAnswered, Delta], None] = _ignore
+        """Called with the reply that a job was given between its end and the saving of that."""
         self._by_token: dict[tuple[str, str, str], list[Job]] = {}
         self._expected: dict[tuple[str, object], Job] = {}
 
@@ -132,7 +134,7 @@ class Chains:
         if not self._saves or job.chain is None:
             self._conclude(job, settling, delta)
             return
-        job.state = JobState.RUNNING
+        job.settle()
         job.chain.settling = settling
         delta.steps.append(
             ChainStep(
@@ -160,6 +162,8 @@ class Chains:
         job.end(settling.verdict.ending, settling.at)
         delta.move(job)
         self.leave(self._rows.end(job), delta)
+        if job.answer is not None and job.answer.at > settling.at:
+            self.on_late_answer(job, job.answer, delta)
 
     # What is noted by whoever drives them
 
@@ -336,6 +340,10 @@ class Chains:
         left = [other for other in self._by_token.pop(key, []) if other is not job]
         if left:
             self._by_token[key] = left
+
+
+def _ignore(_job: Job, _answer: RequestAnswered, _delta: Delta) -> None:
+    """What is done with late replies until someone wants them."""
 
 
 def _detail(verdict: Verdict) -> str:

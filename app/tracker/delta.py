@@ -28,6 +28,7 @@ class Delta:
         self.moved: set[JobId] = set()
         self.steps: list[ChainStep] = []
         self.marked: dict[int, str] = {}
+        self.lapsed: list[JobId] = []
 
     def move(self, job: Job) -> None:
         """Note that the job's state changed."""
@@ -42,4 +43,5 @@ class Delta:
         added = tuple(job for job in self.added if job not in gone)
         removed = tuple(job for job in self.removed if job not in new)
         progressed, moved = frozenset(self.progressed - gone), frozenset(self.moved - gone)
-        return Changes(added, removed, progressed, moved, ticks, tuple(self.steps), self.marked)
+        steps, lapsed = tuple(self.steps), tuple(self.lapsed)
+        return Changes(added, removed, progressed, moved, ticks, steps, self.marked, lapsed)

@@ -177,12 +177,12 @@ class Job:
         """Take any tick, however wrong: count it, mark it, show its number; never raises."""
         self.tick_count += 1
         self.ticks.append(fact)
-        is_late = fact.standing is not Standing.ACTIVE or self.state.is_over
+        is_late = fact.standing is not Standing.ACTIVE or self.over_state.is_over
         for problem in fact.problems:
             self.marks.note(marks.WRONG_TYPE, problem, fact.number)
         if is_late:
             self._mark_late(fact)
-        if self.state.is_over or self.is_settling:
+        if self.over_state.is_over:
             self.odd_count += 1
             return
         self._keep_extremes()
@@ -235,14 +235,12 @@ class Job:
     def _mark_late(self, fact: ProgressReceived) -> None:
         """Mark a tick that came after the end, or after a cancel."""
         self.late_count += 1
-        since: float | None
-        if self.chain is not None and self.chain.settling is not None:
-            key, since, what = marks.AFTER_END, self.chain.settling.at, "the attempt's end"
-        elif self.ended_at is None:
+        since, state = self.over_at, self.over_state
+        if since is None:
             key, since, what = marks.AFTER_CANCEL, self.cancel_at, "the request was cancelled"
         else:
-            key = _LATE_MARKS.get(self.state, marks.AFTER_END)
-            since, what = self.ended_at, f"the job's end ({self.state.value})"
+            key = _LATE_MARKS.get(state, marks.AFTER_END)
+            what = f"the job's end ({state.value})"
         late = "" if since is None else f"{duration(fact.at - since)} "
         self.marks.note(key, f"Progress came {late}after {what}", fact.number)
 
@@ -319,10 +317,22 @@ class Job:
         self.cancel_at = at
         self.cancel_reason = reason or self.cancel_reason
 
-    def is_cancel_due(self, now: float, grace_s: float) -> bool:
-        """Whether a cancel has met with silence for the grace time."""
-        is_waiting = self.state is JobState.CANCELLING and self.cancel_at is not None
-        return is_waiting and now - (self.cancel_at or 0.0) >= grace_s
+    @property
+    def over_state(self) -> JobState:
+        """What the job has become, or is about to be shown as once that is on disk."""
+        settling = None if self.chain is None else self.chain.settling
+        return self.state if settling is None else settling.verdict.ending.state
+
+    @property
+    def over_at(self) -> float | None:
+        """When that came about; None while it goes on."""
+        settling = None if self.chain is None else self.chain.settling
+        return self.ended_at if settling is None else settling.at
+
+    def settle(self) -> None:
+        """Be over but for the showing: no tick counts any more."""
+        self.state = JobState.RUNNING
+        self.limit = _NEVER
 
     def end(self, ending: Ending, at: float) -> None:
         """Be over. What a running job needs is let go; its course stays to be looked at."""

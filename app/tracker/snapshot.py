@@ -206,7 +206,8 @@ class Changes(NamedTuple):
     the count is 0 where there is no job. A job in `removed` is in none of the other sets. `steps`
     are for whoever keeps tokens: the jobs in them are shown as running until each is answered
     with `Chains.note_saved`. `marked` tells what is wrong with a message, by its frame's number;
-    it has no entry for a message that breaks no rule.
+    it has no entry for a message that breaks no rule. `lapsed` are jobs that ended, or whose
+    attempt did, by time alone: whoever waits for a reply is to be let go.
     """
 
     added: tuple[JobId, ...] = ()
@@ -216,3 +217,4 @@ class Changes(NamedTuple):
     ticks: Sequence[tuple[JobId | None, int, ProgressReceived]] = ()
     steps: Sequence[ChainStep] = ()
     marked: Mapping[int, str] = MappingProxyType({})
+    lapsed: tuple[JobId, ...] = ()

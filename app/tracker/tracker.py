@@ -8,9 +8,12 @@ assignments there; everything else is judged in `Job.take`, at a few microsecond
 from __future__ import annotations
 
 import collections
+import heapq
 from typing import TYPE_CHECKING, Any, Final
 
 from app.protocol.facts import (
+    CallTimedOut,
+    CancelRequested,
     ConnectionClosed,
     Fact,
     ProgressReceived,
@@ -42,7 +45,9 @@ if TYPE_CHECKING:
 
 CANCEL_GRACE_S: Final = 5.0
 """Silence after a cancel that counts as its confirmation, unless a tracker is told otherwise."""
-_LOOKS_LEAST: Final = 8
+_LOOKS: Final = 8
+"""Messages of one moment that are compared with the phase under way: a flood has hundreds."""
+_NEVER: Final = float("inf")
 _CONNECTIONS_KEPT: Final = 1000
 _PLAIN_KEPT: Final = 1000
 """Open requests that are no jobs but may become one when they turn out to be resumable."""
@@ -71,26 +76,40 @@ class Tracker:
         self._newest = 0
         self._plain: dict[int, RequestMade] = {}
         self._unattached: collections.OrderedDict[str, int] = collections.OrderedDict()
+        self._looks = 0
+        self._looked_at = _NEVER
+        self._due: list[tuple[float, JobId]] = []
+        self._due_at = _NEVER
+        self.chains.on_late_answer = self._learn_late
         self._handlers: dict[type, Callable[[Any, Delta], None]] = {
             RequestMade: self._on_request_made,
             RequestAnswered: self._on_request_answered,
             RequestCancelled: self._on_request_cancelled,
             ConnectionClosed: self._on_connection_closed,
+            CancelRequested: self._on_cancel_requested,
+            CallTimedOut: self._on_timed_out,
         }
 
     def apply(self, facts: Sequence[Fact], now: float) -> Changes:
-        """Take facts in wire order; what they changed. Never raises for what they say."""
+        """Take facts in wire order; what they changed. Never raises for what they say.
+
+        What they make of the jobs depends on the facts alone: not on `now`, nor on how they are
+        divided among calls, so that a recording gives the same jobs again.
+        """
         delta = Delta()
         ticks: list[Tick] = []
         emit = ticks.append
         running = self._rows.running
         active = Standing.ACTIVE
-        looks = max(_LOOKS_LEAST, len(facts) // 16)
+        due_at = self._due_at
         for fact in facts:
             if type(fact) is not ProgressReceived:
                 self._handle(fact, delta)
+                due_at = self._due_at
                 continue
             _, _, at, _, _, _, request, standing, progress, total, message, problems = fact
+            if at >= due_at:
+                due_at = self._lapse(at, delta)
             job = running.get(request)
             if (
                 job is None
@@ -109,12 +128,18 @@ class Tracker:
             emit((job.id, count, fact))
             if message != job.message and message is not None:
                 job.message = message
-                if looks:
-                    looks -= 1
-                    job.look(at)
+                if self._looks or at != self._looked_at:
+                    self._look(job, at)
             if at >= job.sample_at and job.sample(at):
                 delta.moved.add(job.id)
         return delta.freeze(ticks)
+
+    def _look(self, job: Job, at: float) -> None:
+        """Compare a job's newest message with its phase: one of the first that came at `at`."""
+        if at != self._looked_at:
+            self._looked_at, self._looks = at, _LOOKS
+        self._looks -= 1
+        job.look(at)
 
     def _take(self, fact: ProgressReceived, delta: Delta) -> Tick:
         """Take a tick that is not plain."""
@@ -152,6 +177,8 @@ class Tracker:
 
     def _handle(self, fact: Fact, delta: Delta) -> None:
         """Take any fact but progress; those that concern no job pass by."""
+        if fact.at >= self._due_at:
+            self._lapse(fact.at, delta)
         self._mark(delta, fact, irregularities(fact))
         handler = self._handlers.get(type(fact))
         if handler is not None:
@@ -217,12 +244,14 @@ class Tracker:
             job.marks.note(marks.DUPLICATE_REPLY, words, fact.number)
             return
         job.answer = fact
-        self.chains.leave(self._rows.keep_answer(job), delta)
-        if fact.result is not None or job.state is not JobState.CANCELLED:
-            late = duration(fact.at - (job.ended_at or fact.at))
-            words = f"The reply came {late} after the job's end ({job.state.value})"
+        state, ended_at = job.over_state, job.over_at
+        if fact.result is not None or state is not JobState.CANCELLED:
+            late = duration(fact.at - (ended_at or fact.at))
+            words = f"The reply came {late} after the job's end ({state.value})"
             job.marks.note(marks.LATE_RESULT, words, fact.number)
-        self._learn_late(job, fact, delta)
+        if not job.is_settling:  # else it is accounted for, and learned of, once that is saved
+            self.chains.leave(self._rows.keep_answer(job), delta)
+            self._learn_late(job, fact, delta)
 
     def _learn_late(self, job: Job, fact: RequestAnswered, delta: Delta) -> None:
         """Let a late result bring a resumable job forward: its token is the newest there is."""
@@ -255,6 +284,36 @@ class Tracker:
         if job.state is not JobState.CANCELLING:
             delta.move(job)
         job.cancel(at, reason)
+        heapq.heappush(self._due, (at + self._cancel_grace_s, job.id))
+        self._due_at = self._due[0][0]
+
+    def _lapse(self, now: float, delta: Delta) -> float:
+        """End every cancel that has met with silence for the grace time; when the next is due.
+
+        Each ends at its own deadline, whenever that is noticed.
+        """
+        while self._due and self._due[0][0] <= now:
+            due_at, place = heapq.heappop(self._due)
+            job = self._running(place)
+            cancel_at = None if job is None else job.cancel_at
+            if job is None or cancel_at is None or cancel_at + self._cancel_grace_s != due_at:
+                continue  # it is over, or the cancel was renewed
+            delta.lapsed.append(job.id)
+            self._finish(job, endings.of_cancel(None, job.cancel_reason), due_at, delta)
+        self._due_at = self._due[0][0] if self._due else _NEVER
+        return self._due_at
+
+    def _on_cancel_requested(self, fact: CancelRequested, delta: Delta) -> None:
+        """Wait for what becomes of a job whose server is about to be told of the cancel."""
+        job = self._waiting(fact.request)
+        if job is not None:
+            self._cancel(job, fact.at, fact.reason, delta)
+
+    def _on_timed_out(self, fact: CallTimedOut, delta: Delta) -> None:
+        """End a job that ran out of time."""
+        job = self._waiting(fact.request)
+        if job is not None:
+            self._finish(job, endings.of_timeout(fact.text), fact.at, delta)
 
     def _on_connection_closed(self, fact: ConnectionClosed, delta: Delta) -> None:
         """Lose every job that still waits on the connection, and tell each why."""
@@ -296,28 +355,25 @@ class Tracker:
         """
         delta = Delta()
         delta.progressed.update(job.id for job in self._rows.running.values())
-        for job in list(self._rows.running.values()):
+        for job in self._rows.running.values():
             if job.stall_if_silent(now):
                 delta.move(job)
-            elif not job.is_settling and job.is_cancel_due(now, self._cancel_grace_s):
-                self._finish(job, endings.of_cancel(None, job.cancel_reason), now, delta)
+        self._lapse(now, delta)
         return delta.freeze()
 
-    def note_cancel_requested(self, job: JobId, now: float) -> Changes:
-        """Show at once that a cancel was asked for, before it is sent."""
+    def note_cancel_requested(self, job: JobId) -> Changes:
+        """Show at once that a cancel was asked for. The fact of it follows and has the effect."""
         delta = Delta()
         known = self._running(job)
-        if known is not None:
-            self._cancel(known, now, None, delta)
+        if known is not None and known.state is not JobState.CANCELLING:
+            known.state = JobState.CANCELLING
+            delta.move(known)
         return delta.freeze()
 
-    def note_timeout(self, job: JobId, now: float, text: str) -> Changes:
-        """End a job that ran out of time; `text` says what was outstanding and since when."""
-        delta = Delta()
-        known = self._running(job)
-        if known is not None:
-            self._finish(known, endings.of_timeout(text), now, delta)
-        return delta.freeze()
+    def _waiting(self, request: int) -> Job | None:
+        """The job that waits for the reply to a request."""
+        known = self._rows.running.get(request)
+        return known if known is not None and not known.is_settling else None
 
     def _running(self, job: JobId) -> Job | None:
         """A job that is not over."""
@@ -369,7 +425,7 @@ def _ending_of(job: Job, answer: RequestAnswered) -> Ending:
 
     A result that came before the cancel went out (its standing is active) ends the job as usual.
     """
-    if job.state is not JobState.CANCELLING:
+    if job.cancel_at is None:
         return endings.of_answer(answer)
     if answer.error is None and answer.standing is Standing.ACTIVE:
         return endings.of_answer(answer)

@@ -8,6 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from app.protocol.facts import (
+    CallTimedOut,
+    CancelRequested,
     ConnectionClosed,
     ProgressReceived,
     RequestAnswered,
@@ -149,6 +151,15 @@ class Story:
                 standing, reason, (),
             )
         )  # fmt: skip
+
+    def ask_cancel(self, request: int, reason: str | None = "enough") -> Changes:
+        """Say that the user wants to cancel, which the server has not been told yet."""
+        place = self._next(), CONNECTION, self.now, 1e9 + self.now
+        return self.tell(CancelRequested(*place, request, reason))
+
+    def time_out(self, request: int, text: str = "too long") -> Changes:
+        place = self._next(), CONNECTION, self.now, 1e9 + self.now
+        return self.tell(CallTimedOut(*place, request, text))
 
     def close(self, reason: str = "the process ended", exit_code: int | None = 3) -> Changes:
         return self.tell(

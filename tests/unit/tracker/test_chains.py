@@ -218,13 +218,32 @@ def test_nothing_more_is_expected_while_an_attempt_is_put_on_disk() -> None:
     story.tick(request, 50, 100)
     story.wait(1000)
     story.close()
-    assert story.tracker.note_timeout(1, story.now, "x").steps == ()
+    assert story.time_out(request).steps == ()
     assert story.job(request).state is JobState.RUNNING
     assert story.job(request).progress == 40
     marked = story.marks(request)
     assert marked == {marks.CANCEL_TOO_LATE: 1, marks.AFTER_END: 1}
     story.tracker.chains.note_saved(1, 7)
     assert story.job(request).can_resume
+
+
+def test_a_reply_that_comes_while_a_timeout_is_put_on_disk_brings_its_token() -> None:
+    at_once, later = Story(), saving()
+    for story in (at_once, later):
+        first = story.call()
+        story.reply(first, token="t1")
+        story.tracker.chains.note_saved(1, None)
+        second = story.call(resume="t1")
+        story.now = 1.0
+        story.time_out(second)
+        story.now = 2.0
+        story.tick(second, 5, 10)
+        story.reply(second, token="t2")
+    later.tracker.chains.note_saved(1, None)
+    later.tracker.chains.note_saved(1, None)
+    assert later.detail(second) == at_once.detail(second)
+    assert later.detail(second).resume_token == "t2"
+    assert later.marks(second) == {marks.AFTER_END: 1, marks.LATE_RESULT: 1}
 
 
 def test_notes_on_jobs_that_are_not_there_do_nothing() -> None:

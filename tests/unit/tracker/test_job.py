@@ -174,7 +174,7 @@ def test_a_tick_after_a_cancel_is_marked_and_still_shown(story: Story) -> None:
 
 def test_a_tick_after_a_timeout_has_a_mark_of_its_own(story: Story) -> None:
     request = story.call()
-    story.tracker.note_timeout(story.job(request).id, 0.0, "too long")
+    story.time_out(request)
     story.tick(request, 1)
     assert story.marks(request) == {"after-timeout": 1}
 

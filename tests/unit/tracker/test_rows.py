@@ -28,7 +28,7 @@ def test_large_replies_are_bounded_together_and_the_newest_stays() -> None:
 def test_a_late_reply_counts_for_the_bound_as_well() -> None:
     story = Story(Tracker(Rows(bytes_kept=1000)))
     late, other = story.call("a"), story.call("b")
-    story.tracker.note_timeout(story.job(late).id, 0.0, "too long")
+    story.time_out(late)
     assert story.reply(other, size=600).removed == ()
     assert story.reply(late, size=600).removed == (1,)
     assert story.job(other).state is JobState.DONE

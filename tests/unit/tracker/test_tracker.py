@@ -139,7 +139,7 @@ def _close(story: Story, _request: int) -> None:
 
 
 def _time_out(story: Story, request: int) -> None:
-    story.tracker.note_timeout(story.job(request).id, story.now, "too long")
+    story.time_out(request)
 
 
 @pytest.mark.requirement("FR-5")
@@ -245,7 +245,7 @@ def test_an_error_after_the_grace_time_only_confirms(story: Story) -> None:
 
 def test_a_wish_to_cancel_shows_at_once(story: Story) -> None:
     request = story.call()
-    changes = story.tracker.note_cancel_requested(story.job(request).id, story.now)
+    changes = story.tracker.note_cancel_requested(story.job(request).id)
     assert changes.moved == {story.job(request).id}
     assert story.job(request).state is JobState.CANCELLING
     story.now += 1
@@ -256,9 +256,94 @@ def test_a_wish_to_cancel_shows_at_once(story: Story) -> None:
 
 def test_a_result_that_crossed_the_wish_to_cancel_counts(story: Story) -> None:
     request = story.call()
-    story.tracker.note_cancel_requested(story.job(request).id, story.now)
+    story.tracker.note_cancel_requested(story.job(request).id)
+    story.ask_cancel(request)
     story.reply(request)
     assert story.job(request).state is JobState.DONE
+
+
+def test_an_error_that_crossed_the_wish_to_cancel_confirms_it(story: Story) -> None:
+    request = story.call()
+    story.ask_cancel(request)
+    story.reply(request, error={"code": 1, "message": "stopped"})
+    assert story.job(request).state is JobState.CANCELLED
+
+
+def test_a_wish_that_nothing_came_of_has_no_effect_on_the_end(story: Story) -> None:
+    request = story.call()
+    story.tracker.note_cancel_requested(story.job(request).id)
+    assert story.wait(2 * CANCEL_GRACE_S).lapsed == ()
+    story.reply(request, error={"code": 1, "message": "broken"})
+    assert story.job(request).state is JobState.FAILED
+
+
+def test_a_cancel_that_the_server_is_never_told_of_is_settled_by_time(story: Story) -> None:
+    request = story.call()
+    assert story.ask_cancel(request, "no longer wanted").moved == {1}
+    assert story.wait(CANCEL_GRACE_S).lapsed == (1,)
+    assert story.job(request).failure == Failure("local", "no longer wanted")
+
+
+def test_a_cancel_ends_at_its_deadline_whenever_that_is_noticed(story: Story) -> None:
+    first, second = story.call("a"), story.call("b")
+    story.cancel(first)
+    story.now = 1.0
+    story.cancel(second)
+    story.now = 60.0
+    story.wait(0)
+    ended = [story.job(request).ended_at for request in (first, second)]
+    assert ended == [CANCEL_GRACE_S, 1.0 + CANCEL_GRACE_S]
+
+
+def test_a_cancel_is_settled_before_later_facts_are_taken(story: Story) -> None:
+    cancelled, other = story.call("a"), story.call("b")
+    story.cancel(cancelled)
+    story.now = CANCEL_GRACE_S
+    changes = story.tick(other, 1)
+    assert changes.lapsed == (story.job(cancelled).id,)
+    story.reply(cancelled, {"content": [], "n": 1})
+    assert story.job(cancelled).state is JobState.CANCELLED
+    assert story.job(cancelled).ended_at == CANCEL_GRACE_S
+    assert story.marks(cancelled) == {"late-result": 1}
+
+
+def test_a_deadline_within_a_chunk_is_kept_to(story: Story) -> None:
+    cancelled, other = story.call("a"), story.call("b")
+    story.hold()
+    story.cancel(cancelled)
+    for place in range(12):
+        story.now = float(place)
+        story.tick(other, place)
+    story.reply(cancelled)
+    assert story.release().lapsed == (story.job(cancelled).id,)
+    assert story.job(cancelled).state is JobState.CANCELLED
+
+
+def test_a_renewed_cancel_has_a_new_deadline(story: Story) -> None:
+    request = story.call()
+    story.ask_cancel(request)
+    story.now = 3.0
+    story.cancel(request)
+    assert story.wait(CANCEL_GRACE_S - 1).lapsed == ()
+    assert story.wait(1).lapsed == (1,)
+    assert story.job(request).ended_at == 3.0 + CANCEL_GRACE_S
+
+
+def test_what_comes_of_facts_does_not_depend_on_how_they_are_divided() -> None:
+    def told(story: Story) -> None:
+        request = story.call()
+        for place in range(100):
+            story.now = place // 40 * 0.01
+            story.tick(request, place, 100, f"{'abc'[place % 3]} {place}")
+        story.reply(request)
+
+    apart, together = Story(), Story()
+    told(apart)
+    together.hold()
+    told(together)
+    together.release()
+    assert apart.detail(101) == together.detail(101)
+    assert len(apart.detail(101).phases) > 3
 
 
 def test_a_cancel_after_the_reply_is_marked(story: Story) -> None:
@@ -291,8 +376,9 @@ def test_wishes_for_ended_and_unknown_jobs_are_ignored(story: Story) -> None:
     request = story.call()
     story.reply(request)
     for job in (story.job(request).id, 999):
-        assert story.tracker.note_timeout(job, 1.0, "x") == Changes()
-        assert story.tracker.note_cancel_requested(job, 1.0) == Changes()
+        assert story.tracker.note_cancel_requested(job) == Changes()
+    for known in (request, 999):
+        assert story.time_out(known) == story.ask_cancel(known) == Changes(ticks=[], marked={})
     assert story.job(request).state is JobState.DONE
 
 

@@ -65,7 +65,7 @@ def test_running_out_of_time_keeps_the_last_token() -> None:
     story = Story()
     resumable(story)
     second = resumed(story)
-    story.tracker.note_timeout(1, story.now, "too long")
+    story.time_out(second)
     assert story.job(second).can_resume
     assert story.job(second).resume_note == "too long"
 
@@ -172,7 +172,7 @@ def test_a_late_reply_brings_the_newest_token() -> None:
     story = Story()
     resumable(story)
     second = resumed(story)
-    story.tracker.note_timeout(1, story.now, "too long")
+    story.time_out(second)
     story.reply(second, token="t2")
     assert story.detail(second).resume_token == "t2"
     assert story.job(second).resume_note == ""
@@ -183,7 +183,7 @@ def test_a_late_reply_without_a_token_ends_the_chain() -> None:
     story = Story()
     resumable(story)
     second = resumed(story)
-    story.tracker.note_timeout(1, story.now, "too long")
+    story.time_out(second)
     story.reply(second)
     assert story.job(second).state is JobState.DONE
     assert story.tracker.chains.size == 0
@@ -193,7 +193,7 @@ def test_a_late_reply_to_an_attempt_before_the_one_in_flight_changes_nothing() -
     story = Story()
     resumable(story)
     second = resumed(story)
-    story.tracker.note_timeout(1, story.now, "too long")
+    story.time_out(second)
     third = resumed(story)
     story.reply(second)
     assert story.job(third).state is JobState.RUNNING
