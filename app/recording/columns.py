@@ -45,6 +45,7 @@ _DRIFT_S: Final = 0.0005
 _ONLY_PROGRESS: Final = {ProgressReceived}
 _TICK: Final = bytes([FrameKind.PROGRESS])
 _request_of = itemgetter(6)
+_at_of = itemgetter(4)
 
 
 class Segment:
@@ -260,13 +261,16 @@ class Columns:
     def _ticks(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> _Ticks | None:
         """What the index has of frames that are all ticks of known requests; None if not all are.
 
-        Of one chunk: the same connection, the same time, numbers that follow each other.
+        Of the same connection, with numbers that follow each other; of one chunk, or of several
+        where a recording is read.
         """
         if len(frames) != len(facts) or not frames:
             return None
         first, last = frames[0], frames[-1]
-        is_chunk = first.at == last.at and last.number - first.number == len(frames) - 1
-        if not is_chunk or first.part is not None or not last.is_complete:
+        is_row = last.number - first.number == len(frames) - 1
+        if not is_row or first.part is not None or not last.is_complete:
+            return None
+        if first.at != last.at and not self._keep_wall(frames):
             return None
         if set(map(type, facts)) != _ONLY_PROGRESS:
             return None
@@ -275,6 +279,13 @@ class Columns:
         tokens = list(map(self._token_of.get, requests))
         return None if None in tokens else _Ticks(requests, tokens)  # type: ignore[arg-type]
 
+    def _keep_wall(self, frames: Sequence[Frame]) -> bool:
+        """Whether the clocks go on alike in all of the frames."""
+        aheads = [frame.when - frame.at for frame in frames]
+        is_known = abs(aheads[0] - self._wall_ahead) < _DRIFT_S
+        ahead = self._wall_ahead if is_known else aheads[0]
+        return ahead - _DRIFT_S < min(aheads) and max(aheads) < ahead + _DRIFT_S
+
     def _enter_ticks(
         self,
         segment: Segment,
@@ -282,10 +293,13 @@ class Columns:
         requests: Sequence[int],
         tokens: Sequence[int],
     ) -> None:
-        """Enter ticks that came in one chunk: hundreds of thousands a second."""
+        """Enter ticks of one connection: hundreds of thousands a second."""
         frame, count = frames[0], len(frames)
         self._note_runs(segment.end, frame, count)
-        segment.ats += array("d", (frame.at,)) * count
+        if frame.at == frames[-1].at:
+            segment.ats += array("d", (frame.at,)) * count
+        else:
+            segment.ats.extend(map(_at_of, frames))
         segment.sources += array("H", (self._source(frame, is_escaped=False),)) * count
         segment.methods += array("H", (self._progress,)) * count
         segment.tokens += array("I", tokens)

@@ -1,0 +1,76 @@
+"""The index: what is entered many at a time is what would be entered one by one."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import pytest
+
+from app.protocol.conversation import Conversation
+from app.protocol.frame import Channel, Frame
+from app.recording.columns import Columns
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from app.protocol.facts import Fact
+
+NAMES = ("ats", "kinds", "sources", "methods", "tokens", "exchanges")
+CALL = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":"t"}}}'
+
+
+def tick(number: int, at: float, when: float) -> Frame:
+    """The frame of a tick of the request that is the first frame."""
+    raw = (
+        b'{"jsonrpc":"2.0","method":"notifications/progress",'
+        b'"params":{"progressToken":"t","progress":%d}}' % number
+    )
+    return Frame(number, "demo#1", Channel.RECEIVED, when, at, raw)
+
+
+def stretch(aheads: Sequence[float]) -> tuple[list[Frame], list[Fact]]:
+    """A request, and ticks a second apart; wall time is each so far ahead of monotonic time."""
+    frames = [Frame(1, "demo#1", Channel.SENT, 100.0, 0.0, CALL)]
+    frames += [tick(n, float(n), n + ahead) for n, ahead in enumerate(aheads, 2)]
+    return frames, Conversation("demo#1").read(frames)
+
+
+def entered(frames: Sequence[Frame], facts: Sequence[Fact], *cuts: int) -> Columns:
+    """An index of the frames, taken in stretches that end at `cuts`."""
+    columns = Columns()
+    for begin, end in itertools.pairwise((0, *cuts, len(frames))):
+        places = list(range(begin * 100, end * 100, 100))
+        sizes = [len(frame.raw) for frame in frames[begin:end]]
+        columns.take(frames[begin:end], facts[begin:end], 1, places, sizes)
+    return columns
+
+
+def whens(columns: Columns) -> Iterator[float]:
+    """The wall times of all frames."""
+    [segment] = columns.segments
+    return (columns.when(place, at) for place, at in enumerate(segment.ats))
+
+
+@pytest.mark.parametrize(
+    "aheads", [[100.0] * 5, [100.0, 100.0, 160.0, 160.0, 100.0], [100.0003, 100.0, 99.9996, 7.0]]
+)
+def test_ticks_of_several_moments_are_entered_as_if_one_by_one(aheads: list[float]) -> None:
+    frames, facts = stretch(aheads)
+    one_by_one = entered(frames, facts, *range(1, len(frames)))
+
+    together = entered(frames, facts, 1)
+
+    [expected], [found] = one_by_one.segments, together.segments
+    assert {name: getattr(found, name) for name in NAMES} == {
+        name: getattr(expected, name) for name in NAMES
+    }
+    assert list(whens(together)) == list(whens(one_by_one))
+    assert list(whens(together)) == pytest.approx([frame.when for frame in frames], abs=0.001)
+
+
+def test_ticks_of_several_moments_are_known_as_a_flood() -> None:
+    frames, facts = stretch([100.0] * 5)
+    columns = entered(frames[:1], facts[:1])
+
+    assert columns.take(frames[1:], facts[1:], 1, [100] * 5, [90] * 5)
