@@ -1,0 +1,88 @@
+"""Regular expressions of users, run on texts of servers: neither may hold the program up."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+import regex
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+PIECE: Final = 128 * 1024
+"""Characters of a long text that are searched at one go …"""
+OVERLAP: Final = 16 * 1024
+"""… and how many of them once more with the next: the longest match that is found for sure."""
+_LIMIT_S: Final = 0.01
+_SHORT_LIMIT_S: Final = 0.002
+_PATIENCE: Final = 100
+_LONGEST: Final = 2_000
+
+
+class BadPatternError(ValueError):
+    """No regular expression; `position` is where in it."""
+
+    def __init__(self, what: str, position: int) -> None:
+        super().__init__(what)
+        self.position = position
+
+
+@lru_cache(maxsize=32)
+def compiled_pattern(text: str) -> regex.Pattern[str]:
+    """A user's regular expression.
+
+    Raises:
+        BadPatternError: it is none.
+    """
+    if len(text) > _LONGEST:
+        raise BadPatternError(f"longer than {_LONGEST:,} characters", _LONGEST)
+    try:
+        return regex.compile(text, regex.V0, cache_pattern=False)
+    except regex.error as error:
+        raise BadPatternError(str(error.msg), error.pos or 0) from None
+    except (RecursionError, OverflowError, ValueError, MemoryError) as error:
+        raise BadPatternError(str(error) or "too complex", 0) from None
+
+
+class Pattern:
+    """A regular expression with a limit of time: what it fails to answer, it does not match."""
+
+    def __init__(self, text: str) -> None:
+        self._pattern = compiled_pattern(text)
+        self.timed_out = 0
+        """How many texts were given up."""
+
+    def search(self, text: str) -> bool:
+        """Whether the pattern has a match in the text."""
+        return any(self.steps(_cut(text)))
+
+    def steps(self, texts: Iterable[str]) -> Iterator[bool]:
+        """Search a text that comes in pieces: False while it goes on, True at a match.
+
+        A match that ends where a piece ends waits for the next, which may make it another.
+        """
+        window, start = "", 0
+        following = iter(texts)
+        text: str | None = next(following, "")
+        while text is not None:
+            # One character more, so that ^ does not take the overlap for the beginning.
+            window, start = window[-OVERLAP - 1 :] + text, min(len(window), 1)
+            text = next(following, None)
+            try:
+                found = self._pattern.search(window, start, timeout=self._limit_s())
+            except TimeoutError:
+                self.timed_out += 1
+                return
+            if found is not None and (text is None or found.end() < len(window)):
+                yield True
+                return
+            yield False
+
+    def _limit_s(self) -> float:
+        return _LIMIT_S if self.timed_out < _PATIENCE else _SHORT_LIMIT_S
+
+
+def _cut(text: str) -> Iterator[str]:
+    for begin in range(0, max(len(text), 1), PIECE):
+        yield text[begin : begin + PIECE]
