@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from app.protocol.frame import Frame
+    from app.recording.timeline import Timeline
     from app.tracker.snapshot import JobId, JobSnapshot
 
 _PROGRESS = "notifications/progress"
@@ -29,6 +30,21 @@ class JobFinder(Protocol):
 
     def job_of(self, request: int) -> JobId | None:
         """Return the job whose request was the frame of that number."""
+
+
+def job_at(
+    timeline: Timeline, place: int, frame: Frame, envelope: Envelope | None, jobs: JobFinder
+) -> JobSnapshot | None:
+    """Return the job that the frame at `place` belongs to; `envelope` is None until it is read.
+
+    The index knows it of all but messages that came too late or too early: those are compared
+    with every job.
+    """
+    request = timeline.exchange(place)
+    if request:
+        job = jobs.job_of(request)
+        return None if job is None else jobs.snapshot(job)
+    return None if envelope is None else job_of_frame(frame, envelope, jobs)
 
 
 def job_of_frame(frame: Frame, envelope: Envelope, jobs: JobFinder) -> JobSnapshot | None:

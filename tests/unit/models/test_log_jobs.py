@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 
-from app.models.log_jobs import job_of_frame
+from app.models.log_jobs import job_at, job_of_frame
 from app.protocol.facts import Side
 from app.protocol.frame import Channel
 from app.protocol.jsonrpc import decode
 from app.tracker.snapshot import JobSnapshot, JobState
 from tests.unit.models.log_frames import frame
+from tests.unit.models.log_session import LogSession
 
 _JOB = JobSnapshot(
     id=1, connection="local-db#1", server="local-db", sender=Side.CLIENT, request=10,
@@ -85,3 +86,35 @@ def test_a_cancellation_belongs_to_its_senders_job() -> None:
 def test_other_lines_belong_to_no_job() -> None:
     assert _job(55, {"method": "notifications/message", "params": {}}) is None
     assert _job(55, {"id": 7, "result": {}}, Channel.STDERR) is None
+
+
+def test_the_index_tells_the_job_without_the_message_being_read() -> None:
+    session = LogSession()
+    place = _place_of_request(session, 10)
+    one = session.timeline.frame(place)
+    assert one is not None
+    found = job_at(session.timeline, place, one, None, Jobs())
+    assert found is not None
+    assert found.id == 1
+
+
+def test_a_message_of_no_known_request_is_compared_with_every_job() -> None:
+    session = LogSession()
+    for _ in range(60):
+        session.logged("before")
+    place = session.said(_tick("abc"), connection="local-db#1")
+    one = session.timeline.frame(place)
+    assert one is not None
+    assert session.timeline.exchange(place) == 0
+    assert job_at(session.timeline, place, one, None, Jobs()) is None
+    found = job_at(session.timeline, place, one, decode(one.raw), Jobs())
+    assert found is not None
+    assert found.id == 2
+
+
+def _place_of_request(session: LogSession, number: int) -> int:
+    """The place of a tick of a request with that number."""
+    while session.timeline.end < number - 1:
+        session.logged("before")
+    session.called(7, "abc")
+    return session.ticked("abc")
