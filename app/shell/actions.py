@@ -12,11 +12,14 @@ if TYPE_CHECKING:
 
 _MADE = (
     # name, words, icon, key, what it does
-    ("command", "Connect to a &command…", "connect", "Ctrl+O", "Start a server by its command"),
+    ("command", "Connect to a &command…", "connect", "Ctrl+Shift+N", "Start a server by command"),
     ("config", "Open a con&figuration…", "open", "Ctrl+Shift+O", "Servers of an mcpServers file"),
     ("demo", "Start the &demo", "demo", "Ctrl+Shift+D", "Ten calls on the bundled server"),
     ("call", "&New call", "new-call", "Ctrl+N", "Call a tool, read a resource, get a prompt"),
     ("clear", "Remove &finished", "clear", "Ctrl+Shift+K", "Remove finished jobs from the list"),
+    ("open_recording", "&Open recording…", "open", "Ctrl+O", "Look at a recording in a new window"),
+    ("recordings", "Reco&rdings…", "log", "Ctrl+H", "The recordings on this machine, and limits"),
+    ("associate", "Open &by double click…", "", "", "Have recordings open with this program"),
     ("find", "&Filter jobs", "search", "Ctrl+F", "Look for words in the jobs"),
     ("quit", "&Quit", "", "Ctrl+Q", "End all connections and leave"),
     ("about", "&About", "info", "", "What this program is"),
@@ -31,6 +34,9 @@ class Actions(QObject):
     demo: QAction
     call: QAction
     clear: QAction
+    open_recording: QAction
+    recordings: QAction
+    associate: QAction
     find: QAction
     quit: QAction
     about: QAction
@@ -43,6 +49,12 @@ class Actions(QObject):
             setattr(self, name, self._made(_tr(words), icon, key, _tr(tip)))
         self._recolour()
         appearance.changed.connect(self._recolour)
+
+    def set_read_only(self, why: str) -> None:
+        """Never offer what asks something of a server; `why` is told in the tips."""
+        for action in (self.command, self.config, self.demo, self.call, self.clear):
+            action.setEnabled(False)
+            action.setToolTip(why)
 
     def _made(self, words: str, icon: str, key: str, tip: str) -> QAction:
         action = QAction(words, self)

@@ -107,7 +107,6 @@ class Program(QObject):
         feed, window = self._models.feed, self.window
         feed.servers_changed.connect(self._on_servers_changed)
         feed.servers_changed.connect(self.dialogs.refresh_servers)
-        feed.jobs_changed.connect(window.job_pane.apply)
         feed.jobs_changed.connect(self._on_jobs_changed)
         feed.frames_added.connect(window.stderr_pane.add_frames)
         feed.frames_added.connect(self._status.add_frames)
@@ -161,6 +160,7 @@ class Program(QObject):
 
     def _put_away(self) -> None:
         self.window.remember()
+        self.window.remember_limit()
         self.dialogs.close()
         self._preferences.save()
         self._models.detach()

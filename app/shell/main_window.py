@@ -12,6 +12,7 @@ from PySide6.QtWidgets import (
     QMenu,
     QSplitter,
     QStackedWidget,
+    QStatusBar,
     QVBoxLayout,
     QWidget,
 )
@@ -33,7 +34,6 @@ from app.widgets.welcome import Welcome
 if TYPE_CHECKING:
     from app.shell.models import Models
     from app.shell.preferences import Preferences
-    from app.shell.status_bar import StatusBar
     from app.widgets.appearance import Appearance
 
 _FIRST_SIZE: Final = QSize(1280, 800)
@@ -53,7 +53,7 @@ class MainWindow(QMainWindow):
     def __init__(
         self,
         models: Models,
-        status: StatusBar,
+        status: QStatusBar,
         appearance: Appearance,
         preferences: Preferences,
     ) -> None:
@@ -84,6 +84,18 @@ class MainWindow(QMainWindow):
         self.addToolBar(self.tool_bar)
         self._place_find()
         self._restore()
+        models.feed.jobs_changed.connect(self.job_pane.apply)
+
+    def set_read_only(self, why: str) -> None:
+        """Offer nothing that asks something of a server; `why` is told in tips."""
+        self.actions_.set_read_only(why)
+        self.tool_bar.set_read_only(self.actions_)
+        for pane in (self.job_list, self.job_pane, self.servers):
+            pane.set_read_only(why)
+
+    def add_bar(self, bar: QWidget) -> None:
+        """Put a bar above the jobs, below those that are there."""
+        self._column.insertWidget(self._column.indexOf(self.notices), bar)
 
     def show_jobs(self, *, are_any: bool) -> None:
         """Show the list, or the three choices while there is neither a job nor a server."""
@@ -101,7 +113,11 @@ class MainWindow(QMainWindow):
         keep.keep_bytes("window/docks", self.saveState())
         keep.keep_bytes(_COLUMNS, self.job_list.save_layout())
         keep.keep_json("log/look", self.log_pane.state())
-        keep.keep_json("jobs/automatic", {"limit": self.job_pane.attempts.limit.value()})
+
+    def remember_limit(self) -> None:
+        """Keep the limit of automatic attempts; a recording's window has none of its own."""
+        limit = self.job_pane.attempts.limit.value()
+        self._preferences.keep_json("jobs/automatic", {"limit": limit})
 
     def restore_limit(self) -> None:
         """Take up the limit of automatic attempts; for when its change is listened to."""
@@ -133,7 +149,7 @@ class MainWindow(QMainWindow):
         self._middle.addWidget(self.welcome)
         self._middle.addWidget(self.job_list)
         middle = QWidget(self)
-        column = QVBoxLayout(middle)
+        self._column = column = QVBoxLayout(middle)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addWidget(self.notices)
@@ -174,12 +190,18 @@ class MainWindow(QMainWindow):
         servers.addActions([do.command, do.config, do.demo])
         servers.addSeparator()
         servers.addAction(do.quit)
+        recordings = self.menuBar().addMenu(self.tr("&Recordings"))
+        recordings.addActions([do.open_recording, do.recordings])
+        recordings.addSeparator()
+        recordings.addAction(do.associate)
         self._fill_jobs_menu(self.menuBar().addMenu(self.tr("&Jobs")))
         view = self.menuBar().addMenu(self.tr("&View"))
         view.addActions([dock.toggleViewAction() for dock in self.docks.values()])
         self._sorting.add_to(view.addMenu(self.tr("&Sort jobs by")))
         self._scheme.add_to(view.addMenu(self.tr("&Colours")))
         self.menuBar().addMenu(self.tr("&Help")).addAction(do.about)
+        for menu in self.menuBar().findChildren(QMenu):
+            menu.setToolTipsVisible(True)
 
     def _place_find(self) -> None:
         """Let the key look for jobs everywhere but in the log, which has its own use of it."""

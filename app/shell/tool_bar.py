@@ -62,6 +62,13 @@ class ToolBar(QToolBar):
         self._recolour()
         appearance.changed.connect(self._recolour)
 
+    def set_read_only(self, actions: Actions) -> None:
+        """Take away what asks something of a server; offer other recordings in its place."""
+        *live, gap, _search = self.actions()
+        for action in live:
+            self.removeAction(action)
+        self.insertActions(gap, [actions.open_recording, actions.recordings])
+
     def _lay_out(self, actions: Actions, jobs: JobList, search: JobFilterEdit) -> None:
         self.addWidget(self.connect_button)
         self.addSeparator()
