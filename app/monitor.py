@@ -353,6 +353,10 @@ class Monitor:
         """The job that a request belongs to, by the number of its frame."""
         return self._tracker.job_of(request)
 
+    def requests_of(self, job: JobId) -> frozenset[int]:
+        """The numbers of the frames of all requests of a job."""
+        return self._tracker.requests_of(job)
+
     def tool_problems(self, server: str, tool: str, arguments: JsonObject) -> list[str]:
         """What of `arguments` does not fit the tool's schema; empty when it may be called so.
 

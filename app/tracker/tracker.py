@@ -404,6 +404,18 @@ class Tracker:
         job = self._rows.of_request(request)
         return None if job is None else job.id
 
+    def requests_of(self, job: JobId) -> frozenset[int]:
+        """The numbers of the frames of all requests of a job, as far as it remembers them.
+
+        Empty when there is no such job, or none of its requests is of this run of the program.
+        """
+        known = self._rows.by_id.get(job)
+        if known is None:
+            return frozenset()
+        attempts = () if known.chain is None else known.chain.attempts
+        numbers = (known.first.number, known.request.number, *(each.request for each in attempts))
+        return frozenset(number for number in numbers if number is not None and number > 0)
+
     @property
     def open_count(self) -> int:
         """How many requests are tracked as running: the size of the table of open jobs."""

@@ -256,3 +256,15 @@ def test_notes_on_jobs_that_are_not_there_do_nothing() -> None:
     chains.expect(9, CONNECTION, 1)
     assert chains.size == 0
     assert chains.find("x", "y", 3) is None
+
+
+def test_the_requests_of_a_job_are_those_of_all_its_attempts() -> None:
+    story = Story()
+    first = resumable(story)
+    second = resumed(story)
+    job = story.job(second).id
+    assert story.job(first).id == job
+    assert story.tracker.requests_of(job) == {first, second}
+    other = story.call()
+    assert story.tracker.requests_of(story.job(other).id) == {other}
+    assert story.tracker.requests_of(999) == frozenset()
