@@ -135,7 +135,9 @@ class Calls:
         for connection, exchange in self._waiting(job):
             self._publish(self._tracker.note_cancel_requested(job.id))
             connection.mail.cancel(exchange, reason)
-            await connection.tell("cancel_requested", request=job.request, reason=reason)
+            grace_s = self._tracker.cancel_grace_s
+            fields = {"request": job.request, "reason": reason, "grace_s": grace_s}
+            await connection.tell("cancel_requested", **fields)
 
     def let_go(self, job: JobId) -> None:
         """Stop waiting for a job that has ended by time alone."""

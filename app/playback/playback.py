@@ -10,7 +10,7 @@ from app.playback.servers import Servers
 from app.recording.reader import FileBytes, RecordingReader
 from app.recording.timeline import Timeline
 from app.tracker.snapshot import Changes
-from app.tracker.tracker import CANCEL_GRACE_S, Tracker
+from app.tracker.tracker import Tracker
 from app.updates import Listeners, Update
 
 if TYPE_CHECKING:
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 _TICK_S: Final = 1.0
 _FOR_EVER: Final = float("inf")
-_LONGEST_GRACE_S: Final = 3600.0
 _NOTHING: Final = Changes()
 
 
@@ -56,9 +55,7 @@ class Playback:
         self.is_loaded = False
         """Whether all of the recording is here."""
         self._servers = Servers()
-        self._tracker = Tracker(
-            key_of=self._servers.key_of, cancel_grace_s=_grace_s(self._reader.header)
-        )
+        self._tracker = Tracker(key_of=self._servers.key_of)
         self._connections = Connections()
         self._now = self._ticked_at = self._begin_at
         self._chunk: Chunk | None = None
@@ -276,11 +273,3 @@ class Playback:
         servers: frozenset[str] = frozenset(),
     ) -> None:
         self._listeners.tell(Update(frames, facts, changes, servers))
-
-
-def _grace_s(header: JsonObject) -> float:
-    """Silence after a cancel that counted as its confirmation when this was recorded."""
-    grace_s = header.get("cancel_grace_s")
-    if isinstance(grace_s, int | float) and 0 <= grace_s <= _LONGEST_GRACE_S:
-        return float(grace_s)
-    return CANCEL_GRACE_S

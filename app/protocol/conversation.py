@@ -25,6 +25,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 _WIRE = (Channel.SENT, Channel.RECEIVED)
+_NUMBERS = (int, float)
+_LONGEST_GRACE_S = 86_400.0
 
 
 class Conversation:
@@ -139,7 +141,7 @@ class Conversation:
 
 def _of_request(name: str, frame: Frame, fields: dict[str, Any]) -> list[Fact]:
     """What this side has to say of one of its requests; nothing if it does not say which."""
-    request = fields.get("request")
+    request: Any = fields.get("request")
     if type(request) is not int:
         return []
     number, connection, at, when = frame.number, frame.connection, frame.at, frame.when
@@ -148,4 +150,7 @@ def _of_request(name: str, frame: Frame, fields: dict[str, Any]) -> list[Fact]:
         return [CallTimedOut(number, connection, at, when, request, text)]
     reason = fields.get("reason")
     words = reason if isinstance(reason, str) else None
-    return [CancelRequested(number, connection, at, when, request, words)]
+    grace_s: Any = fields.get("grace_s")
+    is_sound = type(grace_s) in _NUMBERS and 0 <= grace_s <= _LONGEST_GRACE_S
+    grace = float(grace_s) if is_sound else None
+    return [CancelRequested(number, connection, at, when, request, words, grace)]

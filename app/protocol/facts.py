@@ -193,7 +193,8 @@ class UnreadableReceived(NamedTuple):
 class CancelRequested(NamedTuple):
     """This side wants to give up `request`; the server is told as soon as it reads.
 
-    Made from an event of our own, not from a message: see `Framer.event`.
+    Silence of `grace_s` will count as its confirmation; None where that was not told. Made from an
+    event of our own, not from a message: see `Framer.event`.
     """
 
     number: int
@@ -202,6 +203,7 @@ class CancelRequested(NamedTuple):
     when: float
     request: int
     reason: str | None
+    grace_s: float | None = None
 
 
 class CallTimedOut(NamedTuple):

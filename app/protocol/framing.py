@@ -143,8 +143,8 @@ class Framer:
 
         Names: `opened` (command, args, cwd, env names, pid), `failed` (a problem's members),
         `closed` (reason, exit_code; wanted, where the end was asked for). And what only this side
-        knows of a request, by the number of its frame: `cancel_requested` (request, reason),
-        `timed_out` (request, text).
+        knows of a request, by the number of its frame: `cancel_requested` (request, reason,
+        grace_s), `timed_out` (request, text).
         """
         return self._frame(Channel.EVENT, encode({"event": name, **fields}), when, at)
 

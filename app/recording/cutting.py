@@ -8,7 +8,7 @@ from app import text
 from app.problem import ProblemError
 from app.protocol.facts import Side, UnreadableReceived
 from app.protocol.frame import Channel
-from app.protocol.framing import FrameNumbers, Framer, may_be_batch
+from app.protocol.framing import Framer, may_be_batch
 from app.protocol.jsonrpc import OVERSIZED
 from app.protocol.reading import NotJsonError, TooDeepError, read_value
 from app.recording.format import HEADER, NUMBER, escaped, unescaped_in_slices
@@ -23,13 +23,14 @@ if TYPE_CHECKING:
     from app.recording.faults import Faults
     from app.recording.lines import Block
     from app.recording.names import Source
+    from app.recording.numbering import Numbers
     from app.recording.parts import RecordingPart
     from app.recording.stamps import Stamp
 
 MOST_FRAMES: Final = 256
 """Frames of a chunk, but for the elements of a batch: a live stream is cut so as well."""
-MOST_NUMBER: Final = (1 << 32) - 1
 _MOST_SIZE: Final = (1 << 32) - 1
+WRONG_NUMBER: Final = "A frame's number cannot be right: it is numbered otherwise"
 _FRAMERS_KEPT: Final = 4096
 _QUOTED: Final = 120
 _DIGITS: Final = 10
@@ -60,17 +61,6 @@ class Chunk(NamedTuple):
         is_escaped = None if self.is_escaped is None else self.is_escaped[rows]
         frames, offsets, sizes = self.frames[rows], self.offsets[rows], self.sizes[rows]
         return Chunk(frames, offsets, sizes, is_escaped, self.part, self.facts)
-
-
-class Numbers(FrameNumbers):
-    """Numbers frames as they were numbered when they were recorded."""
-
-    def go_to(self, number: int) -> bool:
-        """Let the next frame have `number`; False for one that may have been taken already."""
-        is_sound = self._next <= number <= MOST_NUMBER
-        if is_sound:
-            self._next = number
-        return is_sound
 
 
 class Framers:
@@ -280,11 +270,7 @@ class Cutter:
     def _go_to(self, words: bytes, offset: int) -> None:
         is_number = len(words) <= _DIGITS and words.isdigit()
         if not (is_number and self._numbers.go_to(int(words))):
-            self._faults.note(
-                "A frame's number cannot be right, so that it is numbered on",
-                self._place(offset),
-                detail=_quoted(words),
-            )
+            self._faults.note(WRONG_NUMBER, self._place(offset), detail=_quoted(words))
 
     def _begin_again(self, line: bytes, offset: int) -> None:
         """Another recording follows in the same file, as `cat` makes it."""

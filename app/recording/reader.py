@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.recording.cutting import Chunk, Cutter, Framers, Numbers
+from app.recording.cutting import WRONG_NUMBER, Chunk, Cutter, Framers
 from app.recording.faults import Faults
 from app.recording.file_bytes import FileBytes
 from app.recording.lines import read_blocks
+from app.recording.numbering import Numbers
 from app.recording.parts import parts_of
 from app.recording.tail import first_stamp, last_stamp
 
@@ -65,18 +66,20 @@ class RecordingReader:
 
     def slices(self) -> Iterator[Chunk | None]:
         """The chunks, and None as a pause."""
-        numbers = Numbers()
+        numbers = Numbers(self._note_clash)
         framers = Framers(numbers)
         done = 0
         for part in self.parts:
             if part.first is not None and not numbers.go_to(part.first):
-                what = "A frame's number cannot be right, so that it is numbered on"
-                self._faults.note(what, str(part.path), detail=f"first: {part.first}")
+                self._faults.note(WRONG_NUMBER, str(part.path), detail=f"first: {part.first}")
             cutter = Cutter(part, framers, numbers, self._faults)
             yield from self._part(part, cutter, done)
             done += part.size
             self.read_bytes = done
             yield None
+
+    def _note_clash(self) -> None:
+        self._faults.note(WRONG_NUMBER, str(self.parts[0].path))
 
     def _part(self, part: RecordingPart, cutter: Cutter, done: int) -> Iterator[Chunk | None]:
         try:

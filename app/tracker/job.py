@@ -72,6 +72,8 @@ class Job:
         "attempt_at",
         "attempt_ticks",
         "cancel_at",
+        "cancel_due_at",
+        "cancel_grace_s",
         "cancel_reason",
         "chain",
         "course",
@@ -132,6 +134,8 @@ class Job:
         self.failure: Failure | None = None
         self.ended_at: float | None = None
         self.cancel_at: float | None = None
+        self.cancel_due_at: float | None = None
+        self.cancel_grace_s: float | None = None
         self.cancel_reason: str | None = None
         for problem in request.problems:
             self.marks.note(_key_of_request_problem(problem), problem, request.number)
@@ -311,10 +315,10 @@ class Job:
         self.sample_at = _NEVER
         return True
 
-    def cancel(self, at: float, reason: str | None) -> None:
-        """Wait for what the other side makes of a cancel; the grace time begins at `at`."""
+    def cancel(self, at: float, reason: str | None, due_at: float) -> None:
+        """Wait from `at` until `due_at` for what the other side makes of a cancel."""
         self.state = JobState.CANCELLING
-        self.cancel_at = at
+        self.cancel_at, self.cancel_due_at = at, due_at
         self.cancel_reason = reason or self.cancel_reason
 
     @property
@@ -358,7 +362,7 @@ class Job:
         self.answer = None
         self.failure = None
         self.ended_at = None
-        self.cancel_at = None
+        self.cancel_at = self.cancel_due_at = self.cancel_grace_s = None
         self.cancel_reason = None
         self.is_fresh = self.progress != _NEVER
         self.limit = self.sample_at = _NEVER

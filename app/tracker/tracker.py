@@ -69,7 +69,7 @@ class Tracker:
         For `key_of`, which tells a connection's server, and `saves` see `Chains`. Silence of
         `cancel_grace_s` after a cancel counts as its confirmation.
         """
-        self._cancel_grace_s = cancel_grace_s
+        self.cancel_grace_s = cancel_grace_s
         self._rows = Rows() if rows is None else rows
         self.chains = Chains(self._rows, key_of, saves=saves)
         """The jobs that can be resumed: what happens to them outside the facts is noted there."""
@@ -283,8 +283,9 @@ class Tracker:
         """Begin or renew the wait for a cancel's confirmation."""
         if job.state is not JobState.CANCELLING:
             delta.move(job)
-        job.cancel(at, reason)
-        heapq.heappush(self._due, (at + self._cancel_grace_s, job.id))
+        grace_s = self.cancel_grace_s if job.cancel_grace_s is None else job.cancel_grace_s
+        job.cancel(at, reason, at + grace_s)
+        heapq.heappush(self._due, (at + grace_s, job.id))
         self._due_at = self._due[0][0]
 
     def _lapse(self, now: float, delta: Delta) -> float:
@@ -295,8 +296,7 @@ class Tracker:
         while self._due and self._due[0][0] <= now:
             due_at, place = heapq.heappop(self._due)
             job = self._running(place)
-            cancel_at = None if job is None else job.cancel_at
-            if job is None or cancel_at is None or cancel_at + self._cancel_grace_s != due_at:
+            if job is None or job.cancel_due_at != due_at:
                 continue  # it is over, or the cancel was renewed
             delta.lapsed.append(job.id)
             self._finish(job, endings.of_cancel(None, job.cancel_reason), due_at, delta)
@@ -307,6 +307,7 @@ class Tracker:
         """Wait for what becomes of a job whose server is about to be told of the cancel."""
         job = self._waiting(fact.request)
         if job is not None:
+            job.cancel_grace_s = fact.grace_s
             self._cancel(job, fact.at, fact.reason, delta)
 
     def _on_timed_out(self, fact: CallTimedOut, delta: Delta) -> None:

@@ -152,10 +152,12 @@ class Story:
             )
         )  # fmt: skip
 
-    def ask_cancel(self, request: int, reason: str | None = "enough") -> Changes:
+    def ask_cancel(
+        self, request: int, reason: str | None = "enough", grace_s: float | None = None
+    ) -> Changes:
         """Say that the user wants to cancel, which the server has not been told yet."""
         place = self._next(), CONNECTION, self.now, 1e9 + self.now
-        return self.tell(CancelRequested(*place, request, reason))
+        return self.tell(CancelRequested(*place, request, reason, grace_s))
 
     def time_out(self, request: int, text: str = "too long") -> Changes:
         place = self._next(), CONNECTION, self.now, 1e9 + self.now

@@ -284,6 +284,15 @@ def test_a_cancel_that_the_server_is_never_told_of_is_settled_by_time(story: Sto
     assert story.job(request).failure == Failure("local", "no longer wanted")
 
 
+def test_the_grace_time_of_the_wish_holds_for_the_cancel_that_follows(story: Story) -> None:
+    request = story.call()
+    story.ask_cancel(request, grace_s=1.0)
+    story.now = 0.5
+    story.cancel(request)
+    assert story.wait(0.9).lapsed == ()
+    assert story.wait(0.1).lapsed == (1,)
+
+
 def test_a_cancel_ends_at_its_deadline_whenever_that_is_noticed(story: Story) -> None:
     first, second = story.call("a"), story.call("b")
     story.cancel(first)
