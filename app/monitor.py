@@ -38,6 +38,7 @@ from app.updates import Listeners, Update
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine, Iterable, Sequence
+    from pathlib import Path
     from types import TracebackType
 
     from anyio.abc import TaskGroup
@@ -162,6 +163,11 @@ class Monitor:
     def timeline(self) -> Timeline:
         """Every frame that came, by place."""
         return self.recorder.timeline
+
+    @property
+    def recording(self) -> Path | None:
+        """The first file of the session's recording; None when there is none."""
+        return self.recorder.path
 
     def now(self) -> float:
         """Monotonic seconds, on the clock that frames and jobs are stamped with."""
@@ -438,9 +444,9 @@ class Monitor:
         """Take what a connection saw. Stderr and events change what is known of its server."""
         self.recorder.take(frames, facts)
         changes = self._tracker.apply(facts, self.now())
-        self._let_go(changes)
         if changes.marked:
             self.recorder.mark(changes.marked)
+        self._let_go(changes)
         first = frames[0]
         is_of_server = first.channel in {Channel.STDERR, Channel.EVENT}
         servers = frozenset({server_name(first.connection)} if is_of_server else ())

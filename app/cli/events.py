@@ -35,6 +35,7 @@ from app.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from app.cli.exits import CommandFailed
     from app.cli.output import Output
@@ -53,6 +54,10 @@ class JobBook(Protocol):
 
     def job_of(self, request: int) -> JobId | None:
         """The job a request belongs to, by the number of its frame."""
+
+    @property
+    def recording(self) -> Path | None:
+        """The file that the session is recorded into; None when there is none."""
 
 
 class JsonEvents:
@@ -137,7 +142,9 @@ class JsonEvents:
         """Write the summary, which is always the last event."""
         summary = {"jobs": len(self._jobs), "findings": 0, "frames": self._frame_count}
         fields = {name: str(number) for name, number in summary.items()}
-        self._write(event_line("summary", self._now(), **fields, recording="null"))
+        path = self._book.recording
+        recording = as_json(None if path is None else str(path))
+        self._write(event_line("summary", self._now(), **fields, recording=recording))
 
     def _error(
         self,

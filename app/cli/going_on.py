@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from app.cli.exits import ExitCode
 from app.cli.output import Output
+from app.cli.recorded import session_recorder
 from app.cli.saved import saved_jobs
 from app.cli.visit import run_visit
 from app.text import visible
@@ -48,9 +49,10 @@ def run_resumable(command: Resumable, common: CommonOptions) -> ExitCode:
     output any more.
     """
     code, left = ExitCode.CANCELLED, []
+    recorded = session_recorder(common)
     saved = saved_jobs(common, restores=command.restores)
     try:
-        code = run_visit(command.output, command.make_front, command.work, saved)
+        code = run_visit(command.output, command.make_front, command.work, recorded, saved)
     finally:
         left = command.left()
         if left:

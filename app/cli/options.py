@@ -39,6 +39,7 @@ class CommonOptions:
     env: tuple[tuple[str, str], ...] = ()
     era: str | None = None
     data_dir: Path | None = None
+    record: Path | None = None
     log_level: str | None = None
     connect_timeout: float | None = None
 
@@ -116,7 +117,13 @@ _OPTIONS = (
         "--data-dir",
         type=click.Path(file_okay=False, path_type=Path),
         metavar="DIR",
-        help="Keep settings, logs and saved resume tokens in this folder.",
+        help="Keep settings, logs, recordings and saved resume tokens in this folder.",
+    ),
+    click.option(
+        "--record",
+        type=click.Path(path_type=Path),
+        metavar="FILE",
+        help="Record the session into this new file (default: one in the data folder).",
     ),
     click.option(
         "--log-level",

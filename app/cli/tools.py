@@ -11,6 +11,7 @@ from app.cli.exits import ExitCode
 from app.cli.lines import LineMeter
 from app.cli.output import Output
 from app.cli.program_log import log_to_stderr
+from app.cli.recorded import session_recorder
 from app.cli.reply import as_json
 from app.cli.target import one_server
 from app.cli.text_front import TextFront
@@ -47,7 +48,7 @@ def list_tools(invocation: Invocation, *, in_json: bool) -> int:
         output.text(document(server) if in_json else listing(server))
         return ExitCode.DONE
 
-    return run_visit(output, make_front, work)
+    return run_visit(output, make_front, work, session_recorder(invocation.common))
 
 
 def document(server: ServerSnapshot) -> str:

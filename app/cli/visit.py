@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from app.cli.front import Front
     from app.cli.output import Output
+    from app.cli.recorded import Recorded
     from app.cli.saved import Saved
     from app.monitor import Update
     from app.problem import Problem
@@ -44,14 +45,15 @@ def run_visit(
     output: Output,
     make_front: Callable[[Monitor], Front],
     work: Work,
+    recorded: Recorded,
     saved: Saved = NOTHING_SAVED,
 ) -> ExitCode:
-    """Run a command's `work` with a monitor that keeps resume tokens as `saved` says.
+    """Run a command's `work` with a monitor that records, and keeps resume tokens, as told.
 
     `CommandFailed` when `work` raises it, and when standard output cannot be written. The servers'
     processes are gone in every case.
     """
-    visit = Visit(output, make_front, work, saved)
+    visit = Visit(output, make_front, work, recorded, saved)
     anyio.run(visit.run)
     return visit.verdict()
 
@@ -72,16 +74,21 @@ class Visit:
         output: Output,
         make_front: Callable[[Monitor], Front],
         work: Work,
+        recorded: Recorded,
         saved: Saved,
     ) -> None:
         """Nothing is started yet."""
         self._output = output
         self._make_front = make_front
         self._work = work
+        self._recorded = recorded
         self._saved = saved
         self._told: set[Problem] = set()
         self._monitor = Monitor(
-            store=saved.store, restores=saved.restores, cancel_grace_s=_CANCEL_GRACE_S
+            store=saved.store,
+            restores=saved.restores,
+            cancel_grace_s=_CANCEL_GRACE_S,
+            recorder=recorded.recorder,
         )
         self._code = ExitCode.CANCELLED
         self._failure: CommandFailed | None = None
@@ -139,8 +146,10 @@ class Visit:
             animation.cancel_scope.cancel()
 
     def _warn(self, front: Front) -> None:
-        """Tell, once, why resume tokens cannot be kept: the command goes on without."""
-        for problem in (self._saved.problem, self._monitor.store_problem):
+        """Tell, once, why resume tokens or a recording cannot be kept: it goes on without."""
+        kept = (self._saved.problem, self._monitor.store_problem)
+        recorded = (self._recorded.problem, self._recorded.recorder.problem)
+        for problem in kept + recorded:
             if problem is not None and problem not in self._told:
                 self._told.add(problem)
                 front.warn(problem)

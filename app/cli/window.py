@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from app.cli.exits import CommandFailed, ExitCode
 from app.cli.program_log import log_to_stderr
+from app.cli.recorded import named_record
 from app.cli.target import named_servers
 from app.paths import data_dir
 from app.problem import Problem, ProblemError
@@ -32,6 +33,7 @@ def open_window(common: CommonOptions, screenshot: Path | None, after_s: float) 
     level = common.log_level or "warning"
     log_to_stderr(level)
     definitions = named_servers(common)
+    record = named_record(common)
     try:
         folder = data_dir(common.data_dir)
     except ProblemError as error:
@@ -52,6 +54,7 @@ def open_window(common: CommonOptions, screenshot: Path | None, after_s: float) 
             screenshot=screenshot,
             after_s=after_s,
             config=common.config,
+            record=record,
         )
     )
 

@@ -91,20 +91,19 @@ class Encoder:
         if any([frame[6] is not None for frame in frames]):  # noqa: C419  # a list is faster
             return None
         raws = list(map(_raw_of, frames))
+        if b"\n" in b"".join(raws):  # a fifth of the time that counting line feeds takes
+            return None
         sizes = list(map(len, raws))
         stamp = self._prefix_of(first, is_escaped=False)
         head = self._head(first.number) + stamp
         between = b"\n" + stamp
         raws[0] = head + raws[0]
         raws[-1] += b"\n"
-        lines = between.join(raws)
-        if lines.count(b"\n") != count + head.count(b"\n"):
-            return None  # a message of several lines is among them
         steps = map(len(between).__add__, sizes)
         offsets = list(itertools.accumulate(steps, initial=offset + len(head)))
         offsets.pop()
         self._next = last.number + 1
-        return Encoded(lines, offsets, sizes)
+        return Encoded(between.join(raws), offsets, sizes)
 
     def _encode_each(self, frames: Sequence[Frame], part: int, offset: int) -> Encoded:
         encoded = Encoded(b"", [], [], [])

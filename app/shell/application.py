@@ -11,6 +11,8 @@ from PySide6.QtWidgets import QApplication
 
 from app import paths
 from app.monitor import Monitor
+from app.recording.beginning import recorder_for
+from app.sessions.clock import Clock
 from app.shell.aio import Tasks, run_on_qt
 from app.shell.control import Control
 from app.shell.dialogs import Dialogs
@@ -62,10 +64,15 @@ class Program(QObject):
         """Show the window, serve until `quit`, and end every server before returning."""
         failures = Failures(self._options.data_dir / "monitor.log", self._tell)
         failures.install()
-        store = ResumeStore(self._options.data_dir.absolute())
-        async with Monitor(store=store) as monitor, Tasks(self._tell, failures.note) as tasks:
+        folder, clock = self._options.data_dir.absolute(), Clock()
+        recorder, problem = recorder_for(folder, self._options.record, clock)
+        store = ResumeStore(folder)
+        monitoring = Monitor(clock, store, recorder=recorder)
+        async with monitoring as monitor, Tasks(self._tell, failures.note) as tasks:
             self.monitor = monitor
             self._build(tasks)
+            if problem is not None:
+                self._tell(problem)
             self._life.show(self.window)
             self._begin()
             await self._life.last()
@@ -142,7 +149,6 @@ class Program(QObject):
         do.call.triggered.connect(self.dialogs.new_call)
         do.clear.triggered.connect(control.remove_finished)
         do.quit.triggered.connect(self.quit)
-        do.about.triggered.connect(self.dialogs.about)
 
     def _begin(self) -> None:
         """Do what the command line asked for."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from app.playback.playback import Playback
     from app.sessions.definitions import ServerDefinition
 
 
@@ -17,7 +18,8 @@ class WindowOptions:
 
     `definitions` are the servers to connect to at once, the demo server among them when `is_demo`.
     Those of a configuration file (`config`) are shown first and run only with the user's consent.
-    `data_dir` exists. With `screenshot`, a picture of the window is saved there (PNG) after
+    `data_dir` exists. The session is recorded into `record`, a new file, if that is given, else
+    into one in `data_dir`. With `screenshot`, a picture of the window is saved there (PNG) after
     `after_s` seconds, and the program ends.
     """
 
@@ -28,3 +30,21 @@ class WindowOptions:
     screenshot: Path | None = None
     after_s: float = 5.0
     config: Path | None = None
+    record: Path | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RecordingOptions:
+    """How to open the window of a recording.
+
+    `speed` is how many times faster than it happened it is replayed; None shows all of it at once.
+    `filter_text` is an expression of the filter language that the log begins with. The rest is as
+    in `WindowOptions`.
+    """
+
+    playback: Playback
+    data_dir: Path
+    speed: float | None = None
+    filter_text: str = ""
+    screenshot: Path | None = None
+    after_s: float = 5.0

@@ -352,9 +352,9 @@ def test_a_token_that_cannot_be_saved_is_not_promised(folders: Folders) -> None:
     assert "resume.sqlite3" in ran.err
 
 
-def test_listing_tools_keeps_nothing(folders: Folders) -> None:
+def test_listing_tools_keeps_a_recording_and_no_tokens(folders: Folders) -> None:
     assert run("tools", "--data-dir", str(folders.data_dir), *folders.server).code == 0
-    assert not folders.data_dir.exists()
+    assert [path.name for path in folders.data_dir.iterdir()] == ["recordings"]
 
 
 @linux_only

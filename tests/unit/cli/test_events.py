@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from app.cli.exits import CommandFailed, ExitCode
@@ -321,6 +323,12 @@ def test_the_summary_counts_jobs_and_frames(witness: Witness) -> None:
     found = witness.last()
     del found["t"]
     assert found == {"event": "summary", "jobs": 2, "findings": 0, "frames": 4, "recording": None}
+
+
+def test_the_summary_names_the_recording(witness: Witness) -> None:
+    witness.traffic.recording = Path("/data/recordings/2026.mcprec")
+    witness.events.close()
+    assert witness.last()["recording"] == str(witness.traffic.recording)
 
 
 def test_a_flood_is_one_write_and_loses_nothing(witness: Witness) -> None:

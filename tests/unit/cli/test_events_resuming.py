@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
@@ -13,6 +13,9 @@ from tests.job_stand_ins import FakeJobs, job
 from tests.unit.cli.outcomes import outcome
 from tests.unit.cli.witness import Witness
 
+if TYPE_CHECKING:
+    from pathlib import Path
+
 
 @pytest.fixture
 def witness() -> Witness:
@@ -21,6 +24,8 @@ def witness() -> Witness:
 
 class Resumed(FakeJobs):
     """Jobs as a test puts them, whatever the wire says; every request is one of job 3."""
+
+    recording: Path | None = None
 
     def job_of(self, request: int) -> int:
         """The only job."""

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from app.monitor import Update
+    from app.recording.recorder import Recorder
     from app.sessions.definitions import ServerDefinition
     from app.sessions.snapshot import ServerSnapshot
     from app.tracker.snapshot import JobId
@@ -28,6 +29,8 @@ if TYPE_CHECKING:
 
 class FakeMonitor(FakeJobs):
     """Saved jobs 30, 50 and 70 are our jobs 3, 5 and 7; the last is of another server."""
+
+    recording: Path | None = None
 
     def __init__(self) -> None:
         saved: dict[str, Any] = {"state": JobState.RESUMABLE, "can_resume": True}
@@ -83,10 +86,13 @@ def monitor(monkeypatch: pytest.MonkeyPatch, data_dir: Path) -> FakeMonitor:
     """The monitor that the command gets, and a data folder of the test's own."""
     monitor = FakeMonitor()
 
-    def make(*, store: object, restores: bool, cancel_grace_s: float) -> FakeMonitor:
+    def make(
+        *, store: object, restores: bool, cancel_grace_s: float, recorder: Recorder
+    ) -> FakeMonitor:
         assert store is not None
         assert restores
         assert cancel_grace_s <= 1
+        assert recorder.problem is None
         return monitor
 
     monkeypatch.setattr(visit, "Monitor", make)

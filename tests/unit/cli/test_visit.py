@@ -12,10 +12,12 @@ import pytest
 from app.cli import visit
 from app.cli.exits import CommandFailed, ExitCode
 from app.cli.output import Output
+from app.cli.recorded import Recorded
 from app.cli.saved import Saved
 from app.cli.visit import connected, run_visit
 from app.monitor import Update
 from app.problem import Problem, ProblemError
+from app.recording.recorder import Recorder
 from app.sessions.definitions import StdioDefinition
 from app.sessions.snapshot import ServerSnapshot
 
@@ -37,7 +39,15 @@ class FakeMonitor:
     store_problem: Problem | None = None
     problem_at_end: Problem | None = None
 
-    def __init__(self, *, store: ResumeStore | None, restores: bool, cancel_grace_s: float) -> None:
+    def __init__(
+        self,
+        *,
+        store: ResumeStore | None,
+        restores: bool,
+        cancel_grace_s: float,
+        recorder: Recorder,
+    ) -> None:
+        self.recorder = recorder
         assert not restores
         assert cancel_grace_s <= 1
         assert store is None
@@ -122,7 +132,16 @@ def go(front: Front, work: Any = None, output: Output | None = None, **more: Any
         await connected(monitor, DEFINITION)
         return ExitCode.ANSWERED_ERROR
 
-    return run_visit(output or Output(None), lambda _monitor: front, work or done, **more)
+    recorded = more.pop("recorded", Recorded(Recorder()))
+    return run_visit(output or Output(None), lambda _monitor: front, work or done, recorded, **more)
+
+
+def test_what_cannot_be_recorded_is_told_once_and_keeps_nothing_from_going_on() -> None:
+    front, problem = NotedFront(), Problem("The disk is full", "/recordings")
+    recorder = Recorder()
+    recorder.problem = problem
+    assert go(front, recorded=Recorded(recorder, problem)) is ExitCode.ANSWERED_ERROR
+    assert front.told == ["warned: The disk is full", "update of 0", "closed"]
 
 
 @pytest.mark.skipif(os.name == "nt", reason="os.kill ends the test run on Windows")

@@ -12,6 +12,7 @@ from app.tracker.tracker import Tracker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from app.protocol.frame import Frame
     from app.tracker.snapshot import JobId, JobSnapshot
@@ -22,6 +23,8 @@ class Traffic:
 
     Its clock stands at `now`, in seconds, and moves when a test moves it.
     """
+
+    recording: Path | None = None
 
     def __init__(self) -> None:
         self.now = 100.0

@@ -1,0 +1,48 @@
+"""What a command's session is recorded into, as the shared options say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from app.cli.exits import CommandFailed, ExitCode
+from app.paths import data_dir
+from app.problem import Problem, ProblemError
+from app.recording.beginning import check_new, recorder_for
+from app.recording.recorder import Recorder
+from app.sessions.clock import Clock
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from app.cli.options import CommonOptions
+
+
+class Recorded(NamedTuple):
+    """A recorder, nothing made yet; and what keeps the session from being recorded as it should."""
+
+    recorder: Recorder
+    problem: Problem | None = None
+
+
+def session_recorder(common: CommonOptions) -> Recorded:
+    """The recorder of a command's session.
+
+    `CommandFailed` with code 2 when nothing can be recorded into the file that `--record` names.
+    Without that option a session that cannot be recorded goes on all the same.
+    """
+    record, clock = named_record(common), Clock()
+    try:
+        folder = data_dir(common.data_dir) if record is None else None
+    except ProblemError as error:
+        return Recorded(Recorder(clock=clock), error.problem)
+    return Recorded(*recorder_for(folder, record, clock))
+
+
+def named_record(common: CommonOptions) -> Path | None:
+    """The new file that `--record` names, absolute; `CommandFailed` as above."""
+    if common.record is None:
+        return None
+    try:
+        return check_new(common.record)
+    except ProblemError as error:
+        raise CommandFailed(ExitCode.USAGE, error.problem) from error
