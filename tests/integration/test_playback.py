@@ -1,0 +1,246 @@
+"""A recording of live demo servers, played: the same jobs, servers and frames as live."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+
+from app.monitor import AutoResume, Call, Monitor
+from app.playback.playback import Playback
+from app.recording.folder import RecordingsFolder
+from app.recording.format import SUFFIX
+from app.recording.recorder import Recorder
+from app.recording.settings import RecordingSettings
+from app.sessions.clock import Clock
+from app.sessions.definitions import demo_definition
+from app.sessions.snapshot import ServerState
+from app.tracker.snapshot import JobState
+from tests.integration.watching import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+    from pathlib import Path
+
+    from app.protocol.frame import Frame
+    from app.sessions.definitions import Era, StdioDefinition
+    from app.sessions.snapshot import ServerSnapshot
+    from app.tracker.snapshot import JobDetail
+
+    Scene = Callable[[Monitor, Watch], Awaitable[None]]
+
+_QUICK: dict[str, Any] = {"interval_s": 0.001, "pause_s": 0.0005, "steps": 6, "delay_s": 0.01}
+_SMALLER: dict[str, dict[str, Any]] = {
+    "worker": {"items": 30, "items_per_s": 1000},
+    "download": {"megabytes": 3, "megabytes_per_s": 300},
+    "stall": {"silence_s": 0.2},
+    "burst": {"count": 4000},
+    "long_line": {"megabytes": 3},
+    "changing_total": {"steps": 40},
+}
+_LEFT_OUT = frozenset({"crash", "never_answers", "impossible_arguments", "resumable_export"})
+"""Those have scenes of their own, or never end."""
+
+
+class Live:
+    """What was seen live, when all was over."""
+
+    def __init__(self, monitor: Monitor, watch: Watch, now: float) -> None:
+        details = [monitor.detail(job) for job in monitor.jobs()]
+        self.details = [_of_wire(detail) for detail in details if detail is not None]
+        self.servers = monitor.servers()
+        self.frames: list[Frame] = [frame for update in watch.updates for frame in update.frames]
+        self.marked = {n: w for update in watch.updates for n, w in update.changes.marked.items()}
+        self.stray = [monitor.unattached_ticks(s.connection or "") for s in self.servers]
+        self.now = now
+
+
+def _of_wire(detail: JobDetail) -> JobDetail:
+    """A job without what is not on the wire: ids of saved chains, plans to go on with them."""
+    known = dataclasses.replace(
+        detail.snapshot, chain=None, is_automatic=False, next_attempt_at=None, resume_note=""
+    )
+    return detail._replace(snapshot=known)
+
+
+async def recorded(
+    path: Path, scene: Scene, definitions: Sequence[StdioDefinition], **of_monitor: Any
+) -> Live:
+    """Live through a scene with a recorder on; what was there after the end of all servers."""
+    clock = Clock()
+    recorder = Recorder(path, clock=clock)
+    async with Monitor(clock, recorder=recorder, **of_monitor) as monitor:
+        watch = Watch(monitor)
+        for definition in definitions:
+            monitor.add_server(definition)
+            await monitor.connect(definition.name)
+        await scene(monitor, watch)
+        await monitor.aclose()
+    assert recorder.problem is None
+    return Live(monitor, watch, clock.monotonic())
+
+
+def played(path: Path) -> Playback:
+    playback = Playback(path)
+    while playback.advance(0.005):
+        pass
+    return playback
+
+
+def assert_same(live: Live, playback: Playback) -> None:
+    """All that was seen live is seen again."""
+    assert playback.problems == []
+    details = [playback.detail(job) for job in playback.jobs()]
+    seen = [_of_wire(detail) for detail in details if detail is not None]
+    for detail, before in zip(seen, live.details, strict=True):
+        assert detail.snapshot == before.snapshot
+        assert detail == before
+    timeline = playback.timeline
+    frames = timeline.frames(0, timeline.end)
+    # Of wall time the index has no more than milliseconds.
+    assert [f._replace(when=0.0) for f in frames] == [f._replace(when=0.0) for f in live.frames]
+    assert [f.when for f in frames] == pytest.approx([f.when for f in live.frames], abs=0.001)
+    places = range(timeline.end)
+    marked = {timeline.number(place) for place in places if timeline.is_marked(place)}
+    assert marked == set(live.marked)
+    assert [_of_server(server) for server in playback.servers()] == [
+        _of_server(server) for server in live.servers
+    ]
+    connections = [server.connection or "" for server in playback.servers()]
+    assert [playback.unattached_ticks(connection) for connection in connections] == live.stray
+
+
+def _of_server(server: ServerSnapshot) -> ServerSnapshot:
+    """A server without what no event tells: values of variables, how to open, limits, advice."""
+    definition = server.definition.model_copy(
+        update={"env": dict.fromkeys(server.definition.env, ""), "era": "auto"}
+    )
+    problem = server.problem and server.problem._replace(hint="")
+    return dataclasses.replace(server, definition=definition, problem=problem)
+
+
+def tool(name: str, arguments: dict[str, Any], **options: Any) -> Call:
+    return Call("demo", "tools/call", {"name": name, "arguments": arguments}, **options)
+
+
+async def every_tool(monitor: Monitor, _watch: Watch) -> None:
+    """Call every tool of the demo, in its quickest form, several at a time."""
+    limit = anyio.CapacityLimiter(4)
+
+    async def call(name: str, arguments: dict[str, Any]) -> None:
+        async with limit:
+            await monitor.call(tool(name, arguments))
+
+    async with anyio.create_task_group() as calls:
+        for offer in monitor.server("demo").tools:
+            known = offer.input_schema.get("properties", {})
+            quick = {key: value for key, value in _QUICK.items() if key in known}
+            if offer.name not in _LEFT_OUT:
+                calls.start_soon(call, offer.name, quick | _SMALLER.get(offer.name, {}))
+
+
+@pytest.mark.parametrize("era", ["handshake", "per-request"])
+async def test_every_scene_is_played_as_it_was_live(tmp_path: Path, era: Era) -> None:
+    path = tmp_path / f"all{SUFFIX}"
+    live = await recorded(path, every_tool, [demo_definition(era=era)])
+    assert len(live.details) > 25
+    playback = played(path)
+    assert_same(live, playback)
+    assert playback.server("demo").state is ServerState.CLOSED
+    assert len(playback.server("demo").tools) > 25
+
+
+async def test_a_recording_of_many_parts_is_played_as_one(tmp_path: Path) -> None:
+    folder = RecordingsFolder(tmp_path / "recordings")
+    clock = Clock()
+    path = folder.new_path(clock.wall())
+    settings = RecordingSettings(part_bytes=20_000)
+    async with Monitor(clock, recorder=Recorder(path, settings, clock, folder)) as monitor:
+        watch = Watch(monitor)
+        monitor.add_server(demo_definition())
+        await monitor.connect("demo")
+        await every_tool(monitor, watch)
+        await monitor.aclose()
+    live = Live(monitor, watch, clock.monotonic())
+    files = sorted(path.parent.glob(f"*{SUFFIX}"))
+    assert len(files) > 1
+    for file in files:
+        assert_same(live, played(file))
+
+
+def _has_more(monitor: Monitor, known: int) -> bool:
+    return len(monitor.jobs()) > known
+
+
+async def _endings(monitor: Monitor, watch: Watch) -> None:
+    """A time limit, two cancels, and a crash that takes a call with it."""
+    silent = {"steps": 2, "interval_s": 0.001}
+    await monitor.call(tool("never_answers", silent, idle_timeout_s=0.1))
+
+    async def call(name: str, arguments: dict[str, Any]) -> None:
+        await monitor.call(tool(name, arguments))
+
+    for name, on_cancel in (("never_answers", "ignore"), ("known_total", "error")):
+        async with anyio.create_task_group() as calls:
+            known = len(monitor.jobs())
+            calls.start_soon(call, name, {"steps": 900, "interval_s": 0.01, "on_cancel": on_cancel})
+            await watch.until(functools.partial(_has_more, monitor, known))
+            await monitor.cancel(monitor.jobs()[-1], "Enough of it")
+    async with anyio.create_task_group() as calls:
+        calls.start_soon(call, "never_answers", silent)
+        calls.start_soon(call, "crash", {"at_tick": 3, "interval_s": 0.002})
+
+
+async def test_limits_cancels_and_crashes_are_played_as_they_were_live(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.monitor._TICK_S", 0.05)
+    path = tmp_path / f"endings{SUFFIX}"
+    live = await recorded(path, _endings, [demo_definition()], cancel_grace_s=0.2)
+    states = {detail.snapshot.state for detail in live.details}
+    assert {JobState.TIMED_OUT, JobState.CANCELLED, JobState.LOST} <= states
+    playback = played(path)
+    assert_same(live, playback)
+    assert playback.server("demo").state is ServerState.FAILED
+
+
+@pytest.mark.parametrize("fault", ["none", "rpc_error", "always_refused", "error_with_token"])
+async def test_resumable_jobs_are_played_as_they_were_live(tmp_path: Path, fault: str) -> None:
+    async def scene(monitor: Monitor, _watch: Watch) -> None:
+        for limit in range(3):
+            at_once = AutoResume(limit, pauses_s=(0,)) if limit else None
+            arguments = {"job": f"export-{limit}", "chunks": 12, "interval_s": 0.001}
+            await monitor.call(tool("resumable_export", arguments | faulty, auto_resume=at_once))
+
+    faulty = {} if fault == "none" else {"fault": fault, "at_attempt": 2}
+    path = tmp_path / f"resumable{SUFFIX}"
+    definition = demo_definition("--state-dir", str(tmp_path / "state"))
+    live = await recorded(path, scene, [definition])
+    assert live.details[0].snapshot.state is JobState.RESUMABLE
+    assert live.details[0].snapshot.can_resume
+    assert_same(live, played(path))
+
+
+async def test_a_session_that_was_killed_is_played_up_to_its_last_whole_line(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / f"killed{SUFFIX}"
+    await recorded(path, _one_call, [demo_definition()])
+    lines = path.read_bytes().splitlines(keepends=True)
+    ticks = [place for place, line in enumerate(lines) if b"notifications/progress" in line]
+    path.write_bytes(b"".join(lines[: ticks[3]]) + lines[ticks[3]][:-30])
+    playback = played(path)
+    job = playback.snapshot(1)
+    assert job is not None
+    assert (job.state, job.tick_count) == (JobState.RUNNING, 3)
+    assert playback.server("demo").state is ServerState.CONNECTED
+    assert playback.server("demo").pid is not None
+    (problem,) = playback.problems
+    assert problem.what == "The recording ends within a line, which is left out"
+
+
+async def _one_call(monitor: Monitor, _watch: Watch) -> None:
+    await monitor.call(tool("known_total", {"steps": 5, "interval_s": 0.001}))
