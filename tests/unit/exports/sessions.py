@@ -103,8 +103,8 @@ class Session:
         raw = line if isinstance(line, bytes) else line.encode()
         self._take([self._framer.stderr(raw, *self._now())])
 
-    def timed_out(self, job: JobId, words: str) -> None:
-        self._tracker.note_timeout(job, self.at, words)
+    def timed_out(self, request: int, words: str) -> None:
+        self._take([self._framer.event("timed_out", *self._now(), request=request, text=words)])
 
     # What exports read
 

@@ -1,0 +1,87 @@
+"""The messages of a job's exchange, and what marks those that break a rule."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from app import text
+from app.exports.html_parts import Html, element, joined
+from app.protocol.frame import Channel
+from app.protocol.frame_kind import FrameKind
+
+if TYPE_CHECKING:
+    from app.exports.evidence import Evidence
+    from app.exports.html_parts import Words
+    from app.exports.mark_words import MarkWords
+    from app.recording.timeline import Timeline
+
+READ: Final = 64 * 1024
+"""Bytes of a message that are read for a report."""
+_SHOWN: Final = 2_000
+_ARROWS: Final = {
+    Channel.SENT: "→ sent",
+    Channel.RECEIVED: "← received",
+    Channel.STDERR: "stderr",
+    Channel.EVENT: "event",
+}
+
+
+class MessageMarks:
+    """Says of a message what is wrong with it, where it is said at all."""
+
+    def __init__(self, timeline: Timeline, words: Words, marks: MarkWords) -> None:
+        self._timeline = timeline
+        self._words = words
+        self._marks = marks
+
+    def of(self, place: int) -> Html:
+        """The mark of the message at a place; empty when it breaks no rule."""
+        if not self._timeline.is_marked(place):
+            return Html("")
+        said = self._words.line(self._marks.of(self._timeline.number(place)))
+        return element("span", "⚠ ", said, class_="state warning")
+
+
+def messages(
+    timeline: Timeline, evidence: Evidence, words: Words, marks: MessageMarks, ends: int
+) -> Html:
+    """The messages but for the ticks: the first and the last `ends` of them, in full or nearly."""
+    places = evidence.messages
+    left_out = len(places) - 2 * ends
+    shown = list(places) if left_out <= 0 else [*places[:ends], *places[-ends:]]
+    made = [_message(timeline, place, words, marks) for place in shown]
+    if left_out > 0:
+        note = f"… {text.count(left_out, 'more message')} left out"
+        made.insert(ends, element("p", note, class_="note"))
+    if evidence.ticks:
+        ticks = text.count(len(evidence.ticks), "progress notification")
+        made.append(element("p", f"Beside them: {ticks}.", class_="note"))
+    return joined(made)
+
+
+def _message(timeline: Timeline, place: int, words: Words, marks: MessageMarks) -> Html:
+    frame = timeline.frame(place, READ)
+    if frame is None:
+        return Html("")
+    kind = timeline.kind(place)
+    head = " · ".join(
+        (
+            text.clock(frame.when),
+            _ARROWS[frame.channel],
+            (FrameKind.UNREADABLE if kind is None else kind).word,
+            f"no. {frame.number}",
+            text.size(timeline.size(place)),
+        )
+    )
+    raw = words.redaction.raw(frame.raw).decode(errors="backslashreplace")
+    body = element("pre", raw[:_SHOWN], _rest(timeline.size(place), len(raw)))
+    return element(
+        "div", element("p", head, " ", marks.of(place), class_="note"), body, class_="message"
+    )
+
+
+def _rest(size: int, length: int) -> Html:
+    """That a message is longer than what is shown of it."""
+    if length <= _SHOWN:
+        return Html("")
+    return element("span", f"\n… the first of {text.size(size)}", class_="muted")

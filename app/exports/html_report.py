@@ -1,0 +1,208 @@
+"""A job, or a whole session, as one HTML file that loads nothing, runs nothing, and prints well."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Final
+
+from app import __version__, text
+from app.exports.depth import BRIEF, WHOLE, Depth
+from app.exports.evidence import event_fields, events
+from app.exports.html_job import JobSection, job_title
+from app.exports.html_parts import Html, Words, element, facts, joined, table
+from app.exports.html_state import amount, job_bar, state_words
+from app.exports.html_style import STYLE
+from app.exports.redaction import NOTE
+from app.tracker.snapshot import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from app.exports.mark_words import MarkWords
+    from app.exports.redaction import Redaction
+    from app.exports.source import Source
+    from app.protocol.frame import Frame
+    from app.tracker.snapshot import JobDetail, JobId, JobSnapshot
+
+_OVERVIEW: Final = 2_000
+_TOLD: Final = 200
+"""Jobs that are told of in full: those that went wrong before those that are done."""
+_EVENTS: Final = 100
+_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
+_SECRETS: Final = "Nothing was taken out: this file may hold secrets."
+
+
+class HtmlReport:
+    """Makes a report in parts, of which empty ones are pauses; their encoding is UTF-8."""
+
+    def __init__(self, source: Source, redaction: Redaction, marks: MarkWords) -> None:
+        self._source = source
+        self._words = Words(redaction)
+        self._marks = marks
+
+    def job(self, job: JobId) -> Iterator[bytes]:
+        """The report of one job; that there is none, where there is none of that id."""
+        detail = self._source.detail(job)
+        if detail is None:
+            yield self._begin(Html(f"Job {job}"), "There is no such job.")
+        else:
+            title = job_title(detail.snapshot, self._words)
+            yield self._begin(title, "One job, as its client saw it.")
+            yield from self._section(detail, WHOLE, has_title=False)
+        yield self._end()
+
+    def session(self, title: str, jobs: Sequence[JobId] | None = None) -> Iterator[bytes]:
+        """The report of a session: an overview, its servers, then each job.
+
+        `jobs` are those that are wanted, by default all.
+        """
+        wanted = self._source.jobs() if jobs is None else jobs
+        found = [job for job in map(self._source.snapshot, wanted) if job is not None]
+        yield self._begin(self._words.line(title), self._extent(found))
+        yield _bytes(self._overview(found))
+        yield _bytes(self._irregular(found))
+        yield _bytes(self._servers())
+        told = sorted(sorted(found, key=_importance)[:_TOLD], key=_number)
+        for job in told:
+            detail = self._source.detail(job.id)
+            if detail is not None:
+                yield from self._section(detail, BRIEF if len(told) > 1 else WHOLE)
+        if len(told) < len(found):
+            count = text.count(len(found) - len(told), "job")
+            yield _bytes(element("p", f"{count} more are in the overview alone.", class_="note"))
+        yield self._end()
+
+    def _section(
+        self, detail: JobDetail, depth: Depth, *, has_title: bool = True
+    ) -> Iterator[bytes]:
+        section = JobSection(self._source, self._words, self._marks, depth)
+        for part in section.parts(detail, has_title=has_title):
+            yield _bytes(part)
+
+    def _begin(self, title: Html, subtitle: str) -> bytes:
+        head = element(
+            "head",
+            element("meta", charset="utf-8"),
+            element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
+            element("meta", name="viewport", content="width=device-width, initial-scale=1"),
+            element("title", title),
+            Html(f"<style>{STYLE}</style>"),
+        )
+        secrets = _SECRETS if self._words.redaction.with_secrets else NOTE
+        body = (
+            element("h1", title),
+            element("p", subtitle),
+            element("p", secrets, class_="note"),
+        )
+        opening = Html('<!DOCTYPE html>\n<html lang="en">')
+        return _bytes(joined((opening, head, Html("<body>"), *body)))
+
+    def _end(self) -> bytes:
+        words = f"Made by MCP Progress Monitor {__version__}. Times are local to where it was made."
+        return _bytes(joined((element("p", words, class_="note"), Html("</body></html>\n"))))
+
+    def _extent(self, jobs: Sequence[JobSnapshot]) -> str:
+        timeline = self._source.timeline
+        first, last = timeline.frame(timeline.first, 1), timeline.frame(timeline.end - 1, 1)
+        count = text.count(timeline.end - timeline.first, "message")
+        if first is None or last is None:
+            return "There are no messages."
+        length = text.duration(max(last.at - first.at, 0.0))
+        begun = text.date_and_clock(first.when)
+        return f"{text.count(len(jobs), 'job')} and {count} within {length} from {begun} on."
+
+    def _overview(self, jobs: Sequence[JobSnapshot]) -> Html:
+        if not jobs:
+            return element("p", "There are no jobs.", class_="muted")
+        rows = [self._row(job) for job in jobs[:_OVERVIEW]]
+        titles = ("Job", "State", "Progress", "", "Took", "Ticks", "Server", "Last words")
+        states: dict[JobState, int] = {}
+        for job in jobs:
+            states[job.state] = states.get(job.state, 0) + 1
+        counts = facts((state.value, text.number(count)) for state, count in states.items())
+        gone = len(jobs) - len(rows)
+        note = (
+            element("p", f"{text.count(gone, 'more job')} left out.", class_="note") if gone else ""
+        )
+        return joined((counts, table(titles, rows, numbers=(4, 5)), note))
+
+    def _row(self, job: JobSnapshot) -> Sequence[str]:
+        words = self._words
+        said = job.message if job.failure is None else job.failure.message
+        return (
+            element("a", f"{job.id}: ", words.line(job.name, 80), href=f"#job-{job.id}"),
+            state_words(job),
+            job_bar(job),
+            amount(job),
+            text.duration(job.elapsed_s),
+            text.number(job.tick_count),
+            words.line(job.server, 60),
+            words.line((said or "").partition("\n")[0], 120),
+        )
+
+    def _irregular(self, jobs: Sequence[JobSnapshot]) -> Html:
+        rows = [
+            (
+                element("a", f"{job.id}: ", self._words.line(job.name, 80), href=f"#job-{job.id}"),
+                self._words.line(mark.text),
+                text.number(mark.count),
+                text.number(mark.first),
+            )
+            for job in jobs[:_OVERVIEW]
+            for mark in job.marks
+        ]
+        if not rows:
+            return Html("")
+        titles = ("Job", "What", "Times", "First in message")
+        head = element("h2", "Not in order, or worth a look")
+        return joined((head, table(titles, rows[:_OVERVIEW], numbers=(2, 3))))
+
+    def _servers(self) -> Html:
+        words = self._words
+        rows = [
+            (
+                words.line(server.name),
+                words.line(server.title),
+                server.revision or "",
+                server.state.value,
+                "" if server.problem is None else words.line(server.problem.what),
+            )
+            for server in self._source.servers()
+        ]
+        head = element("h2", "Servers")
+        made = table(("Name", "Calls itself", "Revision", "State", "Problem"), rows)
+        return joined((head, made if rows else "", self._connections()))
+
+    def _connections(self) -> Html:
+        """The life of the connections: how each began and ended."""
+        found = list(itertools.islice(events(self._source.timeline), _EVENTS + 1))
+        if not found:
+            return Html("")
+        made = table(("Time", "Connection", "Event", ""), map(self._event, found[:_EVENTS]))
+        note = element("p", "Later events are left out.", class_="note")
+        return joined((element("h3", "Connections"), made, note if found[_EVENTS:] else ""))
+
+    def _event(self, frame: Frame) -> Sequence[str]:
+        fields = self._words.redaction.value(event_fields(frame))
+        name = str(fields.pop("event", ""))
+        told = {key: value for key, value in fields.items() if value not in (None, "", [])}
+        return (
+            text.date_and_clock(frame.when),
+            self._words.line(frame.connection),
+            self._words.line(name),
+            self._words.line(text.summary(told, 400), 400),
+        )
+
+
+def _importance(job: JobSnapshot) -> tuple[int, int]:
+    """What went wrong before what went well; of each, the newest."""
+    return (job.state is JobState.DONE and not job.marks, -job.id)
+
+
+def _number(job: JobSnapshot) -> int:
+    return job.id
+
+
+def _bytes(part: Html) -> bytes:
+    # Half a surrogate pair is made visible by `text.visible`; nothing else could fail.
+    return part.encode("utf-8", "backslashreplace")

@@ -1,0 +1,60 @@
+"""How the state of a job looks in a report: a word, a sign, a tone, a bar."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from app import text
+from app.exports.html_parts import Html, bar, element
+from app.tracker.snapshot import JobState
+
+if TYPE_CHECKING:
+    from app.tracker.snapshot import JobSnapshot
+
+_TONES: Final = {
+    JobState.RUNNING: "accent",
+    JobState.STALLED: "warning",
+    JobState.NEEDS_YOU: "warning",
+    JobState.CANCELLING: "quiet",
+    JobState.RESUMABLE: "accent",
+    JobState.DONE: "good",
+    JobState.FAILED: "bad",
+    JobState.CANCELLED: "quiet",
+    JobState.TIMED_OUT: "bad",
+    JobState.LOST: "bad",
+}
+_SIGNS: Final = {
+    JobState.RUNNING: "●",
+    JobState.STALLED: "◐",
+    JobState.NEEDS_YOU: "?",
+    JobState.CANCELLING: "◌",
+    JobState.RESUMABLE: "▶",
+    JobState.DONE: "✔",
+    JobState.FAILED: "✖",
+    JobState.CANCELLED: "◼",
+    JobState.TIMED_OUT: "◔",
+    JobState.LOST: "⚡",
+}
+
+
+def tone(job: JobSnapshot) -> str:
+    """The class of a job's colours; one that was let go on purpose is quiet."""
+    is_wanted = job.failure is not None and job.failure.is_wanted and job.state is JobState.LOST
+    return "quiet" if is_wanted else _TONES[job.state]
+
+
+def state_words(job: JobSnapshot) -> Html:
+    """The state with its sign."""
+    return element("span", f"{_SIGNS[job.state]} {job.state.value}", class_=f"state {tone(job)}")
+
+
+def job_bar(job: JobSnapshot) -> Html:
+    """The bar, with its numbers in words for those who do not see it."""
+    words = text.percent(job.fraction) if job.fraction is not None else "the total is not known"
+    return bar(job.fraction, tone(job), words)
+
+
+def amount(job: JobSnapshot) -> str:
+    """`632 / 1,000 · 63.2 %`."""
+    known = text.amount(job.progress, job.total)
+    return f"{known} · {text.percent(job.fraction)}" if job.fraction is not None else known
