@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtWidgets import QApplication
 
 from app.shell.aio import run_on_qt
-from tests.benchmarks import baselines, job_runs, window_runs
+from tests.benchmarks import baselines, ingest_runs, job_runs, window_runs
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -31,7 +31,7 @@ async def _sdk(count: str, tokens: str) -> dict[str, Any]:
 _RUNS: Mapping[str, Callable[..., Awaitable[dict[str, Any]]]] = {
     "bare": _bare,
     "sdk": _sdk,
-    "window-ingest": window_runs.ingest,
+    "window-ingest": ingest_runs.ingest,
     "window-latency": window_runs.latency,
     "window-many-jobs": job_runs.many_jobs,
     "window-long-line": window_runs.long_line,

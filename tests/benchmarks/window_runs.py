@@ -17,7 +17,6 @@ from app.monitor import Call, Monitor, Update
 from app.sessions.definitions import StdioDefinition
 from app.shell.application import Program
 from app.shell.options import WindowOptions
-from tests.benchmarks.baselines import flood_command
 from tests.benchmarks.heartbeat import Heartbeat, percentile
 
 if TYPE_CHECKING:
@@ -31,20 +30,27 @@ _DEMO: Final = [sys.executable, "-m", "app.demo"]
 @asynccontextmanager
 async def open_window() -> AsyncIterator[Program]:
     """The whole program with an empty data directory, running until the block ends."""
+    with tempfile.TemporaryDirectory(prefix="bench-window-") as folder:
+        async with open_window_on(Path(folder)) as program:
+            yield program
+
+
+@asynccontextmanager
+async def open_window_on(folder: Path) -> AsyncIterator[Program]:
+    """The whole program on a data directory, running until the block ends."""
     application = QApplication.instance()
     assert isinstance(application, QApplication)
-    with tempfile.TemporaryDirectory() as folder:
-        program = Program(application, WindowOptions(data_dir=Path(folder)))
-        async with anyio.create_task_group() as group:
-            group.start_soon(program.run)
-            await program.ready.wait()
-            try:
-                yield program
-            finally:
-                program.quit()
-        # Now, not whenever Python's collector comes by.
-        program.window.deleteLater()
-        QCoreApplication.sendPostedEvents(program.window, QEvent.Type.DeferredDelete)
+    program = Program(application, WindowOptions(data_dir=folder))
+    async with anyio.create_task_group() as group:
+        group.start_soon(program.run)
+        await program.ready.wait()
+        try:
+            yield program
+        finally:
+            program.quit()
+    # Now, not whenever Python's collector comes by.
+    program.window.deleteLater()
+    QCoreApplication.sendPostedEvents(program.window, QEvent.Type.DeferredDelete)
 
 
 def _definition(command: list[str]) -> StdioDefinition:
@@ -81,37 +87,8 @@ class TickWatch:
             self.count += len(update.changes.ticks)
 
 
-async def ingest(count: str, tokens: str) -> dict[str, Any]:
-    """A server floods the window with `count` notifications over `tokens` tokens."""
-    watch, beat = TickWatch(), Heartbeat()
-    async with open_window() as program:
-        monitor = program.monitor
-        await add_bench_server(monitor, flood_command(int(count), int(tokens)))
-        monitor.subscribe(watch)
-        async with anyio.create_task_group() as beating:
-            beating.start_soon(beat.run)
-            async with anyio.create_task_group() as calls:
-                for _ in range(int(tokens)):
-                    calls.start_soon(monitor.call, call_of("flood"))
-            beating.cancel_scope.cancel()
-        shown = sum(_ticks(monitor))
-        late, whole = beat.lateness(watch.first, watch.last), beat.lateness()
-    return {
-        "rate": watch.count / (watch.last - watch.first),
-        "lost": int(count) - watch.count,
-        "lost_in_jobs": int(count) - shown,
-        "late_p99_ms": late.p99,
-        "late_max_ms": late.maximum,
-        # With all calls starting at once before the stream, and ending at once after it.
-        "whole_late_max_ms": whole.maximum,
-    }
-
-
-def _ticks(monitor: Monitor) -> list[int]:
-    return [snapshot.tick_count for snapshot in _snapshots(monitor)]
-
-
-def _snapshots(monitor: Monitor) -> list[JobSnapshot]:
+def snapshots(monitor: Monitor) -> list[JobSnapshot]:
+    """All jobs as they are now."""
     found = [monitor.snapshot(job) for job in monitor.jobs()]
     return [snapshot for snapshot in found if snapshot is not None]
 
@@ -201,6 +178,6 @@ async def idle(jobs: str, seconds: str) -> dict[str, Any]:
             cpu, wall = time.process_time(), time.perf_counter()
             await anyio.sleep(float(seconds))
             share = (time.process_time() - cpu) / (time.perf_counter() - wall)
-            running = sum(not snapshot.state.is_over for snapshot in _snapshots(monitor))
+            running = sum(not snapshot.state.is_over for snapshot in snapshots(monitor))
             group.cancel_scope.cancel()
     return {"cpu_percent": share * 100, "running": running}
