@@ -142,6 +142,14 @@ def count(value: int, singular: str, plural: str = "") -> str:
     return f"{number(value)} {singular if value == 1 else plural or singular + 's'}"
 
 
+def count_in_short(value: int) -> str:
+    """A count that may be large: `1,204`, and from a million on `1.2 M`, `3.4 G`; rounded down."""
+    for unit, one in (("G", 10**9), ("M", 10**6)):
+        if value >= one:
+            return f"{number(value * 10 // one / 10)} {unit}"
+    return number(value)
+
+
 def size(byte_count: int) -> str:
     """A size in bytes with decimal prefixes: `812 B`, `1.2 kB`, `64.0 MB`."""
     if byte_count < 1000:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer, Signal, Slot
 
+from app.protocol.frame import Channel
 from app.tracker.snapshot import Changes
 
 if TYPE_CHECKING:
@@ -23,7 +24,7 @@ class UpdateRead(Protocol):
 
     @property
     def frames(self) -> Sequence[Frame]:
-        """The frames of one chunk, in order."""
+        """The frames of one chunk, in order, all of one channel."""
 
     @property
     def changes(self) -> Changes:
@@ -56,16 +57,18 @@ def merged(earlier: Changes, later: Changes) -> Changes:
 class Feed(QObject):
     """Passes on what a monitor publishes: the first change at once, then ten times a second.
 
-    Between batches frames are kept and changes merged, so nothing is lost and nothing is told
-    twice; after a batch the views get `INTERVAL_MS` to breathe, however long it took them.
-    Order within a batch: servers, then jobs, then marks, then frames, so that a row that refers to
-    any of them finds it.
+    Between batches changes are merged, so nothing is lost and nothing is told twice; after a batch
+    the views get `INTERVAL_MS` to breathe, however long it took them. Frames are only counted:
+    the timeline has them, and what is gathered must not grow with a flood. Order within a batch:
+    servers, then jobs, then marks, then frames, so that a row that refers to any of them finds it.
     """
 
     frames_marked = Signal(object)
     """`dict[int, str]`: what is wrong with a frame, by its number, in order; never empty."""
     frames_added = Signal(object)
-    """`list[Frame]`, in order, never empty."""
+    """How many frames came; never 0."""
+    stderr_added = Signal(object)
+    """`list[Frame]`: those of them that are lines of standard error, in order; never empty."""
     jobs_changed = Signal(object)
     """`Changes` of jobs alone: frames, marks and snapshots tell the rest."""
     servers_changed = Signal(object)
@@ -73,7 +76,8 @@ class Feed(QObject):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._frames: list[Frame] = []
+        self._frame_count = 0
+        self._stderr: list[Frame] = []
         self._changes = Changes()
         self._progressed: set[JobId] = set()
         self._marked: dict[int, str] = {}
@@ -89,7 +93,7 @@ class Feed(QObject):
     @property
     def pending(self) -> int:
         """How many frames wait for the next batch."""
-        return len(self._frames)
+        return self._frame_count
 
     def attach(self, publisher: Publisher) -> None:
         """Listen to `publisher` instead of whatever was listened to before."""
@@ -106,13 +110,14 @@ class Feed(QObject):
     def flush(self) -> None:
         """Pass on at once what waits. For the end of a session; views are fed by the timer."""
         self._timer.stop()
-        frames, self._frames = self._frames, []
+        frame_count, self._frame_count = self._frame_count, 0
+        stderr, self._stderr = self._stderr, []
         changes = self._changes._replace(progressed=self._changes.progressed | self._progressed)
         self._changes = Changes()
         self._progressed.clear()
         servers, self._servers = self._servers, frozenset()
         marked, self._marked = self._marked, {}
-        if not (servers or frames or marked or changes != Changes()):
+        if not (servers or frame_count or marked or changes != Changes()):
             return
         if servers:
             self.servers_changed.emit(servers)
@@ -120,13 +125,19 @@ class Feed(QObject):
             self.jobs_changed.emit(changes)
         if marked:
             self.frames_marked.emit(marked)
-        if frames:
-            self.frames_added.emit(frames)
+        if frame_count:
+            self.frames_added.emit(frame_count)
+        if stderr:
+            self.stderr_added.emit(stderr)
         self._since_batch.start()
 
     def _gather(self, update: UpdateRead) -> None:
         """Keep an update; quick, for it runs between reading and tracking."""
-        self._frames.extend(update.frames)
+        frames = update.frames
+        self._frame_count += len(frames)
+        # A chunk is of one channel: one look at its first frame, whatever comes.
+        if frames and frames[0].channel is Channel.STDERR:
+            self._stderr.extend(frames)
         changes = update.changes
         if changes.added or changes.removed or changes.moved:
             self._changes = merged(self._changes, changes)

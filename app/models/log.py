@@ -1,4 +1,4 @@
-"""The log as rows: every frame in one timeline, kept up in batches, filtered in slices."""
+"""The log as rows: every frame of a timeline, kept up in batches, filtered in slices."""
 
 from __future__ import annotations
 
@@ -10,18 +10,19 @@ from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt, QTimer, Signal, Slot
 
+from app.filtering.chosen import LogFilter
 from app.models.log_cells import LogCells
+from app.models.log_finding import LogFinding
 from app.models.log_marks import LogMarks
-from app.models.log_search import LogFilter, LogSearch
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping
 
     from PySide6.QtCore import QPersistentModelIndex
 
-    from app.models.log_row import LogKind
-    from app.models.log_store import LogStore
     from app.protocol.frame import Frame
+    from app.protocol.frame_kind import FrameKind
+    from app.recording.timeline import Timeline
 
 SLICE_S: Final = 0.004
 """Longest stretch of searching at one go, so that painting and typing come between."""
@@ -30,10 +31,6 @@ _SLICE_PAUSE_MS: Final = 1
 
 _SHOWN_EVERY_S: Final = 0.05
 """How often rows are added while a search goes on: each time costs a repaint."""
-
-_RELEASED: Final = 4_000
-"""Dropped frames freed at one go: about half a millisecond."""
-_RELEASE_PAUSE_MS: Final = 3
 
 
 class LogColumn(enum.IntEnum):
@@ -48,28 +45,29 @@ class LogColumn(enum.IntEnum):
     KEY = 6
     SUMMARY = 7
     SIZE = 8
+    DURATION = 9
 
 
-_RIGHT = frozenset({LogColumn.DELTA, LogColumn.SIZE})
+RIGHT_ALIGNED: Final = frozenset({LogColumn.DELTA, LogColumn.SIZE, LogColumn.DURATION})
+"""Columns of numbers."""
 
 
 class LogModel(QAbstractTableModel):
-    """Frames of a `LogStore` as rows; one call of `append` per batch, nothing per frame.
+    """Frames of a `Timeline` as rows; one call of `refresh` per batch, nothing per frame.
 
-    Rows hold places in the store (see `FrameSource`). Without a filter they are a range, so a
-    batch costs the same however large it is. Pausing looks at a frozen copy of the store while
-    the store goes on; clearing only hides. Decoding is left to `LogCells`, for painted rows.
+    Rows hold places of the timeline. Without a filter they are a range, so that ten million rows
+    take no memory and a batch costs the same however large it is. What rows there are changes in
+    `refresh` and while a search goes on, never between: the timeline itself may be ahead. Pausing
+    remembers an end, clearing a beginning. Bytes are read by `LogCells`, for painted rows.
     """
 
-    FRAME = Qt.ItemDataRole.UserRole + 1
-    """The row's `Frame`."""
     KIND = Qt.ItemDataRole.UserRole + 2
-    """The row's `LogKind`."""
+    """The row's `FrameKind`."""
     MARK = Qt.ItemDataRole.UserRole + 3
     """What is wrong with the row's message, in words."""
 
     dropped_changed = Signal(object)
-    """How many of the oldest frames are gone from memory."""
+    """How many of the oldest frames are gone."""
     waiting_changed = Signal(object)
     """How many frames came since the view was paused; 0 when it is not."""
     search_changed = Signal(object)
@@ -77,25 +75,36 @@ class LogModel(QAbstractTableModel):
     rows_dropping = Signal(object)
     """The number of first rows that are about to be removed because their frames are gone."""
 
-    def __init__(self, store: LogStore, parent: QObject | None = None) -> None:
+    def __init__(
+        self,
+        timeline: Timeline,
+        requests_of: Callable[[int], Collection[int]],
+        parent: QObject | None = None,
+    ) -> None:
+        """Show all of `timeline`; `requests_of` gives the requests of a job, for filters."""
         super().__init__(parent)
-        self._store = store
-        self._source = store
-        self._cells = LogCells(self)
+        self._timeline = timeline
+        self._requests_of = requests_of
+        self._cells = LogCells(timeline, self)
         self._marks = LogMarks()
         self._filter = LogFilter()
-        self._search: LogSearch | None = None
-        self._rows: range | array[int] = range(store.first, store.end)
+        self._finding: LogFinding | None = None
+        self._columns = timeline.columns
+        self._gone = timeline.first
+        self._end = timeline.end
         self._floor = 0
-        self._found: list[int] = []
+        self._rows: range | array[int] = range(self._gone, self._end)
+        self._is_paused = False
         self._shown_at = 0.0
         self._slices = QTimer(self)
         self._slices.setSingleShot(True)
         self._slices.setInterval(_SLICE_PAUSE_MS)
         self._slices.timeout.connect(self._on_slice_due)
-        self._releases = QTimer(self)
-        self._releases.setInterval(_RELEASE_PAUSE_MS)
-        self._releases.timeout.connect(self._on_release_due)
+
+    @property
+    def timeline(self) -> Timeline:
+        """Where the frames are."""
+        return self._timeline
 
     @property
     def filter(self) -> LogFilter:
@@ -104,75 +113,86 @@ class LogModel(QAbstractTableModel):
 
     @property
     def is_paused(self) -> bool:
-        """Whether the view stands still while the store goes on."""
-        return self._source is not self._store
+        """Whether the view stands still while the timeline goes on."""
+        return self._is_paused
 
     @property
     def waiting(self) -> int:
         """How many frames came since the view was paused."""
-        return self._store.end - self._source.end
+        return self._timeline.end - self._end if self._is_paused else 0
 
     @property
     def dropped(self) -> int:
-        """How many of the oldest frames are gone from memory."""
-        return self._store.dropped
+        """How many of the oldest frames are gone."""
+        return self._gone
 
     @property
     def hidden(self) -> int:
-        """How many frames in memory `clear_view` hides."""
-        return max(0, min(self._floor, self._source.end) - self._source.first)
+        """How many frames that are still there `clear_view` hides."""
+        return max(0, min(self._floor, self._end) - self._gone)
 
     @property
     def unsearched(self) -> int:
         """How many frames are still to be searched."""
-        return self._search.left(self._source) if self._search else 0
+        return self._finding.left(self._gone, self._end) if self._finding else 0
 
-    @Slot(object)
-    def append(self, frames: Sequence[Frame]) -> None:
-        """Take a batch of frames as the newest."""
-        gone = self._store.dropped
-        self._store.append(frames)
-        if self._store.dropped != gone:
-            self._releases.start()
-            self._marks.forget_before(self._number(self._source.first))
-            self.dropped_changed.emit(self._store.dropped)
-        if self.is_paused:
+    @Slot()
+    def refresh(self) -> None:
+        """Take in what came to the timeline, and what went, since the last time."""
+        if self._timeline.columns is not self._columns:
+            self._begin_anew()
+        if self._timeline.first != self._gone:
+            self._gone = self._timeline.first
+            self._marks.forget_before(self._timeline.number(self._gone))
+            self.dropped_changed.emit(self._gone)
+        if self._is_paused:
             self.waiting_changed.emit(self.waiting)
         else:
-            self._catch_up()
+            self._end = self._timeline.end
+        self._catch_up()
 
     @Slot(object)
     def mark(self, marked: Mapping[int, str]) -> None:
-        """Take what is wrong with frames that are about to be appended, by their numbers."""
+        """Take what is wrong with frames, by their numbers; the timeline notes that they are."""
         self._marks.add(marked)
 
     def set_filter(self, wanted: LogFilter) -> None:
-        """Show only what `wanted` lets through; rows appear as the search goes on."""
+        """Show only what `wanted` lets through; rows appear as the search goes on.
+
+        Raises:
+            FilterError: the filter's text has a mistake; what was shown stays.
+        """
         if wanted != self._filter:
-            self._filter = wanted
-            self._start_over()
+            self._show_from(wanted, self._floor)
 
     def set_paused(self, paused: bool) -> None:
         """Let the view stand still, or show what came meanwhile."""
-        if paused == self.is_paused:
+        if paused == self._is_paused:
             return
-        self._source = self._store.frozen() if paused else self._store
-        self._catch_up()
+        self._is_paused = paused
+        self.refresh()
         self.waiting_changed.emit(self.waiting)
 
     def clear_view(self) -> None:
         """Hide every row of now; nothing is wiped, see `show_all`."""
-        self._floor = self._source.end
-        self._start_over()
+        self._show_from(self._filter, self._end)
 
     def show_all(self) -> None:
         """Show again what `clear_view` hid."""
-        self._floor = 0
-        self._start_over()
+        self._show_from(self._filter, 0)
 
-    def frame(self, row: int) -> Frame | None:
-        """Return the frame of a row; None when there is no such row or its frame is gone."""
-        return self._source.frame(self._rows[row]) if 0 <= row < len(self._rows) else None
+    def frame(self, row: int, limit: int | None = None) -> Frame | None:
+        """Return the frame of a row; None when there is no such row or its frame is gone.
+
+        With `limit`, `raw` are its first bytes at most: see `size` for how many there are.
+        """
+        if not 0 <= row < len(self._rows):
+            return None
+        return self._timeline.frame(self._rows[row], limit)
+
+    def size(self, row: int) -> int:
+        """Return how many bytes the frame of a row has; 0 when it is gone."""
+        return self._timeline.size(self._rows[row]) if 0 <= row < len(self._rows) else 0
 
     def place(self, row: int) -> int:
         """Return the place of an existing row; it stays the same while rows come and go."""
@@ -189,30 +209,30 @@ class LogModel(QAbstractTableModel):
 
     def row_of_number(self, number: int) -> int | None:
         """Return the row of the frame with that number; None when it is gone or not shown."""
-        places = range(self._source.first, self._source.end)
-        at = bisect.bisect_left(places, number, key=self._number)
-        if at == len(places) or self._number(places[at]) != number:
-            return None
-        return self.row_of(places[at])
+        place = self._timeline.place_of(number)
+        return None if place is None else self.row_of(place)
 
-    def kind(self, row: int) -> LogKind | None:
+    def kind(self, row: int) -> FrameKind | None:
         """Return what the frame of a row is."""
-        frame = self.frame(row)
-        return self._cells.kind(self._rows[row], frame) if frame is not None else None
+        return self._cells.kind(self._rows[row]) if 0 <= row < len(self._rows) else None
 
     def mark_of(self, row: int) -> str:
         """Return what is wrong with the frame of a row; empty when nothing is known to be."""
-        frame = self.frame(row)
-        return "" if frame is None else self._marks.of(frame.number)
+        if not 0 <= row < len(self._rows):
+            return ""
+        place = self._rows[row]
+        words = self._marks.of(self._timeline.number(place)) if self._marks else ""
+        if not words and self._timeline.is_marked(place):
+            return self.tr("it breaks a rule; which one is no longer in memory")
+        return words
 
     def text(self, row: int, column: int) -> str:
         """Return the words of one cell; empty for a frame that is gone."""
-        frame = self.frame(row)
-        if frame is None:
+        if not 0 <= row < len(self._rows):
             return ""
         if column == LogColumn.DELTA:
-            return self._cells.delta(frame, self.frame(row - 1))
-        return self._cells.text(self._rows[row], frame, column)
+            return self._cells.delta(self._rows[row], self._rows[row - 1]) if row else ""
+        return self._cells.text(self._rows[row], column)
 
     def line(self, row: int) -> str:
         """Return a row as one line, its cells apart by tabs; what is wrong with it comes last."""
@@ -228,15 +248,13 @@ class LogModel(QAbstractTableModel):
         return 0 if parent.isValid() else len(LogColumn)
 
     def data(self, index: QModelIndex | QPersistentModelIndex, role: int = 0) -> Any:
-        """Return a cell's words, and a row's frame, kind and mark."""
+        """Return a cell's words, and a row's kind and mark."""
         if role == Qt.ItemDataRole.DisplayRole:
             return self.text(index.row(), index.column())
         if role == Qt.ItemDataRole.AccessibleTextRole:
             return self._spoken(index.row(), index.column())
-        if role == Qt.ItemDataRole.TextAlignmentRole and index.column() in _RIGHT:
+        if role == Qt.ItemDataRole.TextAlignmentRole and index.column() in RIGHT_ALIGNED:
             return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-        if role == self.FRAME:
-            return self.frame(index.row())
         if role == self.MARK:
             return self.mark_of(index.row())
         return self.kind(index.row()) if role == self.KIND else None
@@ -258,37 +276,37 @@ class LogModel(QAbstractTableModel):
         words = self.text(row, column)
         return f"{self.tr('Not in order')}: {mark}. {words}" if mark else words
 
-    def _number(self, place: int) -> int:
-        frame = self._source.frame(place)
-        return -1 if frame is None else frame.number
+    def _begin_anew(self) -> None:
+        """The frames come again from place 0: a replay was begun anew."""
+        self._columns = self._timeline.columns
+        self._gone, self._end = self._timeline.first, self._timeline.end
+        self._cells.forget()
+        self._marks = LogMarks()
+        self._show_from(self._filter, 0)
 
-    def _first(self) -> int:
-        return max(self._source.first, self._floor)
-
-    def _start_over(self) -> None:
+    def _show_from(self, wanted: LogFilter, floor: int) -> None:
         """Make the rows anew for a changed filter or a changed beginning."""
+        first = max(self._gone, floor)
+        finding = None
+        if not wanted.shows_all:
+            finding = LogFinding(wanted, self._timeline, self._requests_of, first)
         self.beginResetModel()
-        if self._filter.shows_all:
-            self._search = None
-            self._rows = range(self._first(), self._source.end)
-        else:
-            self._search = LogSearch(self._filter, self._first(), self._marks)
-            self._rows = array("q")
-        self._found = []
+        self._filter, self._floor, self._finding = wanted, floor, finding
+        self._rows = range(first, max(first, self._end)) if finding is None else array("q")
         self._shown_at = 0.0
         self.endResetModel()
         self._catch_up()
 
     def _catch_up(self) -> None:
-        """Make the rows agree with the source: drop what is gone, add what is new."""
+        """Make the rows agree with the timeline: drop what is gone, add what is new."""
         self._drop_gone()
-        if self._search is None:
-            self._add_range(self._source.end)
+        if self._finding is None:
+            self._add_range()
         else:
-            self._search_slice(self._search)
+            self._search_slice(self._finding)
 
     def _drop_gone(self) -> None:
-        count = bisect.bisect_left(self._rows, self._source.first)
+        count = bisect.bisect_left(self._rows, self._gone)
         if not count:
             return
         self.rows_dropping.emit(count)
@@ -300,39 +318,31 @@ class LogModel(QAbstractTableModel):
             first = self.index(0, LogColumn.DELTA)
             self.dataChanged.emit(first, first)
 
-    def _add_range(self, end: int) -> None:
-        start = self._rows[0] if self._rows else self._first()
-        count = end - start - len(self._rows)
+    def _add_range(self) -> None:
+        start = self._rows[0] if self._rows else max(self._gone, self._floor)
+        count = self._end - start - len(self._rows)
         if count > 0:
             self.beginInsertRows(QModelIndex(), len(self._rows), len(self._rows) + count - 1)
-            self._rows = range(start, end)
+            self._rows = range(start, self._end)
             self.endInsertRows()
 
-    def _search_slice(self, search: LogSearch) -> None:
-        self._found += search.run(self._source, SLICE_S)
-        left = search.left(self._source)
+    def _search_slice(self, finding: LogFinding) -> None:
+        finding.run(self._end, SLICE_S)
+        left = finding.left(self._gone, self._end)
         if left:
             self._slices.start()
         now = time.perf_counter()
         if not left or now - self._shown_at >= _SHOWN_EVERY_S:
             self._shown_at = now
-            self._show_found()
+            self._show_found(finding.take(self._gone, self._end))
             self.search_changed.emit(left)
 
-    def _show_found(self) -> None:
-        first = self._source.first
-        found = [place for place in self._found if place >= first]
-        self._found = []
+    def _show_found(self, found: array[int]) -> None:
         if found and isinstance(self._rows, array):
             count = len(self._rows)
             self.beginInsertRows(QModelIndex(), count, count + len(found) - 1)
             self._rows.extend(found)
             self.endInsertRows()
-
-    @Slot()
-    def _on_release_due(self) -> None:
-        if not self._store.release(_RELEASED):
-            self._releases.stop()
 
     @Slot()
     def _on_slice_due(self) -> None:

@@ -2,27 +2,52 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 
 from PySide6.QtCore import QObject
 
-from app.models.log_row import LogKind, describe
+from app import text
+from app.models.log_head import LARGE
+from app.models.log_row import LogRow, describe, plain
 from app.protocol.frame import Channel, server_name
-from app.text import clock, one_line, since
+from app.protocol.frame_kind import FrameKind
+from app.recording.columns import Segment
+from app.recording.names import NONE
 
 if TYPE_CHECKING:
-    from app.protocol.frame import Frame
+    from app.recording.timeline import Timeline
+
+_Row = TypeVar("_Row")
 
 _REMEMBERED: Final = 2_000
 """Rows whose words are kept: some screens full."""
 
+# The columns' numbers are those of `LogColumn`.
+_METHOD, _KEY, _SUMMARY = 5, 6, 7
+_REPLIES: Final = (FrameKind.REPLY, FrameKind.ERROR)
+
+
+class _Known(NamedTuple):
+    """What the index alone says of a row; `method` and `key` are None where it does not."""
+
+    kind: FrameKind
+    words: tuple[str, ...]
+    method: str | None
+    key: str | None
+
 
 class LogCells(QObject):
-    """Texts of cells by place and column; column numbers are those of `LogColumn`."""
+    """Texts of cells by place and column.
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    Most are told from the timeline's index; only the summary, ids and odd methods need the frame's
+    bytes, of which `LARGE` are read at most.
+    """
+
+    def __init__(self, timeline: Timeline, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._rows: dict[int, tuple[LogKind, tuple[str, ...]]] = {}
+        self._timeline = timeline
+        self._known: dict[int, _Known] = {}
+        self._read: dict[int, LogRow] = {}
         self._directions = {
             Channel.SENT: "→ " + self.tr("sent"),
             Channel.RECEIVED: "← " + self.tr("received"),
@@ -32,6 +57,11 @@ class LogCells(QObject):
         self._kinds = self._kind_names()
         self._headers = self._header_texts()
 
+    def forget(self) -> None:
+        """Forget all words: other frames have come to the places."""
+        self._known.clear()
+        self._read.clear()
+
     def title(self, column: int) -> str:
         """Return a column's title."""
         return self._headers[column][0]
@@ -40,53 +70,104 @@ class LogCells(QObject):
         """Return what a column shows."""
         return self._headers[column][1]
 
-    def kind(self, place: int, frame: Frame) -> LogKind:
-        """Return what the frame at `place` is."""
-        return self._row(place, frame)[0]
+    def kind(self, place: int) -> FrameKind | None:
+        """Return what the frame at `place` is; None when it is gone."""
+        known = self._index_row(place)
+        return None if known is None else known.kind
 
-    def text(self, place: int, frame: Frame, column: int) -> str:
-        """Return the words of a cell, all but the time difference."""
-        return self._row(place, frame)[1][column]
+    def text(self, place: int, column: int) -> str:
+        """Return the words of a cell, all but the time difference; empty when it is gone."""
+        known = self._index_row(place)
+        if known is None:
+            return ""
+        if column == _KEY:
+            return self._key(place, known)
+        if column == _METHOD:
+            return self._content(place, known.kind).method if known.method is None else known.method
+        if column == _SUMMARY:
+            return self._content(place, known.kind).summary
+        return known.words[column]
 
-    def delta(self, frame: Frame, previous: Frame | None) -> str:
-        """Return the seconds since the row before, to the millisecond."""
-        return "" if previous is None else since(frame.at - previous.at)
+    def delta(self, place: int, previous: int) -> str:
+        """Return the seconds from the frame at `previous` to that at `place`, to the millisecond.
 
-    def _row(self, place: int, frame: Frame) -> tuple[LogKind, tuple[str, ...]]:
-        row = self._rows.get(place)
-        if row is None:
-            row = self._made(frame)
-            if len(self._rows) >= _REMEMBERED:
-                del self._rows[next(iter(self._rows))]
-            self._rows[place] = row
-        return row
+        Empty when one of them is gone.
+        """
+        one, other = (self._timeline.columns.locate(each) for each in (place, previous))
+        if one is None or other is None:
+            return ""
+        return text.since(one[0].ats[one[1]] - other[0].ats[other[1]])
 
-    def _made(self, frame: Frame) -> tuple[LogKind, tuple[str, ...]]:
-        row = describe(frame)
-        return row.kind, (
-            clock(frame.when),
+    def _key(self, place: int, known: _Known) -> str:
+        if known.key is not None:
+            return known.key
+        key = self._content(place, known.kind).key
+        if key or known.kind not in _REPLIES:
+            return key
+        # An id behind a large result is that of its request.
+        request = self._timeline.request_of(place)
+        return "" if request is None else self._content(request, FrameKind.REQUEST).key
+
+    def _index_row(self, place: int) -> _Known | None:
+        known = self._known.get(place)
+        if known is None:
+            found = self._timeline.columns.locate(place)
+            if found is None:
+                return None
+            known = self._made(place, *found)
+            _remember(self._known, place, known)
+        return known
+
+    def _made(self, place: int, segment: Segment, row: int) -> _Known:
+        columns = self._timeline.columns
+        source = self._timeline.source(segment, row)
+        kind = FrameKind(segment.kinds[row] & Segment.KIND)
+        duration_s = self._timeline.duration_s(place)
+        words = (
+            text.clock(columns.when(place, segment.ats[row])),
             "",
-            self._directions[frame.channel],
-            one_line(server_name(frame.connection), 80),
-            self._kinds[row.kind],
-            row.method,
-            row.key,
-            row.summary,
-            f"{len(frame.raw):,}",
+            self._directions[source.channel],
+            text.one_line(server_name(source.connection), 80),
+            self._kinds[kind],
+            "",
+            "",
+            "",
+            f"{segment.sizes[row]:,}",
+            "" if duration_s is None else _duration(duration_s),
+        )
+        method = columns.methods.value(segment.methods[row]) or ""
+        is_known = segment.methods[row] != columns.methods.many and kind is not FrameKind.EVENT
+        token: Any = columns.tokens.value(segment.tokens[row])
+        is_named = segment.tokens[row] not in (NONE, columns.tokens.many)
+        return _Known(
+            kind,
+            words,
+            text.one_line(method) if is_known else None,
+            plain(token) if is_named else None,
         )
 
-    def _kind_names(self) -> dict[LogKind, str]:
+    def _content(self, place: int, kind: FrameKind) -> LogRow:
+        row = self._read.get(place)
+        if row is None:
+            size = self._timeline.size(place)
+            frame = self._timeline.frame(place, LARGE)
+            if frame is None or (size and not frame.raw):
+                return LogRow("", "", self.tr("(its bytes cannot be read any more)"))
+            row = describe(frame, kind, is_whole=size <= LARGE)
+            _remember(self._read, place, row)
+        return row
+
+    def _kind_names(self) -> dict[FrameKind, str]:
         return {
-            LogKind.REQUEST: self.tr("request"),
-            LogKind.REPLY: self.tr("reply"),
-            LogKind.ERROR: self.tr("error"),
-            LogKind.PROGRESS: self.tr("progress"),
-            LogKind.NOTIFICATION: self.tr("notification"),
-            LogKind.STDERR: self.tr("stderr"),
-            LogKind.EVENT: self.tr("event"),
-            LogKind.UNREADABLE: self.tr("unreadable"),
-            LogKind.BATCH: self.tr("batch"),
-            LogKind.LARGE: self.tr("large"),
+            FrameKind.REQUEST: self.tr("request"),
+            FrameKind.REPLY: self.tr("reply"),
+            FrameKind.ERROR: self.tr("error"),
+            FrameKind.PROGRESS: self.tr("progress"),
+            FrameKind.NOTIFICATION: self.tr("notification"),
+            FrameKind.STDERR: self.tr("stderr"),
+            FrameKind.EVENT: self.tr("event"),
+            FrameKind.UNREADABLE: self.tr("unreadable"),
+            FrameKind.BATCH: self.tr("batch"),
         }
 
     def _header_texts(self) -> tuple[tuple[str, str], ...]:
@@ -97,7 +178,22 @@ class LogCells(QObject):
             (self.tr("Server"), self.tr("The server's name")),
             (self.tr("Kind"), self.tr("What the message is")),
             (self.tr("Method"), self.tr("The method of a request or notification")),
-            (self.tr("Token / id"), self.tr("The progress token, or the request's id")),
+            (
+                self.tr("Token / id"),
+                self.tr("The progress token, of a reply that of its request; otherwise the id"),
+            ),
             (self.tr("Summary"), self.tr("The message in short")),
             (self.tr("Size"), self.tr("Bytes, without the line end")),
+            (self.tr("Duration"), self.tr("On replies: the time since the request")),
         )
+
+
+def _remember(rows: dict[int, _Row], place: int, row: _Row) -> None:
+    if len(rows) >= _REMEMBERED:
+        del rows[next(iter(rows))]
+    rows[place] = row
+
+
+def _duration(seconds: float) -> str:
+    """Nobody reads `0 ms` as a measured time."""
+    return "< 1 ms" if 0 <= seconds < 0.001 else text.duration(seconds)

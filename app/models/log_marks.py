@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 CAPACITY: Final = 200_000
-"""Marks kept: as many as the log has rows, for every row may break a rule."""
+"""Marks kept in words; that a frame is marked at all, the timeline knows of every one."""
 
 
 class LogMarks:
-    """Words by frame number; `number in marks` is what a search asks.
+    """Words by frame number.
 
     Numbers come in rising order, and the oldest go first: with their frames, or beyond `capacity`.
     """
@@ -26,9 +26,6 @@ class LogMarks:
 
     def __len__(self) -> int:
         return len(self._words)
-
-    def __contains__(self, number: object) -> bool:
-        return number in self._words
 
     def of(self, number: int) -> str:
         """What is wrong with the frame of that number; empty when nothing is."""

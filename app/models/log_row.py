@@ -1,16 +1,15 @@
-"""What one row of the log says of a frame, made only for rows that are painted or filtered."""
+"""What one row of the log says of a frame's content, made only for rows that are painted."""
 
 from __future__ import annotations
 
-import enum
 import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from app.models.json_text import compact
-from app.models.log_head import LARGE, head_of
-from app.protocol.frame import Channel
-from app.protocol.jsonrpc import Kind, decode
+from app.models.log_head import head_of
+from app.protocol.frame_kind import FrameKind
+from app.protocol.jsonrpc import decode
 from app.text import one_line, summary
 
 if TYPE_CHECKING:
@@ -25,85 +24,32 @@ PROGRESS = "notifications/progress"
 _LOOKS_TYPED = re.compile(r"[-+.\d\s\"].*|true|false|null|", re.DOTALL)
 
 
-class LogKind(enum.Enum):
-    """What a frame is to someone reading the log."""
-
-    REQUEST = "request"
-    REPLY = "reply"
-    ERROR = "error reply"
-    PROGRESS = "progress"
-    NOTIFICATION = "notification"
-    STDERR = "stderr"
-    EVENT = "event"
-    UNREADABLE = "unreadable"
-    BATCH = "batch"
-    LARGE = "large"
-    """Too large to be told at once, and its first bytes do not tell."""
-
-
 class LogRow(NamedTuple):
-    """The words of one row: `key` is the progress token if there is one, otherwise the id."""
+    """The words of one row: `key` is the progress token if there is one, otherwise the id.
 
-    kind: LogKind
+    `method` is an event's name where the frame is one.
+    """
+
     method: str
     key: str
     summary: str
 
 
-_BY_CHANNEL = {Channel.STDERR: LogKind.STDERR, Channel.EVENT: LogKind.EVENT}
-_BY_KIND = {
-    Kind.REQUEST: LogKind.REQUEST,
-    Kind.RESULT: LogKind.REPLY,
-    Kind.ERROR: LogKind.ERROR,
-    Kind.NOTIFICATION: LogKind.NOTIFICATION,
-    Kind.BATCH: LogKind.BATCH,
-}
-_BY_OPENING = {b"{": LogKind.LARGE, b"[": LogKind.BATCH}
-_LARGE_KINDS = {
-    "request": LogKind.REQUEST,
-    "notification": LogKind.NOTIFICATION,
-    "result": LogKind.REPLY,
-    "error": LogKind.ERROR,
-}
+def describe(frame: Frame, kind: FrameKind, *, is_whole: bool = True) -> LogRow:
+    """Return the words of `frame`'s row; all of them safe to show and of bounded length.
 
-
-def kind_of(frame: Frame) -> LogKind:
-    """Say what `frame` is; decodes messages, so it costs some microseconds."""
-    of_channel = _BY_CHANNEL.get(frame.channel)
-    if of_channel is not None:
-        return of_channel
-    if len(frame.raw) > LARGE:
-        return _of_large(frame.raw).kind
-    return _kind(decode(frame.raw, is_complete=frame.is_complete))
-
-
-def describe(frame: Frame) -> LogRow:
-    """Return the words of `frame`'s row; all of them safe to show and of bounded length."""
-    if frame.channel is Channel.STDERR:
-        return LogRow(LogKind.STDERR, "", "", _head(frame.raw))
-    if frame.channel is Channel.EVENT:
+    Where `raw` are the first bytes only, what stands before the payload is read.
+    """
+    if kind is FrameKind.STDERR:
+        return LogRow("", "", _head(frame.raw))
+    if kind is FrameKind.EVENT:
         return _event(frame)
-    if len(frame.raw) > LARGE:
-        return _of_large(frame.raw)
+    if not is_whole:
+        head = head_of(frame.raw)
+        return LogRow(head.method, head.id, _head(frame.raw))
     envelope = decode(frame.raw, is_complete=frame.is_complete)
-    kind = _kind(envelope)
     method = envelope.method if isinstance(envelope.method, str) else ""
-    return LogRow(kind, one_line(method), _key(kind, envelope), _summary(kind, envelope, frame.raw))
-
-
-def _of_large(raw: bytes) -> LogRow:
-    """Tell a large message by its ends; only the details read all of it."""
-    head = head_of(raw)
-    if head is not None:
-        return LogRow(_LARGE_KINDS[head.kind], one_line(head.method), head.id, _head(raw))
-    kind = _BY_OPENING.get(raw[:64].lstrip()[:1], LogKind.UNREADABLE)
-    return LogRow(kind, "", "", _head(raw))
-
-
-def _kind(envelope: Envelope) -> LogKind:
-    if envelope.kind is Kind.NOTIFICATION and envelope.method == PROGRESS:
-        return LogKind.PROGRESS
-    return _BY_KIND.get(envelope.kind, LogKind.UNREADABLE)
+    return LogRow(one_line(method), _key(envelope), _summary(kind, envelope, frame.raw))
 
 
 def _event(frame: Frame) -> LogRow:
@@ -111,7 +57,7 @@ def _event(frame: Frame) -> LogRow:
     fields = _event_fields(frame.raw)
     name = str(fields.pop("event", ""))
     words = ", ".join(f"{key}: {compact(value, 120)}" for key, value in fields.items())
-    return LogRow(LogKind.EVENT, one_line(name), "", words[:SUMMARY_LENGTH])
+    return LogRow(one_line(name), "", words[:SUMMARY_LENGTH])
 
 
 def _event_fields(raw: bytes) -> dict[str, Any]:
@@ -122,35 +68,35 @@ def _event_fields(raw: bytes) -> dict[str, Any]:
     return fields if isinstance(fields, dict) else {}
 
 
-def _key(kind: LogKind, envelope: Envelope) -> str:
+def _key(envelope: Envelope) -> str:
     """The token names what a reader follows; a message without one is named by its id."""
     params = envelope.params if isinstance(envelope.params, dict) else {}
-    if kind is LogKind.PROGRESS:
+    if envelope.method == PROGRESS and envelope.id is None:
         return _value(params, "progressToken")
     meta = params.get("_meta")
     if isinstance(meta, dict) and "progressToken" in meta:
         return _value(meta, "progressToken")
-    return "" if envelope.id is None else _plain(envelope.id)
+    return "" if envelope.id is None else plain(envelope.id)
 
 
 def _value(members: dict[str, Any], name: str) -> str:
-    return _plain(members[name]) if name in members else ""
+    return plain(members[name]) if name in members else ""
 
 
-def _plain(value: Any) -> str:
-    """A string without quotes, unless it could be taken for a number."""
+def plain(value: Any) -> str:
+    """Return a token or an id; a string without quotes, unless it could be taken for a number."""
     if isinstance(value, str) and not _LOOKS_TYPED.fullmatch(value[:80]):
         return one_line(value, 80)
     return compact(value, 80)
 
 
-def _summary(kind: LogKind, envelope: Envelope, raw: bytes) -> str:
+def _summary(kind: FrameKind, envelope: Envelope, raw: bytes) -> str:
     match kind:
-        case LogKind.UNREADABLE | LogKind.BATCH:
+        case FrameKind.UNREADABLE | FrameKind.BATCH:
             return _head(raw)
-        case LogKind.REPLY:
+        case FrameKind.REPLY:
             return _result(envelope.result)
-        case LogKind.ERROR:
+        case FrameKind.ERROR:
             return _error(envelope.error)
         case _:
             return _params(envelope)

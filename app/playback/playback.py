@@ -126,11 +126,7 @@ class Playback:
 
     def requests_of(self, job: JobId) -> frozenset[int]:
         """The numbers of the frames of all requests of a job."""
-        found = self.detail(job)
-        if found is None:
-            return frozenset()
-        attempts = (attempt.request for attempt in found.attempts)
-        return frozenset(n for n in (found.snapshot.request, *attempts) if n is not None)
+        return self._tracker.requests_of(job)
 
     def servers(self) -> list[ServerSnapshot]:
         """All servers, in the order in which they were first heard of."""

@@ -92,7 +92,7 @@ class Program(QObject):
         self._preferences = Preferences(self._options.data_dir)
         appearance = Appearance(QGuiApplication.palette(), paths.resource("icons"), self)
         self._models = Models(self.monitor, self)
-        self._status = StatusBar(self.monitor, self._models.log)
+        self._status = StatusBar(self.monitor, self._models.log, appearance)
         self.window = MainWindow(self._models, self._status, appearance, self._preferences)
         self.control = Control(self.monitor, tasks, self._tell, self)
         self.dialogs = Dialogs(
@@ -115,9 +115,9 @@ class Program(QObject):
         feed.servers_changed.connect(self._on_servers_changed)
         feed.servers_changed.connect(self.dialogs.refresh_servers)
         feed.jobs_changed.connect(self._on_jobs_changed)
-        feed.frames_added.connect(window.stderr_pane.add_frames)
-        feed.frames_added.connect(self._status.add_frames)
-        feed.frames_added.connect(self._garbage.add_frames)
+        feed.stderr_added.connect(window.stderr_pane.add_frames)
+        feed.frames_added.connect(self._status.count_frames)
+        feed.frames_added.connect(self._garbage.count_frames)
 
     def _join_panes(self) -> None:
         window, control = self.window, self.control

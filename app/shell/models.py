@@ -8,33 +8,33 @@ from app.models.feed import Feed
 from app.models.filters import GroupsModel, JobFilter
 from app.models.jobs import JobsModel
 from app.models.log import LogModel
-from app.models.log_store import LogStore
 from app.models.servers import ServersModel
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QObject
 
     from app.monitor import Monitor
+    from app.playback.playback import Playback
 
 
 class Models:
     """What the window shows, following `source` until `detach`."""
 
-    def __init__(self, source: Monitor, parent: QObject) -> None:
+    def __init__(self, source: Monitor | Playback, parent: QObject) -> None:
         self.source = source
         self.feed = Feed(parent)
         self.jobs = JobsModel(parent)
         self.shown_jobs = JobFilter(self.jobs, parent)
         self.groups = GroupsModel(self.jobs, parent)
         self.servers = ServersModel(parent)
-        self.log = LogModel(LogStore(), parent)
+        self.log = LogModel(source.timeline, source.requests_of, parent)
         self.jobs.set_source(source)
         self.servers.set_source(source)
         self.feed.jobs_changed.connect(self.jobs.apply)
         self.feed.servers_changed.connect(self.servers.apply)
         self.feed.frames_marked.connect(self.log.mark)
         self.feed.frames_marked.connect(self.servers.count_again)
-        self.feed.frames_added.connect(self.log.append)
+        self.feed.frames_added.connect(self.log.refresh)
         self.feed.attach(source)
 
     def detach(self) -> None:

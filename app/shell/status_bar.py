@@ -1,40 +1,82 @@
-"""The status bar: connections, messages a second, messages kept, and what is gone."""
+"""The status bar: connections, messages a second, what is recorded, and whether it still is."""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 from PySide6.QtCore import Qt, QTimer, Slot
 from PySide6.QtWidgets import QLabel, QStatusBar, QWidget
 
 from app.sessions.snapshot import ServerState
-from app.text import number
+from app.text import count_in_short, number, size
+from app.widgets.appearance import Appearance, Tone, emphasised
+from app.widgets.plain_text import plain_tip
+from app.widgets.schema_field import set_text_colour
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from app.models.log import LogModel
-    from app.monitor import Monitor
-    from app.protocol.frame import Frame
+    from app.problem import Problem
+    from app.sessions.snapshot import ServerSnapshot
 
 _WINDOW_S: Final = 2.0
 """Over how long the rate is taken: short enough to follow, long enough to be read."""
 
 
-class StatusBar(QStatusBar):
-    """Counts what the feed passes on; quiet when nothing happens."""
+class ServersRead(Protocol):
+    """What is asked of the source; it may have a `recorder` as well. `app.monitor.Monitor` fits."""
 
-    def __init__(self, monitor: Monitor, log: LogModel, parent: QWidget | None = None) -> None:
+    def servers(self) -> Sequence[ServerSnapshot]:
+        """All servers."""
+
+
+class RecordingRead(Protocol):
+    """What is asked of a recorder; `app.recording.recorder.Recorder` fits."""
+
+    @property
+    def problem(self) -> Problem | None:
+        """Why recording has stopped; None while it goes on."""
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether frames go to the disk, not into memory only."""
+
+    @property
+    def size(self) -> int:
+        """Bytes recorded."""
+
+    @property
+    def count(self) -> int:
+        """Frames recorded."""
+
+
+class StatusBar(QStatusBar):
+    """Counts what the feed passes on; quiet when nothing happens.
+
+    A source without a recorder, such as a recording that is played, has its messages counted.
+    """
+
+    def __init__(
+        self,
+        source: ServersRead,
+        log: LogModel,
+        appearance: Appearance,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
-        self._monitor = monitor
+        self._source = source
+        self._appearance = appearance
         self._log = log
         self._seen = 0
         self._marks: list[tuple[float, int]] = [(time.monotonic(), 0)]
-        self._label = QLabel(self)
-        self._label.setTextFormat(Qt.TextFormat.PlainText)
-        self._label.setAccessibleName(self.tr("Status"))
+        self._label = self._made(self.tr("Status"))
+        self._warning = self._made(self.tr("Recording"))
+        self._warning.setFont(emphasised(self.font()))
+        appearance.changed.connect(self.refresh)
         self.addWidget(self._label, 1)
+        self.addPermanentWidget(self._warning)
         self._second = QTimer(self)
         self._second.setInterval(1000)
         self._second.timeout.connect(self._on_second)
@@ -45,19 +87,31 @@ class StatusBar(QStatusBar):
         """What the bar says."""
         return self._label.text()
 
+    @property
+    def warning(self) -> str:
+        """What it says of messages that are not recorded; empty while they are."""
+        return "" if self._warning.isHidden() else self._warning.text()
+
     @Slot(object)
-    def add_frames(self, frames: Sequence[Frame]) -> None:
-        """Count `frames`."""
-        self._seen += len(frames)
+    def count_frames(self, count: int) -> None:
+        """Count so many frames."""
+        self._seen += count
         if not self._second.isActive():
-            self._marks = [(time.monotonic(), self._seen - len(frames))]
+            self._marks = [(time.monotonic(), self._seen - count)]
             self._second.start()
             self.refresh()
 
     @Slot()
     def refresh(self) -> None:
         """Say anew how things stand."""
-        self._label.setText(" · ".join(self._parts()))
+        recorder: RecordingRead | None = getattr(self._source, "recorder", None)
+        self._label.setText(" · ".join(self._parts(recorder)))
+        why = "" if recorder is None else self._why_not(recorder)
+        self._warning.setText(self.tr("Not recorded"))
+        set_text_colour(self._warning, self._appearance, Tone.WARNING)
+        self._warning.setToolTip(plain_tip(why))
+        self._warning.setAccessibleDescription(why)
+        self._warning.setVisible(bool(why))
 
     def rate(self) -> float:
         """Messages a second over the last two seconds."""
@@ -67,20 +121,39 @@ class StatusBar(QStatusBar):
         began, count = self._marks[0]
         return (self._seen - count) / max(now - began, 1.0)
 
-    def _parts(self) -> list[str]:
-        connected = sum(server.state is ServerState.CONNECTED for server in self._monitor.servers())
+    def _made(self, name: str) -> QLabel:
+        label = QLabel(self)
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        label.setAccessibleName(name)
+        return label
+
+    def _parts(self, recorder: RecordingRead | None) -> list[str]:
+        connected = sum(server.state is ServerState.CONNECTED for server in self._source.servers())
         parts = [
             self.tr("%n connected", "", connected).replace("%n", str(connected)),
             self.tr("{rate} msg/s").format(rate=number(round(self.rate()))),
-            self.tr("{count} messages").format(count=number(self._seen)),
+            self._kept(recorder),
         ]
         if self._log.dropped:
-            parts.append(
-                self.tr("the oldest {count} are no longer in memory").format(
-                    count=number(self._log.dropped)
-                )
-            )
+            gone = count_in_short(self._log.dropped)
+            parts.append(self.tr("the oldest {count} are no longer kept").format(count=gone))
         return parts
+
+    def _kept(self, recorder: RecordingRead | None) -> str:
+        if recorder is None or not (recorder.is_recording or recorder.problem):
+            count = count_in_short(self._log.timeline.end)
+            return self.tr("{count} messages").format(count=count)
+        return self.tr("{count} recorded ({size})").format(
+            count=count_in_short(recorder.count), size=size(recorder.size)
+        )
+
+    def _why_not(self, recorder: RecordingRead) -> str:
+        problem = recorder.problem
+        if problem is not None:
+            return problem.as_text()
+        if not recorder.is_recording:
+            return self.tr("Recording is switched off: the newest messages are kept in memory.")
+        return ""
 
     @Slot()
     def _on_second(self) -> None:

@@ -26,17 +26,20 @@ FIRST: Final = {
     LogColumn.KEY: 11,
     LogColumn.SUMMARY: 28,
     LogColumn.SIZE: 9,
+    LogColumn.DURATION: 10,
 }
 """Characters in each column where there is room; the summary takes what is left over as well."""
 
 _STEPS: Final = (
     (LogColumn.DIRECTION, 1),
     (LogColumn.SIZE, 0),
+    (LogColumn.DURATION, 8),
     (LogColumn.DELTA, 0),
     (LogColumn.METHOD, 12),
     (LogColumn.KIND, 10),
     (LogColumn.SERVER, 8),
     (LogColumn.KEY, 9),
+    (LogColumn.DURATION, 0),
     (LogColumn.SUMMARY, 22),
     (LogColumn.METHOD, 0),
     (LogColumn.SERVER, 0),

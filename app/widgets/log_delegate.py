@@ -14,8 +14,8 @@ from PySide6.QtWidgets import (
     QToolTip,
 )
 
-from app.models.log import LogColumn, LogModel
-from app.models.log_row import LogKind
+from app.models.log import RIGHT_ALIGNED, LogColumn, LogModel
+from app.protocol.frame_kind import FrameKind
 from app.widgets.appearance import Appearance, Tone
 from app.widgets.plain_text import plain_tip
 
@@ -26,21 +26,20 @@ if TYPE_CHECKING:
 PADDING: Final = 5
 
 TONES: Final = {
-    LogKind.REQUEST: Tone.ACCENT,
-    LogKind.REPLY: Tone.GOOD,
-    LogKind.ERROR: Tone.BAD,
-    LogKind.PROGRESS: Tone.TEXT,
-    LogKind.NOTIFICATION: Tone.TEXT,
-    LogKind.STDERR: Tone.WARNING,
-    LogKind.EVENT: Tone.MUTED,
-    LogKind.UNREADABLE: Tone.BAD,
-    LogKind.BATCH: Tone.ACCENT,
-    LogKind.LARGE: Tone.TEXT,
+    FrameKind.REQUEST: Tone.ACCENT,
+    FrameKind.REPLY: Tone.GOOD,
+    FrameKind.ERROR: Tone.BAD,
+    FrameKind.PROGRESS: Tone.TEXT,
+    FrameKind.NOTIFICATION: Tone.TEXT,
+    FrameKind.STDERR: Tone.WARNING,
+    FrameKind.EVENT: Tone.MUTED,
+    FrameKind.UNREADABLE: Tone.BAD,
+    FrameKind.BATCH: Tone.ACCENT,
 }
 
-_QUIET: Final = frozenset({LogColumn.TIME, LogColumn.DELTA, LogColumn.SIZE})
+_QUIET: Final = frozenset({LogColumn.TIME, LogColumn.DELTA, LogColumn.SIZE, LogColumn.DURATION})
 _TINTED: Final = frozenset({LogColumn.DIRECTION, LogColumn.KIND, LogColumn.METHOD})
-_LOUD: Final = frozenset({LogKind.ERROR, LogKind.STDERR, LogKind.UNREADABLE, LogKind.EVENT})
+_LOUD: Final = frozenset({FrameKind.ERROR, FrameKind.STDERR, FrameKind.UNREADABLE, FrameKind.EVENT})
 _LEFT_ALIGNED: Final = (
     Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
 )
@@ -48,8 +47,7 @@ _RIGHT_ALIGNED: Final = (
     Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
 )
 _ALIGNMENTS: Final = tuple(
-    _RIGHT_ALIGNED if column in (LogColumn.DELTA, LogColumn.SIZE) else _LEFT_ALIGNED
-    for column in LogColumn
+    _RIGHT_ALIGNED if column in RIGHT_ALIGNED else _LEFT_ALIGNED for column in LogColumn
 )
 _CUT_BEFORE_END: Final[dict[int, int]] = {LogColumn.METHOD: 0, LogColumn.KEY: 3}
 """Columns whose words differ at their end, and how much of the beginning is kept."""

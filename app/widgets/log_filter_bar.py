@@ -16,9 +16,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.models.log_row import LogKind
-from app.models.log_search import LogFilter, as_word, words_in
+from app.filtering.chosen import LogFilter
 from app.protocol.frame import Channel
+from app.protocol.frame_kind import FrameKind
 from app.widgets.appearance import GAP, GAP_S, Appearance, Tone
 
 _TYPING_MS: Final = 150
@@ -47,7 +47,7 @@ class LogFilterBar(QWidget):
         self._show_all = QToolButton(self)
         self._status = QLabel(self)
         self._channels: dict[Channel, QAction] = {}
-        self._kinds: dict[LogKind, QAction] = {}
+        self._kinds: dict[FrameKind, QAction] = {}
         self._set_up_search()
         self._set_up_menu()
         self._set_up_buttons()
@@ -61,7 +61,7 @@ class LogFilterBar(QWidget):
 
     def set_filter(self, wanted: LogFilter) -> None:
         """Show `wanted` in the controls and ask for it."""
-        self._search.setText(" ".join(as_word(word) for word in wanted.words))
+        self._search.setText(wanted.text)
         for channel, action in self._channels.items():
             action.setChecked(channel in wanted.channels)
         for kind, action in self._kinds.items():
@@ -125,16 +125,15 @@ class LogFilterBar(QWidget):
         action.setChecked(True)
         return action
 
-    def _kind_names(self) -> dict[LogKind, str]:
+    def _kind_names(self) -> dict[FrameKind, str]:
         return {
-            LogKind.REQUEST: self.tr("Requests"),
-            LogKind.REPLY: self.tr("Replies"),
-            LogKind.ERROR: self.tr("Error replies"),
-            LogKind.PROGRESS: self.tr("Progress"),
-            LogKind.NOTIFICATION: self.tr("Other notifications"),
-            LogKind.UNREADABLE: self.tr("Unreadable"),
-            LogKind.BATCH: self.tr("Batches"),
-            LogKind.LARGE: self.tr("Large, kind unknown"),
+            FrameKind.REQUEST: self.tr("Requests"),
+            FrameKind.REPLY: self.tr("Replies"),
+            FrameKind.ERROR: self.tr("Error replies"),
+            FrameKind.PROGRESS: self.tr("Progress"),
+            FrameKind.NOTIFICATION: self.tr("Other notifications"),
+            FrameKind.UNREADABLE: self.tr("Unreadable"),
+            FrameKind.BATCH: self.tr("Batches"),
         }
 
     def _set_up_buttons(self) -> None:
@@ -195,10 +194,10 @@ class LogFilterBar(QWidget):
         self._typing.stop()
         kinds = {kind for kind, action in self._kinds.items() if action.isChecked()}
         wanted = LogFilter(
-            words_in(self._search.text()),
+            self._search.text(),
             frozenset(channel for channel, action in self._channels.items() if action.isChecked()),
             # Lines of stderr and events are no messages: their channel alone shows or hides them.
-            frozenset(kinds | {LogKind.STDERR, LogKind.EVENT}),
+            frozenset(kinds | {FrameKind.STDERR, FrameKind.EVENT}),
             self._irregular.isChecked(),
         )
         self._shown.setText(self.tr("Kinds •") if wanted.is_narrowed else self.tr("Kinds"))

@@ -8,9 +8,10 @@ from PySide6.QtCore import QMimeData, QModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QLabel, QSplitter, QVBoxLayout, QWidget
 
+from app.filtering.chosen import LogFilter
+from app.filtering.expression import quoted
 from app.models.log import LogColumn, LogModel
 from app.models.log_copy import as_json, as_raw
-from app.models.log_search import LogFilter
 from app.text import number
 from app.widgets.appearance import GAP, GAP_S, Appearance
 from app.widgets.log_details import LogDetails
@@ -87,7 +88,7 @@ class LogPane(QWidget):
     @Slot(object)
     def search_for(self, words: str) -> None:
         """Show only messages that hold `words` as one phrase."""
-        self._bar.set_filter(self._bar.filter()._replace(words=(words,)))
+        self._bar.set_filter(self._bar.filter()._replace(text=quoted(words)))
 
     @Slot(object)
     def follow_frame(self, frame_number: int) -> None:

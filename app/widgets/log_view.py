@@ -54,12 +54,16 @@ class LogView(QTableView):
         self._jump = QToolButton(self)
         self._settle = QTimer(self)
         self._settle.setSingleShot(True)
-        self.setModel(model)
         self.setItemDelegate(self._delegate)
         self._set_up_table()
+        self._use_font()
+        self.setModel(model)
+        # The header would ask all rows whether the whole column is selected, at every paint: with
+        # ten million of them selected that took minutes.
+        titles = self.horizontalHeader()
+        titles.setSelectionModel(QItemSelectionModel(model, titles))
         self._columns = LogColumns(self, self._delegate.width_of)
         self._set_up_jump()
-        self._use_font()
         self._connect()
 
     @property
@@ -119,6 +123,7 @@ class LogView(QTableView):
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.ApplicationFontChange):
             self._use_font()
+            self._columns.fit()
         elif event.type() is QEvent.Type.PaletteChange:
             self._appearance.follow(self.palette())
             self._jump.setIcon(self._appearance.icon("follow", Tone.ACCENT))
@@ -171,9 +176,6 @@ class LogView(QTableView):
         self.setWordWrap(False)
         self.setTabKeyNavigation(False)
         self.setCornerButtonEnabled(False)
-        rows = self.verticalHeader()
-        rows.hide()
-        rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
 
     def _set_up_jump(self) -> None:
         self._jump.setAutoRaise(True)
@@ -198,10 +200,7 @@ class LogView(QTableView):
         font = monospaced(QWidget.font(self))
         self._delegate.set_font(font)
         self.viewport().setFont(font)
-        height = self._delegate.row_height()
-        self.verticalHeader().setMinimumSectionSize(height)
-        self.verticalHeader().setDefaultSectionSize(height)
-        self._columns.fit()
+        self.setVerticalHeader(_rows_of_height(self._delegate.row_height()))
 
     def _show_jump(self) -> None:
         is_shown = not self._is_following and self._model.rowCount() > 0
@@ -300,6 +299,20 @@ class LogView(QTableView):
             self.follow()
         elif not is_at_end:
             self._stop_following()
+
+
+def _rows_of_height(height: int) -> QHeaderView:
+    """A hidden header that makes all rows of one height.
+
+    It is set before the header knows of rows: afterwards Qt would visit each of them, which took
+    half a minute for a million. So it keeps nothing for a row; ten million cost no memory.
+    """
+    rows = QHeaderView(Qt.Orientation.Vertical)
+    rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
+    rows.setMinimumSectionSize(height)
+    rows.setDefaultSectionSize(height)
+    rows.hide()
+    return rows
 
 
 def _top(selected: QItemSelectionRange) -> int:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import QTimer, Signal, Slot
 from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 
-from app.protocol.frame import Channel, server_name
+from app.protocol.frame import server_name
 from app.text import clock, elide, visible
 from app.widgets.appearance import monospaced
 
@@ -63,13 +63,17 @@ class StderrPane(QWidget):
 
     @Slot(object)
     def add_frames(self, frames: Sequence[Frame]) -> None:
-        """Keep the lines among `frames` that came from a standard error."""
-        stderr = Channel.STDERR  # looked up once: this runs over every frame there is
-        lines = [frame for frame in frames if frame[2] is stderr]
-        if lines:
-            self._kept.extend(lines)
-            self._unwritten += len(lines)
-            self._write_if_seen()
+        """Keep `frames`, which are lines of a standard error (`Feed.stderr_added`)."""
+        self._kept.extend(frames)
+        self._unwritten += len(frames)
+        self._write_if_seen()
+
+    @Slot()
+    def clear(self) -> None:
+        """Forget every line: a replay begins anew."""
+        self._kept.clear()
+        self._unwritten = 0
+        self.text.clear()
 
     @Slot()
     def _write_if_seen(self) -> None:

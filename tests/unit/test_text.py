@@ -179,6 +179,21 @@ def test_counts_agree_with_their_noun() -> None:
 
 
 @pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (0, "0"),
+        (999_999, "999,999"),
+        (1_000_000, "1.0 M"),
+        (1_299_999, "1.2 M"),
+        (340_060_000, "340.0 M"),
+        (3_400_000_000, "3.4 G"),
+    ],
+)
+def test_large_counts_are_said_in_short_and_never_too_large(value: int, words: str) -> None:
+    assert text.count_in_short(value) == words
+
+
+@pytest.mark.parametrize(
     ("byte_count", "words"),
     [
         (0, "0 B"),

@@ -49,7 +49,7 @@ def models(parts: QObject) -> Models:
 @pytest.fixture
 def window(qtbot: QtBot, models: Models, parts: QObject, tmp_path: Path) -> MainWindow:
     appearance = Appearance(QWidget().palette(), resource("icons"), parts)
-    status = StatusBar(models.source, models.log)
+    status = StatusBar(models.source, models.log, appearance)
     made = MainWindow(models, status, appearance, Preferences(tmp_path))
     qtbot.addWidget(made)
     made.show_jobs(are_any=True)

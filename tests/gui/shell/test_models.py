@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject
 
 from app.models.servers import ABOUT
 from app.monitor import Monitor
+from app.protocol.conversation import Conversation
 from app.sessions.snapshot import ServerState
 from app.shell.models import Models
 from tests.server_stand_ins import FakeServers, server
@@ -28,8 +29,12 @@ def models(qapp: QApplication) -> Iterator[Models]:
 
 
 def test_marks_reach_the_log(models: Models) -> None:
+    facts = Conversation("local-db#1").read(ticks(0, 2))
+    assert isinstance(models.source, Monitor)
+    models.source.recorder.take(ticks(0, 2), facts)
+    assert models.log.rowCount() == 0
     models.feed.frames_marked.emit({1: "late"})
-    models.feed.frames_added.emit(ticks(0, 2))
+    models.feed.frames_added.emit(2)
     assert [models.log.mark_of(row) for row in range(2)] == ["", "late"]
 
 

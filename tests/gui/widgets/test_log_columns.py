@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtWidgets import QMenu
 
-from app.models.log import LogColumn, LogModel
-from app.models.log_store import LogStore
+from app.models.log import LogColumn
 from app.widgets.log_columns import FIRST, fitted
 from app.widgets.log_view import LogView
+from tests.unit.models.log_tape import TapedLog
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def view(qtbot: QtBot, appearance: Appearance) -> LogView:
-    made = LogView(LogModel(LogStore()), appearance)
+    made = LogView(TapedLog(), appearance)
     qtbot.addWidget(made)
     made.resize(700, 200)
     made.show()
@@ -75,7 +75,7 @@ def test_a_column_that_gave_way_can_be_had_back_and_is_remembered(
     _choose_in_menu(view, "Size")
     assert not view.isColumnHidden(LogColumn.SIZE)
     _choose_in_menu(view, "Kind")
-    other = LogView(LogModel(LogStore()), appearance)
+    other = LogView(TapedLog(), appearance)
     qtbot.addWidget(other)
     other.resize(700, 200)
     other.columns.restore(json.loads(json.dumps(view.columns.state())))

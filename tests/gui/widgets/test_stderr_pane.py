@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
 
-def _frames(count: int, start: int = 0, channel: Channel = Channel.STDERR) -> list[Frame]:
+def _frames(count: int, start: int = 0) -> list[Frame]:
     return [
-        Frame(number, "local-db#1", channel, 1.7e9, 0.0, b"line %d." % number)
+        Frame(number, "local-db#1", Channel.STDERR, 1.7e9, 0.0, b"line %d." % number)
         for number in range(start, start + count)
     ]
 
@@ -34,11 +34,9 @@ def _written(pane: StderrPane) -> list[str]:
     return [line.rpartition("  ")[2] for line in pane.text.toPlainText().splitlines()]
 
 
-def test_lines_of_standard_error_are_shown_and_other_frames_are_not(
-    pane: StderrPane, qtbot: QtBot
-) -> None:
+def test_lines_are_shown_with_the_name_of_their_server(pane: StderrPane, qtbot: QtBot) -> None:
     pane.show()
-    pane.add_frames([*_frames(2), *_frames(1, 2, Channel.RECEIVED)])
+    pane.add_frames(_frames(2))
     qtbot.waitUntil(lambda: _written(pane) == ["line 0.", "line 1."])
     assert "local-db  line 0." in pane.text.toPlainText()
 

@@ -8,13 +8,14 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
+from app.filtering.chosen import LogFilter
+from app.filtering.errors import FilterError
 from app.models import log
 from app.models.log import LogColumn, LogModel
-from app.models.log_row import LogKind
-from app.models.log_search import LogFilter
-from app.models.log_store import LogStore
 from app.protocol.frame import Channel
+from app.protocol.frame_kind import FrameKind
 from tests.unit.models.log_frames import frame, progress, ticks
+from tests.unit.models.log_tape import TapedLog
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -24,11 +25,15 @@ pytestmark = pytest.mark.usefixtures("qapp")
 
 
 @pytest.fixture
-def model() -> LogModel:
-    """A log of at most 48 frames, watched by Qt's own model tester."""
-    made = LogModel(LogStore(capacity=48))
+def model() -> TapedLog:
+    """A log of about 48 frames at most, watched by Qt's own model tester."""
+    made = TapedLog(capacity=48)
     QAbstractItemModelTester(made, QAbstractItemModelTester.FailureReportingMode.Fatal, made)
     return made
+
+
+def _no_requests(_job: int) -> tuple[int, ...]:
+    return ()
 
 
 def _numbers(model: LogModel) -> list[int]:
@@ -36,136 +41,235 @@ def _numbers(model: LogModel) -> list[int]:
     return [each.number for each in frames if each is not None]
 
 
-def test_a_batch_becomes_rows_at_one_stroke(model: LogModel, qtbot: QtBot) -> None:
+def _found(model: LogModel, qtbot: QtBot) -> list[int]:
+    qtbot.waitUntil(lambda: model.unsearched == 0)
+    return _numbers(model)
+
+
+def test_a_batch_becomes_rows_at_one_stroke(model: TapedLog, qtbot: QtBot) -> None:
     with qtbot.waitSignals([model.rowsInserted], raising=True):
         model.append(ticks(0, 20))
     assert _numbers(model) == [*range(20)]
 
 
-def test_a_row_says_time_difference_and_size(model: LogModel) -> None:
+def test_rows_change_when_the_model_is_told_and_never_between(model: TapedLog) -> None:
+    model.tape.append(ticks(0, 5))
+    assert model.rowCount() == 0
+    model.refresh()
+    model.tape.append(ticks(5, 5))
+    assert (model.rowCount(), model.row_of_number(7)) == (5, None)
+    model.refresh()
+    assert (model.rowCount(), model.row_of_number(7)) == (10, 7)
+
+
+def test_a_timeline_that_has_frames_already_is_shown_at_once() -> None:
+    first = TapedLog()
+    first.append(ticks(0, 7))
+    assert LogModel(first.timeline, _no_requests).rowCount() == 7
+
+
+def test_a_row_says_time_difference_and_size(model: TapedLog) -> None:
     model.append([progress(10), frame(13, b"12345")])
+    assert model.text(0, LogColumn.DELTA) == ""
     assert model.text(1, LogColumn.DELTA) == "+0.300"
     assert model.text(1, LogColumn.SIZE) == "5"
     assert model.text(1, LogColumn.SERVER) == "local-db"
     assert model.text(1, LogColumn.DIRECTION) == "← received"
     assert model.line(0).split("\t")[LogColumn.KEY] == "abc"
     assert model.headerData(LogColumn.SERVER, Qt.Orientation.Horizontal) == "Server"
+    assert (model.size(1), model.size(2)) == (5, 0)
 
 
-def test_the_oldest_rows_go_and_the_count_of_gone_ones_is_told(
-    model: LogModel, qtbot: QtBot
+def test_a_frames_first_bytes_can_be_had_alone(model: TapedLog) -> None:
+    model.append([frame(1, b"0123456789")])
+    whole, head = model.frame(0), model.frame(0, 4)
+    assert whole is not None
+    assert head is not None
+    assert (whole.raw, head.raw) == (b"0123456789", b"0123")
+
+
+def test_the_oldest_rows_go_with_their_part_and_the_count_of_gone_ones_is_told(
+    model: TapedLog,
 ) -> None:
-    model.append(ticks(0, 48))
-    with qtbot.waitSignal(model.dropped_changed) as told:
-        model.append(ticks(48, 30))
-    assert told.args == [model.dropped]
-    assert _numbers(model) == [*range(model.dropped, 78)]
-
-
-def test_more_than_the_capacity_at_once_leaves_the_newest(model: LogModel) -> None:
-    model.append(ticks(0, 20))
-    model.append(ticks(20, 500))
-    assert _numbers(model) == [*range(472, 520)]
-
-
-def test_pausing_stops_the_view_and_never_the_store(model: LogModel, qtbot: QtBot) -> None:
     model.append(ticks(0, 40))
+    told: list[tuple[str, int]] = []
+    model.dropped_changed.connect(lambda count: told.append(("gone", count)))
+    model.rows_dropping.connect(lambda count: told.append(("rows", count)))
+    model.append(ticks(40, 30))
+    assert told == [("gone", 40), ("rows", 40)]
+    assert model.dropped == 40
+    assert _numbers(model) == [*range(40, 70)]
+    assert model.text(0, LogColumn.DELTA) == ""
+
+
+def test_a_part_that_goes_before_it_is_told_of_leaves_empty_rows_and_no_defect(
+    model: TapedLog,
+) -> None:
+    model.append([*ticks(0, 3), frame(3, b"x")])
+    model.tape.append(ticks(4, 2))
+    model.tape.drop()
+    assert model.frame(2) is None
+    assert {model.text(2, column) for column in LogColumn} == {""}
+    assert (model.kind(2), model.size(2), model.mark_of(2)) == (None, 0, "")
+    model.refresh()
+    assert _numbers(model) == [4, 5]
+
+
+def test_pausing_stops_the_view_and_never_the_timeline(model: TapedLog, qtbot: QtBot) -> None:
+    model.append(ticks(0, 20))
     model.set_paused(True)
     with qtbot.waitSignal(model.waiting_changed) as told:
-        model.append(ticks(40, 1_000))
-    assert told.args == [1_000]
-    assert _numbers(model) == [*range(40)]
+        model.append(ticks(20, 25))
+    assert told.args == [25]
+    assert _numbers(model) == [*range(20)]
     model.set_paused(False)
-    assert _numbers(model) == [*range(992, 1_040)]
+    assert _numbers(model) == [*range(45)]
     assert model.waiting == 0
 
 
-def test_a_filter_applies_to_what_a_paused_view_shows(model: LogModel) -> None:
+def test_a_paused_view_lets_go_of_rows_whose_frames_are_gone(model: TapedLog) -> None:
+    model.append(ticks(0, 20))
+    model.append(ticks(20, 20))
+    model.set_paused(True)
+    model.append(ticks(40, 20))
+    assert _numbers(model) == [*range(20, 40)]
+    model.append(ticks(60, 40))
+    assert _numbers(model) == []
+    model.set_paused(False)
+    assert _numbers(model) == [*range(60, 100)]
+
+
+def test_a_filter_applies_to_what_a_paused_view_shows(model: TapedLog, qtbot: QtBot) -> None:
     model.append([*ticks(0, 5), frame(5, b"needle")])
     model.set_paused(True)
     model.append([frame(6, b"needle")])
-    model.set_filter(LogFilter(words=("needle",)))
-    assert _numbers(model) == [5]
+    model.set_filter(LogFilter("needle"))
+    assert _found(model, qtbot) == [5]
+    model.append([frame(7, b"needle")])
+    assert _found(model, qtbot) == [5]
     model.set_paused(False)
-    assert _numbers(model) == [5, 6]
+    assert _found(model, qtbot) == [5, 6, 7]
 
 
-def test_clearing_hides_and_showing_all_brings_back(model: LogModel) -> None:
+def test_clearing_hides_and_showing_all_brings_back(model: TapedLog) -> None:
     model.append(ticks(0, 10))
     model.clear_view()
+    assert _numbers(model) == []
     model.append(ticks(10, 2))
     assert (_numbers(model), model.hidden) == ([10, 11], 10)
     model.show_all()
     assert (_numbers(model), model.hidden) == ([*range(12)], 0)
 
 
-def test_a_cleared_log_stays_cleared_while_filtered(model: LogModel) -> None:
+def test_a_cleared_log_stays_cleared_while_filtered(model: TapedLog, qtbot: QtBot) -> None:
     model.append([frame(0, b"needle")])
     model.clear_view()
     model.append([frame(1, b"needle"), frame(2, b"hay")])
-    model.set_filter(LogFilter(words=("needle",)))
-    assert _numbers(model) == [1]
+    model.set_filter(LogFilter("needle"))
+    assert _found(model, qtbot) == [1]
     model.set_filter(LogFilter())
     assert _numbers(model) == [1, 2]
 
 
-def test_new_frames_are_filtered_as_they_come(model: LogModel) -> None:
+def test_new_frames_are_filtered_as_they_come(model: TapedLog, qtbot: QtBot) -> None:
     model.set_filter(LogFilter(channels=frozenset({Channel.STDERR})))
     model.append([progress(0), frame(1, b"one", Channel.STDERR)])
     model.append([progress(2), frame(3, b"two", Channel.STDERR)])
-    assert _numbers(model) == [1, 3]
-    assert model.kind(0) is LogKind.STDERR
+    assert _found(model, qtbot) == [1, 3]
+    assert model.kind(0) is FrameKind.STDERR
+    assert model.text(1, LogColumn.DELTA) == "+0.200"
 
 
-def test_filtered_rows_go_with_their_frames(model: LogModel) -> None:
-    model.set_filter(LogFilter(words=("needle",)))
+def test_filtered_rows_go_with_their_frames(model: TapedLog, qtbot: QtBot) -> None:
+    model.set_filter(LogFilter("needle"))
     model.append([frame(0, b"needle"), *ticks(1, 30)])
+    assert _found(model, qtbot) == [0]
     model.append([*ticks(31, 30), frame(61, b"needle")])
-    assert _numbers(model) == [61]
+    assert _found(model, qtbot) == [61]
 
 
 def test_a_long_search_goes_on_from_a_timer(qtbot: QtBot, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(log, "SLICE_S", 0)
-    model = LogModel(LogStore())
-    model.append([*ticks(0, 3_000), frame(3_000, b"needle")])
-    model.set_filter(LogFilter(words=("needle",)))
+    model = TapedLog()
+    model.append([*ticks(0, 30_000), frame(30_000, b"needle")])
+    model.set_filter(LogFilter("needle"))
     assert model.unsearched > 0
-    qtbot.waitUntil(lambda: model.unsearched == 0)
-    assert _numbers(model) == [3_000]
+    assert _found(model, qtbot) == [30_000]
 
 
-def test_a_row_is_found_by_its_place_and_by_its_frames_number(model: LogModel) -> None:
+def test_a_job_is_found_by_its_requests(qtbot: QtBot) -> None:
+    model = TapedLog(jobs={5: {1}})
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {}}
+    reply = {"jsonrpc": "2.0", "id": 1, "result": {}}
+    model.append([frame(1, call, Channel.SENT), frame(2, b"hay"), frame(3, reply)])
+    model.set_filter(LogFilter("job == 5"))
+    assert _found(model, qtbot) == [1, 3]
+
+
+def test_a_row_is_found_by_its_place_and_by_its_frames_number(
+    model: TapedLog, qtbot: QtBot
+) -> None:
     model.append([*ticks(100, 5), frame(200, b"needle")])
     assert model.row_of_number(102) == 2
     assert model.row_of_number(150) is None
     place = model.place(5)
-    model.set_filter(LogFilter(words=("needle",)))
+    model.set_filter(LogFilter("needle"))
+    assert _found(model, qtbot) == [200]
     assert model.row_of(place) == 0
     assert model.row_of_number(102) is None
     assert model.row_from(place + 1) == 1
 
 
 def test_a_changed_filter_starts_the_rows_anew_only_if_it_differs(
-    model: LogModel, qtbot: QtBot
+    model: TapedLog, qtbot: QtBot
 ) -> None:
     model.append(ticks(0, 3))
     with qtbot.assertNotEmitted(model.modelReset):
         model.set_filter(LogFilter())
 
 
-def test_nothing_is_decoded_when_a_batch_comes(monkeypatch: pytest.MonkeyPatch) -> None:
-    def fail(*_: object, **__: object) -> None:
-        raise AssertionError("decoded")
+def test_a_mistaken_filter_changes_nothing(model: TapedLog) -> None:
+    model.append(ticks(0, 3))
+    with pytest.raises(FilterError):
+        model.set_filter(LogFilter("size > "))
+    assert (model.filter, model.rowCount()) == (LogFilter(), 3)
 
-    monkeypatch.setattr("app.models.log_row.decode", fail)
-    model = LogModel(LogStore(capacity=48))
+
+def test_no_byte_is_read_when_a_batch_comes(model: TapedLog) -> None:
     model.append([frame(number, b"{}", Channel.SENT) for number in range(200)])
-    assert model.rowCount() == 48
+    assert model.rowCount() == 200
+    assert model.tape.parts[0].reads == 0
 
 
-def test_a_row_tells_which_rule_its_message_breaks(model: LogModel) -> None:
-    model.mark({11: "Progress did not increase: 1 after 1"})
+def test_frames_that_come_again_from_the_beginning_are_other_rows(model: TapedLog) -> None:
+    model.append(ticks(0, 5))
+    model.break_rules({1: "late"})
+    model.clear_view()
+    assert model.text(0, LogColumn.SUMMARY) == ""
+    model.timeline.clear()
+    model.append([frame(0, b"one"), frame(1, b"two")])
+    assert [model.text(row, LogColumn.SUMMARY) for row in range(2)] == ["one", "two"]
+    assert (model.mark_of(1), model.hidden) == ("", 0)
+
+
+def test_ten_million_rows_take_no_memory_and_no_time(qtbot: QtBot) -> None:
+    class Huge:
+        """A timeline of which only its bounds are asked."""
+
+        first, end, columns = 0, 10_000_000, None
+
+    model = LogModel(Huge(), _no_requests)  # type: ignore[arg-type]
+    Huge.end += 10_000_000
+    with qtbot.waitSignal(model.rowsInserted) as told:
+        model.refresh()
+    assert told.args is not None
+    assert told.args[1:] == [10_000_000, 19_999_999]
+    assert model.row_of(19_999_998) == 19_999_998
+
+
+def test_a_row_tells_which_rule_its_message_breaks(model: TapedLog) -> None:
     model.append(ticks(10, 2))
+    model.break_rules({11: "Progress did not increase: 1 after 1"})
     assert [model.mark_of(row) for row in range(2)] == ["", "Progress did not increase: 1 after 1"]
     index = model.index(1, LogColumn.SUMMARY)
     assert index.data(LogModel.MARK) == model.mark_of(1)
@@ -174,20 +278,27 @@ def test_a_row_tells_which_rule_its_message_breaks(model: LogModel) -> None:
     assert "increase" not in model.line(0)
 
 
-def test_only_what_breaks_a_rule_is_shown_when_asked_for(model: LogModel, qtbot: QtBot) -> None:
-    model.mark({3: "late", 7: "late"})
+def test_a_message_stays_marked_when_the_words_are_gone(model: TapedLog) -> None:
+    model.append(ticks(10, 2))
+    model.timeline.mark([11])
+    assert model.mark_of(0) == ""
+    assert "breaks a rule" in model.mark_of(1)
+
+
+def test_only_what_breaks_a_rule_is_shown_when_asked_for(model: TapedLog, qtbot: QtBot) -> None:
     model.append(ticks(0, 10))
+    model.break_rules({3: "late", 7: "late"})
     model.set_filter(LogFilter(irregular_only=True))
-    qtbot.waitUntil(lambda: _numbers(model) == [3, 7])
-    model.mark({12: "late"})
-    model.append(ticks(10, 5))
-    qtbot.waitUntil(lambda: _numbers(model) == [3, 7, 12])
+    assert _found(model, qtbot) == [3, 7]
+    model.tape.append(ticks(10, 5))
+    model.break_rules({12: "late"})
+    model.refresh()
+    assert _found(model, qtbot) == [3, 7, 12]
 
 
-def test_marks_go_with_the_frames_they_are_of(model: LogModel) -> None:
-    model.mark(dict.fromkeys(range(48), "late"))
-    model.append(ticks(0, 48))
-    model.append(ticks(48, 30))
-    assert model.dropped
-    assert model.mark_of(0) == "late"
-    assert len(model._marks) == 48 - model.dropped  # noqa: SLF001 - what must not grow
+def test_marks_go_with_the_frames_they_are_of(model: TapedLog) -> None:
+    model.append(ticks(0, 40))
+    model.break_rules(dict.fromkeys(range(40), "late"))
+    model.append(ticks(40, 30))
+    assert model.dropped == 40
+    assert len(model._marks) == 0  # noqa: SLF001 - what must not grow

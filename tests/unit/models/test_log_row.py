@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.models.log_row import SUMMARY_LENGTH, LogKind, describe, kind_of
-from app.protocol.frame import Channel
+from app.models.log_row import SUMMARY_LENGTH, LogRow, describe
+from app.protocol.conversation import Conversation
+from app.protocol.frame import Channel, Frame
+from app.protocol.frame_kind import FrameKind, kind_of
 from tests.unit.models.log_frames import frame, progress
 
 if TYPE_CHECKING:
@@ -24,64 +26,63 @@ _REPLY = {"jsonrpc": "2.0", "id": 7, "result": {"content": [{"type": "text", "te
 _ERROR = {"jsonrpc": "2.0", "id": 7, "error": {"code": -32602, "message": "No such tool"}}
 
 
+def _row(frame: Frame) -> tuple[FrameKind, LogRow]:
+    """A frame's kind, as a recording's index has it, and its row."""
+    facts = Conversation(frame.connection).read([frame])
+    kind = kind_of(frame.channel, facts[0] if facts else None)
+    return kind, describe(frame, kind)
+
+
 def test_a_tick_shows_token_numbers_and_message() -> None:
     params = {"progressToken": "abc", "progress": 632, "total": 1000, "message": "Batch 632"}
-    row = describe(
+    kind, row = _row(
         frame(1, {"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
     )
-    assert row == (LogKind.PROGRESS, "notifications/progress", "abc", "632/1000 Batch 632")
+    assert kind is FrameKind.PROGRESS
+    assert row == ("notifications/progress", "abc", "632/1000 Batch 632")
 
 
 def test_a_request_shows_its_token_its_tool_and_arguments() -> None:
-    row = describe(frame(1, _REQUEST, Channel.SENT))
-    assert row == (LogKind.REQUEST, "tools/call", "abc", "export rows=10")
+    kind, row = _row(frame(1, _REQUEST, Channel.SENT))
+    assert kind is FrameKind.REQUEST
+    assert row == ("tools/call", "abc", "export rows=10")
 
 
 def test_a_reply_shows_its_id_and_text() -> None:
-    assert describe(frame(1, _REPLY)) == (LogKind.REPLY, "", "7", "ten")
+    assert _row(frame(1, _REPLY)) == (FrameKind.REPLY, ("", "7", "ten"))
 
 
 def test_an_error_shows_code_and_message() -> None:
-    assert describe(frame(1, _ERROR)) == (LogKind.ERROR, "", "7", "-32602 No such tool")
+    assert _row(frame(1, _ERROR)) == (FrameKind.ERROR, ("", "7", "-32602 No such tool"))
 
 
 def test_stderr_and_events_are_kinds_of_their_own() -> None:
-    assert describe(frame(1, b"a \x1b[31mline", Channel.STDERR)).summary == r"a \x1b[31mline"
-    row = describe(frame(2, {"event": "opened", "pid": 42}, Channel.EVENT))
-    assert row == (LogKind.EVENT, "opened", "", "pid: 42")
+    assert _row(frame(1, b"a \x1b[31mline", Channel.STDERR)) == (
+        FrameKind.STDERR,
+        ("", "", r"a \x1b[31mline"),
+    )
+    event = frame(2, {"event": "opened", "pid": 42}, Channel.EVENT)
+    assert _row(event) == (FrameKind.EVENT, ("opened", "", "pid: 42"))
 
 
 def test_the_token_seven_and_the_token_string_seven_look_different() -> None:
-    assert describe(progress(1, 7)).key == "7"
-    assert describe(progress(1, "7")).key == '"7"'
+    assert _row(progress(1, 7))[1].key == "7"
+    assert _row(progress(1, "7"))[1].key == '"7"'
 
 
 def test_invalid_bytes_stay_visible() -> None:
-    assert describe(frame(1, b"abc\xff")).summary == r"abc\xff"
+    assert _row(frame(1, b"abc\xff"))[1].summary == r"abc\xff"
 
 
-def test_a_large_message_is_told_by_its_head() -> None:
-    raw = b'{"jsonrpc":"2.0","id":7,"result":{"text":"' + b"x" * 300_000 + b'"}}'
-    row = describe(frame(1, raw))
-    assert (row.kind, row.key) == (LogKind.REPLY, "7")
-    assert len(row.summary) <= SUMMARY_LENGTH
-
-
-def test_large_messages_that_do_not_tell_are_never_decoded(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+def test_the_first_bytes_of_a_message_are_never_decoded(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         raise AssertionError("decoded")
 
     monkeypatch.setattr("app.models.log_row.decode", fail)
-    big = b"x" * 300_000
-    for opening, kind in (
-        (b"[", LogKind.BATCH),
-        (b'{"o":', LogKind.LARGE),
-        (b"", LogKind.UNREADABLE),
-    ):
-        one = frame(1, opening + big)
-        assert describe(one).kind is kind_of(one) is kind
+    head = frame(1, b'{"jsonrpc":"2.0","id":7,"method":"x","params":{"text":"' + b"x" * 3_000)
+    row = describe(head, FrameKind.REQUEST, is_whole=False)
+    assert (row.method, row.key) == ("x", "7")
+    assert len(row.summary) == SUMMARY_LENGTH
 
 
 _json = st.recursive(
@@ -109,12 +110,13 @@ _members = st.fixed_dictionaries(
 @given(_members, st.sampled_from(Channel))
 def test_no_message_breaks_a_row(members: dict[str, Any], channel: Channel) -> None:
     one = frame(1, members, channel)
-    row = describe(one)
-    assert row.kind is kind_of(one)
-    assert all(len(words) < 2 * SUMMARY_LENGTH for words in row[1:])
+    rows = [_row(one)[1], *(describe(one, kind) for kind in FrameKind)]
+    assert all(len(words) < 2 * SUMMARY_LENGTH for row in rows for words in row)
 
 
 @given(st.binary(max_size=200))
 def test_no_bytes_break_a_row(raw: bytes) -> None:
-    row = describe(frame(1, raw))
-    assert "\n" not in row.summary
+    for kind in FrameKind:
+        for is_whole in (True, False):
+            row = describe(frame(1, raw), kind, is_whole=is_whole)
+            assert "\n" not in "".join(row)
