@@ -47,7 +47,8 @@ table { border-collapse: collapse; width: 100%; font-size: .9rem;
 th { text-align: left; color: var(--muted); font-weight: 500; }
 th, td { padding: .25rem .75rem .25rem 0; border-bottom: 1px solid var(--line);
   vertical-align: top; overflow-wrap: break-word; }
-td:last-child { overflow-wrap: anywhere; }
+td:first-child, td:last-child { overflow-wrap: anywhere; min-width: 8rem; }
+td.number { min-width: 0; }
 .number { text-align: right; white-space: nowrap; }
 tr.gap td { color: var(--muted); text-align: center; }
 pre { background: var(--raised); border: 1px solid var(--line); border-radius: 6px;

@@ -1,0 +1,42 @@
+"""The program that repeats a call really repeats it, with the official SDK."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import anyio
+
+from app.exports.redaction import Redaction
+from app.exports.snippet import snippet
+from app.monitor import Call, Monitor
+from app.paths import import_root
+from app.sessions.definitions import demo_definition
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+async def test_a_copied_call_runs_and_shows_its_progress(tmp_path: Path) -> None:
+    arguments = {"steps": 3, "interval_s": 0.0}
+    async with Monitor() as monitor:
+        name = monitor.add_server(demo_definition())
+        await monitor.connect(name)
+        params = {"name": "known_total", "arguments": arguments}
+        outcome = await monitor.call(Call(name, "tools/call", params))
+        assert outcome.job is not None
+        job = monitor.snapshot(outcome.job)
+        assert job is not None
+        code = snippet(monitor, job.request, Redaction())
+    program = tmp_path / "again.py"
+    program.write_text(code, encoding="utf-8")
+    done = await anyio.run_process(
+        [sys.executable, str(program)],
+        env={**os.environ, "PYTHONPATH": str(import_root())},
+        check=False,
+    )
+
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert b"3 of 3" in done.stdout
+    assert b'"content"' in done.stdout

@@ -1,0 +1,139 @@
+"""A call as a program: valid Python, without secrets, and only where it can be."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.exports.redaction import Redaction
+from app.exports.snippet import snippet
+from app.problem import ProblemError
+from app.text import visible
+from tests.unit.exports.sessions import Session
+
+
+def _assigned(code: str) -> dict[str, Any]:
+    """The values that the program gives to names, where they are literals."""
+    found = {}
+    for statement in ast.parse(code).body:
+        if isinstance(statement, ast.Assign) and isinstance(statement.targets[0], ast.Name):
+            try:
+                found[statement.targets[0].id] = ast.literal_eval(statement.value)
+            except ValueError:
+                found[statement.targets[0].id] = ast.unparse(statement.value)
+    return found
+
+
+def _copied(session: Session, number: int, *, with_secrets: bool = False) -> str:
+    return snippet(session, number, Redaction(with_secrets=with_secrets))
+
+
+def test_a_call_is_repeated_with_its_arguments_its_server_and_progress() -> None:
+    session = Session()
+    session.opened(command="npx", args=["-y", "server"], cwd="/srv")
+    request = session.called("export", region="eu", n=3, deep={"x": [None, True]})
+    code = _copied(session, request)
+    values = _assigned(code)
+
+    assert values["arguments"] == {"region": "eu", "n": 3, "deep": {"x": [None, True]}}
+    assert values["server"] == (
+        "StdioServerParameters(command='npx', args=['-y', 'server'], cwd='/srv')"
+    )
+    assert "await client.call_tool('export', arguments, progress_callback=on_progress)" in code
+
+
+def test_the_reply_and_the_ticks_of_a_call_stand_for_it() -> None:
+    session = Session()
+    request = session.called("export")
+    session.ticked(1)
+    session.answered({})
+
+    codes = {_copied(session, number) for number in (request, request + 1, request + 2)}
+    assert len(codes) == 1
+
+
+def test_reads_and_prompts_are_repeated_as_such() -> None:
+    session = Session()
+    read = session.asked("resources/read", {"uri": "demo://a"}, 1)
+    got = session.asked("prompts/get", {"name": "greet", "arguments": {"who": "Ann"}}, 2)
+
+    assert "await client.read_resource('demo://a')" in _copied(session, read)
+    assert "await client.get_prompt('greet', arguments)" in _copied(session, got)
+
+
+def test_environment_values_are_taken_from_the_environment() -> None:
+    session = Session()
+    session.opened(env=["API_KEY", "HOME"])
+    code = _copied(session, session.called("export"), with_secrets=True)
+
+    assert "names = ['API_KEY', 'HOME']" in code
+    assert "os.environ[name]" in code
+    assert "import os\n" in code
+
+
+def test_without_a_known_command_there_is_a_placeholder() -> None:
+    session = Session()
+
+    assert "put its command here" in _copied(session, session.called("export"))
+
+
+def test_secrets_and_resume_tokens_stay_away() -> None:
+    session = Session()
+    session.opened(args=["--api-key", "hunter2"])
+    request = session.asked(
+        "tools/call",
+        {"name": "a", "arguments": {"password": "hunter2"}, "_meta": {"resumeToken": "hunter2"}},
+    )
+    code = _copied(session, request)
+
+    assert "hunter2" not in code
+    assert "a secret was taken out" in code
+    assert "begins from the start" in code
+    assert "{'password': 'hunter2'}" in _copied(session, request, with_secrets=True)
+
+
+_JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=6,
+)
+
+
+@given(st.text(), st.dictionaries(st.text(), _JSON, max_size=4), st.lists(st.text(), max_size=3))
+def test_whatever_was_called_the_program_is_python_and_says_the_same(
+    name: str, arguments: dict[str, Any], args: list[str]
+) -> None:
+    session = Session()
+    session.opened(args=args)
+    request = session.asked("tools/call", {"name": name, "arguments": arguments})
+    code = _copied(session, request, with_secrets=True)
+
+    assert _assigned(code)["arguments"] == arguments
+    assert visible(code, keep_line_ends=True) == code
+
+
+def test_what_is_no_call_is_refused_with_words() -> None:
+    session = Session()
+    session.printed("hello")
+    ping = session.asked("ping", {}, 9)
+    session.heard({"jsonrpc": "2.0", "id": 1, "method": "roots/list"})
+    for number in (1, ping, ping + 1, 99):
+        with pytest.raises(ProblemError) as caught:
+            _copied(session, number)
+        assert f"message no. {number}" in caught.value.problem.where
+
+
+def test_a_request_of_many_megabytes_is_refused() -> None:
+    session = Session()
+    request = session.called("export", text="x" * 5_000_000)
+
+    with pytest.raises(ProblemError, match="too large"):
+        _copied(session, request)
