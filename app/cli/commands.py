@@ -12,8 +12,8 @@ from typing import Any
 import click
 
 from app import __version__
-from app.cli.options import Invocation, Seconds, common_options, name_values
-from app.cli.order import CallOrder, ResumeOrder
+from app.cli.options import Invocation, Seconds, common_options, name_values, own_options
+from app.cli.order import CallOrder, OpenOrder, ResumeOrder
 
 _GROUP_EXAMPLES = """\b
 Examples:
@@ -60,6 +60,32 @@ Ctrl+C once cancels politely and waits a moment; what was reached stays resumabl
 """
 
 
+_OPEN_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor open night.mcprec
+  mcp-progress-monitor open night.mcprec --filter 'token == "abc" and dt > 2'
+  mcp-progress-monitor open night.mcprec --speed 10
+"""
+
+_ASSOCIATE_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor associate
+  mcp-progress-monitor associate --remove
+"""
+
+
+_screenshot = click.option(
+    "--screenshot",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Save a picture of the window as FILE (PNG) and quit.",
+)
+_after = click.option(
+    "--after",
+    type=Seconds(min=0),
+    metavar="S",
+    help="Take the picture after S seconds (default 5).",
+)
 _resume_limit = click.option(
     "--resume-limit",
     type=click.IntRange(1, 1_000_000),
@@ -98,18 +124,8 @@ class _ServerCommand(click.Command):
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
 )
 @common_options
-@click.option(
-    "--screenshot",
-    type=click.Path(dir_okay=False, path_type=Path),
-    metavar="FILE",
-    help="Save a picture of the window as FILE (PNG) and quit.",
-)
-@click.option(
-    "--after",
-    type=Seconds(min=0),
-    metavar="S",
-    help="Take the picture after S seconds (default 5).",
-)
+@_screenshot
+@_after
 @click.version_option(__version__, prog_name="mcp-progress-monitor")
 @click.pass_context
 def program(
@@ -239,3 +255,47 @@ def resume(invocation: Invocation, /, **chosen: Any) -> int:
     from app.cli.resume import resume_jobs
 
     return resume_jobs(invocation, order)
+
+
+@program.command(name="open", epilog=_OPEN_EXAMPLES)
+@own_options
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--speed",
+    type=click.Choice(("1", "10", "100", "max")),
+    default="max",
+    help="Replay it as fast as it happened, 10 or 100 times faster, or show all at once (default).",
+)
+@click.option(
+    "--filter",
+    "filter_text",
+    metavar="TEXT",
+    default="",
+    help="Begin with this filter in the log.",
+)
+@_screenshot
+@_after
+def open_(invocation: Invocation, /, **chosen: Any) -> int:
+    """Look at the recording FILE in a window: jobs, marks and log as they were, read only.
+
+    It can be replayed at the pace that it happened, faster, or message by message. Ends with code 8
+    when FILE is no recording or cannot be read.
+    """
+    order = OpenOrder(**chosen)
+    order.check()
+    from app.cli.open import open_recording
+
+    return open_recording(invocation.common, order)
+
+
+@program.command(epilog=_ASSOCIATE_EXAMPLES)
+@own_options
+@click.option("--remove", "removes", is_flag=True, help="Take the association back.")
+def associate(invocation: Invocation, removes: bool) -> int:
+    """Have recordings open with this program when they are double-clicked.
+
+    For your user account alone; what is written is told.
+    """
+    from app.cli.associate import associate_recordings
+
+    return associate_recordings(removes=removes)

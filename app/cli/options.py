@@ -10,7 +10,7 @@ import functools
 import math
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 import click
 
@@ -80,6 +80,18 @@ def name_values(
     return tuple((name, value) for name, _, value in pairs)
 
 
+_DATA_DIR = click.option(
+    "--data-dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Keep settings, logs, recordings and saved resume tokens in this folder.",
+)
+_LOG_LEVEL = click.option(
+    "--log-level",
+    type=click.Choice(LOG_LEVELS, case_sensitive=False),
+    help="Tell more or less on standard error (default warning); info and below include"
+    " the server's own standard error.",
+)
 _OPTIONS = (
     click.option("--demo", is_flag=True, help="Use the bundled demo server."),
     click.option(
@@ -113,24 +125,14 @@ _OPTIONS = (
         metavar="S",
         help="Give up connecting after S seconds (default 15).",
     ),
-    click.option(
-        "--data-dir",
-        type=click.Path(file_okay=False, path_type=Path),
-        metavar="DIR",
-        help="Keep settings, logs, recordings and saved resume tokens in this folder.",
-    ),
+    _DATA_DIR,
     click.option(
         "--record",
         type=click.Path(path_type=Path),
         metavar="FILE",
         help="Record the session into this new file (default: one in the data folder).",
     ),
-    click.option(
-        "--log-level",
-        type=click.Choice(LOG_LEVELS, case_sensitive=False),
-        help="Tell more or less on standard error (default warning); info and below include"
-        " the server's own standard error.",
-    ),
+    _LOG_LEVEL,
 )
 
 
@@ -149,17 +151,47 @@ def common_options(
     function: Callable[Concatenate[Invocation, P], T],
 ) -> Callable[..., T]:
     """Add the shared options to a command and hand it an `Invocation` with what they said."""
+    return _with_options(function, _OPTIONS, _NAMES)
 
+
+def own_options(
+    function: Callable[Concatenate[Invocation, P], T],
+) -> Callable[..., T]:
+    """As `common_options`, for a command that talks to no server; what names one is refused."""
+
+    @functools.wraps(function)
+    def command(invocation: Invocation, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        for name in _NAMES:
+            if name not in _OWN_NAMES and getattr(invocation.common, name):
+                _refuse(f"--{name.replace('_', '-')}")
+        if invocation.common.command is not None:
+            _refuse("A server's command")
+        return function(invocation, *args, **kwargs)
+
+    return _with_options(command, (_DATA_DIR, _LOG_LEVEL), _OWN_NAMES)
+
+
+def _refuse(what: str) -> NoReturn:
+    command = click.get_current_context().info_name
+    raise click.UsageError(f"{what} has no meaning for {command!r}, which talks to no server.")
+
+
+def _with_options(
+    function: Callable[Concatenate[Invocation, P], T],
+    options: Sequence[Callable[[Any], Any]],
+    names: Sequence[str],
+) -> Callable[..., T]:
     @functools.wraps(function)
     def command(*args: P.args, **kwargs: P.kwargs) -> T:
         invocation = click.get_current_context().ensure_object(Invocation)
-        own: dict[str, Any] = {name: kwargs.pop(name) for name in _NAMES}
+        own: dict[str, Any] = {name: kwargs.pop(name) for name in names}
         common = CommonOptions(**own).over(invocation.common)
         return function(dataclasses.replace(invocation, common=common), *args, **kwargs)
 
-    for option in reversed(_OPTIONS):
+    for option in reversed(options):
         option(command)
     return command
 
 
+_OWN_NAMES = ("data_dir", "log_level")
 _NAMES = tuple(field.name for field in dataclasses.fields(CommonOptions) if field.name != "command")

@@ -1,4 +1,4 @@
-"""What `call` and `resume` were asked to do, before any server is known."""
+"""What `call`, `resume` and `open` were asked to do, before anything is looked at."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 import click
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from app.calls import AutoResume
 
 
@@ -67,6 +69,32 @@ class ResumeOrder:
         if self.is_list and (self.ids or self.auto_resume):
             raise click.UsageError("--list resumes nothing: leave out IDs and --auto-resume.")
         _check_limit(self.resume_limit, auto_resume=self.auto_resume)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OpenOrder:
+    """The options of one `open` command, as typed; times in seconds."""
+
+    file: Path
+    speed: str = "max"
+    filter_text: str = ""
+    screenshot: Path | None = None
+    after: float | None = None
+
+    @property
+    def times_faster(self) -> float | None:
+        """How many times faster than it happened; None for all at once."""
+        return None if self.speed == "max" else float(self.speed)
+
+    @property
+    def after_s(self) -> float:
+        """When the picture is to be taken."""
+        return 5.0 if self.after is None else self.after
+
+    def check(self) -> None:
+        """Refuse, as a usage error, options that make no sense together."""
+        if self.after is not None and self.screenshot is None:
+            raise click.UsageError("--after says when to take a picture: add --screenshot FILE.")
 
 
 def _check_limit(limit: int | None, *, auto_resume: bool) -> None:

@@ -1,0 +1,59 @@
+"""What a window needs that is not sure to be there: the only place that asks for it."""
+
+from __future__ import annotations
+
+import gc
+import importlib
+import os
+import sys
+
+from app.cli.exits import CommandFailed, ExitCode
+from app.problem import Problem
+
+_TOOLKIT = ("PySide6.QtWidgets", "qasync")
+_WITHOUT_WINDOW = "The commands `tools`, `call` and `resume` work without it."
+
+
+def require_toolkit() -> None:
+    """Load Qt, with nothing in its way; the window's own code can be imported then.
+
+    `CommandFailed` with code 2 when Qt or a display is missing.
+    """
+    # Loading makes no garbage, but the collector looks at it a dozen times: a tenth of the time
+    # until the window is there. `app.shell.garbage` decides from then on.
+    gc.disable()
+    _require_modules()
+    _require_display()
+
+
+def _require_modules() -> None:
+    for module in _TOOLKIT:
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            problem = Problem(
+                "The window needs Qt, which cannot be loaded here",
+                module,
+                f"{_advice(error)} {_WITHOUT_WINDOW}",
+                str(error),
+            )
+            raise CommandFailed(ExitCode.USAGE, problem) from error
+
+
+def _advice(error: ImportError) -> str:
+    """What to install: the Python packages, or the system's libraries that Qt itself needs."""
+    if isinstance(error, ModuleNotFoundError) or ".so" not in str(error):
+        return f"Install it with: {sys.executable} -m pip install PySide6-Essentials qasync"
+    return "Install the system library it names; on Debian and Ubuntu: apt install libegl1 libgl1"
+
+
+def _require_display() -> None:
+    """On systems with X or Wayland, Qt would abort the process where there is neither."""
+    is_wanted = sys.platform.startswith("linux") and not os.environ.get("QT_QPA_PLATFORM")
+    if is_wanted and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
+        problem = Problem(
+            "There is no display to open a window on",
+            "neither DISPLAY nor WAYLAND_DISPLAY is set",
+            f"Log in to a desktop, or use a virtual one: xvfb-run. {_WITHOUT_WINDOW}",
+        )
+        raise CommandFailed(ExitCode.USAGE, problem)
