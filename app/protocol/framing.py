@@ -100,11 +100,15 @@ class Framer:
         The lists, some of them empty, make up the whole result, in order.
         """
         for raw in lines:
-            yield [self._frame(Channel.RECEIVED, raw, when, at, None, is_complete=is_complete)]
+            # Cut before anything is numbered: elements have the numbers behind their batch's, even
+            # if other connections frame messages meanwhile. Recordings rely on it.
             elements = yield from _batch_elements(raw)
+            number = self._numbers.take(1 + len(elements))
+            stamp = (self._connection, Channel.RECEIVED, when, at)
+            yield [Frame(number, *stamp, raw, None, is_complete)]
             for begin in range(0, len(elements), _FRAMES_AT_A_TIME):
                 yield [
-                    self._frame(Channel.RECEIVED, element, when, at, Part(index, len(elements)))
+                    Frame(number + index, *stamp, element, Part(index, len(elements)))
                     for index, element in enumerate(
                         elements[begin : begin + _FRAMES_AT_A_TIME], begin + 1
                     )
@@ -148,18 +152,8 @@ class Framer:
         """
         return self._frame(Channel.EVENT, encode({"event": name, **fields}), when, at)
 
-    def _frame(
-        self,
-        channel: Channel,
-        raw: bytes,
-        when: float,
-        at: float,
-        part: Part | None = None,
-        *,
-        is_complete: bool = True,
-    ) -> Frame:
-        number = self._numbers.take()
-        return Frame(number, self._connection, channel, when, at, raw, part, is_complete)
+    def _frame(self, channel: Channel, raw: bytes, when: float, at: float) -> Frame:
+        return Frame(self._numbers.take(), self._connection, channel, when, at, raw)
 
 
 def _batch_elements(raw: bytes) -> Generator[list[Frame], None, list[bytes]]:

@@ -16,7 +16,7 @@ from app.recording.disk_thread import DiskThread
 from app.recording.encoder import Encoder
 from app.recording.format import header
 from app.recording.growing_part import GrowingPart
-from app.recording.refusals import STUCK, UNFINISHED, refusal
+from app.recording.refusals import refusal, stuck, unfinished
 from app.recording.run_files import RunFiles
 from app.recording.settings import RecordingSettings
 from app.recording.timeline import Timeline
@@ -163,7 +163,7 @@ class Recorder:
             with anyio.move_on_after(_STUCK_S) as patience:
                 await self._is_written.wait()
             if patience.cancelled_caught and files.written == before:
-                self._stop(STUCK.at(files.path))
+                self._stop(stuck(files.path))
 
     async def run(self) -> None:
         """Write what is taken, until `close`; cancelling does not keep it from the disk."""
@@ -193,7 +193,7 @@ class Recorder:
                 await self._is_written.wait()
             await self._end(files)
         if patience.cancelled_caught and self._waiting_bytes:
-            self._stop(UNFINISHED.at(files.path))
+            self._stop(unfinished(files.path))
         self._disk.end()
 
     async def _end(self, files: RunFiles) -> None:
@@ -267,7 +267,7 @@ class Recorder:
                 )
             except OSError as error:
                 self._note_written(part, files)
-                self._stop(refusal(error, files.path))
+                self._stop(refusal(error, files.current, has_begun=self._done_bytes > 0))
                 return
             self._note_written(part, files)
             if is_new:

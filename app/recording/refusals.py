@@ -13,50 +13,28 @@ if TYPE_CHECKING:
 _GOES_ON: Final = (
     "Everything else goes on; the newest messages are kept in memory until the program ends."
 )
+_NOT_BEGUN: Final = "The session is not recorded"
+_STOPPED: Final = "The recording stopped"
+_ELSEWHERE: Final = "choose another folder with --data-dir, or another file with --record"
 
 
-class _Refusal(NamedTuple):
+class _Reason(NamedTuple):
     what: str
     hint: str
 
-    def at(self, path: Path | None, detail: str = "") -> Problem:
-        """The problem of the file at `path`."""
-        where = "" if path is None else str(path)
-        return Problem(self.what, where, f"{self.hint} {_GOES_ON}", detail)
 
-
-STUCK: Final = _Refusal(
-    "The recording stopped: the disk takes no more data and does not say why",
-    "Look after the drive, or choose another folder with --data-dir or --record.",
+_FULL: Final = _Reason("the disk is full", f"Free some space, or {_ELSEWHERE}.")
+_TOO_LARGE: Final = _Reason(
+    "the system lets its file grow no further",
+    f"Raise the limit of your system (ulimit -f), or {_ELSEWHERE}.",
 )
-UNFINISHED: Final = _Refusal(
-    "The end of the recording is lost: the disk did not take it in time",
-    "Look after the drive, or choose another folder with --data-dir or --record.",
+_FORBIDDEN: Final = _Reason(
+    "its file may not be written", f"Check the rights of its folder, or {_ELSEWHERE}."
 )
-_FULL: Final = _Refusal(
-    "The recording stopped: the disk is full",
-    "Free some space, or choose another folder with --data-dir or --record.",
-)
-_TOO_LARGE: Final = _Refusal(
-    "The recording stopped: the system lets its file grow no further",
-    "Raise the limit (ulimit -f), or choose a folder on another disk with --data-dir.",
-)
-_FORBIDDEN: Final = _Refusal(
-    "The session is not recorded: the file may not be written",
-    "Check the rights of its folder, or choose another one with --data-dir or --record.",
-)
-_GONE: Final = _Refusal(
-    "The recording stopped: its file or folder is gone",
-    "Leave it where it is while the program runs.",
-)
-_THERE: Final = _Refusal(
-    "The session is not recorded: the file is there already",
-    "Choose another one with --record.",
-)
-_OTHER: Final = _Refusal(
-    "The recording stopped: it cannot be written",
-    "Choose another folder with --data-dir or --record.",
-)
+_GONE: Final = _Reason("its file or folder is gone", "Leave it where it is while the program runs.")
+_NOWHERE: Final = _Reason("its file cannot be made", f"Check the folder, or {_ELSEWHERE}.")
+_THERE: Final = _Reason("its file is there already", "Name another one with --record.")
+_OTHER: Final = _Reason("its file cannot be written", f"Check the disk, or {_ELSEWHERE}.")
 _KINDS: Final = {
     errno.ENOSPC: _FULL,
     errno.EDQUOT: _FULL,
@@ -70,7 +48,26 @@ _KINDS: Final = {
 }
 
 
-def refusal(error: OSError, path: Path | None) -> Problem:
+def refusal(error: OSError, path: Path, *, has_begun: bool) -> Problem:
     """What to tell of an error that the system answered a write with."""
-    kind = _KINDS.get(error.errno or 0, _OTHER)
-    return kind.at(path, error.strerror or str(error))
+    reason = _KINDS.get(error.errno or 0, _OTHER)
+    if reason is _GONE and not has_begun:
+        reason = _NOWHERE
+    begin = _STOPPED if has_begun else _NOT_BEGUN
+    return _problem(f"{begin}: {reason.what}", reason.hint, path, error.strerror or str(error))
+
+
+def stuck(path: Path) -> Problem:
+    """What to tell of a disk that takes nothing any more while messages wait for it."""
+    what = f"{_STOPPED}: the disk takes no more data and does not say why"
+    return _problem(what, f"Look after the drive, or {_ELSEWHERE}.", path)
+
+
+def unfinished(path: Path) -> Problem:
+    """What to tell of a disk that did not take the last messages before the program ended."""
+    what = "The end of the recording is lost: the disk did not take it in time"
+    return Problem(what, str(path), f"Look after the drive, or {_ELSEWHERE}.")
+
+
+def _problem(what: str, hint: str, path: Path, detail: str = "") -> Problem:
+    return Problem(what, str(path), f"{hint} {_GOES_ON}", detail)
