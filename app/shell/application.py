@@ -24,6 +24,7 @@ from app.shell.main_window import MainWindow
 from app.shell.models import Models
 from app.shell.navigation import Navigation
 from app.shell.preferences import Preferences
+from app.shell.recordings import Recordings
 from app.shell.resuming import Resuming
 from app.shell.status_bar import StatusBar
 from app.store.resumes import ResumeStore
@@ -53,7 +54,7 @@ class Program(QObject):
         super().__init__()
         self._life = Lifetime(application, self)
         self._options = options
-        self._store_problem: Problem | None = None
+        self._disk_problems: tuple[Problem | None, Problem | None] = (None, None)
 
     @property
     def ready(self) -> anyio.Event:
@@ -104,6 +105,7 @@ class Program(QObject):
         self._navigation = Navigation(
             self.window, self.monitor, self._models.shown_jobs, self._tell
         )
+        self._recordings = Recordings(self.window, tasks, self._tell, self._options.data_dir)
         self._life.beat.connect(self._on_beat)
         self._join_feed()
         self._join_panes()
@@ -178,11 +180,12 @@ class Program(QObject):
 
     @Slot()
     def _on_beat(self) -> None:
-        """Look after the store."""
-        problem = self.monitor.store_problem
-        if problem != self._store_problem and problem is not None:
-            self._tell(problem)
-        self._store_problem = problem
+        """Tell once, and again when it is another one, what is not kept on disk any more."""
+        found = (self.monitor.store_problem, self.monitor.recorder.problem)
+        for problem, known in zip(found, self._disk_problems, strict=True):
+            if problem is not None and problem != known:
+                self._tell(problem)
+        self._disk_problems = found
 
     @Slot()
     def _on_servers_changed(self) -> None:

@@ -8,9 +8,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Slot
-from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox, QWidget
+from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
 
-from app import __version__
 from app.problem import Problem
 
 if TYPE_CHECKING:
@@ -71,21 +70,6 @@ class Dialogs(QObject):
         dialog = ConsentDialog(path, definitions, self._parent)
         dialog.servers_agreed.connect(self._control.add_servers)
         _open(dialog)
-
-    @Slot()
-    def about(self) -> None:
-        """Say what this program is."""
-        box = QMessageBox(self._parent)
-        box.setWindowTitle(self.tr("About"))
-        box.setTextFormat(Qt.TextFormat.PlainText)
-        box.setText(f"MCP Progress Monitor {__version__}")
-        box.setInformativeText(
-            self.tr(
-                "Every request with a progress token in a row of its own, every message on "
-                "record. Licensed under Apache-2.0."
-            )
-        )
-        _open(box)
 
     @Slot()
     def new_call(self) -> None:

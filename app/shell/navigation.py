@@ -10,6 +10,7 @@ from PySide6.QtGui import QGuiApplication
 
 from app.problem import Problem
 from app.protocol.hidden import without_tokens
+from app.shell.about import About
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -53,6 +54,8 @@ class Navigation(QObject):
         window.job_filters.group_selected.connect(shown.set_group)
         window.filter_edit.textChanged.connect(shown.set_text)
         window.actions_.find.triggered.connect(window.focus_filter)
+        self._about = About(window)
+        window.actions_.about.triggered.connect(self._about.open)
 
     @Slot(object)
     def open_job(self, job: JobId) -> None:

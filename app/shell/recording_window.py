@@ -1,0 +1,161 @@
+"""A recording in the window that live sessions have: read only, with its replay to be paced."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication
+
+from app import paths, text
+from app.filtering.chosen import LogFilter
+from app.models.replay import Replay
+from app.shell.aio import Tasks, run_on_qt
+from app.shell.failures import Failures
+from app.shell.garbage import Garbage
+from app.shell.lifetime import Lifetime
+from app.shell.main_window import MainWindow
+from app.shell.models import Models
+from app.shell.navigation import Navigation
+from app.shell.preferences import Preferences
+from app.shell.recording_status import RecordingStatus
+from app.shell.recordings import Recordings
+from app.widgets.appearance import Appearance
+from app.widgets.recording_banner import RecordingBanner
+from app.widgets.replay_bar import ReplayBar
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import anyio
+
+    from app.playback.playback import Playback
+    from app.problem import Problem
+    from app.shell.options import RecordingOptions
+
+
+def run_recording(options: RecordingOptions) -> int:
+    """Open the window of a recording and run until it is closed; returns the exit code."""
+    application = QApplication(sys.argv[:1])
+    return run_on_qt(application, RecordingProgram(application, options).run)
+
+
+class RecordingProgram(QObject):
+    """The program on a recording: the panes of `Program`, fed by a `Playback` instead."""
+
+    window: MainWindow
+    replay: Replay
+
+    def __init__(self, application: QApplication, options: RecordingOptions) -> None:
+        super().__init__()
+        self._life = Lifetime(application, self)
+        self._options = options
+
+    @property
+    def ready(self) -> anyio.Event:
+        """Set when the window is up and reading has begun."""
+        return self._life.ready
+
+    @property
+    def playback(self) -> Playback:
+        """What is shown."""
+        return self._options.playback
+
+    async def run(self) -> int:
+        """Show the window and serve until `quit`."""
+        failures = Failures(self._options.data_dir / "monitor.log", self._tell)
+        failures.install()
+        async with Tasks(self._tell, failures.note) as tasks:
+            self._build(tasks)
+            self._life.show(self.window)
+            self._begin()
+            await self._life.last()
+            self._put_away()
+        return self._life.exit_code
+
+    @Slot()
+    def quit(self) -> None:
+        """End the program."""
+        self._life.quit()
+
+    def _build(self, tasks: Tasks) -> None:
+        playback = self.playback
+        self._preferences = Preferences(self._options.data_dir)
+        appearance = Appearance(QGuiApplication.palette(), paths.resource("icons"), self)
+        self._models = Models(playback, self)
+        self.replay = Replay(playback, self)
+        status = RecordingStatus(playback, self.replay)
+        self.window = MainWindow(self._models, status, appearance, self._preferences)
+        self.banner = RecordingBanner(playback.path, appearance, self.window)
+        self.bar = ReplayBar(self.replay, playback.begun_when, appearance, self.window)
+        self._garbage = Garbage(self)
+        self._navigation = Navigation(self.window, playback, self._models.shown_jobs, self._tell)
+        self._recordings = Recordings(self.window, tasks, self._tell, self._options.data_dir)
+        self._set_up_window()
+        self._join()
+
+    def _set_up_window(self) -> None:
+        window = self.window
+        window.setWindowTitle(text.one_line(self.playback.path.name))
+        window.set_read_only(self.tr("Not in a recording: it is read only, without servers"))
+        window.add_bar(self.banner)
+        window.add_bar(self.bar)
+        window.show_jobs(are_any=True)
+
+    def _join(self) -> None:
+        feed, window = self._models.feed, self.window
+        feed.stderr_added.connect(window.stderr_pane.add_frames)
+        feed.frames_added.connect(self._garbage.count_frames)
+        self.replay.changed.connect(self._on_replay_changed)
+        self.replay.restarted.connect(self._on_restarted)
+        self.banner.problems_opened.connect(self._on_problems_opened)
+        window.actions_.quit.triggered.connect(self.quit)
+        window.close_requested.connect(self.quit)
+
+    def _begin(self) -> None:
+        """Do what the command line asked for."""
+        options = self._options
+        if options.filter_text:
+            self.window.open_dock("log")
+            self.window.log_pane.set_filter(LogFilter(text=options.filter_text))
+        if options.speed is None:
+            self.replay.read_all()
+        else:
+            self.replay.set_speed(options.speed)
+            self.replay.play()
+        if options.screenshot is not None:
+            self._life.take_picture(options.screenshot, options.after_s)
+
+    def _put_away(self) -> None:
+        self.replay.pause()
+        self.window.remember()
+        self._preferences.save()
+        self._models.detach()
+        self.window.hide()
+        self._garbage.restore()
+
+    def _tell(self, problem: Problem) -> None:
+        self.window.notices.show_problem(problem)
+
+    @Slot()
+    def _on_replay_changed(self) -> None:
+        """Tell of what has been found by now, each problem once."""
+        playback = self.playback
+        self.banner.show_facts(playback.begun_when, playback.length_s, playback.size)
+        found = tuple(playback.problems)
+        if found != self.banner.problems:
+            self.banner.show_problems(found)
+
+    @Slot()
+    def _on_restarted(self) -> None:
+        """Show at once that all is gone: what comes next must not be mixed with it."""
+        self._models.feed.flush()
+        self._models.log.refresh()
+        self.window.stderr_pane.clear()
+
+    @Slot(object)
+    def _on_problems_opened(self, problems: Iterable[Problem]) -> None:
+        for problem in reversed(tuple(problems)):
+            self._tell(problem)
