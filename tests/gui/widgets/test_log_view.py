@@ -1,0 +1,93 @@
+"""The table stays quick with any number of rows, and shows what was put on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtGui import QFont
+
+from app.widgets.log_delegate import LogDelegate
+from app.widgets.log_view import LogView
+from tests.unit.models.log_frames import ticks
+from tests.unit.models.log_tape import TapedLog
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
+    from pytestqt.qtbot import QtBot
+
+    from app.widgets.appearance import Appearance
+
+
+class CountingLog(TapedLog):
+    """Counts how often a cell is asked whether it can be selected."""
+
+    asked = 0
+
+    def flags(self, index: QModelIndex | QPersistentModelIndex) -> Qt.ItemFlag:
+        """As ever."""
+        self.asked += 1
+        return super().flags(index)
+
+
+@pytest.fixture
+def model() -> CountingLog:
+    return CountingLog()
+
+
+@pytest.fixture
+def view(qtbot: QtBot, model: CountingLog, appearance: Appearance) -> LogView:
+    made = LogView(model, appearance)
+    qtbot.addWidget(made)
+    made.resize(900, 300)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def test_selecting_all_rows_does_not_visit_them(view: LogView, model: CountingLog) -> None:
+    model.append(ticks(0, 3_000))
+    view.grab()
+    model.asked = 0
+    view.selectAll()
+    view.grab()
+    assert view.selected_count() == 3_000
+    assert model.asked < 1_000
+
+
+def test_another_font_gives_all_rows_another_height_and_visits_none(
+    view: LogView, model: CountingLog, qtbot: QtBot
+) -> None:
+    model.append(ticks(0, 3_000))
+    view.choose(1_500)
+    visited: list[int] = []
+    view.verticalHeader().sectionResized.connect(visited.append)
+    before = view.rowHeight(2_999)
+    font = QFont(view.font())
+    font.setPointSize(2 * font.pointSize())
+    view.setFont(font)
+    assert view.rowHeight(0) == view.rowHeight(2_999) > before
+    assert visited == []
+    assert view.verticalHeader().isHidden()
+    shown = view.visualRect(model.index(1_500, 0))
+    assert shown.height() == view.rowHeight(0)
+    assert view.currentIndex().row() == 1_500
+
+
+def test_a_log_with_rows_already_is_shown_at_its_end(
+    model: CountingLog, appearance: Appearance, qtbot: QtBot
+) -> None:
+    model.append(ticks(0, 3_000))
+    made = LogView(model, appearance)
+    qtbot.addWidget(made)
+    made.resize(900, 300)
+    made.show()
+    qtbot.waitExposed(made)
+    qtbot.waitUntil(lambda: made.rowAt(made.viewport().height() - 1) >= 2_998)
+    assert made.rowHeight(0) == delegate_height(made)
+
+
+def delegate_height(view: LogView) -> int:
+    delegate = view.itemDelegate()
+    assert isinstance(delegate, LogDelegate)
+    return delegate.row_height()
