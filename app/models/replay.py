@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 SPEEDS: Final = (1.0, 10.0, 100.0)
 """How many times faster than it happened."""
 
-_SLICE_S: Final = 0.02
-"""How long the window may stand still for reading, each time."""
+_SLICE_S: Final = 0.004
+"""How long the window stands still for reading, each time. What a task waits for may take three."""
+_PAUSE_MS: Final = 1
+"""Between slices: a timer of no time at all would hardly let others have a turn."""
+_PLAY_SLICE_S: Final = 0.01
 _PLAY_MS: Final = 33
 _TOLD_EVERY_S: Final = 0.1
 _SILENCE_S: Final = 1.0
@@ -217,7 +220,7 @@ class Replay(QObject):
         if mode in (Mode.PAUSED, Mode.ENDED):
             self._timer.stop()
         else:
-            self._timer.start(_PLAY_MS if mode is Mode.PLAYING else 0)
+            self._timer.start(_PLAY_MS if mode is Mode.PLAYING else _PAUSE_MS)
         self._tell()
 
     def _drop_anchor(self) -> None:
@@ -249,7 +252,7 @@ class Replay(QObject):
     def _play_on(self) -> bool:
         since, position_s = self._anchor
         target_s = position_s + (self._clock() - since) * self._speed
-        is_more = self._player.play_until(target_s, _SLICE_S)
+        is_more = self._player.play_until(target_s, _PLAY_SLICE_S)
         if is_more and self._player.position_s < target_s - _SLACK_S:
             self._drop_anchor()
         return is_more and self._skip_silence()
