@@ -105,7 +105,7 @@ class Program(QObject):
         self._navigation = Navigation(
             self.window, self.monitor, self._models.shown_jobs, self._tell
         )
-        self._recordings = Recordings(self.window, tasks, self._tell, self._options.data_dir)
+        self.recordings = Recordings(self.window, tasks, self._tell, self._options.data_dir)
         self._life.beat.connect(self._on_beat)
         self._join_feed()
         self._join_panes()
@@ -120,6 +120,7 @@ class Program(QObject):
         feed.stderr_added.connect(window.stderr_pane.add_frames)
         feed.frames_added.connect(self._status.count_frames)
         feed.frames_added.connect(self._garbage.count_frames)
+        self._models.notes.problem_found.connect(self._on_problem_found)
 
     def _join_panes(self) -> None:
         window, control = self.window, self.control
@@ -178,9 +179,14 @@ class Program(QObject):
     def _tell(self, problem: Problem) -> None:
         self.window.notices.show_problem(problem)
 
+    @Slot(object)
+    def _on_problem_found(self, problem: Problem) -> None:
+        self._tell(problem)
+
     @Slot()
     def _on_beat(self) -> None:
         """Tell once, and again when it is another one, what is not kept on disk any more."""
+        self._models.keep_notes_beside(self.monitor.recorder.path)
         found = (self.monitor.store_problem, self.monitor.recorder.problem)
         for problem, known in zip(found, self._disk_problems, strict=True):
             if problem is not None and problem != known:

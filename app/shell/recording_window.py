@@ -92,7 +92,7 @@ class RecordingProgram(QObject):
         self.bar = ReplayBar(self.replay, playback.begun_when, appearance, self.window)
         self._garbage = Garbage(self)
         self._navigation = Navigation(self.window, playback, self._models.shown_jobs, self._tell)
-        self._recordings = Recordings(self.window, tasks, self._tell, self._options.data_dir)
+        self.recordings = Recordings(self.window, tasks, self._tell, self._options.data_dir)
         self._set_up_window()
         self._join()
 
@@ -111,6 +111,8 @@ class RecordingProgram(QObject):
         self.replay.changed.connect(self._on_replay_changed)
         self.replay.restarted.connect(self._on_restarted)
         self.banner.problems_opened.connect(self._on_problems_opened)
+        self._models.notes.problem_found.connect(self._on_problem_found)
+        self._models.keep_notes_beside(self.playback.path)
         window.actions_.quit.triggered.connect(self.quit)
         window.close_requested.connect(self.quit)
 
@@ -154,6 +156,10 @@ class RecordingProgram(QObject):
         self._models.feed.flush()
         self._models.log.refresh()
         self.window.stderr_pane.clear()
+
+    @Slot(object)
+    def _on_problem_found(self, problem: Problem) -> None:
+        self._tell(problem)
 
     @Slot(object)
     def _on_problems_opened(self, problems: Iterable[Problem]) -> None:

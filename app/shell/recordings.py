@@ -44,14 +44,12 @@ class Recordings(QObject):
         tasks: Tasks,
         tell: Callable[[Problem], None],
         data_dir: Path,
-        start: Callable[[Sequence[str]], bool] = start_detached,
     ) -> None:
         super().__init__(window)
         self._window = window
         self._tasks = tasks
         self._tell = tell
         self._data_dir = data_dir.absolute()
-        self._start = start
         self._folder = RecordingsFolder(self._data_dir / FOLDER)
         self._dialog: RecordingsDialog | None = None
         do = window.actions_
@@ -81,7 +79,7 @@ class Recordings(QObject):
     async def _open_recording(self, path: Path) -> None:
         await anyio.to_thread.run_sync(_must_be_recording, path)
         command = [*program_command(), "open", "--data-dir", str(self._data_dir), str(path)]
-        if not self._start(command):
+        if not start_detached(command):
             hint = self.tr("Start it yourself with the command: mcp-progress-monitor open FILE")
             what = self.tr("The recording's window cannot be started")
             raise ProblemError(Problem(what, command[0], hint))

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import signal
 import sys
-from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING
 
 import anyio
 import pytest
-from PySide6.QtCore import QCoreApplication, QEvent
 
 from app.problem import Problem
 from app.sessions.definitions import StdioDefinition
@@ -20,10 +18,11 @@ from app.store.resumes import FILE
 from app.tracker.snapshot import JobState
 from app.widgets.job_questions import ForgetQuestion
 from app.widgets.saved_server_dialog import SavedServerDialog
+from tests.gui.shell.programs import until, until_quit
 from tests.unit.store.samples import PARAMS, begun, opened, query
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from contextlib import AbstractAsyncContextManager
     from pathlib import Path
 
     from PySide6.QtWidgets import QApplication
@@ -48,27 +47,9 @@ def _hooks(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(signal, "signal", print)
 
 
-@asynccontextmanager
-async def running(qapp: QApplication, folder: Path) -> AsyncIterator[Program]:
+def running(qapp: QApplication, folder: Path) -> AbstractAsyncContextManager[Program]:
     """A program on `folder`, until the block ends."""
-    program = Program(qapp, WindowOptions(data_dir=folder))
-    async with anyio.create_task_group() as group:
-        group.start_soon(program.run)
-        with anyio.fail_after(10):
-            await program.ready.wait()
-        try:
-            yield program
-        finally:
-            program.quit()
-    # Now, not whenever Python's collector comes by: that may be within another thread's step.
-    program.window.deleteLater()
-    QCoreApplication.sendPostedEvents(program.window, QEvent.Type.DeferredDelete)
-
-
-async def until(is_so: Callable[[], bool]) -> None:
-    with anyio.fail_after(10):
-        while not is_so():  # noqa: ASYNC110  # what Qt shows raises no event here
-            await anyio.sleep(0.02)
+    return until_quit(Program(qapp, WindowOptions(data_dir=folder)))
 
 
 def set_aside(folder: Path) -> list[str]:
@@ -182,7 +163,7 @@ async def test_a_job_is_followed_in_the_log_by_its_token(
         window = program.window
         window.job_list.select(program.monitor.jobs()[0])
         window.job_list.action("follow").trigger()
-        assert window.log_pane.bar.filter().text == '"a"'
+        assert window.log_pane.bar.filter().text == "a"
         assert window.log_pane.isVisible()
 
 
@@ -203,7 +184,7 @@ async def test_words_of_the_jobs_pane_are_searched_in_the_log(
 ) -> None:
     async with running(qapp, data_dir) as program:
         program.window.job_pane.search_requested.emit("eu-west")
-        assert program.window.log_pane.bar.filter().text == '"eu-west"'
+        assert program.window.log_pane.bar.filter().text == "eu-west"
         assert program.window.log_pane.isVisible()
 
 

@@ -1,0 +1,58 @@
+"""A program with its window for the length of a test, and waiting for what Qt tells nobody."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Protocol, TypeVar
+
+import anyio
+from PySide6.QtCore import QCoreApplication, QEvent
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from PySide6.QtWidgets import QWidget
+
+
+class Runnable(Protocol):
+    """What every program with a window has."""
+
+    @property
+    def window(self) -> QWidget:
+        """The window, once it is ready."""
+
+    @property
+    def ready(self) -> anyio.Event:
+        """Set when the window is up."""
+
+    async def run(self) -> int:
+        """Show the window until `quit`."""
+
+    def quit(self) -> None:
+        """End the program."""
+
+
+_Program = TypeVar("_Program", bound=Runnable)
+
+
+@asynccontextmanager
+async def until_quit(program: _Program) -> AsyncIterator[_Program]:
+    """A program that is up, until the block ends."""
+    async with anyio.create_task_group() as group:
+        group.start_soon(program.run)
+        with anyio.fail_after(10):
+            await program.ready.wait()
+        try:
+            yield program
+        finally:
+            program.quit()
+    # Now, not whenever Python's collector comes by: that may be within another thread's step.
+    program.window.deleteLater()
+    QCoreApplication.sendPostedEvents(program.window, QEvent.Type.DeferredDelete)
+
+
+async def until(is_so: Callable[[], bool]) -> None:
+    """Wait until something is so."""
+    with anyio.fail_after(10):
+        while not is_so():  # noqa: ASYNC110  # what Qt shows raises no event here
+            await anyio.sleep(0.02)
