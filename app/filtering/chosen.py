@@ -11,7 +11,7 @@ from app.protocol.frame_kind import FrameKind
 class LogFilter(NamedTuple):
     """Which frames are shown: those that `text` matches, of one of the channels and of the kinds.
 
-    `text` is an expression of the filter language, see `app.filtering.language`;
+    `text` is an expression of the filter language, see `app.filtering`;
     `irregular_only` leaves out all that break no rule.
     """
 

@@ -30,7 +30,7 @@ _NUMBERS: Final = (int, float)
 
 
 class Judge:
-    """A comparison made ready for many values; see `app.filtering.language` for the rules."""
+    """A comparison made ready for many values; see `app.filtering` for the rules."""
 
     def __init__(self, comparison: Comparison) -> None:
         self._value = comparison.value

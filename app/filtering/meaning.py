@@ -149,6 +149,11 @@ def _json(_field: Field, value: Piece) -> Scalar:
     return value.text if found is None else found
 
 
+def is_typed_word(text: str) -> bool:
+    """Whether the text is no text where it stands without quotes."""
+    return text in _CONSTANTS or number(text) is not None
+
+
 def _count(field: Field, value: Piece) -> Scalar:
     return _known(field, value, number(value.text))
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
-import regex
-
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+
+    import regex
 
 PIECE: Final = 128 * 1024
 """Characters of a long text that are searched at one go …"""
@@ -35,6 +35,8 @@ def compiled_pattern(text: str) -> regex.Pattern[str]:
     Raises:
         BadPatternError: it is none.
     """
+    import regex  # at the first pattern: it takes 12 ms
+
     if len(text) > _LONGEST:
         raise BadPatternError(f"longer than {_LONGEST:,} characters", _LONGEST)
     try:

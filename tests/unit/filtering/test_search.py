@@ -1,0 +1,307 @@
+"""A search finds what the filter lets through, in slices, while the log grows and loses parts."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from app.filtering import patterns
+from app.filtering.chosen import LogFilter
+from app.filtering.compiling import compiled
+from app.filtering.errors import FilterError
+from app.filtering.search import Search
+from app.protocol.frame import Channel
+from app.protocol.frame_kind import FrameKind
+from tests.unit.filtering.logs import Log, all_of, error, notification
+
+_HOSTILE = 'text matches "^(a|aa)+$"'
+"""Takes 2^40 steps to fail on forty letters and something else."""
+
+
+def _ticks(log: Log, count: int, token: object = 7) -> None:
+    message = notification("notifications/progress", progressToken=token, progress=1)
+    log.receive(*[message] * count)
+
+
+def test_no_filter_shows_all() -> None:
+    log = Log()
+    _ticks(log, 5)
+    assert log.found() == [0, 1, 2, 3, 4]
+    assert LogFilter(" ").shows_all
+    assert not LogFilter("x").shows_all
+    assert LogFilter(irregular_only=True).is_narrowed
+
+
+def test_channels_kinds_and_rules_choose_beside_the_text() -> None:
+    log = Log()
+    number = log.call(1, "a")
+    log.tick("a", 1)
+    log.stderr(b"a line")
+    log.timeline.mark([number])
+    assert log.found(channels=frozenset({Channel.SENT, Channel.STDERR})) == [0, 2]
+    assert log.found(kinds=frozenset({FrameKind.PROGRESS})) == [1]
+    assert log.found(irregular_only=True) == [0]
+    assert log.found("irregular == false") == log.found("irregular != true") == [1, 2]
+    assert log.found("progress", channels=frozenset({Channel.RECEIVED})) == [1]
+    assert log.found("kind == request", irregular_only=True) == [0]
+
+
+def test_a_search_in_many_slices_finds_what_one_slice_finds() -> None:
+    log = Log()
+    _ticks(log, 1_500)
+    log.receive(b"needle")
+    _ticks(log, 300)
+    search = log.search("needle")
+    found: list[int] = []
+    slices = 0
+    while search.left:
+        found += search.run(0)
+        slices += 1
+    assert found == [1_500]
+    assert slices > 5
+
+
+def test_frames_that_come_later_are_what_is_left() -> None:
+    log = Log()
+    _ticks(log, 2)
+    search = log.search("kind == progress")
+    assert all_of(search) == [0, 1]
+    assert search.left == 0
+    assert search.run(1) == []
+    _ticks(log, 1)
+    assert search.left == 1
+    assert all_of(search) == [2]
+
+
+def test_frames_that_are_gone_are_passed_over() -> None:
+    log = Log()
+    _ticks(log, 700)
+    log.begin_part()
+    _ticks(log, 3)
+    search = log.search("progress")
+    assert search.run(0) == []
+    log.timeline.drop_part(1)
+    assert search.left == 3
+    assert all_of(search) == [700, 701, 702]
+
+
+def test_a_replay_that_begins_anew_is_searched_anew() -> None:
+    log = Log()
+    log.call(1, "a")
+    search = log.search("method == tools/call and dt > 0")
+    assert all_of(search) == []
+    log.timeline.clear()
+    log.call(2, "b")
+    log.call(3, "b", dt=1.0)
+    assert all_of(search) == [1]
+
+
+def test_a_reply_has_the_token_of_its_request() -> None:
+    log = Log()
+    log.call(1, "abc")
+    log.tick("abc", 1)
+    log.reply(1)
+    assert log.found("token == abc") == [0, 1, 2]
+
+
+def test_a_number_is_no_text_of_the_same_digits() -> None:
+    log = Log()
+    log.call(1, 7)
+    log.call(2, "7")
+    assert log.found("token == 7") == [0]
+    assert log.found('token == "7"') == [1]
+    assert log.found('token in (7, "7")') == [0, 1]
+    assert log.found("token != 7") == [1]
+
+
+def test_what_is_not_there_compares_with_nothing_but_not_turns_that_round() -> None:
+    log = Log()
+    log.receive(b"no json", error(1, 5), error(2, 6))
+    assert log.found("code == 5") == [1]
+    assert log.found("code != 5") == [2]
+    assert log.found("not code == 5") == [0, 2]
+
+
+def test_the_time_before_a_message_is_that_of_its_token() -> None:
+    log = Log()
+    log.call(1, "a")
+    log.call(2, "b", dt=1)
+    log.tick("a", 1, dt=2)
+    log.tick("b", 1, dt=0.5)
+    log.stderr(b"x")
+    assert log.found("dt >= 0") == [2, 3, 4]
+    assert log.found("token == a and dt == 3") == [2]
+    assert log.found("dt == 2500ms") == [3]
+    assert log.found("dt == 0") == [4]
+
+
+def test_a_search_from_the_middle_knows_the_times_before_it() -> None:
+    log = Log()
+    log.call(1, "a")
+    _ticks(log, 400, "b")
+    log.tick("a", 1, dt=5)
+    assert all_of(log.search("dt > 4", place=200), 0) == [401]
+
+
+def test_a_duration_is_that_of_a_reply() -> None:
+    log = Log()
+    log.call(1)
+    log.call(2, dt=1)
+    log.reply(2, dt=1)
+    log.reply(1, dt=3)
+    log.reply(9, dt=3)
+    assert log.found("duration == 1") == [2]
+    assert log.found("duration > 1s") == [3]
+    assert log.found("duration < 1h") == [2, 3]
+
+
+def test_a_job_is_all_messages_of_its_requests() -> None:
+    log = Log()
+    first = log.call(1, "a")
+    log.call(2, "b")
+    log.tick("a", 1)
+    log.reply(2)
+    log.stderr(b"x")
+    requests = {3: frozenset({first})}
+    asked: list[int] = []
+
+    def requests_of(job: int) -> frozenset[int]:
+        asked.append(job)
+        return requests.get(job, frozenset())
+
+    def found(text: str) -> list[int]:
+        predicate = compiled(LogFilter(text), log.timeline, requests_of)
+        return all_of(Search(log.timeline, predicate))
+
+    assert found("job == 3") == found("job in (3, 4)") == [0, 2]
+    assert found("job != 3") == [1, 3]
+    assert found("job == 5") == []
+    assert set(asked) == {3, 4, 5}
+    assert log.found(f"request == {first}") == [0, 2]
+
+
+def test_levels_are_in_order_of_severity() -> None:
+    log = Log()
+    for level in ("debug", "warning", "error", "odd"):
+        log.receive(notification("notifications/message", level=level))
+    assert log.found("level >= warning") == [1, 2]
+    assert log.found("level == odd") == [3]
+
+
+@pytest.mark.parametrize(
+    "raw", ["ÜBER".encode(), "über".encode(), rb"\u00fcber", rb"\u00DCBER"], ids=repr
+)
+def test_other_letters_are_found_in_either_case_as_utf8_or_as_escapes(raw: bytes) -> None:
+    log = Log()
+    log.receive(b"x " + raw)
+    assert log.found("über") == log.found("x BER") == [0]
+
+
+def test_what_json_escapes_is_found_as_it_reads() -> None:
+    log = Log()
+    log.receive({"text": 'say "hi"\n🚀'}, rb'{"text":"a\/b"}')
+    assert log.found("'\"hi\"'") == log.found(r'"\"HI\"\n🚀"') == [0]
+    assert log.found("A/b") == [1]
+    log.receive(
+        notification("x", text="a/b"),
+        rb'{"jsonrpc":"2.0","method":"x","params":{"text":"\u0061\/b"}}',
+    )
+    assert log.found('params.text contains "A/B"') == [2, 3]
+
+
+def test_line_feeds_that_are_escaped_on_disk_are_read_as_they_came() -> None:
+    log = Log()
+    raw = b'{"jsonrpc":"2.0","id":1,\n"method":"x","params":{"text":"a\\\\b"}}'
+    log.send(raw)
+    log.send({"jsonrpc": "2.0", "id": 2, "method": "x", "params": {"text": "b"}})
+    assert log.found('"1,\n"') == [0]
+    assert log.found(r'params.text == "a\\b"') == [0]
+    assert log.found(r'text contains "a\\\\b"') == [0]
+
+
+def test_names_too_long_for_the_index_are_looked_up() -> None:
+    log = Log()
+    token, other, method = "t" * 300, "u" * 300, "m" * 300
+    log.call(1, token)
+    log.tick(token, 1)
+    log.reply(1)
+    log.call(2, other)
+    log.receive(notification(method))
+    assert log.found(f"token == {token}") == [0, 1, 2]
+    assert log.found("token contains u") == [3]
+    assert log.found(f"method == {method}") == [4]
+    assert log.found("method != ping") == [0, 1, 3, 4]
+
+
+def test_words_across_the_pieces_of_a_long_message_are_found(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("app.filtering.stride.LONG", 64)
+    log = Log()
+    log.receive(b"x" * 60 + b"Needle" + b"x" * 500 + b"pin", b"y" * 600)
+    log.send(b"a\n" + b"\\" * 61 + b"\nq" + b"z" * 100)
+    assert log.found("needle") == log.found('text contains "xneedlex"') == [0]
+    assert log.found("needle pin") == [0]
+    assert log.found("needle pine") == []
+    assert log.found('text matches "Ne+dlex+pin$"') == [0]
+    assert log.found('text matches "^x+N"') == log.found('text matches "^x"') == [0]
+    assert log.found(r'text matches "\n\\\\{61}\nqz+$"') == [2]
+    assert log.found('text > "x"') == [0, 1]
+
+
+def test_values_in_a_message_of_megabytes_are_found() -> None:
+    log = Log()
+    big = "z" * 2**20 + " Needle"
+    log.reply(1, content=[{"type": "text", "text": "small"}, {"type": "text", "text": big}])
+    assert log.found("id == 1") == [0]
+    assert log.found("result.content[0].text == small") == [0]
+    assert log.found('result.content[1].text contains "z needle"') == [0]
+    assert log.found("result contains needle") == [0]
+    assert log.found("result.content[2].text contains needle") == []
+    assert log.found("result.content[1].text != x") == []
+    assert log.found("result.nothing == 1") == []
+
+
+def test_an_unusual_message_is_decoded_leniently() -> None:
+    log = Log()
+    start = b'{"jsonrpc":"2.0","method":"x","params":'
+    log.receive(
+        start + b'{"n":NaN,"m":7}}',
+        start + b'{"m":7,"t":"\xff"}}',
+        start + b'{"m":7,"t":"\\ud800"}}',
+        start + b'{"m":7,"deep":' + b"[" * 300 + b"]" * 300 + b"}}",
+        start + b"[7]}",
+        start + b"null}",
+        start + b'{"m":1,"m":7}}',
+    )
+    assert log.found("params.m == 7") == [0, 1, 2, 3, 6]
+    assert log.found("params[0] == 7") == [4]
+    assert log.found("params == null") == [5]
+
+
+def test_a_hostile_pattern_is_given_up_and_counted() -> None:
+    log = Log()
+    log.receive(b"aaa", *[b"a" * 40 + b"!"] * 3)
+    search = log.search(_HOSTILE)
+    begun_s = time.process_time()
+    assert all_of(search, 0) == [0]
+    assert search.timed_out == 3
+    assert time.process_time() - begun_s < 1
+
+
+def test_after_many_hostile_texts_less_time_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(patterns, "_PATIENCE", 2)
+    log = Log()
+    log.receive(*[b"a" * 40 + b"!"] * 40)
+    search = log.search(_HOSTILE)
+    begun_s = time.process_time()
+    assert all_of(search) == []
+    assert search.timed_out == 40
+    assert time.process_time() - begun_s < 0.3
+
+
+def test_a_filter_that_cannot_be_read_is_refused() -> None:
+    log = Log()
+    with pytest.raises(FilterError):
+        log.search("tokn == 7")
