@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtCore import QPersistentModelIndex
 
+    from app.models.log_notes import LogNotes
     from app.protocol.frame import Frame
     from app.protocol.frame_kind import FrameKind
     from app.recording.timeline import Timeline
@@ -87,6 +88,7 @@ class LogModel(QAbstractTableModel):
         self._requests_of = requests_of
         self._cells = LogCells(timeline, self)
         self._marks = LogMarks()
+        self._notes: LogNotes | None = None
         self._filter = LogFilter()
         self._finding: LogFinding | None = None
         self._columns = timeline.columns
@@ -155,6 +157,11 @@ class LogModel(QAbstractTableModel):
     def mark(self, marked: Mapping[int, str]) -> None:
         """Take what is wrong with frames, by their numbers; the timeline notes that they are."""
         self._marks.add(marked)
+
+    def set_notes(self, notes: LogNotes) -> None:
+        """Take in the marks and notes that rows are signed with."""
+        self._notes = notes
+        notes.changed.connect(self._on_notes_changed)
 
     def set_filter(self, wanted: LogFilter) -> None:
         """Show only what `wanted` lets through; rows appear as the search goes on.
@@ -226,6 +233,14 @@ class LogModel(QAbstractTableModel):
             return self.tr("it breaks a rule; which one is no longer in memory")
         return words
 
+    def is_marked(self, row: int) -> bool:
+        """Return whether a person marked the frame of a row."""
+        return self._notes is not None and self._notes.is_marked(self._number(row))
+
+    def note_of(self, row: int) -> str:
+        """Return the note on the frame of a row; empty without one."""
+        return "" if self._notes is None else self._notes.note(self._number(row))
+
     def text(self, row: int, column: int) -> str:
         """Return the words of one cell; empty for a frame that is gone."""
         if not 0 <= row < len(self._rows):
@@ -272,9 +287,19 @@ class LogModel(QAbstractTableModel):
         return None
 
     def _spoken(self, row: int, column: int) -> str:
-        mark = self.mark_of(row) if column == LogColumn.SUMMARY else ""
         words = self.text(row, column)
-        return f"{self.tr('Not in order')}: {mark}. {words}" if mark else words
+        if column != LogColumn.SUMMARY:
+            return words
+        mark, note = self.mark_of(row), self.note_of(row)
+        signs = [self.tr("Marked")] if self.is_marked(row) else []
+        if note:
+            signs.append(self.tr("Note: {note}").format(note=note))
+        if mark:
+            signs.append(f"{self.tr('Not in order')}: {mark}")
+        return ". ".join([*signs, words])
+
+    def _number(self, row: int) -> int:
+        return self._timeline.number(self._rows[row]) if 0 <= row < len(self._rows) else -1
 
     def _begin_anew(self) -> None:
         """The frames come again from place 0: a replay was begun anew."""
@@ -347,3 +372,9 @@ class LogModel(QAbstractTableModel):
     @Slot()
     def _on_slice_due(self) -> None:
         self._catch_up()
+
+    @Slot()
+    def _on_notes_changed(self) -> None:
+        if self._rows:
+            last = self.index(len(self._rows) - 1, LogColumn.SUMMARY)
+            self.dataChanged.emit(self.index(0, LogColumn.SUMMARY), last)

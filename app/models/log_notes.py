@@ -25,6 +25,7 @@ class LogNotes(QObject):
 
     def __init__(self, path: Path | None = None, parent: QObject | None = None) -> None:
         super().__init__(parent)
+        self._path = path
         self._notes = Notes(path)
         self._told: Problem | None = None
 
@@ -34,7 +35,10 @@ class LogNotes(QObject):
         return self._notes.problem
 
     def open(self, path: Path | None) -> None:
-        """Take up the notes kept at `path`; those made until now come along."""
+        """Take up the notes kept at `path`, unless they are; those made until now come along."""
+        if path == self._path:
+            return
+        self._path = path
         before, self._notes = self._notes, Notes(path)
         for number in before.numbers:
             if before.is_marked(number):

@@ -15,6 +15,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from app.problem import Problem
+from app.recording.folder import run_of
+from app.recording.format import SUFFIX as RECORDING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -40,8 +42,10 @@ class _UnusableError(Exception):
 
 
 def notes_path(recording: Path) -> Path:
-    """Where the notes on a recording are kept."""
-    return recording.with_name(recording.name + SUFFIX)
+    """Where the notes on a recording are kept: beside its first part, whichever part is given."""
+    is_named_so = recording.suffix == RECORDING
+    first = run_of(recording) + RECORDING if is_named_so else recording.name
+    return recording.with_name(first + SUFFIX)
 
 
 class Notes:

@@ -72,7 +72,7 @@ class MainWindow(QMainWindow):
         self.job_pane = JobPane(appearance, self)
         self.job_pane.set_source(models.source)
         self.job_pane.setMinimumHeight(_JOB_PANE_HEIGHT)
-        self.log_pane = LogPane(models.log, models.source, appearance, self)
+        self.log_pane = LogPane(models.log, models.source, appearance, self, models.notes)
         self.stderr_pane = StderrPane(self)
         self.docks: dict[str, QDockWidget] = {}
         self._is_first = True

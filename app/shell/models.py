@@ -8,9 +8,13 @@ from app.models.feed import Feed
 from app.models.filters import GroupsModel, JobFilter
 from app.models.jobs import JobsModel
 from app.models.log import LogModel
+from app.models.log_notes import LogNotes
 from app.models.servers import ServersModel
+from app.recording.notes import notes_path
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from PySide6.QtCore import QObject
 
     from app.monitor import Monitor
@@ -28,6 +32,7 @@ class Models:
         self.groups = GroupsModel(self.jobs, parent)
         self.servers = ServersModel(parent)
         self.log = LogModel(source.timeline, source.requests_of, parent)
+        self.notes = LogNotes(parent=parent)
         self.jobs.set_source(source)
         self.servers.set_source(source)
         self.feed.jobs_changed.connect(self.jobs.apply)
@@ -36,6 +41,10 @@ class Models:
         self.feed.frames_marked.connect(self.servers.count_again)
         self.feed.frames_added.connect(self.log.refresh)
         self.feed.attach(source)
+
+    def keep_notes_beside(self, recording: Path | None) -> None:
+        """Keep marks and notes on messages beside the recording, as soon as there is one."""
+        self.notes.open(None if recording is None else notes_path(recording))
 
     def detach(self) -> None:
         """Stop following; what was gathered is shown first."""

@@ -88,14 +88,15 @@ class Navigation(QObject):
 
     @Slot(object)
     def _on_follow_requested(self, job: JobId) -> None:
-        """Show the messages with the job's token; without one, its request."""
+        """Show the messages of the job; of one of an earlier run, those with its token."""
         found = self._source.snapshot(job)
         if found is None:
             return
-        if found.token is not None:
+        if found.request > 0:
+            self._window.open_dock("log")
+            self._window.log_pane.follow_job(job)
+        elif found.token is not None:
             self._on_search_requested(token_words(found.token))
-        elif found.request > 0:
-            self._on_frame_followed(found.request)
         else:
             what = self.tr("The messages of this job belong to an earlier run of the program")
             self._tell(Problem(what, found.server))

@@ -20,6 +20,8 @@ from app.widgets.appearance import Appearance, Tone
 from app.widgets.plain_text import plain_tip
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from PySide6.QtGui import QFont
     from PySide6.QtWidgets import QWidget
 
@@ -101,8 +103,9 @@ class LogDelegate(QStyledItemDelegate):
             colour = palette.color(group, QPalette.ColorRole.HighlightedText)
         else:
             colour = self._colour(row, column)
-        if column == LogColumn.SUMMARY and self._model.mark_of(row):
-            rect = self._mark(painter, rect)
+        if column == LogColumn.SUMMARY:
+            for icon, tone in self._signs(row):
+                rect = self._mark(painter, rect, icon, tone)
         text = self._fitting(self._model.text(row, column), column, rect.width() - 2 * PADDING)
         painter.setPen(colour)
         painter.drawText(rect.adjusted(PADDING, 0, -PADDING, 0), _ALIGNMENTS[column], text)
@@ -141,19 +144,31 @@ class LogDelegate(QStyledItemDelegate):
         """Return the words of a cell's tool tip where the cell is `width` wide."""
         row, column = index.row(), index.column()
         mark, text = self._model.mark_of(row), self._model.text(row, column)
-        words = [self.tr("Not in order: {problems}").format(problems=mark)] if mark else []
+        note = self._model.note_of(row)
+        words = [self.tr("Note: {note}").format(note=note)] if note else []
+        if mark:
+            words.append(self.tr("Not in order: {problems}").format(problems=mark))
         if self._fitting(text, column, width - 2 * PADDING) != text:
             words.append(text)
         return "\n".join(words)
 
-    def _mark(self, painter: QPainter, rect: QRect) -> QRect:
-        """Paint the sign of a broken rule; what is left of the cell."""
+    def _signs(self, row: int) -> Iterator[tuple[str, Tone]]:
+        """The icons before a summary: a person's mark and note, a broken rule."""
+        if self._model.is_marked(row):
+            yield "mark", Tone.ACCENT
+        if self._model.note_of(row):
+            yield "note", Tone.ACCENT
+        if self._model.mark_of(row):
+            yield "warning", Tone.WARNING
+
+    def _mark(self, painter: QPainter, rect: QRect, icon: str, tone: Tone) -> QRect:
+        """Paint a sign; what is left of the cell."""
         side = round(self._metrics.height() * 0.9)
         ratio = painter.device().devicePixelRatioF()
         place = QRect(rect.left() + PADDING, rect.center().y() - side // 2, side, side)
-        # A ground of its own: amber is readable on it in a selected row as well.
-        painter.fillRect(place, self._appearance.ground(Tone.WARNING, 0.15))
-        painter.drawPixmap(place, self._appearance.pixmap("warning", Tone.WARNING, side, ratio))
+        # A ground of its own: colours are readable on it in a selected row as well.
+        painter.fillRect(place, self._appearance.ground(tone, 0.15))
+        painter.drawPixmap(place, self._appearance.pixmap(icon, tone, side, ratio))
         return rect.adjusted(side + PADDING, 0, 0, 0)
 
     def _fitting(self, text: str, column: int, width: int) -> str:

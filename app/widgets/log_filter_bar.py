@@ -1,31 +1,38 @@
-"""The bar over the log: what to search for, which kinds to show, pause, clear."""
+"""The bar over the log: the filter with its mistakes, kinds to show, pause, clear."""
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QAction, QKeySequence
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QMenu,
-    QSizePolicy,
-    QToolButton,
-    QWidget,
-)
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
 
 from app.filtering.chosen import LogFilter
-from app.protocol.frame import Channel
-from app.protocol.frame_kind import FrameKind
+from app.filtering.errors import FilterError
+from app.filtering.parsing import parse
+from app.filtering.terms import with_term
 from app.widgets.appearance import GAP, GAP_S, Appearance, Tone
+from app.widgets.filter_field import FilterField
+from app.widgets.filter_help import FilterHelp
+from app.widgets.log_kinds import LogKinds
+from app.widgets.recent_filters import RecentFilters
+from app.widgets.schema_field import plain_label, set_text_colour
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from app.filtering.completion import Completion
 
 _TYPING_MS: Final = 150
 
 
 class LogFilterBar(QWidget):
-    """Emits a new `LogFilter` a moment after the last key, and at once for everything else."""
+    """Emits a new `LogFilter` a moment after the last key, and at once for everything else.
+
+    While the text is no filter, the last one that was stays in force. `complete` suggests how a
+    text goes on from a position of the cursor.
+    """
 
     filter_changed = Signal(object)
     """The `LogFilter` asked for."""
@@ -33,41 +40,59 @@ class LogFilterBar(QWidget):
     clear_requested = Signal()
     show_all_requested = Signal()
 
-    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        complete: Callable[[str, int], Completion],
+        appearance: Appearance,
+        parent: QWidget | None = None,
+    ) -> None:
         super().__init__(parent)
         self._appearance = appearance
         self._filter = LogFilter()
         self._typing = QTimer(self)
         self._typing.setSingleShot(True)
         self._typing.setInterval(_TYPING_MS)
-        self._search = QLineEdit(self)
-        self._shown = QToolButton(self)
+        self._field = FilterField(complete, appearance, self)
+        self._mistake = plain_label(self)
+        self._recent = RecentFilters(self)
+        self._help = QToolButton(self)
+        self._help_window: FilterHelp | None = None
+        self._kinds = LogKinds(appearance, self)
         self._pause = QToolButton(self)
         self._clear = QToolButton(self)
         self._show_all = QToolButton(self)
         self._status = QLabel(self)
-        self._channels: dict[Channel, QAction] = {}
-        self._kinds: dict[FrameKind, QAction] = {}
-        self._set_up_search()
-        self._set_up_menu()
+        self._set_up_field()
         self._set_up_buttons()
         self._lay_out()
         self._connect()
         self._use_icons()
 
+    @property
+    def recent(self) -> RecentFilters:
+        """The filters used last."""
+        return self._recent
+
+    @property
+    def mistake(self) -> str:
+        """What is wrong with the text, in words; empty while nothing is."""
+        return "" if self._mistake.isHidden() else self._mistake.text()
+
     def filter(self) -> LogFilter:
-        """Return what is asked for."""
+        """Return what is in force."""
         return self._filter
 
     def set_filter(self, wanted: LogFilter) -> None:
         """Show `wanted` in the controls and ask for it."""
-        self._search.setText(wanted.text)
-        for channel, action in self._channels.items():
-            action.setChecked(channel in wanted.channels)
-        for kind, action in self._kinds.items():
-            action.setChecked(kind in wanted.kinds)
-        self._irregular.setChecked(wanted.irregular_only)
+        self._field.setText(wanted.text)
+        self._kinds.show_filter(wanted)
         self._apply()
+        self._remember()
+
+    def add_term(self, term: str, *, is_excluded: bool = False) -> None:
+        """Narrow the filter in force by one more comparison, or leave out what it lets through."""
+        text = with_term(self._filter.text, term, exclude=is_excluded)
+        self.set_filter(self._filter._replace(text=text))
 
     def set_paused(self, *, is_paused: bool) -> None:
         """Press or release the pause button."""
@@ -76,6 +101,7 @@ class LogFilterBar(QWidget):
     def set_status(self, words: str) -> None:
         """Say how many rows are shown, searched for, or waiting."""
         self._status.setText(words)
+        self._status.setToolTip(words)
 
     def set_hidden(self, count: int) -> None:
         """Offer to show again what was cleared away."""
@@ -87,59 +113,28 @@ class LogFilterBar(QWidget):
 
     @Slot()
     def focus_search(self) -> None:
-        """Put the cursor into the search field."""
-        self._search.setFocus(Qt.FocusReason.ShortcutFocusReason)
-        self._search.selectAll()
+        """Put the cursor into the filter field."""
+        self._field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._field.selectAll()
 
-    def _set_up_search(self) -> None:
-        self._search.setPlaceholderText(self.tr('Search the log: words, "several words"'))
-        self._search.setClearButtonEnabled(True)
-        self._search.setAccessibleName(self.tr("Search the log"))
-        self._search.setToolTip(
-            self.tr("Shows messages whose bytes hold all these words, in any case (Ctrl+F)")
+    def _set_up_field(self) -> None:
+        self._field.setPlaceholderText(self.tr("Filter the log: words, or token == 7 and dt > 2"))
+        self._field.setClearButtonEnabled(True)
+        self._field.setAccessibleName(self.tr("Filter the log"))
+        self._field.setToolTip(
+            self.tr(
+                "Shows messages that the filter lets through (Ctrl+F); Down or Ctrl+Space "
+                "suggests how to go on, F1 explains"
+            )
         )
-
-    def _set_up_menu(self) -> None:
-        menu = QMenu(self)
-        names = {
-            Channel.SENT: self.tr("Sent"),
-            Channel.RECEIVED: self.tr("Received"),
-            Channel.STDERR: self.tr("Standard error"),
-            Channel.EVENT: self.tr("Connection events"),
-        }
-        for channel, name in names.items():
-            self._channels[channel] = self._check(menu, name)
-        menu.addSeparator()
-        for kind, name in self._kind_names().items():
-            self._kinds[kind] = self._check(menu, name)
-        menu.addSeparator()
-        self._irregular = self._check(menu, self.tr("Only what is not in order"))
-        self._irregular.setChecked(False)
-        self._all = menu.addAction(self.tr("Show all of them"))
-        self._shown.setMenu(menu)
-        self._menu = menu
-
-    def _check(self, menu: QMenu, name: str) -> QAction:
-        action = menu.addAction(name)
-        action.setCheckable(True)
-        action.setChecked(True)
-        return action
-
-    def _kind_names(self) -> dict[FrameKind, str]:
-        return {
-            FrameKind.REQUEST: self.tr("Requests"),
-            FrameKind.REPLY: self.tr("Replies"),
-            FrameKind.ERROR: self.tr("Error replies"),
-            FrameKind.PROGRESS: self.tr("Progress"),
-            FrameKind.NOTIFICATION: self.tr("Other notifications"),
-            FrameKind.UNREADABLE: self.tr("Unreadable"),
-            FrameKind.BATCH: self.tr("Batches"),
-        }
+        self._field.setMinimumWidth(140)
+        self._mistake.setContentsMargins(GAP, 0, GAP, GAP_S)
+        self._mistake.setAccessibleName(self.tr("What is wrong with the filter"))
+        self._mistake.hide()
 
     def _set_up_buttons(self) -> None:
-        self._shown.setText(self.tr("Kinds"))
-        self._shown.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
-        self._shown.setToolTip(self.tr("Choose directions and kinds of messages to show"))
+        self._help.setAccessibleName(self.tr("Fields and examples"))
+        self._help.setToolTip(self.tr("Examples, fields and operators of filters (F1)"))
         self._pause.setText(self.tr("Pause"))
         self._pause.setCheckable(True)
         self._pause.setShortcut(QKeySequence(self.tr("Ctrl+Shift+P")))
@@ -152,29 +147,47 @@ class LogFilterBar(QWidget):
         self._show_all.setText(self.tr("Show cleared"))
         self._show_all.setToolTip(self.tr("Show again the rows that were cleared away"))
         self._show_all.hide()
-        for button in (self._shown, self._pause, self._clear, self._show_all):
-            button.setAutoRaise(True)
-            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        for button in (self._pause, self._clear, self._show_all):
             button.setAccessibleName(button.text())
             button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        for button in self._buttons():
+            button.setAutoRaise(True)
+            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def _buttons(self) -> tuple[QToolButton, ...]:
+        return (
+            self._recent,
+            self._help,
+            self._kinds,
+            self._pause,
+            self._clear,
+            self._show_all,
+        )
 
     def _lay_out(self) -> None:
-        self._search.setMinimumWidth(140)
         self._status.setTextFormat(Qt.TextFormat.PlainText)
         self._status.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._row = row = QHBoxLayout(self)
+        self._row = row = QHBoxLayout()
         row.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
         row.setSpacing(GAP_S)
-        row.addWidget(self._search, 3)
-        for button in (self._shown, self._pause, self._clear, self._show_all):
+        row.addWidget(self._field, 3)
+        for button in self._buttons():
             row.addWidget(button)
-        row.addWidget(self._status, 2)
+        row.addWidget(self._status, 1)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(row)
+        column.addWidget(self._mistake)
 
     def _connect(self) -> None:
-        self._search.textChanged.connect(self._on_text_changed)
-        self._search.returnPressed.connect(self._on_apply_due)
+        self._field.textChanged.connect(self._on_text_changed)
+        self._field.confirmed.connect(self._on_confirmed)
+        self._field.help_requested.connect(self._on_help_requested)
         self._typing.timeout.connect(self._on_apply_due)
-        self._menu.triggered.connect(self._on_kind_toggled)
+        self._recent.chosen.connect(self._on_text_chosen)
+        self._help.clicked.connect(self._on_help_requested)
+        self._kinds.changed.connect(self._on_apply_due)
         self._pause.toggled.connect(self.paused_changed)
         self._clear.clicked.connect(self.clear_requested)
         self._show_all.clicked.connect(self.show_all_requested)
@@ -182,28 +195,39 @@ class LogFilterBar(QWidget):
 
     def _use_icons(self) -> None:
         for button, name in (
-            (self._shown, "filter"),
+            (self._recent, "recent"),
+            (self._help, "help"),
             (self._pause, "pause"),
             (self._clear, "clear"),
             (self._show_all, "log"),
         ):
             button.setIcon(self._appearance.icon(name))
-        self._irregular.setIcon(self._appearance.icon("warning", Tone.WARNING))
+        self._kinds.use_icons(self._appearance)
+        set_text_colour(self._mistake, self._appearance, Tone.BAD)
 
     def _apply(self) -> None:
         self._typing.stop()
-        kinds = {kind for kind, action in self._kinds.items() if action.isChecked()}
-        wanted = LogFilter(
-            self._search.text(),
-            frozenset(channel for channel, action in self._channels.items() if action.isChecked()),
-            # Lines of stderr and events are no messages: their channel alone shows or hides them.
-            frozenset(kinds | {FrameKind.STDERR, FrameKind.EVENT}),
-            self._irregular.isChecked(),
-        )
-        self._shown.setText(self.tr("Kinds •") if wanted.is_narrowed else self.tr("Kinds"))
+        wanted = self._kinds.applied_to(self._filter)
+        text = self._field.text().strip()
+        try:
+            parse(self._field.text())
+        except FilterError as error:
+            self._show_mistake(error)
+        else:
+            self._show_mistake(None)
+            wanted = wanted._replace(text=text)
         if wanted != self._filter:
             self._filter = wanted
             self.filter_changed.emit(wanted)
+
+    def _show_mistake(self, error: FilterError | None) -> None:
+        self._field.show_mistake(None if error is None else (error.position, error.length))
+        self._mistake.setText("" if error is None else str(error))
+        self._mistake.setVisible(error is not None)
+
+    def _remember(self) -> None:
+        if self._field.text().strip() == self._filter.text:
+            self._recent.add(self._filter.text)
 
     @Slot()
     def _on_text_changed(self) -> None:
@@ -213,13 +237,22 @@ class LogFilterBar(QWidget):
     def _on_apply_due(self) -> None:
         self._apply()
 
-    @Slot(QAction)
-    def _on_kind_toggled(self, action: QAction) -> None:
-        if action is self._all:
-            for each in (*self._channels.values(), *self._kinds.values()):
-                each.setChecked(True)
-            self._irregular.setChecked(False)
+    @Slot()
+    def _on_confirmed(self) -> None:
         self._apply()
+        self._remember()
+
+    @Slot(object)
+    def _on_text_chosen(self, text: str) -> None:
+        self.set_filter(self._filter._replace(text=text))
+
+    @Slot()
+    def _on_help_requested(self) -> None:
+        if self._help_window is None:
+            self._help_window = FilterHelp(self)
+            self._help_window.example_chosen.connect(self._on_text_chosen)
+        self._help_window.show()
+        self._help_window.raise_()
 
     @Slot()
     def _on_appearance_changed(self) -> None:

@@ -4,27 +4,34 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QMimeData, QModelIndex, Qt, Signal, Slot
-from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QShortcut
+from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QLabel, QSplitter, QVBoxLayout, QWidget
 
 from app.filtering.chosen import LogFilter
-from app.filtering.expression import quoted
+from app.filtering.completion import complete
+from app.filtering.terms import text_term
 from app.models.log import LogColumn, LogModel
-from app.models.log_copy import as_json, as_raw
+from app.models.log_notes import LogNotes
+from app.models.log_terms import job_term, value_term
 from app.text import number
 from app.widgets.appearance import GAP, GAP_S, Appearance
+from app.widgets.log_actions import JUMPS, MARKS, LogActions
+from app.widgets.log_commands import LogCommands
 from app.widgets.log_details import LogDetails
 from app.widgets.log_filter_bar import LogFilterBar
-from app.widgets.log_view import COPIED_AT_MOST, LogView
+from app.widgets.log_view import LogView
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from PySide6.QtCore import QPoint
     from PySide6.QtGui import QResizeEvent
 
+    from app.filtering.completion import Completion
     from app.models.log_jobs import JobFinder
-    from app.protocol.frame import Frame
+    from app.tracker.snapshot import JobId
+    from app.widgets.json_tree import FilterWish
 
 
 _WIDE = 900
@@ -38,13 +45,17 @@ _LEAST_DETAILS = 110
 class LogPane(QWidget):
     """Filter bar, table and details; speaks to the shell by signals only.
 
-    `jobs` tells which job a message belongs to. Pausing and clearing concern the view alone.
+    `jobs` tells which job a message belongs to, `notes` are the marks and notes on messages, in
+    memory alone unless they were given. Pausing and clearing concern the view alone.
     """
 
     job_opened = Signal(object)
     """The `JobId` the user wants to see."""
     filter_changed = Signal(object)
     """The `LogFilter` in use."""
+    snippet_requested = Signal(object)
+    """The number of the request to be copied as a Python snippet."""
+    export_requested = Signal()
 
     def __init__(
         self,
@@ -52,17 +63,22 @@ class LogPane(QWidget):
         jobs: JobFinder,
         appearance: Appearance,
         parent: QWidget | None = None,
+        notes: LogNotes | None = None,
     ) -> None:
         super().__init__(parent)
         self._model = model
-        self._bar = LogFilterBar(appearance, self)
+        self._notes = LogNotes(parent=self) if notes is None else notes
+        self._bar = LogFilterBar(self._complete, appearance, self)
         self._view = LogView(model, appearance, self)
-        self._details = LogDetails(jobs, appearance, self)
+        self._details = LogDetails(jobs, self._notes, appearance, self)
+        self._actions = LogActions(self._view, self, appearance)
+        self._commands = LogCommands(model, self._view, self._notes, jobs, self._actions)
         self._splitter = QSplitter(Qt.Orientation.Vertical, self)
         self._notice = QLabel(self)
         self._is_divided = False
+        model.set_notes(self._notes)
         self._lay_out()
-        self._add_actions()
+        self._connect_bar()
         self._connect()
         self._show_status()
 
@@ -81,6 +97,16 @@ class LogPane(QWidget):
         """The filter bar."""
         return self._bar
 
+    @property
+    def actions_(self) -> LogActions:
+        """What can be done with a row."""
+        return self._actions
+
+    @property
+    def notes(self) -> LogNotes:
+        """The marks and notes on messages."""
+        return self._notes
+
     def set_filter(self, wanted: LogFilter) -> None:
         """Show only what `wanted` lets through."""
         self._bar.set_filter(wanted)
@@ -88,7 +114,12 @@ class LogPane(QWidget):
     @Slot(object)
     def search_for(self, words: str) -> None:
         """Show only messages that hold `words` as one phrase."""
-        self._bar.set_filter(self._bar.filter()._replace(text=quoted(words)))
+        self._set_text(text_term(words))
+
+    @Slot(object)
+    def follow_job(self, job: JobId) -> None:
+        """Show only the messages of a job."""
+        self._set_text(job_term(job))
 
     @Slot(object)
     def follow_frame(self, frame_number: int) -> None:
@@ -99,14 +130,13 @@ class LogPane(QWidget):
             self.set_filter(LogFilter())
             row = self._model.row_of_number(frame_number)
         if row is None:
-            self._notice.setText(
-                self.tr("Message no. {number} is no longer in memory.").format(
+            self._say(
+                self.tr("Message no. {number} is not in the log any more.").format(
                     number=number(frame_number)
                 )
             )
-            self._notice.show()
             return
-        self._notice.hide()
+        self._say("")
         self._view.choose(row)
 
     def resizeEvent(self, event: QResizeEvent) -> None:
@@ -118,12 +148,17 @@ class LogPane(QWidget):
             self._splitter.setOrientation(wanted)
 
     def state(self) -> dict[str, Any]:
-        """Return what to remember of the pane's look, as JSON values."""
-        return {**self._view.columns.state(), "sizes": self._splitter.sizes()}
+        """Return what to remember of the pane, as JSON values."""
+        return {
+            **self._view.columns.state(),
+            "sizes": self._splitter.sizes(),
+            "recent": list(self._bar.recent.texts),
+        }
 
     def restore(self, state: dict[str, Any]) -> None:
-        """Take up a remembered look; what does not fit is left out."""
+        """Take up what was remembered; what does not fit is left out."""
         self._view.columns.restore(state)
+        self._bar.recent.restore(state.get("recent"))
         sizes = state.get("sizes")
         if isinstance(sizes, list) and all(isinstance(size, int) for size in sizes):
             self._splitter.setSizes(sizes)
@@ -134,6 +169,8 @@ class LogPane(QWidget):
         self._notice.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
         self._notice.hide()
         self._bar.add_button(self._view.jump)
+        self._view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self._details.add_buttons(self._actions.buttons((*JUMPS, *MARKS), self._details))
         self._splitter.addWidget(self._view)
         self._splitter.addWidget(self._details)
         self._details.setMinimumHeight(_LEAST_DETAILS)
@@ -149,43 +186,47 @@ class LogPane(QWidget):
         whole.addWidget(self._notice)
         whole.addWidget(self._splitter, 1)
 
-    def _add_actions(self) -> None:
-        self._copy_line = self._action(self.tr("Copy as line"), "Ctrl+C")
-        self._copy_json = self._action(self.tr("Copy as JSON"), "Ctrl+Shift+C")
-        self._copy_raw = self._action(self.tr("Copy raw bytes"), "Ctrl+Alt+C")
-        self._search_key = self._action(self.tr("Search for this token or id"), "")
-        self._search_method = self._action(self.tr("Search for this method"), "")
-        self._view.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
-
-    def _action(self, text: str, key: str) -> QAction:
-        action = QAction(text, self)
-        action.setShortcut(QKeySequence(key))
-        action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
-        self._view.addAction(action)
-        return action
-
-    def _connect(self) -> None:
+    def _connect_bar(self) -> None:
         find = QShortcut(QKeySequence.StandardKey.Find, self)
         find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         find.activated.connect(self._bar.focus_search)
-        self._copy_line.triggered.connect(self._on_copy_line)
-        self._copy_json.triggered.connect(self._on_copy_json)
-        self._copy_raw.triggered.connect(self._on_copy_raw)
-        self._search_key.triggered.connect(self._on_search_key)
-        self._search_method.triggered.connect(self._on_search_method)
-        self._view.copy_requested.connect(self._on_copy_line)
-        self._view.place_chosen.connect(self._on_place_chosen)
-        self._details.job_opened.connect(self.job_opened)
-        self._details.search_requested.connect(self.search_for)
         self._bar.filter_changed.connect(self._on_filter_changed)
         self._bar.paused_changed.connect(self._on_paused_changed)
         self._bar.clear_requested.connect(self._on_clear_requested)
         self._bar.show_all_requested.connect(self._on_show_all_requested)
+
+    def _connect(self) -> None:
+        self._view.customContextMenuRequested.connect(self._on_menu_requested)
+        self._view.copy_requested.connect(self._commands.copy_lines)
+        self._view.place_chosen.connect(self._on_place_chosen)
+        self._details.job_opened.connect(self.job_opened)
+        self._details.search_requested.connect(self.search_for)
+        self._details.filter_requested.connect(self._on_value_chosen)
+        self._commands.term_wanted.connect(self._on_term_wanted)
+        self._commands.filter_wanted.connect(self._set_text)
+        self._commands.place_wanted.connect(self._on_place_wanted)
+        self._commands.job_wanted.connect(self.job_opened)
+        self._commands.said.connect(self._say)
+        self._commands.snippet_requested.connect(self.snippet_requested)
+        self._commands.export_requested.connect(self.export_requested)
         self._model.waiting_changed.connect(self._on_counts_changed)
         self._model.search_changed.connect(self._on_counts_changed)
         self._model.rowsInserted.connect(self._on_rows_changed)
         self._model.rowsRemoved.connect(self._on_rows_changed)
         self._model.modelReset.connect(self._on_model_reset)
+
+    def _complete(self, text: str, cursor: int) -> Completion:
+        return complete(text, cursor, self._model.timeline)
+
+    @Slot(object)
+    def _set_text(self, text: str) -> None:
+        self.set_filter(self._bar.filter()._replace(text=text))
+
+    @Slot(object)
+    def _say(self, words: str) -> None:
+        """Tell the user something below the filter, until there is something else to tell."""
+        self._notice.setText(words)
+        self._notice.setVisible(bool(words))
 
     def _show_status(self) -> None:
         self._bar.set_status(", ".join(self._status_words()))
@@ -203,60 +244,52 @@ class LogPane(QWidget):
         if self._model.dropped:
             yield self.tr("{count} older gone").format(count=number(self._model.dropped))
 
-    def _chosen(self) -> list[Frame]:
-        """The frames of the selected rows, and a word to the user where there are too many."""
-        rows = self._view.selected_rows()
-        count = self._view.selected_count()
-        if count > len(rows):
-            self._notice.setText(
-                self.tr("Copied the first {copied} of {count} rows.").format(
-                    copied=number(COPIED_AT_MOST), count=number(count)
-                )
-            )
-        self._notice.setVisible(count > len(rows))
-        return [frame for row in rows if (frame := self._model.frame(row)) is not None]
-
-    def _search_cell(self, column: LogColumn) -> None:
-        words = self._model.text(self._view.currentIndex().row(), column)
-        if words:
-            self.search_for(words)
-
-    @Slot()
-    def _on_copy_line(self) -> None:
-        self._chosen()
-        rows = self._view.selected_rows()
-        QGuiApplication.clipboard().setText("\n".join(self._model.line(row) for row in rows))
-
-    @Slot()
-    def _on_copy_json(self) -> None:
-        QGuiApplication.clipboard().setText(as_json(self._chosen()))
-
-    @Slot()
-    def _on_copy_raw(self) -> None:
-        raw, text = as_raw(self._chosen())
-        data = QMimeData()
-        data.setText(text)
-        data.setData("application/octet-stream", raw)
-        QGuiApplication.clipboard().setMimeData(data)
-
-    @Slot()
-    def _on_search_key(self) -> None:
-        self._search_cell(LogColumn.KEY)
-
-    @Slot()
-    def _on_search_method(self) -> None:
-        self._search_cell(LogColumn.METHOD)
+    def _show_place(self, place: int) -> None:
+        row = self._model.row_of(place)
+        delta = "" if row is None else self._model.text(row, LogColumn.DELTA)
+        mark = "" if row is None else self._model.mark_of(row)
+        if not self._details.show_place(self._model.timeline, place, delta=delta, mark=mark):
+            return
+        self._commands.stand_on(place)
+        is_first = self._details.isHidden() and not self._is_divided
+        self._details.show()
+        if is_first:
+            self._splitter.setSizes(_FIRST_SHARES)
 
     @Slot(object)
     def _on_place_chosen(self, place: int) -> None:
+        if place != self._details.place:
+            self._say("")
+            self._show_place(place)
+
+    @Slot(object)
+    def _on_place_wanted(self, place: int) -> None:
         row = self._model.row_of(place)
-        frame = None if row is None else self._model.frame(row)
-        if frame is not None and frame is not self._details.frame:
-            self._details.show_frame(frame, "" if row is None else self._model.mark_of(row))
-            is_first = self._details.isHidden() and not self._is_divided
-            self._details.show()
-            if is_first:
-                self._splitter.setSizes(_FIRST_SHARES)
+        if row is not None:
+            self._view.choose(row)
+            return
+        self._show_place(place)
+        self._say(
+            self.tr(
+                "Message no. {number} is not among the rows of now; the details show it."
+            ).format(number=number(self._model.timeline.number(place)))
+        )
+
+    @Slot(object)
+    def _on_menu_requested(self, at: QPoint) -> None:
+        self._commands.show_menu(self._view.viewport().mapToGlobal(at))
+
+    @Slot(object)
+    def _on_value_chosen(self, wish: FilterWish) -> None:
+        term = value_term(wish.keys, wish.value)
+        if term:
+            self._bar.add_term(term, is_excluded=wish.is_excluded)
+        else:
+            self._say(self.tr("This value cannot be written in a filter."))
+
+    @Slot(object, bool)
+    def _on_term_wanted(self, term: str, is_excluded: bool) -> None:
+        self._bar.add_term(term, is_excluded=is_excluded)
 
     @Slot(object)
     def _on_filter_changed(self, wanted: LogFilter) -> None:

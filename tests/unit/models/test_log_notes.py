@@ -41,6 +41,8 @@ def test_notes_made_before_the_recording_was_known_come_along(qtbot: QtBot, tmp_
     notes.set_note(2, "kept")
     with qtbot.waitSignal(notes.changed):
         notes.open(path)
+    with qtbot.assertNotEmitted(notes.changed):
+        notes.open(path)
     again = LogNotes(path)
     assert again.is_marked(1)
     assert (again.note(2), again.note(9)) == ("kept", "from before")

@@ -25,8 +25,19 @@ def _told(notes: Notes) -> str:
     return "" if notes.problem is None else notes.problem.what
 
 
-def test_notes_are_named_after_their_recording(tmp_path: Path) -> None:
-    assert notes_path(tmp_path / "a.mcprec") == tmp_path / "a.mcprec.notes.json"
+@pytest.mark.parametrize(
+    ("recording", "notes"),
+    [
+        ("a.mcprec", "a.mcprec.notes.json"),
+        ("a.3.mcprec", "a.mcprec.notes.json"),
+        ("a.b.mcprec", "a.b.mcprec.notes.json"),
+        ("log.txt", "log.txt.notes.json"),
+    ],
+)
+def test_notes_are_named_after_their_recordings_first_part(
+    tmp_path: Path, recording: str, notes: str
+) -> None:
+    assert notes_path(tmp_path / recording) == tmp_path / notes
 
 
 def test_marks_and_notes_are_there_again_after_opening(path: Path) -> None:
