@@ -1,0 +1,130 @@
+"""A session is recorded by one process and looked at by another, as users do it."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtGui import QImage
+
+from tests.integration.commands import PROGRAM, ROOT, linux_only, run, start
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_WITHOUT_QT = """
+import sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"PySide6", "shiboken6", "qasync"}:
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Blocked())
+from app.cli import main
+sys.exit(main())
+"""
+
+
+@pytest.fixture(scope="module")
+def recording(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What `call` recorded of ten thousand ticks."""
+    folder: Path = tmp_path_factory.mktemp("recorded")
+    file = folder / "burst.mcprec"
+    words = ("--demo", "burst", "--arg", "count=10000", "--data-dir", str(folder))
+    done = run("call", *words, "--record", str(file))
+    assert done.code == 0
+    return file
+
+
+def said(errors: str) -> list[str]:
+    """What the program said; the offscreen platform itself says something about size hints."""
+    return [line for line in errors.splitlines() if "This plugin does not support" not in line]
+
+
+def test_what_a_call_recorded_is_shown_and_a_picture_saved(recording: Path, data_dir: Path) -> None:
+    before = recording.read_bytes()
+    picture = data_dir / "window.png"
+    words = ("--screenshot", str(picture), "--after", "2", "--data-dir", str(data_dir))
+    done = run("open", str(recording), "--filter", "progress > 9990", *words)
+    assert (done.code, said(done.err)) == (0, [])
+    image = QImage(str(picture))
+    assert (image.width(), image.height()) >= (900, 600)
+    colours = {image.pixel(x, y) for x in range(0, 900, 7) for y in range(0, 600, 7)}
+    assert len(colours) > 20  # an empty or black window has one or two
+    assert recording.read_bytes() == before
+
+
+def test_looking_at_a_recording_records_nothing(recording: Path, data_dir: Path) -> None:
+    picture = data_dir / "window.png"
+    words = ("--screenshot", str(picture), "--after", "0.2", "--data-dir", str(data_dir))
+    assert run("open", str(recording), *words).code == 0
+    assert not (data_dir / "recordings").exists()
+
+
+def test_a_foreign_file_ends_with_code_8_and_words(tmp_path: Path) -> None:
+    foreign = tmp_path / "picture.mcprec"
+    foreign.write_bytes(b"\x89PNG\r\n\x1a\n" + bytes(10_000))
+    done = run("open", str(foreign))
+    assert (done.code, done.out) == (8, "")
+    assert str(foreign) in done.err
+
+
+def test_without_the_toolkit_the_command_says_so(recording: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", _WITHOUT_QT, "open", str(recording)],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 2
+    assert "pip install PySide6-Essentials" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+@linux_only
+def test_a_signal_ends_a_replay_within_two_seconds(recording: Path, data_dir: Path) -> None:
+    window = start("open", str(recording), "--speed", "1", "--data-dir", str(data_dir))
+    try:
+        time.sleep(1.5)
+        assert window.poll() is None
+        began = time.monotonic()
+        window.send_signal(signal.SIGTERM)
+        _, errors = window.communicate(timeout=20)
+        assert time.monotonic() - began < 2
+        assert (window.returncode, said(errors)) == (0, [])
+    finally:
+        window.kill()
+
+
+@linux_only
+def test_a_double_click_from_any_folder_opens_the_recording(
+    recording: Path, data_dir: Path, tmp_path: Path, isolated_home: Path
+) -> None:
+    """The desktop file's own command line, run as a desktop does: by a shell's rules of quoting."""
+    done = subprocess.run(
+        [*PROGRAM, "associate"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0
+    entry = isolated_home / ".local/share/applications/mcp-progress-monitor-open.desktop"
+    lines = entry.read_text(encoding="utf-8").splitlines()
+    command = next(line.removeprefix("Exec=") for line in lines if line.startswith("Exec="))
+    picture = tmp_path / "window.png"
+    command = command.replace("\\\\", "\\").replace("%%", "%").replace("%f", '"$1"')
+    more = f' --screenshot "{picture}" --after 0.2 --data-dir "{data_dir}"'
+    opened = subprocess.run(
+        ["sh", "-c", command + more, "sh", str(recording)],  # noqa: S607
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert (opened.returncode, said(opened.stderr)) == (0, [])
+    assert picture.is_file()
