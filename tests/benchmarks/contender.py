@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtWidgets import QApplication
 
 from app.shell.aio import run_on_qt
-from tests.benchmarks import baselines, ingest_runs, job_runs, window_runs
+from tests.benchmarks import baselines, ingest_runs, job_runs, log_runs, soak_runs, window_runs
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -34,6 +34,9 @@ _RUNS: Mapping[str, Callable[..., Awaitable[dict[str, Any]]]] = {
     "window-ingest": ingest_runs.ingest,
     "window-latency": window_runs.latency,
     "window-many-jobs": job_runs.many_jobs,
+    "window-log-open": log_runs.log_open,
+    "window-log-filter": log_runs.log_filter,
+    "window-soak": soak_runs.soak,
     "window-long-line": window_runs.long_line,
     "window-idle": window_runs.idle,
 }

@@ -37,9 +37,9 @@ async def ingest(count: str, tokens: str, records: str) -> dict[str, Any]:
             monitor = program.monitor
             await add_bench_server(monitor, flood_command(int(count), int(tokens)))
             monitor.subscribe(watch)
-            await _flooded(monitor, beat, int(tokens))
+            await flooded(monitor, beat, int(tokens))
             shown = sum(job.tick_count for job in snapshots(monitor))
-        written = _frames_in(folder)
+        written = frames_in(folder)
     assert bool(written) is (records == "recorded"), written
     late, whole = beat.lateness(watch.first, watch.last), beat.lateness()
     return {
@@ -54,7 +54,7 @@ async def ingest(count: str, tokens: str, records: str) -> dict[str, Any]:
     }
 
 
-async def _flooded(monitor: Monitor, beat: Heartbeat, tokens: int) -> None:
+async def flooded(monitor: Monitor, beat: Heartbeat, tokens: int) -> None:
     """Make the calls that the flood waits for; over when all are answered."""
     async with anyio.create_task_group() as beating:
         beating.start_soon(beat.run)
@@ -64,7 +64,7 @@ async def _flooded(monitor: Monitor, beat: Heartbeat, tokens: int) -> None:
         beating.cancel_scope.cancel()
 
 
-def _frames_in(folder: Path) -> int:
+def frames_in(folder: Path) -> int:
     """How many frames the recordings below a folder have."""
     found = 0
     for path in folder.rglob(f"*{SUFFIX}"):

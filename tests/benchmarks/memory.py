@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from pathlib import Path
 from typing import Final
 
@@ -10,12 +9,16 @@ _STATUS: Final = Path("/proc/self/status")
 
 
 def own_bytes() -> int | None:
-    """Bytes of this process that are in memory and on no file; None where that is not told.
+    """Bytes of this process that are in memory and of no file; None where that is not told.
 
-    Cyclic garbage is taken out first. Linux alone tells it.
+    Linux alone tells it.
     """
-    gc.collect()
     if not _STATUS.exists():
         return None
     fields = dict(line.split(":", 1) for line in _STATUS.read_text().splitlines())
     return int(fields["RssAnon"].split()[0]) * 1024
+
+
+def growth(before: int | None, after: int | None, count: int) -> float | None:
+    """Bytes that each of `count` things took, at least 0; None where memory is not told."""
+    return None if before is None or after is None else max(0.0, (after - before) / count)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import TYPE_CHECKING, Final
 
 import anyio
@@ -15,13 +14,19 @@ _PICTURES_PER_WAY: Final = 90
 """From one end to the other in three seconds: faster than anyone reads."""
 
 
-async def scroll(bar: QScrollBar, length_s: float) -> int:
-    """Move `bar` back and forth over all of its range for `length_s`; how many steps it went."""
-    until, step = time.perf_counter() + length_s, 0
-    while time.perf_counter() < until:
-        way = step % (2 * _PICTURES_PER_WAY)
-        share = min(way, 2 * _PICTURES_PER_WAY - way) / _PICTURES_PER_WAY
-        bar.setValue(round(bar.minimum() + share * (bar.maximum() - bar.minimum())))
-        step += 1
-        await anyio.sleep(_PICTURE_S)
-    return step
+class Hand:
+    """Moves `bar` back and forth over all of its range; `steps` counts."""
+
+    def __init__(self, bar: QScrollBar) -> None:
+        self._bar = bar
+        self.steps = 0
+
+    async def run(self) -> None:
+        """Move for ever; to be started in a task group and cancelled."""
+        while True:
+            way = self.steps % (2 * _PICTURES_PER_WAY)
+            share = min(way, 2 * _PICTURES_PER_WAY - way) / _PICTURES_PER_WAY
+            low, high = self._bar.minimum(), self._bar.maximum()
+            self._bar.setValue(round(low + share * (high - low)))
+            self.steps += 1
+            await anyio.sleep(_PICTURE_S)

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, TypeAlias
 
 from tests.benchmarks.ingest import ingest
+from tests.benchmarks.logs import log_filter, log_open
 from tests.benchmarks.resume_store import resume_store
+from tests.benchmarks.soak import soak
 from tests.benchmarks.startup import startup
 from tests.benchmarks.token_making import tokens
 from tests.benchmarks.window_suites import idle, latency, long_line, many_jobs
@@ -23,7 +25,10 @@ SUITES: Mapping[str, Suite] = {
     "ingest": ingest,
     "latency": latency,
     "many-jobs": many_jobs,
+    "log-open": log_open,
+    "log-filter": log_filter,
     "startup": startup,
+    "soak": soak,
     "long-line": long_line,
     "idle": idle,
     "tokens": tokens,
