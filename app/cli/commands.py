@@ -67,6 +67,17 @@ Examples:
   mcp-progress-monitor open night.mcprec --speed 10
 """
 
+_EXPORT_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor export night.mcprec --to jsonl --where 'kind == error'
+  mcp-progress-monitor export night.mcprec --to csv --job 3 -o ticks.csv
+  mcp-progress-monitor export night.mcprec --to html -o report.html
+
+\b
+Secrets, resume tokens, values of headers and of environment variables are taken out
+unless --with-secrets is given. Files are readable by you alone.
+"""
+
 _ASSOCIATE_EXAMPLES = """\b
 Examples:
   mcp-progress-monitor associate
@@ -299,3 +310,36 @@ def associate(invocation: Invocation, removes: bool) -> int:
     from app.cli.associate import associate_recordings
 
     return associate_recordings(removes=removes)
+
+
+@program.command(epilog=_EXPORT_EXAMPLES)
+@own_options
+@click.argument("file", type=click.Path(path_type=Path))
+@click.option(
+    "--to",
+    type=click.Choice(("jsonl", "csv", "html", "har")),
+    required=True,
+    help="All messages as JSON Lines, the ticks as a table, or a report to be read.",
+)
+@click.option(
+    "--where",
+    metavar="FILTER",
+    default="",
+    help="Only messages that the filter shows; of a report, only their jobs.",
+)
+@click.option("--job", type=click.IntRange(min=1), metavar="N", help="Only the job of that number.")
+@click.option("--with-secrets", is_flag=True, help="Take nothing out.")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write to FILE instead of standard output.",
+)
+def export(invocation: Invocation, /, **chosen: Any) -> int:
+    """Write the recording FILE as something that other programs, or people, can read."""
+    from app.cli.export import ExportOrder, export_recording
+
+    order = ExportOrder(**chosen)
+    order.check()
+    return export_recording(invocation.common, order)

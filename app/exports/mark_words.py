@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Protocol
 
 if TYPE_CHECKING:
-    from app.updates import Update
+    from app.tracker.snapshot import Changes
 
 _KEPT: Final = 20_000
 UNKNOWN: Final = "irregular; the reason is no longer kept"
+
+
+class Told(Protocol):
+    """An update; `app.updates.Update` fits."""
+
+    @property
+    def changes(self) -> Changes:
+        """What happened to jobs, and what is wrong with messages."""
 
 
 class MarkWords:
@@ -17,7 +25,7 @@ class MarkWords:
     def __init__(self) -> None:
         self._words: dict[int, str] = {}
 
-    def listen(self, update: Update) -> None:
+    def listen(self, update: Told) -> None:
         """Take what an update says (a listener of `Monitor` and `Playback`)."""
         marked = update.changes.marked
         if marked and len(self._words) < _KEPT:

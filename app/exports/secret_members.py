@@ -48,10 +48,21 @@ class _Rule(enum.Enum):
     """An object in a list of variables or headers: what it calls its value goes."""
     COMMAND = enum.auto()
     """A list of a program's arguments: each may tell what the next one is."""
+    SCHEMAS = enum.auto()
+    """The members of a JSON Schema: their names say what is asked for, and have no value here."""
+    SECRET_SCHEMA = enum.auto()
+    """A schema of something secret: what it says of its kind stays, examples and defaults go."""
     GONE = enum.auto()
     """Goes as a whole."""
 
 
+_SCHEMA_WORDS: Final = frozenset(
+    {
+        *("type", "title", "description", "format", "pattern", "nullable", "deprecated", "$ref"),
+        *("minLength", "maxLength", "minimum", "maximum", "writeOnly", "readOnly"),
+    }
+)
+_SECRET: Final = frozenset({_Rule.GONE, _Rule.SECRET_SCHEMA})
 _OF_VALUES: Final = frozenset({_Rule.ENVIRONMENT, _Rule.HEADERS})
 
 
@@ -111,6 +122,8 @@ class SecretRemover:
         rule = self._rule_of_value()
         if rule in _OF_VALUES and is_object and not self._levels[-1].is_object:
             rule = _Rule.PAIRS
+        if rule is _Rule.SECRET_SCHEMA and not is_object:
+            rule = _Rule.GONE
         if rule is _Rule.GONE:
             self._gone_from, self._gone_depth = start, 1
         else:
@@ -132,7 +145,7 @@ class SecretRemover:
 
     def _take_literal(self, level: _Level, found: re.Match[bytes]) -> None:
         is_kept = found[0] in _KEPT_WORDS or may_be_count(level.key)
-        is_value = level.rule in _OF_VALUES or self._rule_of_value() is _Rule.GONE
+        is_value = level.rule in _OF_VALUES or self._rule_of_value() in _SECRET
         if is_value and not is_kept:
             self._put(found.start(), found.end(), _GONE)
 
@@ -147,7 +160,7 @@ class SecretRemover:
     def _shown(self, level: _Level, words: str) -> str:
         """What is left of a string where it stands."""
         rule = self._rule_of_value()
-        if rule is _Rule.GONE:
+        if rule in _SECRET:
             return REMOVED
         if level.rule is _Rule.COMMAND and not level.is_object:
             return self._text(_argument(level.previous, words))
@@ -160,14 +173,38 @@ class SecretRemover:
         level = self._levels[-1]
         if not level.is_object:
             return level.rule
-        if level.rule in _OF_VALUES:
-            return _Rule.GONE
-        if level.rule is _Rule.PAIRS:
-            return _Rule.PLAIN if level.key.lower() in _PAIR_NAMES else _Rule.GONE
-        return _rule_of_name(level.key)
+        return _MEMBER_RULES.get(level.rule, _rule_of_name)(level.key)
+
+
+def _rule_of_pair(name: str) -> _Rule:
+    return _Rule.PLAIN if name.lower() in _PAIR_NAMES else _Rule.GONE
+
+
+def _rule_of_variable(_name: str) -> _Rule:
+    return _Rule.GONE
+
+
+def _rule_of_schema(name: str) -> _Rule:
+    rule = _rule_of_name(name)
+    return rule if rule in {_Rule.PLAIN, _Rule.COMMAND} else _Rule.SECRET_SCHEMA
+
+
+def _rule_in_schema(name: str) -> _Rule:
+    return _Rule.PLAIN if name in _SCHEMA_WORDS else _Rule.GONE
+
+
+_MEMBER_RULES: Final = {
+    _Rule.ENVIRONMENT: _rule_of_variable,
+    _Rule.HEADERS: _rule_of_variable,
+    _Rule.PAIRS: _rule_of_pair,
+    _Rule.SCHEMAS: _rule_of_schema,
+    _Rule.SECRET_SCHEMA: _rule_in_schema,
+}
 
 
 def _rule_of_name(name: str) -> _Rule:
+    if name == "properties":
+        return _Rule.SCHEMAS
     if is_secret(name):
         return _Rule.GONE
     if is_environment(name):

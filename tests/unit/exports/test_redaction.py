@@ -42,7 +42,9 @@ _NAMES = st.sampled_from(
         "\u0070assword",
     ]
 )
-_PLAIN_NAMES = st.sampled_from(["city", "n", "text", "progressToken", "id", "list", "a b", 'q"q'])
+_PLAIN_NAMES = st.sampled_from(
+    ["city", "n", "text", "progressToken", "id", "list", "properties", 'q"q']
+)
 _LEAVES = st.none() | st.booleans() | st.integers() | st.text(max_size=8) | st.just(REMOVED)
 _TREES = st.recursive(
     _LEAVES,
@@ -172,6 +174,14 @@ def test_what_is_passed_over_in_haste_would_not_have_changed(value: Any) -> None
         ('{"args":["-e","A=b","-e","C"]}', '{"args":["-e","A=(removed)","-e","C"]}'),
         ('{"args":["--api-key","b","c"]}', '{"args":["--api-key","(removed)","c"]}'),
         ('{"args":["--api-key=b","T=c"]}', '{"args":["--api-key=(removed)","T=(removed)"]}'),
+        (
+            '{"properties":{"password":{"type":"string","default":"x"},"n":{"default":1}}}',
+            '{"properties":{"password":{"type":"string","default":"(removed)"},"n":{"default":1}}}',
+        ),
+        (
+            '{"properties":{"env":{"type":"object"},"token":["x"],"secret":"y"}}',
+            '{"properties":{"env":{"type":"object"},"token":"(removed)","secret":"(removed)"}}',
+        ),
         ('{"message":"the progress token: 7"}', '{"message":"the progress token: 7"}'),
         ('{"password":"cut o', '{"password":"(removed)"'),
         ('{"password":{"a":[1', '{"password":"(removed)"'),

@@ -1,0 +1,75 @@
+"""The forms of an export, and the making of each: what window and command line share."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from app.exports.html_report import HtmlReport
+from app.exports.jsonl import JsonLines
+from app.exports.places import chosen
+from app.exports.ticks_csv import TicksCsv
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from app.exports.mark_words import MarkWords
+    from app.exports.redaction import Redaction
+    from app.exports.source import Source
+    from app.filtering.chosen import LogFilter
+    from app.tracker.snapshot import JobId
+
+
+class Form(enum.Enum):
+    """What an export is written as; the values are names for the command line, and suffixes."""
+
+    JSONL = "jsonl"
+    """Frames."""
+    CSV = "csv"
+    """Ticks."""
+    HTML = "html"
+    """A report."""
+
+
+class Wish(NamedTuple):
+    """What is to be exported.
+
+    `wanted` chooses frames; of a report, the jobs that have any of them. `job` narrows that down
+    to one. `title` is what a report of many is called.
+    """
+
+    form: Form
+    wanted: LogFilter | None = None
+    job: JobId | None = None
+    title: str = ""
+
+
+def pieces(source: Source, wish: Wish, redaction: Redaction, marks: MarkWords) -> Iterator[bytes]:
+    """The export in pieces that take some milliseconds each, empty ones among them.
+
+    `FilterError` at once when the filter's text has a mistake.
+    """
+    if wish.form is Form.HTML:
+        report = HtmlReport(source, redaction, marks)
+        if wish.job is not None:
+            return report.job(wish.job)
+        if wish.wanted is None or wish.wanted.shows_all:
+            return report.session(wish.title)
+        return _of_jobs(source, report, chosen(source, wish.wanted), wish.title)
+    requests = None if wish.job is None else source.requests_of(wish.job)
+    slices = chosen(source, wish.wanted, requests)
+    if wish.form is Form.CSV:
+        return TicksCsv(source, redaction).lines(slices)
+    return JsonLines(source, redaction, marks).lines(slices)
+
+
+def _of_jobs(
+    source: Source, report: HtmlReport, slices: Iterator[Sequence[int]], title: str
+) -> Iterator[bytes]:
+    """The report of the jobs that frames belong to."""
+    exchanges: set[int] = set()
+    for places in slices:
+        exchanges.update(map(source.timeline.exchange, places))
+        yield b""
+    found = {source.job_of(exchange) for exchange in exchanges if exchange}
+    yield from report.session(title, sorted(job for job in found if job is not None))

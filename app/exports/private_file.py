@@ -1,0 +1,94 @@
+"""A file for its owner alone that is there whole, or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, Self
+
+from app.problem import Problem, ProblemError
+
+if TYPE_CHECKING:
+    from types import TracebackType
+
+
+class PrivateFile:
+    """Written beside its place and put there at the end: a context manager.
+
+    Leaving it by an exception leaves what was there before. What is no ordinary file, such as
+    `/dev/stdout` or a pipe, is written as it comes. Everything that fails raises `ProblemError`.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file: BinaryIO | None = None
+        self._made: Path | None = None
+
+    def __enter__(self) -> Self:
+        """Begin the file."""
+        try:
+            if self.path.exists() and not self.path.is_file() and not self.path.is_dir():
+                self._file = self.path.open("wb")
+            else:
+                self._begin()
+        except OSError as error:
+            raise self._refused(error) from error
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """Put the file in its place, or take it away."""
+        try:
+            if kind is None:
+                self._end()
+        except OSError as failure:
+            raise self._refused(failure) from failure
+        finally:
+            self._clean()
+
+    def write(self, data: bytes) -> None:
+        """Write some more."""
+        if self._file is None or not data:
+            return
+        try:
+            self._file.write(data)
+        except OSError as error:
+            raise self._refused(error) from error
+
+    def _begin(self) -> None:
+        if self.path.is_dir():
+            raise IsADirectoryError(0, "It is a folder")
+        folder = self.path.parent
+        # Readable by its owner alone from the first moment (mkstemp's promise).
+        descriptor, name = tempfile.mkstemp(prefix=f".{self.path.name[:100]}.", dir=folder)
+        self._made = Path(name)
+        self._file = os.fdopen(descriptor, "wb")
+
+    def _end(self) -> None:
+        if self._file is None:
+            return
+        self._file.flush()
+        if self._made is not None:
+            os.fsync(self._file.fileno())
+            self._file.close()
+            self._made.replace(self.path)
+            self._made = None
+
+    def _clean(self) -> None:
+        with contextlib.suppress(OSError):
+            if self._file is not None:
+                self._file.close()
+            if self._made is not None:
+                self._made.unlink()
+        self._file = self._made = None
+
+    def _refused(self, error: OSError) -> ProblemError:
+        hint = "Choose another folder, or make room on the disk."
+        reason = error.strerror or str(error)
+        return ProblemError(Problem("The file cannot be written", str(self.path), hint, reason))

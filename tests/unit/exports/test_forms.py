@@ -1,0 +1,58 @@
+"""The wish for an export becomes its pieces."""
+
+from __future__ import annotations
+
+import pytest
+
+from app.exports.forms import Form, Wish, pieces
+from app.exports.mark_words import MarkWords
+from app.exports.redaction import Redaction
+from app.filtering.chosen import LogFilter
+from app.filtering.errors import FilterError
+from tests.unit.exports.sessions import Session
+
+
+def _two_jobs() -> Session:
+    session = Session()
+    session.called("good")
+    session.called("bad", "prog-2", 2)
+    session.ticked(1)
+    session.answered({})
+    session.refused(-1, "no", 2)
+    return session
+
+
+def _made(wish: Wish) -> str:
+    return b"".join(pieces(_two_jobs(), wish, Redaction(), MarkWords())).decode()
+
+
+def test_a_filter_chooses_messages() -> None:
+    assert _made(Wish(Form.JSONL, LogFilter("kind == error"))).count("\n") == 1
+    assert _made(Wish(Form.JSONL)).count("\n") == 5
+
+
+def test_a_filter_and_a_job_narrow_each_other_down() -> None:
+    assert _made(Wish(Form.JSONL, LogFilter("kind == error"), 1)) == ""
+    assert _made(Wish(Form.JSONL, LogFilter("kind == error"), 2)).count("\n") == 1
+    assert _made(Wish(Form.CSV, None, 1)).count("\n") == 2
+    assert _made(Wish(Form.CSV, None, 2)).count("\n") == 1
+
+
+def test_the_jobs_of_the_messages_that_a_filter_shows_make_a_report() -> None:
+    report = _made(Wish(Form.HTML, LogFilter("kind == error"), title="x"))
+
+    assert "Job 2: bad" in report
+    assert "Job 1: good" not in report
+    assert "Job 1: good" in _made(Wish(Form.HTML, title="x"))
+
+
+def test_a_report_of_one_job_has_no_other() -> None:
+    report = _made(Wish(Form.HTML, job=2))
+
+    assert "Job 2: bad" in report
+    assert "Job 1" not in report
+
+
+def test_a_mistake_in_the_filter_is_told_at_once() -> None:
+    with pytest.raises(FilterError):
+        pieces(_two_jobs(), Wish(Form.CSV, LogFilter("kind ==")), Redaction(), MarkWords())
