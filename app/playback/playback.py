@@ -163,15 +163,13 @@ class Playback:
 
     def step(self) -> bool:
         """Go on by the frames of the next moment. True while there is more."""
-        chunk = self._peek()
-        while chunk is None and not self.is_loaded:
-            chunk = self._peek()
+        self._read_out()
+        chunk = self._found()
         if chunk is not None:
             head, self._chunk = chunk.until(chunk.frames[0].at)
             self._take(head)
-            while self._reading is not None:
-                self._read_on()
-        return not self._is_at_end()
+            self._read_out()
+        return self._found() is not None
 
     def restart(self) -> None:
         """Go back to the beginning: all jobs and frames go, and come again as it is read."""
@@ -210,6 +208,12 @@ class Playback:
                 self._end()
         return self._chunk
 
+    def _found(self) -> Chunk | None:
+        """The next chunk, however long it takes to find one; None at the end."""
+        while self._peek() is None and not self.is_loaded:
+            pass
+        return self._chunk
+
     def _is_at_end(self) -> bool:
         return self.is_loaded and self._chunk is None and self._reading is None
 
@@ -238,6 +242,10 @@ class Playback:
     def _read_on(self) -> None:
         if self._reading is not None and next(self._reading, self) is self:
             self._reading = None
+
+    def _read_out(self) -> None:
+        while self._reading is not None:
+            self._read_on()
 
     def _apply(self, chunk: Chunk, facts: Sequence[Fact]) -> None:
         """Take in what a chunk means, as `Monitor` does with what a connection saw."""

@@ -1,0 +1,109 @@
+"""What a recording tells of servers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from app.playback.playback import Playback
+from app.playback.servers import SERVERS_KEPT
+from app.protocol.frame import Channel
+from app.sessions.snapshot import ServerSnapshot, ServerState
+from tests.unit.recording.written import Written
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+_OPENING = {"protocolVersion": "2025-11-25"}
+
+
+def negotiated(written: Written, connection: str = "demo#1") -> None:
+    where: dict[str, Any] = {"connection": connection}
+    written.event("opened", connection=connection, command="python3", args=["-m", "x"], pid=7)
+    written.send("initialize", _OPENING, 0, **where)
+    result = _OPENING | {"serverInfo": {"name": "Demo"}, "capabilities": {"tools": {}}}
+    written.reply(0, result=result, **where)
+
+
+def played(written: Written, tmp_path: Path) -> list[ServerSnapshot]:
+    playback = Playback(written.save(tmp_path / "a.mcprec"))
+    while playback.advance(1):
+        pass
+    return playback.servers()
+
+
+def test_a_server_is_known_from_its_start_and_its_opening(tmp_path: Path) -> None:
+    written = Written()
+    negotiated(written)
+    (server,) = played(written, tmp_path)
+    assert server.name == "demo"
+    assert server.definition.command_line == "python3 -m x"
+    assert (server.state, server.revision, server.pid) == (ServerState.CONNECTED, "2025-11-25", 7)
+    assert (server.title, server.connection) == ("Demo", "demo#1")
+    assert server.capabilities == {"tools": {}}
+
+
+def test_a_server_that_ended_by_itself_has_failed_and_tells_its_last_words(tmp_path: Path) -> None:
+    written = Written()
+    negotiated(written)
+    written.line(Channel.STDERR, b"out of memory", 1.0)
+    written.event("closed", 2.0, reason="The server ended", exit_code=3)
+    (server,) = played(written, tmp_path)
+    assert server.state is ServerState.FAILED
+    assert server.problem is not None
+    assert server.problem.what == "The server ended with exit code 3"
+    assert "out of memory" in server.problem.detail
+    assert server.stderr_tail == ("out of memory",)
+
+
+def test_a_server_that_never_opened_says_so(tmp_path: Path) -> None:
+    written = Written()
+    written.event("opened", command="python3")
+    written.event("closed", 2.0, reason="The server ended", exit_code=1)
+    (server,) = played(written, tmp_path)
+    assert server.problem is not None
+    assert server.problem.what == "The server ended with exit code 1 before it was connected"
+
+
+def test_a_server_that_could_not_be_started_keeps_the_reason(tmp_path: Path) -> None:
+    written = Written()
+    written.event("failed", what="There is no such program", where="nope", hint="h", detail="")
+    written.event("closed", 1.0, reason="There is no such program", exit_code=None)
+    (server,) = played(written, tmp_path)
+    assert server.state is ServerState.FAILED
+    assert server.problem is not None
+    assert "There is no such program" in server.problem.what
+
+
+def test_a_new_connection_begins_anew(tmp_path: Path) -> None:
+    written = Written()
+    negotiated(written)
+    written.event("closed", 2.0, reason="The server ended", exit_code=3)
+    written.event("opened", 3.0, "demo#2", command="python3", pid=8)
+    (server,) = played(written, tmp_path)
+    assert (server.connection, server.state) == ("demo#2", ServerState.CONNECTING)
+    assert (server.problem, server.revision, server.pid) == (None, None, 8)
+
+
+def test_events_that_lie_change_nothing_that_can_hurt(tmp_path: Path) -> None:
+    written = Written()
+    written.event("opened", command=7, args="no list", cwd=[1], env={"a": 1}, pid="x")
+    written.event("opened", command="a\0b", args=["\0", 3, None])
+    written.event("closed", reason={"a": 1}, exit_code="none", wanted="yes")
+    written.line(Channel.EVENT, b"no json")
+    written.event("timed_out", request="1", text=[1])
+    written.event("cancel_requested", request=1.5, grace_s=-1)
+    (server,) = played(written, tmp_path)
+    assert server.state is ServerState.FAILED
+    assert server.pid is None
+
+
+def test_servers_of_a_hostile_file_are_bounded(tmp_path: Path) -> None:
+    written = Written()
+    for place in range(SERVERS_KEPT + 5):
+        written.event("opened", connection=f"s{place}#1", command="python3")
+    path = written.save(tmp_path / "a.mcprec")
+    playback = Playback(path)
+    while playback.advance(1):
+        pass
+    assert len(playback.servers()) == SERVERS_KEPT
+    assert any("the others are not listed" in problem.what for problem in playback.problems)

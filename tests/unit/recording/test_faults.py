@@ -1,0 +1,19 @@
+"""What is not sound, told once for each kind."""
+
+from __future__ import annotations
+
+from app.problem import Problem
+from app.recording.faults import Faults
+
+
+def test_a_million_cases_of_a_kind_are_one_problem() -> None:
+    faults = Faults()
+    for place in range(1_000_000):
+        faults.note("A line is no frame", f"byte {place}", "hint", "quoted")
+    faults.note("Another kind", "there")
+    assert faults.problems == [
+        Problem(
+            "A line is no frame", "byte 0", "hint", "quoted\n999,999 more cases in this recording"
+        ),
+        Problem("Another kind", "there"),
+    ]
