@@ -5,7 +5,8 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, Final
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QFontMetrics, QGuiApplication
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QCheckBox,
@@ -131,7 +132,7 @@ class RecordingsDialog(QDialog):
         for button in (self.open_button, self.folder_button, self.delete_button):
             button.setAutoDefault(False)
         self.is_on.setChecked(settings.is_on)
-        self.is_on.setToolTip(self.tr("From the next start of the program on"))
+        self.is_on.setToolTip(self.tr("Write every message of every session to disk"))
         self.days.setRange(1, _DAYS_AT_MOST)
         self.days.setValue(settings.keep_days)
         self.days.setSuffix(self.tr(" days"))
@@ -160,6 +161,8 @@ class RecordingsDialog(QDialog):
         limits.addWidget(QLabel(self.tr("and at most"), self))
         limits.addWidget(self.gigabytes)
         limits.addStretch(1)
+        when = QLabel(self.tr("This holds from the next start of the program on."), self)
+        when.setWordWrap(True)
         close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
         close.rejected.connect(self.reject)
         close.button(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
@@ -169,6 +172,7 @@ class RecordingsDialog(QDialog):
         layout.addLayout(buttons)
         layout.addSpacing(GAP)
         layout.addLayout(limits)
+        layout.addWidget(when)
         layout.addWidget(close)
 
     def _connect(self) -> None:
@@ -256,7 +260,8 @@ class _Item(QTreeWidgetItem):
     def __init__(self, entry: RecordingEntry, cells: list[str]) -> None:
         super().__init__(cells)
         self.entry = entry
-        self.setTextAlignment(_SIZE, Qt.AlignmentFlag.AlignRight)
+        self.setTextAlignment(_SIZE, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        self.setSizeHint(_BEGUN, QSize(0, QFontMetrics(QGuiApplication.font()).height() + GAP))
 
     def __lt__(self, other: QTreeWidgetItem) -> bool:
         """Compare in the column that the tree is sorted by."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QSize, Qt, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
@@ -23,7 +23,12 @@ from app.widgets.appearance import GAP, GAP_S, Appearance
 
 _STEPS: Final = 10_000
 """Positions of the slider: finer than it has pixels."""
+if TYPE_CHECKING:
+    from PySide6.QtGui import QResizeEvent
+
 _ICON: Final = 16
+_WIDE: Final = 900
+"""From this width on, in device-independent pixels, there is room for more words."""
 _TIMES: Final = "\N{MULTIPLICATION SIGN}"
 
 
@@ -40,6 +45,7 @@ class ReplayBar(QWidget):
         super().__init__(parent)
         self._replay = replay
         self._begun_when = begun_when
+        self._is_wide = False
         self._appearance = appearance
         self.start = self._button(
             self.tr("From the start"), self.tr("Go back to the first message"), "Shift+F5"
@@ -132,6 +138,19 @@ class ReplayBar(QWidget):
         replay.changed.connect(self._follow)
         self._appearance.changed.connect(self._recolour)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Say less where there is less room; the tip of the position says all."""
+        super().resizeEvent(event)
+        is_wide = event.size().width() >= _WIDE
+        if is_wide != self._is_wide:
+            self._is_wide = is_wide
+            beside = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+            self.all.setToolButtonStyle(
+                beside if is_wide else Qt.ToolButtonStyle.ToolButtonIconOnly
+            )
+            self.position.setMinimumWidth(0)
+            self._show_position()
+
     @Slot()
     def _follow(self) -> None:
         replay = self._replay
@@ -157,8 +176,11 @@ class ReplayBar(QWidget):
             self._recolour()
 
     def _show_position(self) -> None:
-        words = _position_words(self._replay, self._begun_when)
+        clock, far, share = _position_words(self._replay, self._begun_when)
+        whole = " · ".join(part for part in (clock, far, share) if part)
+        words = whole if self._is_wide else far
         self.position.setText(words)
+        self.position.setToolTip(whole)
         needed = self.position.fontMetrics().horizontalAdvance(words)
         if needed > self.position.minimumWidth():
             self.position.setMinimumWidth(needed)  # it only grows: nothing beside it trembles
@@ -195,9 +217,9 @@ class ReplayBar(QWidget):
         self._replay.seek(share * self._replay.length_s)
 
 
-def _position_words(replay: Replay, begun_when: float | None) -> str:
+def _position_words(replay: Replay, begun_when: float | None) -> tuple[str, str, str]:
     """The recorded time of day, how far that is, and how much has been read."""
     clock = "" if begun_when is None else text.clock(begun_when + replay.position_s)[:8]
     far = f"{text.duration(replay.position_s)} / {text.duration(replay.length_s)}"
     share = f"{replay.progress * 100:.0f} %" if replay.progress < 1 else ""
-    return " · ".join(part for part in (clock, far, share) if part)
+    return clock, far, share
