@@ -54,10 +54,11 @@ def test_lines_are_the_files_own_however_large_the_pieces(
 def test_a_line_that_is_too_long_is_known_by_its_head_and_size(at_once: int) -> None:
     long = bytes(range(32, 127)) * 2000
     blocks = _blocks(b"one\n" + long + b"\ntwo\n", longest=50_000, at_once=at_once)
-    (huge,) = [block for block in blocks if block.size is not None] or [None]
-    if huge is None:  # it was all in one piece: it is here anyway
+    found = [block for block in blocks if block.size is not None]
+    if not found:  # it was all in one piece: it is here anyway
         assert (4, long) in _lines(blocks)
         return
+    (huge,) = found
     assert (huge.offset, huge.size) == (4, len(long))
     assert long.startswith(huge.lines[0])
     assert len(huge.lines[0]) <= HEAD_BYTES
