@@ -56,6 +56,7 @@ async def log_open(path: str) -> dict[str, Any]:
     return {
         "first_rows_s": paint.at - begun,
         "indexed_s": indexed - begun,
+        "reading_s": indexed - shown_after,
         "frames": count,
         "jobs": jobs,
         "held_bytes": None if before is None or after is None else after - before,
