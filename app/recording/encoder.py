@@ -86,7 +86,7 @@ class Encoder:
         """Write down what came in one chunk, with one join; None where lines differ in more."""
         first, last = frames[0], frames[-1]
         count = len(frames)
-        if count == 1 or not _is_chunk(first, last, count):
+        if not _is_chunk(first, last, count):
             return None
         if any([frame[6] is not None for frame in frames]):  # noqa: C419  # a list is faster
             return None
@@ -106,21 +106,19 @@ class Encoder:
         return Encoded(between.join(raws), offsets, sizes)
 
     def _encode_each(self, frames: Sequence[Frame], part: int, offset: int) -> Encoded:
-        encoded = Encoded(b"", [], [], [])
         pieces: list[bytes] = []
+        places: list[tuple[int, int, bool]] = []
         for frame in frames:
-            placed = None if frame.part is None else self._place(frame)
-            if placed is None:
-                piece, placed = self._line(frame, part, offset)
+            place = None if frame.part is None else self._place(frame)
+            if place is None:
+                piece, place = self._line(frame, part, offset)
                 pieces.append(piece)
                 offset += len(piece)
-            begin, size, is_escaped = placed
-            encoded.offsets.append(begin)
-            encoded.sizes.append(size)
-            encoded.is_escaped.append(is_escaped)  # type: ignore[union-attr]  # a list, see above
+            places.append(place)
         if not pieces:
             self._next = _UNKNOWN  # numbers went to elements of a batch that is further up
-        return encoded._replace(lines=b"".join(pieces))
+        offsets, sizes, escapes = map(list, zip(*places, strict=True))
+        return Encoded(b"".join(pieces), offsets, sizes, escapes if any(escapes) else None)
 
     def _line(self, frame: Frame, part: int, offset: int) -> tuple[bytes, tuple[int, int, bool]]:
         """A frame's line, and where in it its bytes stand."""
@@ -186,6 +184,7 @@ def _is_chunk(first: Frame, last: Frame, count: int) -> bool:
         and first.connection == last.connection
         and last.number - first.number == count - 1
         and last.is_complete
+        and (count > 1 or first.raw[:1] == b"{")  # alone, another one may be a large batch
     )
 
 

@@ -128,10 +128,15 @@ class Recorder:
         """Bytes that were recorded, and those that wait for it."""
         return self._done_bytes + self._waiting_bytes
 
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes of it that are not on disk yet."""
+        return self._waiting_bytes
+
     def take(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> None:
         """Take frames of one connection, and the facts read from them."""
         part = self._part
-        if part.end >= self._part_limit:
+        if part.end >= self._part_limit and frames[0].part is None:
             part = self._part = self._new_part(part.number + 1, frames[0].number)
         self.count += len(frames)
         if frames[0].part is not None:
