@@ -31,7 +31,7 @@ def facts_of(timeline: Timeline, place: int, frame: Frame, delta: str = "") -> s
 def _facts(timeline: Timeline, place: int, frame: Frame, delta: str) -> Iterator[str]:
     yield clock(frame.when)
     if delta:
-        yield f"Δ {delta} s"
+        yield f"Δ {delta}\u00a0s"
     server = one_line(server_name(frame.connection), 80)
     yield _tr(str(_WAYS[frame.channel])).format(server=server)
     yield _tr("{size} bytes").format(size=number(timeline.size(place)))

@@ -22,6 +22,8 @@ from app.widgets.appearance import Appearance, Tone, monospaced
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from PySide6.QtGui import QHideEvent
+
     from app.filtering.completion import Candidate
 
 _Index = QModelIndex | QPersistentModelIndex
@@ -77,6 +79,7 @@ class CompletionPopup(QTreeView):
 
     chosen = Signal(object)
     """The text of the `Candidate` taken."""
+    closed = Signal()
 
     def __init__(self, appearance: Appearance, field: QWidget) -> None:
         super().__init__(field)
@@ -132,6 +135,11 @@ class CompletionPopup(QTreeView):
             self.hide()
             return True
         return False
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """Tell that suggestions are out of the way."""
+        super().hideEvent(event)
+        self.closed.emit()
 
     def _needed(self) -> QSize:
         rows = min(self._candidates.rowCount(), _ROWS)

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 
 from app.filtering.fields import FIELDS, OPERATORS
 from app.widgets.appearance import GAP, monospaced
+from app.widgets.plain_text import plain_tip
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -78,7 +79,8 @@ class FilterHelp(QDialog):
         column.addWidget(words)
         column.addWidget(self._tree, 1)
         column.addWidget(buttons)
-        self.resize(620, 520)
+        self.resize(820, 560)
+        self._tree.setFocus()
 
     def _group(self, title: str, rows: Iterable[tuple[str, str]]) -> list[QTreeWidgetItem]:
         group = QTreeWidgetItem(self._tree, [title])
@@ -88,6 +90,7 @@ class FilterHelp(QDialog):
         items = [QTreeWidgetItem(group, [text, meaning]) for text, meaning in rows]
         for item in items:
             item.setFont(0, fixed)
+            item.setToolTip(1, plain_tip(item.text(1)))
         group.setExpanded(True)
         return items
 

@@ -22,9 +22,13 @@ from app.widgets.schema_field import plain_label, set_text_colour
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from PySide6.QtGui import QResizeEvent
+
     from app.filtering.completion import Completion
 
 _TYPING_MS: Final = 150
+_WIDE: Final = 820
+"""From this width on, in device-independent pixels, buttons have words beside their icons."""
 
 
 class LogFilterBar(QWidget):
@@ -111,6 +115,15 @@ class LogFilterBar(QWidget):
         """Place a button of the table's at the end."""
         self._row.addWidget(button)
 
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give the field the room of words that icons say as well."""
+        super().resizeEvent(event)
+        is_wide = event.size().width() >= _WIDE
+        styles = Qt.ToolButtonStyle
+        style = styles.ToolButtonTextBesideIcon if is_wide else styles.ToolButtonIconOnly
+        for button in (self._pause, self._clear, self._show_all):
+            button.setToolButtonStyle(style)
+
     @Slot()
     def focus_search(self) -> None:
         """Put the cursor into the filter field."""
@@ -149,7 +162,6 @@ class LogFilterBar(QWidget):
         self._show_all.hide()
         for button in (self._pause, self._clear, self._show_all):
             button.setAccessibleName(button.text())
-            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         for button in self._buttons():
             button.setAutoRaise(True)
             button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -182,6 +194,7 @@ class LogFilterBar(QWidget):
 
     def _connect(self) -> None:
         self._field.textChanged.connect(self._on_text_changed)
+        self._field.popup.closed.connect(self._on_text_changed)
         self._field.confirmed.connect(self._on_confirmed)
         self._field.help_requested.connect(self._on_help_requested)
         self._typing.timeout.connect(self._on_apply_due)
@@ -212,7 +225,9 @@ class LogFilterBar(QWidget):
         try:
             parse(self._field.text())
         except FilterError as error:
-            self._show_mistake(error)
+            # What is missing at the end may be among the suggestions that are in sight.
+            is_unfinished = not error.length and self._field.popup.isVisible()
+            self._show_mistake(None if is_unfinished else error)
         else:
             self._show_mistake(None)
             wanted = wanted._replace(text=text)

@@ -57,6 +57,7 @@ class NoteEditor(QDialog):
         column.addWidget(self._room)
         column.addWidget(self._buttons)
         self.resize(380, 200)
+        self._edit.setFocus()
 
     def _text(self) -> str:
         return typed_text(self._edit.document()).strip()

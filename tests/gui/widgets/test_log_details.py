@@ -61,7 +61,7 @@ def test_facts_stand_over_the_message(details: LogDetails) -> None:
     session.called(1)
     place = session.answered(1)
     assert details.show_place(session.timeline, place, delta="+0.100")
-    assert any("Δ +0.100 s" in words and "took 100 ms" in words for words in _labels(details))
+    assert any("Δ +0.100\u00a0s" in words and "took 100 ms" in words for words in _labels(details))
 
 
 def test_a_message_that_is_gone_changes_nothing(details: LogDetails) -> None:

@@ -88,6 +88,18 @@ def test_a_mistake_is_told_in_place_and_the_last_good_filter_stays(
     assert list(bar.recent.texts) == ["token == 8", "token == 7"]
 
 
+def test_what_is_only_unfinished_is_no_mistake_while_suggestions_are_in_sight(
+    bar: LogFilterBar, qtbot: QtBot
+) -> None:
+    QTest.keyClicks(_field(bar), "kind == ")
+    assert _field(bar).popup.isVisible()
+    qtbot.wait(200)
+    assert bar.mistake == ""
+    QTest.keyClick(_field(bar), Qt.Key.Key_Escape)
+    qtbot.waitUntil(lambda: bar.mistake != "")
+    assert "missing" in bar.mistake
+
+
 def test_kinds_are_chosen_while_the_text_is_mistaken(bar: LogFilterBar, qtbot: QtBot) -> None:
     bar.set_filter(LogFilter("token == 7"))
     _field(bar).setText(_BAD)
@@ -189,3 +201,17 @@ def test_every_control_has_a_name_a_tip_and_a_place_in_the_tab_order(bar: LogFil
         assert control.accessibleName()
         assert control.toolTip()
         assert control.focusPolicy() & Qt.FocusPolicy.TabFocus
+
+
+def test_in_a_narrow_bar_the_field_has_the_room_of_the_words(bar: LogFilterBar) -> None:
+    pause = next(each for each in bar.findChildren(QToolButton) if each.text() == "Pause")
+    wide = _width(bar, 1_000, pause)
+    assert _width(bar, 700, pause) < wide
+    assert _field(bar).width() > 250
+    assert _width(bar, 1_000, pause) == wide
+
+
+def _width(bar: LogFilterBar, of_bar: int, button: QToolButton) -> int:
+    bar.resize(of_bar, 60)
+    QGuiApplication.processEvents()
+    return button.width()

@@ -18,7 +18,7 @@ def test_a_reply_says_how_long_it_took() -> None:
     session.called(1)
     place = session.answered(1, text="x" * 2_000)
     facts = _facts(session, place, "+0.100")
-    assert "Δ +0.100 s, received from demo, 2,0" in facts
+    assert "Δ +0.100\u00a0s, received from demo, 2,0" in facts
     assert facts.endswith(" bytes, took 100 ms, no. 2")
 
 
