@@ -138,6 +138,11 @@ class LogModel(QAbstractTableModel):
         """How many frames are still to be searched."""
         return self._finding.left(self._gone, self._end) if self._finding else 0
 
+    @property
+    def undecided(self) -> int:
+        """How many texts the filter's regular expressions were given up on, as no match."""
+        return self._finding.undecided if self._finding else 0
+
     @Slot()
     def refresh(self) -> None:
         """Take in what came to the timeline, and what went, since the last time."""

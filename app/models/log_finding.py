@@ -36,6 +36,11 @@ class LogFinding:
         self._search = Search(timeline, compiled(wanted, timeline, requests_of), place)
         self._found = array("q")
 
+    @property
+    def undecided(self) -> int:
+        """How many texts a regular expression took too long for: they are taken for no match."""
+        return self._search.timed_out
+
     def left(self, first: int, end: int) -> int:
         """How many frames between `first` and `end` have not been searched."""
         return max(0, end - max(self._search.place, first))

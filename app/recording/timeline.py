@@ -191,10 +191,10 @@ class Timeline:
         at = place - 1
         while (found := self.columns.locate(at)) is not None:
             segment, row = found
-            for near in range(row, -1, -1):
-                if segment.exchanges[near] == exchange:
-                    return segment.first + near
-            at = segment.first - 1
+            try:
+                return segment.first + row - segment.exchanges[row::-1].index(exchange)
+            except ValueError:
+                at = segment.first - 1
         return None
 
     def duration_s(self, place: int) -> float | None:

@@ -237,6 +237,10 @@ class LogPane(QWidget):
         yield self.tr("{count} rows").format(count=rows)
         if self._model.unsearched:
             yield self.tr("{count} to search").format(count=number(self._model.unsearched))
+        if self._model.undecided:
+            yield self.tr("pattern given up on {count} texts: too slow").format(
+                count=number(self._model.undecided)
+            )
         if self._model.is_paused:
             yield self.tr("paused, {count} waiting").format(count=number(self._model.waiting))
         if self._model.hidden:

@@ -179,6 +179,12 @@ async def test_without_a_token_a_job_of_an_earlier_run_cannot_be_followed(
         assert "earlier run" in told(program)[-1].what
 
 
+async def test_notes_that_cannot_be_read_are_told_of(qapp: QApplication, data_dir: Path) -> None:
+    async with running(qapp, data_dir) as program:
+        program.window.log_pane.notes.open(data_dir)
+        assert told(program)[-1].what == "The notes on this recording cannot be read"
+
+
 async def test_words_of_the_jobs_pane_are_searched_in_the_log(
     qapp: QApplication, data_dir: Path
 ) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING
 
 import pytest
@@ -17,6 +18,7 @@ from tests.unit.models.log_frames import ticks
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
     from PySide6.QtWidgets import QApplication
 
@@ -36,6 +38,21 @@ def test_marks_reach_the_log(models: Models) -> None:
     models.feed.frames_marked.emit({1: "late"})
     models.feed.frames_added.emit(2)
     assert [models.log.mark_of(row) for row in range(2)] == ["", "late"]
+
+
+def test_notes_are_kept_beside_the_recording_once_there_is_one(
+    models: Models, tmp_path: Path
+) -> None:
+    models.keep_notes_beside(None)
+    models.notes.set_note(1, "from before")
+    for _ in range(2):
+        models.keep_notes_beside(tmp_path / "one.mcprec")
+    models.notes.toggle([2])
+    kept = json.loads((tmp_path / "one.mcprec.notes.json").read_bytes())
+    assert kept["frames"] == {
+        "1": {"mark": False, "note": "from before"},
+        "2": {"mark": True, "note": ""},
+    }
 
 
 def test_ticks_for_unknown_tokens_are_counted_when_there_are_marks(models: Models) -> None:

@@ -315,3 +315,14 @@ def test_recent_filters_are_remembered(pane: LogPane) -> None:
     pane.search_for("one")
     pane.restore(pane.state() | {"recent": ["two", *pane.state()["recent"]]})
     assert list(pane.bar.recent.texts) == ["two", "one"]
+
+
+def test_a_pattern_that_is_too_slow_is_not_passed_over_in_silence(
+    pane: LogPane, model: LogModel, session: LogSession, qtbot: QtBot
+) -> None:
+    session.answered(77, text="a" * 5_000 + "b")
+    model.refresh()
+    pane.set_filter(pane.bar.filter()._replace(text='result.text matches "(a|aa)+$"'))
+    assert _places(pane, model, qtbot) == []
+    assert model.undecided == 1
+    assert any("given up on 1 texts" in each.text() for each in pane.bar.findChildren(QLabel))
