@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from pydantic_core import from_json
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 DEEPEST = 200
 """Deepest nesting that is decoded, the limit of pydantic's parser; see `TooDeepError`."""
@@ -58,12 +60,19 @@ def read_value(raw: bytes) -> Reading:
         TooDeepError: the value is nested too deep to be handed on.
     """
     try:
-        value = from_json(raw, allow_inf_nan=False, cache_strings="keys")
+        value = _parser()(raw, allow_inf_nan=False, cache_strings="keys")
     except ValueError as error:
         if "recursion limit" in str(error):
             raise TooDeepError(str(error)) from None
         return _read_leniently(raw)
     return Reading(value, repeated_keys(raw, value))
+
+
+@functools.cache
+def _parser() -> Callable[..., Any]:
+    from pydantic_core import from_json  # here and not above: no start of the window waits for it
+
+    return from_json
 
 
 def repeated_keys(raw: bytes, value: Any) -> tuple[str, ...]:

@@ -6,15 +6,15 @@ a surrogate pair and a number may have any size, and SQLite's own types hold nei
 
 from __future__ import annotations
 
+import functools
 import json
 from typing import TYPE_CHECKING, Any, Final
-
-from pydantic_core import from_json
 
 from app.store.chains import Origin, Outcome, SavedAttempt, SavedChain, Standing
 
 if TYPE_CHECKING:
     import sqlite3
+    from collections.abc import Callable
 
 MIGRATIONS: Final = (
     """
@@ -123,6 +123,13 @@ def attempt_of(row: sqlite3.Row, *, is_abandoned: bool) -> SavedAttempt:
 
 def _decoded(text: str) -> Any:
     try:
-        return from_json(text, cache_strings="keys")  # values seldom repeat: it costs a quarter
+        return _parser()(text, cache_strings="keys")  # values seldom repeat: it costs a quarter
     except ValueError:  # half a surrogate pair, or very deep: rare, and slower to read
         return json.loads(text)
+
+
+@functools.cache
+def _parser() -> Callable[..., Any]:
+    from pydantic_core import from_json  # here and not above: no start of the window waits for it
+
+    return from_json
