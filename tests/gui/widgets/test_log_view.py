@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtGui import QFont
 
+from app.models.log import LogColumn
+from app.models.log_notes import LogNotes
 from app.widgets.log_delegate import LogDelegate
 from app.widgets.log_view import LogView
 from tests.unit.models.log_frames import ticks
@@ -72,6 +74,24 @@ def test_another_font_gives_all_rows_another_height_and_visits_none(
     shown = view.visualRect(model.index(1_500, 0))
     assert shown.height() == view.rowHeight(0)
     assert view.currentIndex().row() == 1_500
+
+
+def test_a_users_mark_and_note_are_painted_and_told_in_the_tip(
+    view: LogView, model: CountingLog
+) -> None:
+    model.append(ticks(0, 3))
+    notes = LogNotes()
+    model.set_notes(notes)
+    pictures = [view.grab().toImage()]
+    notes.toggle([1])
+    pictures.append(view.grab().toImage())
+    notes.set_note(1, "look here")
+    pictures.append(view.grab().toImage())
+    assert pictures[0] != pictures[1] != pictures[2]
+    delegate = view.itemDelegate()
+    assert isinstance(delegate, LogDelegate)
+    tip = delegate.tip(model.index(1, LogColumn.SUMMARY), 1_000)
+    assert tip == "Note: look here"
 
 
 def test_a_log_with_rows_already_is_shown_at_its_end(
