@@ -92,11 +92,12 @@ class _Run(NamedTuple):
     def add(self, stamp: Stamp, lines: Sequence[bytes], offset: int) -> None:
         """Take in lines of one stamp, the first of them at `offset`."""
         _, when, at, length = stamp
+        _, raws, offsets, whens, ats = self
         for line in lines:
-            self.raws.append(line[length:])
-            self.offsets.append(offset + length)
-            self.whens.append(when)
-            self.ats.append(at)
+            raws.append(line[length:])
+            offsets.append(offset + length)
+            whens.append(when)
+            ats.append(at)
             offset += len(line) + 1
 
     def part(self, begin: int, end: int) -> _Run:
@@ -155,18 +156,18 @@ class Cutter:
         is a group of its own, without a stamp.
         """
         lines, offset, place = block.lines, block.offset, 0
-        count = len(lines)
+        count, read = len(lines), self._read
         while place < count:
             line = lines[place]
-            stamp = self._read(line)
+            stamp = read(line)
             until = place + 1
             if stamp is not None:
-                known = line[: stamp.length]
+                known = line[: stamp[3]]
                 while until < count and lines[until].startswith(known):
                     until += 1
             group = lines[place:until]
             yield stamp, group, offset
-            offset += sum(map(len, group)) + len(group)
+            offset += len(line) + 1 if until == place + 1 else sum(map(len, group)) + len(group)
             place = until
 
     def _made(self, run: _Run) -> Iterator[Chunk | None]:
