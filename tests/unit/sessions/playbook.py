@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from app.protocol.facts import Fact, JsonObject
     from app.protocol.frame import Frame
+    from app.sessions.connection import Room
 
 Message: TypeAlias = dict[str, Any]
 Script: TypeAlias = Callable[[Message], Iterable[Message | bytes]]
@@ -167,9 +168,13 @@ class Log:
         self.facts += facts
 
 
-def connection_to(server: PlayedServer, log: Log | None = None) -> Connection:
+async def no_wait() -> None:
+    """There is room at once."""
+
+
+def connection_to(server: PlayedServer, log: Log | None = None, room: Room = no_wait) -> Connection:
     """A connection to a played server."""
     framer = Framer("played#1", FrameNumbers())
     server.use(framer)
     sink = (log or Log()).take
-    return Connection("played#1", server, framer, TokenSource(1), Clock(), sink)
+    return Connection("played#1", server, framer, TokenSource(1), Clock(), sink, room)

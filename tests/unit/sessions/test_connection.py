@@ -9,6 +9,7 @@ import anyio
 import pytest
 
 from app.problem import Problem, ProblemError
+from app.protocol.conversation import Conversation
 from app.protocol.facts import ConnectionClosed, ConnectionOpened, RequestMade
 from app.protocol.frame import Channel
 from app.sessions.exchange import End, Limits
@@ -22,8 +23,10 @@ from tests.unit.sessions.playbook import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Sequence
 
+    from app.protocol.facts import Fact
+    from app.protocol.frame import Frame
     from app.sessions.connection import Connection
     from tests.unit.sessions.playbook import Message
 
@@ -268,3 +271,39 @@ async def test_a_defect_of_ours_ends_the_connection_and_nothing_else() -> None:
         await connection.over()
     assert connection.problem is not None
     assert server.is_released
+
+
+@pytest.mark.announces_log("ended by a defect")
+async def test_a_message_whose_reading_meets_a_defect_of_ours_is_kept(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    read = Conversation.read
+
+    def fail(conversation: Conversation, frames: Sequence[Frame]) -> list[Fact]:
+        if frames[0].raw == b"{}":
+            raise ZeroDivisionError
+        return read(conversation, frames)
+
+    monkeypatch.setattr(Conversation, "read", fail)
+    server, log = PlayedServer(silence), Log()
+    async with opened(server, log) as connection:
+        server.say(b"{}")
+        await connection.over()
+    (kept,) = [frame for frame in log.frames if frame.raw == b"{}"]
+    assert kept.number not in {fact.number for fact in log.facts}
+
+
+async def test_the_server_is_read_only_as_fast_as_there_is_room() -> None:
+    server, log, room = PlayedServer(silence), Log(), anyio.Event()
+    connection = connection_to(server, log, room.wait)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(connection.run)
+        await connection.opened()
+        server.say(b"1")
+        server.say(b"2")
+        await anyio.wait_all_tasks_blocked()
+        assert [frame.raw for frame in log.frames[1:]] == [b"1"]
+        room.set()
+        await anyio.wait_all_tasks_blocked()
+        assert [frame.raw for frame in log.frames[1:]] == [b"1", b"2"]
+        connection.end("enough")
