@@ -63,6 +63,11 @@ class Log:
         self._memory = Memory()
         self.timeline.add_part(self.part, self._memory)
 
+    def skip_numbers(self, count: int) -> None:
+        """Leave out some numbers of frames."""
+        if count:
+            self._numbers.take(count)
+
     def receive(self, *messages: object, connection: str = "demo#1", dt: float = 0.0) -> None:
         """Take lines of a server, all in one chunk, `dt` seconds after what came before."""
         self.at = round(self.at + dt, 6)

@@ -136,6 +136,25 @@ def test_the_time_before_a_message_is_that_of_its_token() -> None:
     assert log.found("dt == 0") == [4]
 
 
+def test_what_is_compared_may_be_equal() -> None:
+    log = Log()
+    for dt in (0, 1, 2, 3):
+        log.receive(b"x", dt=dt)
+    assert log.found("dt < 2") == [1]
+    assert log.found("dt <= 2") == [1, 2]
+    assert log.found("dt >= 2") == [2, 3]
+    assert log.found("dt > 2") == [3]
+    assert log.found("dt != 2") == [1, 3]
+    assert log.found("dt in (1, 3s)") == [1, 3]
+
+
+def test_times_go_on_from_stride_to_stride() -> None:
+    log = Log()
+    for _ in range(1_000):
+        log.receive(b"x", dt=1)
+    assert all_of(log.search("dt == 1"), 0) == [*range(1, 1_000)]
+
+
 def test_a_search_from_the_middle_knows_the_times_before_it() -> None:
     log = Log()
     log.call(1, "a")
@@ -154,6 +173,17 @@ def test_a_duration_is_that_of_a_reply() -> None:
     assert log.found("duration == 1") == [2]
     assert log.found("duration > 1s") == [3]
     assert log.found("duration < 1h") == [2, 3]
+
+
+def test_durations_are_right_where_numbers_leave_gaps() -> None:
+    log = Log()
+    for identity in range(20):
+        log.skip_numbers(identity % 3)
+        log.call(identity, dt=1)
+    for identity in range(20):
+        log.reply(identity, dt=0.25)
+    expected = [20 + i for i in range(20) if 19 - i + (i + 1) / 4 > 8]
+    assert log.found("duration > 8") == expected
 
 
 def test_a_job_is_all_messages_of_its_requests() -> None:
@@ -210,6 +240,24 @@ def test_what_json_escapes_is_found_as_it_reads() -> None:
     assert log.found('params.text contains "A/B"') == [2, 3]
 
 
+def test_letters_that_are_escaped_are_found_where_values_are_searched() -> None:
+    log = Log()
+    log.receive(rb'{"jsonrpc":"2.0","method":"x","params":{"text":"\u0061bc"}}')
+    log.receive(notification("x", text="abd"))
+    assert log.found("params.text contains ABC") == [0]
+    assert log.found("params contains abc") == [0]
+
+
+def test_true_is_not_one() -> None:
+    log = Log()
+    log.receive(*[notification("x", value=value) for value in (True, 1, 1.0, "true", None, False)])
+    assert log.found("params.value == true") == [0]
+    assert log.found("params.value == 1") == [1, 2]
+    assert log.found("params.value == null") == [4]
+    assert log.found("params.value >= 0") == [1, 2]
+    assert log.found('params.value in (false, "true")') == [3, 5]
+
+
 def test_line_feeds_that_are_escaped_on_disk_are_read_as_they_came() -> None:
     log = Log()
     raw = b'{"jsonrpc":"2.0","id":1,\n"method":"x","params":{"text":"a\\\\b"}}'
@@ -238,6 +286,7 @@ def test_words_across_the_pieces_of_a_long_message_are_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr("app.filtering.stride.LONG", 64)
+    monkeypatch.setattr("app.filtering.stride._GROUP_BYTES", 64)
     log = Log()
     log.receive(b"x" * 60 + b"Needle" + b"x" * 500 + b"pin", b"y" * 600)
     log.send(b"a\n" + b"\\" * 61 + b"\nq" + b"z" * 100)
@@ -246,6 +295,7 @@ def test_words_across_the_pieces_of_a_long_message_are_found(
     assert log.found("needle pine") == []
     assert log.found('text matches "Ne+dlex+pin$"') == [0]
     assert log.found('text matches "^x+N"') == log.found('text matches "^x"') == [0]
+    assert log.found('text matches "Need$"') == []
     assert log.found(r'text matches "\n\\\\{61}\nqz+$"') == [2]
     assert log.found('text > "x"') == [0, 1]
 
