@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 
 class PrivateFile:
-    """Written beside its place and put there at the end: a context manager.
+    """Written beside its place and put there at the end.
 
-    Leaving it by an exception leaves what was there before. What is no ordinary file, such as
-    `/dev/stdout` or a pipe, is written as it comes. Everything that fails raises `ProblemError`.
+    A context manager: leaving it by an exception leaves what was there before. Those who do each
+    step in a thread call `begin`, `write`, then `finish` or `abandon`. What is no ordinary file,
+    such as `/dev/stdout` or a pipe, is written as it comes. What fails raises `ProblemError`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -28,13 +29,7 @@ class PrivateFile:
 
     def __enter__(self) -> Self:
         """Begin the file."""
-        try:
-            if self.path.exists() and not self.path.is_file() and not self.path.is_dir():
-                self._file = self.path.open("wb")
-            else:
-                self._begin()
-        except OSError as error:
-            raise self._refused(error) from error
+        self.begin()
         return self
 
     def __exit__(
@@ -44,13 +39,20 @@ class PrivateFile:
         trace: TracebackType | None,
     ) -> None:
         """Put the file in its place, or take it away."""
+        if kind is None:
+            self.finish()
+        else:
+            self.abandon()
+
+    def begin(self) -> None:
+        """Make the file, empty, beside its place."""
         try:
-            if kind is None:
-                self._end()
-        except OSError as failure:
-            raise self._refused(failure) from failure
-        finally:
-            self._clean()
+            if self.path.exists() and not self.path.is_file() and not self.path.is_dir():
+                self._file = self.path.open("wb")
+            else:
+                self._begin()
+        except OSError as error:
+            raise self._refused(error) from error
 
     def write(self, data: bytes) -> None:
         """Write some more."""
@@ -60,6 +62,25 @@ class PrivateFile:
             self._file.write(data)
         except OSError as error:
             raise self._refused(error) from error
+
+    def finish(self) -> None:
+        """Put the file in its place."""
+        try:
+            self._end()
+        except OSError as failure:
+            raise self._refused(failure) from failure
+        finally:
+            self.abandon()
+
+    def abandon(self) -> None:
+        """Take away what was written and is not in its place; nothing after `finish`."""
+        with contextlib.suppress(OSError):
+            if self._file is not None:
+                self._file.close()
+        with contextlib.suppress(OSError):
+            if self._made is not None:
+                self._made.unlink()
+        self._file = self._made = None
 
     def _begin(self) -> None:
         if self.path.is_dir():
@@ -79,14 +100,6 @@ class PrivateFile:
             self._file.close()
             self._made.replace(self.path)
             self._made = None
-
-    def _clean(self) -> None:
-        with contextlib.suppress(OSError):
-            if self._file is not None:
-                self._file.close()
-            if self._made is not None:
-                self._made.unlink()
-        self._file = self._made = None
 
     def _refused(self, error: OSError) -> ProblemError:
         hint = "Choose another folder, or make room on the disk."

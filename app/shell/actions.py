@@ -18,6 +18,7 @@ _MADE = (
     ("call", "&New call", "new-call", "Ctrl+N", "Call a tool, read a resource, get a prompt"),
     ("clear", "Remove &finished", "clear", "Ctrl+Shift+K", "Remove finished jobs from the list"),
     ("open_recording", "&Open recording…", "open", "Ctrl+O", "Look at a recording in a new window"),
+    ("export", "&Export session…", "save", "Ctrl+Shift+S", "Save all messages, ticks or a report"),
     ("recordings", "Reco&rdings…", "log", "Ctrl+H", "The recordings on this machine, and limits"),
     ("associate", "Open &by double click…", "", "", "Have recordings open with this program"),
     ("find", "&Filter jobs", "search", "Ctrl+F", "Look for words in the jobs"),
@@ -35,6 +36,7 @@ class Actions(QObject):
     call: QAction
     clear: QAction
     open_recording: QAction
+    export: QAction
     recordings: QAction
     associate: QAction
     find: QAction

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import sys
+import time
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
-from app import paths
+from app import paths, text
 from app.monitor import Monitor
 from app.recording.beginning import recorder_for
 from app.sessions.clock import Clock
 from app.shell.aio import Tasks, run_on_qt
 from app.shell.control import Control
 from app.shell.dialogs import Dialogs
+from app.shell.exporting import Exporting
 from app.shell.failures import Failures
 from app.shell.garbage import Garbage
 from app.shell.job_dialogs import JobDialogs
@@ -105,6 +107,9 @@ class Program(QObject):
         self._navigation = Navigation(
             self.window, self.monitor, self._models.shown_jobs, self._tell
         )
+        today = text.date_and_clock(time.time())[:10]
+        title = self.tr("Session of {date}").format(date=today)
+        self.exporting = Exporting(self.window, self.monitor, tasks, self._tell, title)
         self.recordings = Recordings(self.window, tasks, self._tell, self._options.data_dir)
         self._life.beat.connect(self._on_beat)
         self._join_feed()

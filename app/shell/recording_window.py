@@ -13,6 +13,7 @@ from app import paths, text
 from app.filtering.chosen import LogFilter
 from app.models.replay import Replay
 from app.shell.aio import Tasks, run_on_qt
+from app.shell.exporting import Exporting
 from app.shell.failures import Failures
 from app.shell.garbage import Garbage
 from app.shell.lifetime import Lifetime
@@ -92,6 +93,8 @@ class RecordingProgram(QObject):
         self.bar = ReplayBar(self.replay, playback.begun_when, appearance, self.window)
         self._garbage = Garbage(self)
         self._navigation = Navigation(self.window, playback, self._models.shown_jobs, self._tell)
+        title = playback.path.name
+        self.exporting = Exporting(self.window, playback, tasks, self._tell, title)
         self.recordings = Recordings(self.window, tasks, self._tell, self._options.data_dir)
         self._set_up_window()
         self._join()
@@ -112,7 +115,7 @@ class RecordingProgram(QObject):
         self.replay.restarted.connect(self._on_restarted)
         self.banner.problems_opened.connect(self._on_problems_opened)
         self._models.notes.problem_found.connect(self._on_problem_found)
-        self._models.keep_notes_beside(self.playback.path)
+        self._models.keep_notes_beside(self.playback.first_path)
         window.actions_.quit.triggered.connect(self.quit)
         window.close_requested.connect(self.quit)
 

@@ -82,6 +82,22 @@ _MADE: Final = (
     ("request", QT_TRANSLATE_NOOP("Jobs", "Copy re&quest"), "copy", "", _LIST, ""),
     ("result", QT_TRANSLATE_NOOP("Jobs", "Copy re&sult"), "copy", "Ctrl+Shift+C", _LIST, ""),
     ("token", QT_TRANSLATE_NOOP("Jobs", "Copy &token"), "copy", "Ctrl+C", _LIST, ""),
+    (
+        "report",
+        QT_TRANSLATE_NOOP("Jobs", "Sa&ve report…"),
+        "save",
+        "Ctrl+S",
+        _WINDOW,
+        QT_TRANSLATE_NOOP("Jobs", "Save what happened to the job as a page to be read anywhere"),
+    ),
+    (
+        "ticks",
+        QT_TRANSLATE_NOOP("Jobs", "Save ticks as CS&V…"),
+        "",
+        "",
+        _LIST,
+        QT_TRANSLATE_NOOP("Jobs", "Save every tick of the job as a table"),
+    ),
     ("remove", QT_TRANSLATE_NOOP("Jobs", "Re&move"), "remove", "Shift+Del", _LIST, ""),
     (
         "forget",
@@ -154,6 +170,7 @@ class JobActions(QObject):
             "automatic": bool(automatic),
             "result": current is not None and current.reply_size is not None,
             "token": current is not None and current.token is not None,
+            "ticks": current is not None and current.tick_count > 0,
             "remove": any(job.state.is_over for job in chosen),
             "forget": any(is_kept(job) for job in chosen),
         }

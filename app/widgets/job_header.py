@@ -6,7 +6,15 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QPainter, QPalette
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.models import job_texts
 from app.tracker.snapshot import JobState
@@ -31,6 +39,8 @@ class JobHeader(QWidget):
     cancel_clicked = Signal()
     resume_clicked = Signal()
     reissue_clicked = Signal()
+    report_clicked = Signal()
+    ticks_clicked = Signal()
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -54,6 +64,9 @@ class JobHeader(QWidget):
             self.tr("Re-issue"),
             self.tr("Send the whole request again, from the start (Ctrl+Shift+R)"),
         )
+        self._save = self._button(self.tr("Save"), self.tr("Save a report, or the ticks"))
+        self._save.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._save.setMenu(self._made_save_menu())
         self._cancel.clicked.connect(self.cancel_clicked)
         self._resume.clicked.connect(self.resume_clicked)
         self._reissue.clicked.connect(self.reissue_clicked)
@@ -77,6 +90,7 @@ class JobHeader(QWidget):
         is_bad = job.failure is not None and job.state is not JobState.RESUMABLE
         self._put(self._message, _words(job), tone if is_bad else Tone.TEXT)
         self._bar.show_job(job)
+        self._ticks.setEnabled(job.tick_count > 0)
         self._offer(job)
 
     def set_read_only(self) -> None:
@@ -91,6 +105,7 @@ class JobHeader(QWidget):
         self._cancel.setIcon(self._appearance.icon("cancel"))
         self._resume.setIcon(self._appearance.icon("resume"))
         self._reissue.setIcon(self._appearance.icon("again"))
+        self._save.setIcon(self._appearance.icon("save"))
 
     def _label(self, name: str, *, size: float = 1.0) -> QLabel:
         label = QLabel(self)
@@ -117,6 +132,14 @@ class JobHeader(QWidget):
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         return button
 
+    def _made_save_menu(self) -> QMenu:
+        menu = QMenu(self._save)
+        report = menu.addAction(self.tr("Save &report…"))
+        report.triggered.connect(self.report_clicked)
+        self._ticks = menu.addAction(self.tr("Save &ticks as CSV…"))
+        self._ticks.triggered.connect(self.ticks_clicked)
+        return menu
+
     def _lay_out(self) -> None:
         for label in self._cut_off:
             label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
@@ -129,6 +152,7 @@ class JobHeader(QWidget):
         head.addWidget(self._cancel)
         head.addWidget(self._resume)
         head.addWidget(self._reissue)
+        head.addWidget(self._save)
         bar = QHBoxLayout()
         bar.setSpacing(GAP_L)
         bar.addWidget(self._bar, 1)

@@ -50,6 +50,7 @@ _MENU: Final = (
     ("cancel", "resume", "automatic"),
     ("reissue", "edit", "follow"),
     ("request", "result", "token"),
+    ("report", "ticks"),
     ("remove", "forget"),
 )
 
@@ -78,6 +79,10 @@ class JobList(QWidget):
     """`tuple[JobId, ...]`: those of the selection of which something is kept to go on with."""
     copy_requested = Signal(object, str)
     """`JobId` and what of it: request, result or token."""
+    report_requested = Signal(object)
+    """`JobId` of which a report is to be saved."""
+    ticks_requested = Signal(object)
+    """`JobId` whose ticks are to be saved."""
     remove_requested = Signal(object)
     """`tuple[JobId, ...]`: those of the selection that are over, with nothing kept."""
     selection_changed = Signal(object)
@@ -165,6 +170,8 @@ class JobList(QWidget):
         do["request"].triggered.connect(self._on_copy_request)
         do["result"].triggered.connect(self._on_copy_result)
         do["token"].triggered.connect(self._on_copy_token)
+        do["report"].triggered.connect(self._on_report)
+        do["ticks"].triggered.connect(self._on_ticks)
         do["remove"].triggered.connect(self._on_remove)
         do["forget"].triggered.connect(self._on_forget)
 
@@ -244,6 +251,16 @@ class JobList(QWidget):
     def _copy(self, what: str) -> None:
         for job in self.selected()[:1]:
             self.copy_requested.emit(job, what)
+
+    @Slot()
+    def _on_report(self) -> None:
+        for job in self.selected()[:1]:
+            self.report_requested.emit(job)
+
+    @Slot()
+    def _on_ticks(self) -> None:
+        for job in self.selected()[:1]:
+            self.ticks_requested.emit(job)
 
     @Slot()
     def _on_remove(self) -> None:

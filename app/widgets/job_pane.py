@@ -38,6 +38,10 @@ class JobPane(QWidget):
     """`tuple[JobId, ...]`, and whether they are to be gone on with by themselves."""
     reissue_requested = Signal(object)
     """`tuple[JobId, ...]`."""
+    report_requested = Signal(object)
+    """`JobId` of which a report is to be saved."""
+    ticks_requested = Signal(object)
+    """`JobId` whose ticks are to be saved."""
     frame_followed = Signal(object)
     """Number of a frame to be shown in the log."""
     search_requested = Signal(object)
@@ -63,6 +67,8 @@ class JobPane(QWidget):
         self.header.cancel_clicked.connect(self._on_cancel)
         self.header.resume_clicked.connect(self._on_resume)
         self.header.reissue_clicked.connect(self._on_reissue)
+        self.header.report_clicked.connect(self._on_report)
+        self.header.ticks_clicked.connect(self._on_ticks)
         self.attempts.automatic_clicked.connect(self._on_automatic)
         self.attempts.limit_changed.connect(self.automatic_limit_changed)
         for section in (self.course, self.ticks, self.attempts):
@@ -196,3 +202,13 @@ class JobPane(QWidget):
     def _on_reissue(self) -> None:
         if self._job is not None:
             self.reissue_requested.emit((self._job,))
+
+    @Slot()
+    def _on_report(self) -> None:
+        if self._job is not None:
+            self.report_requested.emit(self._job)
+
+    @Slot()
+    def _on_ticks(self) -> None:
+        if self._job is not None:
+            self.ticks_requested.emit(self._job)

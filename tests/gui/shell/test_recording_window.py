@@ -10,6 +10,7 @@ import pytest
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLabel
 
+from app.exports.forms import Form, Wish
 from app.models.replay import Mode
 from app.playback.playback import Playback
 from app.protocol.frame import Channel
@@ -194,6 +195,21 @@ async def test_a_recording_of_nothing_is_shown_as_that(
         assert "0 messages" in program.window.statusBar().text  # type: ignore[attr-defined]
 
 
+async def test_marks_are_kept_beside_the_first_part_whichever_was_opened(
+    qapp: QApplication, tmp_path: Path, data_dir: Path
+) -> None:
+    written().save(tmp_path / "night.mcprec")
+    second = Written(part=2, first=14)
+    second.line(Channel.STDERR, b"later", 20.0)
+    second.save(tmp_path / "night.2.mcprec")
+    async with showing(qapp, tmp_path / "night.2.mcprec", data_dir) as program:
+        await shown(program)
+        await until(lambda: log_rows(program) == 14)
+        program.window.log_pane.notes.toggle([3])
+    assert (tmp_path / "night.mcprec.notes.json").is_file()
+    assert not (tmp_path / "night.2.mcprec.notes.json").exists()
+
+
 async def test_a_picture_is_saved(qapp: QApplication, recording: Path, data_dir: Path) -> None:
     picture = data_dir / "window.png"
     made = RecordingOptions(Playback(recording), data_dir, screenshot=picture, after_s=0.1)
@@ -201,3 +217,18 @@ async def test_a_picture_is_saved(qapp: QApplication, recording: Path, data_dir:
     assert await program.run() == 0
     assert QImage(str(picture)).width() >= 900
     program.window.deleteLater()
+
+
+async def test_a_report_and_a_session_can_be_saved_without_a_server(
+    qapp: QApplication, recording: Path, data_dir: Path, tmp_path: Path
+) -> None:
+    async with showing(qapp, recording, data_dir) as program:
+        await shown(program)
+        window = program.window
+        window.job_list.select(program.playback.jobs()[0])
+        assert window.job_list.action("report").isEnabled()
+        assert window.actions_.export.isEnabled()
+        path = tmp_path / "report.html"
+        program.exporting.export(Wish(Form.HTML, job=program.playback.jobs()[0]), path)
+        await until(path.exists)
+        assert b"100 / 100" in path.read_bytes()

@@ -39,6 +39,8 @@ KEYS = (
     "request",
     "result",
     "token",
+    "report",
+    "ticks",
     "remove",
     "forget",
 )
@@ -86,7 +88,7 @@ def test_copying_names_the_job_and_what_of_it(pane: JobList, what: str) -> None:
     assert said == [(3, what)]
 
 
-@pytest.mark.parametrize("wish", ["edit", "follow"])
+@pytest.mark.parametrize("wish", ["edit", "follow", "report", "ticks"])
 def test_a_wish_for_one_job_names_it(pane: JobList, wish: str) -> None:
     said = heard(getattr(pane, f"{wish}_requested"))
     pane.select(4)
@@ -259,6 +261,16 @@ def test_exactly_what_can_work_for_a_resumable_job_is_enabled(stopped: JobList) 
 def test_no_two_actions_share_a_key(pane: JobList) -> None:
     keys = [key.toString() for name in KEYS for key in pane.action(name).shortcuts()]
     assert len(keys) == len(set(keys))
+
+
+def test_a_job_without_ticks_has_none_to_be_saved(
+    pane: JobList, source: FakeJobs, jobs: JobsModel
+) -> None:
+    source.put(job(id=4, tick_count=0))
+    jobs.apply(Changes(progressed=frozenset({4})))
+    pane.select(4)
+    assert pane.action("report").isEnabled()
+    assert not pane.action("ticks").isEnabled()
 
 
 def test_the_tip_of_a_resumable_state_says_all(stopped: JobList) -> None:

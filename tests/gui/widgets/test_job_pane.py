@@ -350,3 +350,29 @@ def test_it_fits_a_small_window(pane: JobPane) -> None:
     pane.show_job(1)
     assert pane.minimumSizeHint().width() <= 620
     assert pane.minimumSizeHint().height() <= 320
+
+
+def test_a_report_or_the_ticks_of_the_shown_job_can_be_saved(
+    pane: JobPane, source: CountingJobs
+) -> None:
+    said: list[tuple[str, int]] = []
+    pane.report_requested.connect(lambda job_id: said.append(("report", job_id)))
+    pane.ticks_requested.connect(lambda job_id: said.append(("ticks", job_id)))
+    pane.show_job(1)
+    (button,) = [b for b in pane.header.findChildren(QToolButton) if b.text() == "Save"]
+    report, ticks = button.menu().actions()
+    report.trigger()
+    ticks.trigger()
+
+    assert said == [("report", 1), ("ticks", 1)]
+    assert button.isVisible()
+
+
+def test_a_job_without_ticks_has_none_to_be_saved(pane: JobPane, source: CountingJobs) -> None:
+    source.details[3] = detail(new_job(3))
+    pane.show_job(3)
+    (button,) = [b for b in pane.header.findChildren(QToolButton) if b.text() == "Save"]
+    report, ticks = button.menu().actions()
+
+    assert report.isEnabled()
+    assert not ticks.isEnabled()
