@@ -144,6 +144,9 @@ class Columns:
         self.end = 0
         """One past the place of the newest frame: how many there were."""
         self._numbers = _Runs("Q")
+        # The same the other way round, in the order of numbers.
+        self._first_numbers = array("Q")
+        self._first_places = array("Q")
         self._wall = _Runs("d")
         self._batches: dict[str, array[int]] = {name: array("Q") for name in ("at", "index", "of")}
         self._next_number = -1
@@ -214,13 +217,12 @@ class Columns:
 
     def place_of(self, number: int) -> int | None:
         """The place of the frame of that number; None when there is, or was, none."""
-        runs = self._numbers
-        for run in range(bisect.bisect_right(runs.values, number) - 1, -1, -1):
-            place: int = runs.places[run] + number - runs.values[run]
-            after = runs.places[run + 1] if run + 1 < len(runs.places) else self.end
-            if runs.places[run] <= place < after:
-                return place
-        return None
+        run = bisect.bisect_right(self._first_numbers, number) - 1
+        if run < 0:
+            return None
+        begun = self._first_places[run]
+        place = begun + number - self._first_numbers[run]
+        return place if place < min(self._numbers.until(begun), self.end) else None
 
     def when(self, place: int, at: float) -> float:
         """Wall time of the frame at `place`, to half a millisecond; `at` is its monotonic time."""
@@ -333,12 +335,19 @@ class Columns:
     def _note_runs(self, place: int, frame: Frame, count: int) -> None:
         """Note what `count` frames in a row, of which this is the first, do not go on with."""
         if frame.number != self._next_number:
-            self._numbers.note(place, frame.number)
+            self._note_number(place, frame.number)
         self._next_number = frame.number + count
         ahead = frame.when - frame.at
         if not abs(ahead - self._wall_ahead) < _DRIFT_S:
             self._wall.note(place, ahead)
             self._wall_ahead = ahead
+
+    def _note_number(self, place: int, number: int) -> None:
+        """Note where numbers go on from another one; they may go back, though to none given."""
+        self._numbers.note(place, number)
+        at = bisect.bisect(self._first_numbers, number)
+        self._first_numbers.insert(at, number)
+        self._first_places.insert(at, place)
 
     def _note_part(self, place: int, part: Part) -> None:
         self._batches["at"].append(place)
