@@ -156,10 +156,10 @@ class Cutter:
         is a group of its own, without a stamp.
         """
         lines, offset, place = block.lines, block.offset, 0
-        count, read = len(lines), self._read
+        count = len(lines)
         while place < count:
             line = lines[place]
-            stamp = read(line)
+            stamp = self._read(line)  # which a header within the file may change
             until = place + 1
             if stamp is not None:
                 known = line[: stamp[3]]

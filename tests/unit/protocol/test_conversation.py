@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 
 from app.protocol.conversation import Conversation
 from app.protocol.facts import (
+    CallTimedOut,
+    CancelRequested,
     ConnectionClosed,
     ConnectionNegotiated,
     ConnectionOpened,
@@ -262,6 +264,29 @@ def test_a_failed_connection_is_closed_with_the_problem_as_its_reason() -> None:
     (fact,) = Wire().event("failed", what="The command was not found.", where="demo")
     assert isinstance(fact, ConnectionClosed)
     assert (fact.reason, fact.exit_code) == ("The command was not found.", None)
+
+
+def test_what_only_this_side_knows_of_a_request_is_stated_from_events() -> None:
+    wire = Wire()
+    assert wire.event("timed_out", request=7, text="No reply.") == [
+        CallTimedOut(1, "server#1", 1.0, 1000.0, 7, "No reply.")
+    ]
+    assert wire.event("cancel_requested", request=7, reason="Enough", grace_s=1) == [
+        CancelRequested(2, "server#1", 1.0, 1000.0, 7, "Enough", 1.0)
+    ]
+
+
+@pytest.mark.parametrize("request_is", [None, "7", 7.0, True, [7]])
+def test_an_event_of_no_request_states_nothing(request_is: object) -> None:
+    assert Wire().event("timed_out", request=request_is, text="x") == []
+    assert Wire().event("cancel_requested", request=request_is) == []
+
+
+@pytest.mark.parametrize("grace_s", [None, "1", True, -1, 1e9, [1]])
+def test_a_grace_time_that_cannot_be_is_not_told(grace_s: object) -> None:
+    (fact,) = Wire().event("cancel_requested", request=7, reason=3, grace_s=grace_s)
+    assert isinstance(fact, CancelRequested)
+    assert (fact.reason, fact.grace_s) == (None, None)
 
 
 def test_other_events_state_nothing() -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.protocol.frame import Channel, Frame, Part, server_name
-from app.protocol.framing import FrameNumbers, Framer, LineSplitter
+from app.protocol.framing import FrameNumbers, Framer, LineSplitter, may_be_batch
 from app.protocol.jsonrpc import OVERSIZED
 from tests.unit.protocol.wire import JSON, as_bytes, progress, result
 
@@ -136,3 +136,27 @@ def test_an_oversized_broken_batch_is_one_frame() -> None:
 def test_a_connection_names_its_server() -> None:
     assert server_name("local#db#2") == "local#db"
     assert server_name("plain") == "plain"
+
+
+def test_what_was_recorded_is_framed_again_each_with_its_own_times() -> None:
+    framer = Framer("demo#1", FrameNumbers(5))
+    assert framer.again(
+        Channel.STDERR, [b"a", b"b"], [1.0, 2.0], [3.0, 4.0], is_complete=False
+    ) == [
+        Frame(5, "demo#1", Channel.STDERR, 1.0, 3.0, b"a", None, is_complete=False),
+        Frame(6, "demo#1", Channel.STDERR, 2.0, 4.0, b"b", None, is_complete=False),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        (b"[", True),
+        (b"\xef\xbb\xbf \t[1]", True),
+        (b'{"a":[]}', False),
+        (b"x [1]", False),
+        (b"", False),
+    ],
+)
+def test_lines_that_may_be_batches_are_told(line: bytes, *, expected: bool) -> None:
+    assert may_be_batch(line) is expected
