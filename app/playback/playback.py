@@ -75,6 +75,11 @@ class Playback:
         return self._reader.header
 
     @property
+    def first_path(self) -> Path:
+        """The oldest part of the recording that is there: what is kept beside it is beside that."""
+        return self._reader.parts[0].path
+
+    @property
     def size(self) -> int:
         """Bytes of all parts of the recording together."""
         return self._reader.total_bytes
