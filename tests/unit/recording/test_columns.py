@@ -74,3 +74,48 @@ def test_ticks_of_several_moments_are_known_as_a_flood() -> None:
     columns = entered(frames[:1], facts[:1])
 
     assert columns.take(frames[1:], facts[1:], 1, [100] * 5, [90] * 5)
+
+
+def test_offsets_beyond_four_gigabytes_are_kept() -> None:
+    frames, facts = stretch([100.0] * 5)
+    columns, far = Columns(), 1 << 34
+    columns.take(frames[:2], facts[:2], 1, [10, far], [5, 5])
+    columns.take(frames[2:], facts[2:], 1, [far + 10 * row for row in range(4)], [5] * 4)
+    places = [segment.base + offset for segment in columns.segments for offset in segment.offsets]
+    assert places == [10, far, far, far + 10, far + 20, far + 30]
+
+
+def test_numbers_beyond_a_column_are_cut_and_nothing_is_lost() -> None:
+    frames, facts = stretch([100.0] * 3)
+    shift = 1 << 33
+    frames = [frame._replace(number=frame.number + shift) for frame in frames]
+    facts = Conversation("demo#1").read(frames)
+    columns = entered(frames, facts, 1)
+    assert [columns.number(place) for place in range(4)] == [frame.number for frame in frames]
+    assert list(columns.segments[0].exchanges) == [1] * 4
+
+
+def test_a_reply_has_its_requests_token_until_far_more_requests_were_made(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("app.recording.columns._TOKENS_KEPT", 4)
+    columns, conversation = Columns(), Conversation("demo#1")
+    for number in range(1, 8):
+        raw = CALL.replace(b'"id":1', b'"id":%d' % number)
+        frames = [Frame(number, "demo#1", Channel.SENT, 0.0, 0.0, raw)]
+        columns.take(frames, conversation.read(frames), 1, [0], [1])
+    for number in (7, 1):
+        raw = b'{"jsonrpc":"2.0","id":%d,"result":{}}' % number
+        frames = [Frame(number + 100, "demo#1", Channel.RECEIVED, 0.0, 0.0, raw)]
+        columns.take(frames, conversation.read(frames), 1, [0], [1])
+    assert [columns.tokens.value(token) for token in columns.segments[0].tokens[-2:]] == ["t", None]
+
+
+def test_frames_are_found_by_number_though_numbers_jump_to_and_fro() -> None:
+    columns, numbers = Columns(), [1, 2, 10, 11, 5, 6, 100, 3]
+    for number in numbers:
+        frame = Frame(number, "demo#1", Channel.SENT, 0.0, 0.0, b"x")
+        columns.take([frame], (), 1, [0], [1])
+    assert [columns.place_of(number) for number in numbers] == list(range(8))
+    assert [columns.number(place) for place in range(8)] == numbers
+    assert [columns.place_of(number) for number in (0, 4, 7, 9, 12, 99, 101)] == [None] * 7
