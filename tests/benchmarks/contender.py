@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QApplication
 
 from app.shell.aio import run_on_qt
 from tests.benchmarks import baselines, ingest_runs, job_runs, log_runs, soak_runs, window_runs
+from tests.benchmarks.waiting import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
@@ -49,7 +50,9 @@ def main() -> int:
     name, *arguments = sys.argv[1:]
 
     async def measured() -> int:
+        waiting = Waiting()
         figures = await _RUNS[name](*arguments)
+        figures["waiting_percent"] = waiting.percent()
         figures["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(json.dumps(figures))
         return 0

@@ -56,3 +56,9 @@ def contend(name: str, *arguments: object) -> dict[str, Any]:
 def median(rows: list[dict[str, Any]], key: str) -> float:
     """The median of one figure over several runs."""
     return statistics.median(float(row[key]) for row in rows)
+
+
+def waiting(rows: list[dict[str, Any]]) -> Figure:
+    """How busy the machine was with other things: the rest must be read with this in mind."""
+    shares = [row["waiting_percent"] for row in rows if row["waiting_percent"] is not None]
+    return Figure("waiting_for_cpu", statistics.median(shares) if shares else None, "% of time")

@@ -8,7 +8,7 @@ from __future__ import annotations
 import statistics
 from typing import TYPE_CHECKING, Any
 
-from tests.benchmarks.figures import Figure, Size, contend, median
+from tests.benchmarks.figures import Figure, Size, contend, median, waiting
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -42,6 +42,7 @@ def _ingest(count: int, tokens: int, rounds: int) -> list[Figure]:
         Figure("late_max_with_calls", median(window, "whole_late_max_ms"), "ms"),
         Figure("unrecorded_late_p99", median(unrecorded, "late_p99_ms"), "ms"),
         Figure("peak_memory", median(window, "peak_mb"), "MB"),
+        waiting(window),
     ]
     return [figure._replace(name=f"{tokens}_tokens_{figure.name}") for figure in figures]
 

@@ -7,7 +7,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from tests.benchmarks.figures import Figure, Size, contend, median
+from tests.benchmarks.figures import Figure, Size, contend, median, waiting
 from tests.benchmarks.log_runs import FILTERS
 from tests.benchmarks.recordings import write_recording
 
@@ -31,6 +31,7 @@ def log_open(size: Size) -> list[Figure]:
         Figure("late_p99", median(full, "late_p99_ms"), "ms"),
         Figure("late_max", median(full, "late_max_ms"), "ms"),
         Figure("cost_growth_tenth_to_full", _growth(pairs, "reading_s"), "x", "<= 1.25"),
+        waiting(full),
     ]
 
 
@@ -51,6 +52,7 @@ def log_filter(size: Size) -> list[Figure]:
         *figures,
         Figure("late_p99", median(full, "late_p99_ms"), "ms", "<= 16"),
         Figure("late_max", median(full, "late_max_ms"), "ms"),
+        waiting(full),
     ]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.benchmarks.figures import Figure, Size, contend
+from tests.benchmarks.figures import Figure, Size, contend, waiting
 
 
 def soak(size: Size) -> list[Figure]:
@@ -19,4 +19,5 @@ def soak(size: Size) -> list[Figure]:
         Figure("scrolled_per_s", row["scrolled_per_s"], "/s"),
         Figure("late_p99", row["late_p99_ms"], "ms", "<= 16"),
         Figure("late_max", row["late_max_ms"], "ms"),
+        waiting([row]),
     ]

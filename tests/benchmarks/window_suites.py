@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.benchmarks.figures import Figure, Size, contend
+from tests.benchmarks.figures import Figure, Size, contend, waiting
 
 
 def latency(size: Size) -> list[Figure]:
@@ -14,6 +14,7 @@ def latency(size: Size) -> list[Figure]:
         Figure("paint_p50", row["paint_p50_ms"], "ms"),
         Figure("paint_p99", row["paint_p99_ms"], "ms", "<= 120"),
         Figure("ticks", row["ticks"], ""),
+        waiting([row]),
     ]
 
 
@@ -35,6 +36,7 @@ def many_jobs(size: Size) -> list[Figure]:
         Figure("lost", row["lost"], "", "0"),
         Figure("scrolled_per_s", row["scrolled_per_s"], "/s"),
         Figure("peak_memory", row["peak_mb"], "MB"),
+        waiting([row, by_progress]),
     ]
 
 
