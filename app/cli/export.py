@@ -12,10 +12,11 @@ from app import text
 from app.cli.exits import CommandFailed, ExitCode
 from app.cli.output import Output
 from app.cli.program_log import log_to_stderr
-from app.exports.forms import Form, Wish, pieces
+from app.exports.forms import pieces
 from app.exports.mark_words import MarkWords
 from app.exports.private_file import PrivateFile
 from app.exports.redaction import Redaction
+from app.exports.wish import Form, Wish
 from app.filtering.chosen import LogFilter
 from app.filtering.errors import FilterError
 from app.playback.playback import Playback

@@ -1,14 +1,14 @@
-"""The forms of an export, and the making of each: what window and command line share."""
+"""The making of an export from a wish: what window and command line share."""
 
 from __future__ import annotations
 
-import enum
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from app.exports.html_report import HtmlReport
 from app.exports.jsonl import JsonLines
 from app.exports.places import chosen
 from app.exports.ticks_csv import TicksCsv
+from app.exports.wish import Form, Wish
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -16,32 +16,6 @@ if TYPE_CHECKING:
     from app.exports.mark_words import MarkWords
     from app.exports.redaction import Redaction
     from app.exports.source import Source
-    from app.filtering.chosen import LogFilter
-    from app.tracker.snapshot import JobId
-
-
-class Form(enum.Enum):
-    """What an export is written as; the values are names for the command line, and suffixes."""
-
-    JSONL = "jsonl"
-    """Frames."""
-    CSV = "csv"
-    """Ticks."""
-    HTML = "html"
-    """A report."""
-
-
-class Wish(NamedTuple):
-    """What is to be exported.
-
-    `wanted` chooses frames; of a report, the jobs that have any of them. `job` narrows that down
-    to one. `title` is what a report of many is called.
-    """
-
-    form: Form
-    wanted: LogFilter | None = None
-    job: JobId | None = None
-    title: str = ""
 
 
 def pieces(source: Source, wish: Wish, redaction: Redaction, marks: MarkWords) -> Iterator[bytes]:

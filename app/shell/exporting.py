@@ -14,17 +14,16 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QFileDialog, QWidget
 
 from app import text
-from app.exports.forms import Form, Wish, pieces
 from app.exports.mark_words import MarkWords
-from app.exports.private_file import PrivateFile
-from app.exports.redaction import Redaction
 from app.exports.source import Source
+from app.exports.wish import Form, Wish
 from app.filtering.errors import FilterError
 from app.problem import Problem, ProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from app.exports.redaction import Redaction
     from app.filtering.chosen import LogFilter
     from app.shell.aio import Tasks
     from app.shell.main_window import MainWindow
@@ -143,7 +142,8 @@ class Exporting(QObject):
     @Slot(object)
     def copy_snippet(self, number: int) -> None:
         """Put a program on the clipboard that makes a request again."""
-        from app.exports.snippet import snippet  # only for those who ask
+        from app.exports.redaction import Redaction  # as below
+        from app.exports.snippet import snippet
 
         try:
             code = snippet(self._source, number, Redaction())
@@ -178,12 +178,15 @@ class Exporting(QObject):
     @Slot(object, object, bool)
     def export(self, wish: Wish, path: Path, with_secrets: bool = False) -> None:
         """Write what is wished for to a file."""
-        redaction = Redaction(with_secrets=with_secrets)
-        self._tasks.start(f"export {path.name}", self._export, wish, path, redaction)
+        self._tasks.start(f"export {path.name}", self._export, wish, path, with_secrets)
 
-    async def _export(self, wish: Wish, path: Path, redaction: Redaction) -> None:
+    async def _export(self, wish: Wish, path: Path, with_secrets: bool) -> None:
+        # The making of exports takes 10 ms to load: not before somebody wants one.
+        from app.exports.private_file import PrivateFile
+        from app.exports.redaction import Redaction
+
         self._say(self.tr("Saving {path} …").format(path=text.one_line(str(path))))
-        made = self._pieces(wish, redaction)
+        made = self._pieces(wish, Redaction(with_secrets=with_secrets))
         file = PrivateFile(path)
         try:
             await anyio.to_thread.run_sync(file.begin)
@@ -193,19 +196,21 @@ class Exporting(QObject):
             await anyio.to_thread.run_sync(file.finish)
         finally:
             file.abandon()
-        self._say(self._done(path, redaction))
+        self._say(self._done(path, with_secrets))
         self.saved.emit(path)
 
     def _pieces(self, wish: Wish, redaction: Redaction) -> Iterator[bytes]:
+        from app.exports.forms import pieces  # as above
+
         try:
             return pieces(self._source, wish, redaction, self._marks)
         except FilterError as error:
             what = self.tr("The filter is not understood")
             raise ProblemError(Problem(what, detail=str(error))) from error
 
-    def _done(self, path: Path, redaction: Redaction) -> str:
+    def _done(self, path: Path, with_secrets: bool) -> str:
         where = text.one_line(str(path))
-        if redaction.with_secrets:
+        if with_secrets:
             return self.tr("Saved {path}, with secrets").format(path=where)
         return self.tr("Saved {path}, without secrets").format(path=where)
 

@@ -13,7 +13,7 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog, QMainWindow
 
-from app.exports.forms import Form, Wish
+from app.exports.wish import Form, Wish
 from app.filtering.chosen import LogFilter
 from app.shell.aio import Tasks
 from app.shell.exporting import ExportDialog, Exporting

@@ -10,7 +10,7 @@ import pytest
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLabel
 
-from app.exports.forms import Form, Wish
+from app.exports.wish import Form, Wish
 from app.models.replay import Mode
 from app.playback.playback import Playback
 from app.protocol.frame import Channel

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.exports.forms import Form, Wish, pieces
+from app.exports.forms import pieces
 from app.exports.mark_words import MarkWords
 from app.exports.redaction import Redaction
+from app.exports.wish import Form, Wish
 from app.filtering.chosen import LogFilter
 from app.filtering.errors import FilterError
 from tests.unit.exports.sessions import Session

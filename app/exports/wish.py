@@ -1,0 +1,34 @@
+"""What can be exported, and as what; apart from the making, which takes longer to load."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from app.filtering.chosen import LogFilter
+    from app.tracker.snapshot import JobId
+
+
+class Form(enum.Enum):
+    """What an export is written as; the values are names for the command line, and suffixes."""
+
+    JSONL = "jsonl"
+    """Frames."""
+    CSV = "csv"
+    """Ticks."""
+    HTML = "html"
+    """A report."""
+
+
+class Wish(NamedTuple):
+    """What is to be exported.
+
+    `wanted` chooses frames; of a report, the jobs that have any of them. `job` narrows that down
+    to one. `title` is what a report of many is called.
+    """
+
+    form: Form
+    wanted: LogFilter | None = None
+    job: JobId | None = None
+    title: str = ""
