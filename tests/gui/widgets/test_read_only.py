@@ -84,7 +84,7 @@ def test_the_menu_of_a_row_holds_only_what_can_work(jobs: JobList) -> None:
     menu.close()
 
 
-def test_the_head_of_a_job_has_no_buttons(
+def test_the_head_of_a_job_offers_nothing_that_asks_a_server(
     qtbot: QtBot, source: FakeJobs, appearance: Appearance
 ) -> None:
     pane = JobPane(appearance)
@@ -96,7 +96,8 @@ def test_the_head_of_a_job_has_no_buttons(
     for number in (1, 2):
         pane.show_job(number)
         pane.tabs.setCurrentWidget(pane.attempts)
-        assert [b.text() for b in pane.header.findChildren(QToolButton) if b.isVisible()] == []
+        offered = {b.text() for b in pane.header.findChildren(QToolButton) if b.isVisible()}
+        assert offered.isdisjoint({"Cancel", "Resume", "Re-issue"})
         assert not pane.attempts.automatic.isEnabled()
         assert pane.attempts.automatic.toolTip() == WHY
 
