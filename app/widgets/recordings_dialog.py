@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from app.recording.settings import RecordingSettings
 
 _GB: Final = 1_000_000_000
-_BEGUN, _SIZE = 0, 1
+_BEGUN, _SIZE, _NAME = 0, 1, 4
 _DAYS_AT_MOST: Final = 3650
 _GB_AT_MOST: Final = 100_000
 
@@ -261,7 +261,8 @@ class _Item(QTreeWidgetItem):
         super().__init__(cells)
         self.entry = entry
         self.setTextAlignment(_SIZE, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.setSizeHint(_BEGUN, QSize(0, QFontMetrics(QGuiApplication.font()).height() + GAP))
+        # In the column that takes what is left: the others are as wide as their words.
+        self.setSizeHint(_NAME, QSize(0, QFontMetrics(QGuiApplication.font()).height() + GAP))
 
     def __lt__(self, other: QTreeWidgetItem) -> bool:
         """Compare in the column that the tree is sorted by."""

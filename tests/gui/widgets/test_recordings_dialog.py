@@ -69,6 +69,13 @@ def test_the_newest_is_first_with_size_parts_and_whether_it_is_written(
     assert rows(dialog, 3) == ["being written", "", ""]
 
 
+def test_every_word_can_be_read(dialog: RecordingsDialog) -> None:
+    header, words = dialog.tree.header(), dialog.tree.fontMetrics()
+    for column in range(4):
+        widest = max(words.horizontalAdvance(text) for text in rows(dialog, column))
+        assert header.sectionSize(column) > widest
+
+
 def test_sizes_are_sorted_as_numbers(dialog: RecordingsDialog) -> None:
     dialog.tree.sortByColumn(1, Qt.SortOrder.DescendingOrder)
     assert rows(dialog, 4) == ["b.mcprec", "a.mcprec", "c.mcprec"]
