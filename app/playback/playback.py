@@ -5,10 +5,13 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Final
 
+from app import text
 from app.playback.connections import Connections
 from app.playback.servers import Servers
+from app.problem import Problem
 from app.recording.reader import FileBytes, RecordingReader
 from app.recording.timeline import Timeline
+from app.tracker.rows import Rows
 from app.tracker.snapshot import Changes
 from app.tracker.tracker import Tracker
 from app.updates import Listeners, Update
@@ -17,13 +20,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from app.problem import Problem
     from app.protocol.facts import Fact, JsonObject
     from app.protocol.frame import Frame
     from app.recording.reader import Chunk
     from app.sessions.snapshot import ServerSnapshot
     from app.tracker.snapshot import JobDetail, JobId, JobSnapshot
 
+RUNNING_KEPT: Final = 100_000
+"""Jobs without an end that are listed: a hostile file may have any number of them."""
 _TICK_S: Final = 1.0
 _FOR_EVER: Final = float("inf")
 _NOTHING: Final = Changes()
@@ -55,7 +59,7 @@ class Playback:
         self.is_loaded = False
         """Whether all of the recording is here."""
         self._servers = Servers()
-        self._tracker = Tracker(key_of=self._servers.key_of)
+        self._tracker = Tracker(Rows(running_kept=RUNNING_KEPT), self._servers.key_of)
         self._connections = Connections()
         self._now = self._ticked_at = self._begin_at
         self._chunk: Chunk | None = None
@@ -67,7 +71,12 @@ class Playback:
     @property
     def problems(self) -> list[Problem]:
         """What of the recording is not sound, as far as it has been read."""
-        return [*self._reader.problems, *self._connections.problems, *self._servers.problems]
+        problems = [*self._reader.problems, *self._connections.problems, *self._servers.problems]
+        dropped = self._tracker.dropped_count
+        if dropped:
+            what = "The recording has more jobs than are listed: the oldest are in its log alone"
+            problems.append(Problem(what, str(self.path), detail=text.count(dropped, "job")))
+        return problems
 
     @property
     def header(self) -> JsonObject:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Final
 
 from app.tracker.snapshot import JobState
@@ -36,8 +37,12 @@ class Rows:
         ended_kept: int = ENDED_KEPT,
         bytes_kept: int = BYTES_KEPT,
         resting_kept: int = RESTING_KEPT,
+        running_kept: float = math.inf,
     ) -> None:
-        """Keep `ended_kept` ended jobs, `resting_kept` resumable ones, and so many bytes."""
+        """Keep `ended_kept` ended jobs, `resting_kept` resumable ones, and so many bytes.
+
+        Jobs that run are kept, however many, unless `running_kept` says otherwise.
+        """
         self.by_id: dict[JobId, Job] = {}
         self.running: dict[int | None, Job] = {}
         self.ended: dict[int, Job] = {}
@@ -47,13 +52,20 @@ class Rows:
         self._fresh: dict[JobId, Job] = {}
         self._ended_kept = ended_kept
         self._resting_kept = resting_kept
+        self._running_kept = running_kept
         self._bytes_kept = bytes_kept
         self._bytes = 0
 
-    def add(self, job: Job) -> None:
-        """Take a new, running job."""
+    def add(self, job: Job) -> list[Job]:
+        """Take a new, running job; those that had to go for it."""
         self.by_id[job.id] = job
         self.running[job.request.number] = job
+        if len(self.running) <= self._running_kept:
+            return []
+        oldest = self.running.pop(next(iter(self.running)))
+        self.dropped += 1
+        self._let_go(oldest)
+        return [oldest]
 
     def of_request(self, request: int | None) -> Job | None:
         """The job of a request's number, running or ended."""
@@ -134,13 +146,16 @@ class Rows:
 
     def _forget(self, job: Job) -> None:
         """Take a job that is over out of every table."""
-        del self.by_id[job.id]
         (self.resting if job.request.number in self.resting else self.ended).pop(job.request.number)
+        self._let_go(job)
+        self._bytes -= _weight(job)
+
+    def _let_go(self, job: Job) -> None:
+        del self.by_id[job.id]
         for attempt in () if job.chain is None else job.chain.attempts:
             self._earlier.pop(attempt.request or 0, None)
         self._earlier.pop(job.first.number, None)
         self._fresh.pop(job.id, None)
-        self._bytes -= _weight(job)
 
 
 def _weight(job: Job) -> int:

@@ -200,8 +200,9 @@ class Tracker:
     def _begin(self, fact: RequestMade, delta: Delta) -> Job:
         self._newest += 1
         job = Job(self._newest, fact)
-        self._rows.add(job)
+        dropped = self._rows.add(job)
         delta.added.append(job.id)
+        self.chains.leave(dropped, delta)
         rival = self.chains.rival_of(fact)
         if rival is not None and not rival.state.is_over:
             words = f"The resume token is in use by the request of frame {rival.request.number}"

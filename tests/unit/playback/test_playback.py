@@ -270,6 +270,19 @@ def test_marks_are_in_the_index(tmp_path: Path) -> None:
     assert [playback.timeline.is_marked(place) for place in range(3)] == [False, True, False]
 
 
+def test_jobs_of_a_hostile_file_are_bounded_and_it_is_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.playback.playback.RUNNING_KEPT", 10)
+    written = Written()
+    for identity in range(30):
+        written.call(identity, token=identity)
+    playback = loaded(written.save(tmp_path / "a.mcprec"))
+    assert len(playback.jobs()) == 10
+    (problem,) = playback.problems
+    assert problem.detail == "20 jobs"
+
+
 @pytest.mark.parametrize("name", ["version-1.mcprec", "version-2.mcprec"])
 def test_jobs_of_old_recordings_are_what_they_were(name: str) -> None:
     playback = loaded(GOLDEN / name)

@@ -41,3 +41,18 @@ def test_removing_gives_room_again() -> None:
             assert story.reply(story.call(), size=450).removed == ()
         story.tracker.remove(story.tracker.jobs())
     assert story.tracker.dropped_count == 0
+
+
+def test_running_jobs_can_be_bounded_as_well() -> None:
+    story = Story(Tracker(Rows(running_kept=2)))
+    first, second = story.call("a"), story.call("b")
+    story.cancel(first)
+    third = story.call("c")
+    assert story.tracker.jobs() == (2, 3)
+    assert (story.tracker.open_count, story.tracker.dropped_count) == (2, 1)
+    assert story.tracker.job_of(first) is None
+    story.tick(first, 1)
+    story.wait(100)
+    for request in (first, second, third):
+        story.reply(request)
+    assert story.tracker.open_count == 0
