@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 AFTERMATH_S: Final = 2.0
 """So long after a job's end its server's last words still belong to the story."""
 _STDERR_KEPT: Final = 20
+_AT_ONCE: Final = 4096
 _LINE: Final = 4096
 
 
@@ -65,9 +66,11 @@ def gather(source: Source, job: JobSnapshot) -> Slices[Evidence]:
     start, end = (min(places), timeline.end) if places else (timeline.end, timeline.end)
     found = Evidence(array("Q"), array("Q"))
     for exchanged in of_exchanges(timeline, requests, start, end):
-        for place in exchanged:
+        for count, place in enumerate(exchanged, 1):
             is_tick = timeline.kind(place) is FrameKind.PROGRESS
             (found.ticks if is_tick else found.messages).append(place)
+            if not count % _AT_ONCE:
+                yield
         yield
     lines, before = yield from _stderr(timeline, job, start, end)
     close = yield from _close(timeline, job.connection, start, end)

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import html
+import itertools
 import json
 from typing import TYPE_CHECKING, Any, Final
 
 from app import text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
     from app.exports.redaction import Redaction
 
 _LINE: Final = 300
+_ROWS: Final = 50
 _VOID: Final = frozenset({"circle", "line", "meta", "path", "polyline"})
 
 
@@ -51,16 +53,25 @@ def table(
     titles: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[int] = ()
 ) -> Html:
     """A table; the columns in `numbers` stand to the right."""
+    return joined(table_parts(titles, rows, numbers=numbers))
+
+
+def table_parts(
+    titles: Sequence[str], rows: Iterable[Sequence[str]], *, numbers: Sequence[int] = ()
+) -> Iterator[Html]:
+    """A table some rows at a time."""
     sides = ["number" if place in numbers else None for place in range(len(titles))]
-    head = element(
-        "tr", *(_cell("th", word, side) for word, side in zip(titles, sides, strict=True))
+    yield Html(f'<div class="wide"><table><thead>{_row("th", titles, sides)}</thead><tbody>')
+    left = iter(rows)
+    while some := list(itertools.islice(left, _ROWS)):
+        yield joined(_row("td", row, sides) for row in some)
+    yield Html("</tbody></table></div>")
+
+
+def _row(name: str, words: Sequence[str], sides: Sequence[str | None]) -> Html:
+    return element(
+        "tr", *(_cell(name, word, side) for word, side in zip(words, sides, strict=True))
     )
-    body = joined(
-        element("tr", *(_cell("td", word, side) for word, side in zip(row, sides, strict=True)))
-        for row in rows
-    )
-    whole = element("table", element("thead", head), element("tbody", body))
-    return element("div", whole, class_="wide")
 
 
 def _cell(name: str, words: str, side: str | None) -> Html:

@@ -9,8 +9,8 @@ from app import __version__, text
 from app.exports.depth import BRIEF, WHOLE, Depth
 from app.exports.evidence import event_fields, events
 from app.exports.html_job import JobSection, job_title
-from app.exports.html_parts import Html, Words, element, facts, joined, table
-from app.exports.html_state import amount, job_bar, state_words
+from app.exports.html_overview import Overview
+from app.exports.html_parts import Html, Words, element, joined, table
 from app.exports.html_style import STYLE
 from app.exports.redaction import NOTE
 from app.tracker.snapshot import JobState
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from app.protocol.frame import Frame
     from app.tracker.snapshot import JobDetail, JobId, JobSnapshot
 
-_OVERVIEW: Final = 2_000
 _TOLD: Final = 200
 """Jobs that are told of in full: those that went wrong before those that are done."""
 _EVENTS: Final = 100
@@ -58,18 +57,18 @@ class HtmlReport:
         """
         wanted = self._source.jobs() if jobs is None else jobs
         found = [job for job in map(self._source.snapshot, wanted) if job is not None]
-        yield self._begin(self._words.line(title), self._extent(found))
-        yield _bytes(self._overview(found))
-        yield _bytes(self._irregular(found))
-        yield _bytes(self._servers())
         told = sorted(sorted(found, key=_importance)[:_TOLD], key=_number)
+        yield self._begin(self._words.line(title), self._extent(found))
+        for part in Overview(found, [job.id for job in told], self._words).parts():
+            yield _bytes(part)
+        yield _bytes(self._servers())
         for job in told:
             detail = self._source.detail(job.id)
             if detail is not None:
                 yield from self._section(detail, BRIEF if len(told) > 1 else WHOLE)
         if len(told) < len(found):
-            count = text.count(len(found) - len(told), "job")
-            yield _bytes(element("p", f"{count} more are in the overview alone.", class_="note"))
+            count = text.count(len(found) - len(told), "more job")
+            yield _bytes(element("p", f"{count} in the overview alone.", class_="note"))
         yield self._end()
 
     def _section(
@@ -110,52 +109,6 @@ class HtmlReport:
         length = text.duration(max(last.at - first.at, 0.0))
         begun = text.date_and_clock(first.when)
         return f"{text.count(len(jobs), 'job')} and {count} within {length} from {begun} on."
-
-    def _overview(self, jobs: Sequence[JobSnapshot]) -> Html:
-        if not jobs:
-            return element("p", "There are no jobs.", class_="muted")
-        rows = [self._row(job) for job in jobs[:_OVERVIEW]]
-        titles = ("Job", "State", "Progress", "", "Took", "Ticks", "Server", "Last words")
-        states: dict[JobState, int] = {}
-        for job in jobs:
-            states[job.state] = states.get(job.state, 0) + 1
-        counts = facts((state.value, text.number(count)) for state, count in states.items())
-        gone = len(jobs) - len(rows)
-        note = (
-            element("p", f"{text.count(gone, 'more job')} left out.", class_="note") if gone else ""
-        )
-        return joined((counts, table(titles, rows, numbers=(4, 5)), note))
-
-    def _row(self, job: JobSnapshot) -> Sequence[str]:
-        words = self._words
-        said = job.message if job.failure is None else job.failure.message
-        return (
-            element("a", f"{job.id}: ", words.line(job.name, 80), href=f"#job-{job.id}"),
-            state_words(job),
-            job_bar(job),
-            amount(job),
-            text.duration(job.elapsed_s),
-            text.number(job.tick_count),
-            words.line(job.server, 60),
-            words.line((said or "").partition("\n")[0], 120),
-        )
-
-    def _irregular(self, jobs: Sequence[JobSnapshot]) -> Html:
-        rows = [
-            (
-                element("a", f"{job.id}: ", self._words.line(job.name, 80), href=f"#job-{job.id}"),
-                self._words.line(mark.text),
-                text.number(mark.count),
-                text.number(mark.first),
-            )
-            for job in jobs[:_OVERVIEW]
-            for mark in job.marks
-        ]
-        if not rows:
-            return Html("")
-        titles = ("Job", "What", "Times", "First in message")
-        head = element("h2", "Not in order, or worth a look")
-        return joined((head, table(titles, rows[:_OVERVIEW], numbers=(2, 3))))
 
     def _servers(self) -> Html:
         words = self._words

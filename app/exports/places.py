@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _BUDGET_S: Final = 0.01
 _ROWS: Final = 4096
 """Rows of the index looked at in one slice."""
-_FRAMES: Final = 256
+_FRAMES: Final = 64
 _BYTES: Final = 1024 * 1024
 """Of frames read at one go, unless one is larger."""
 _FEW: Final = 8

@@ -288,3 +288,20 @@ def test_a_session_without_jobs_says_so() -> None:
 
 def test_a_job_that_is_not_there_is_said_not_to_be() -> None:
     assert "There is no such job." in _report(Session(), 9).text
+
+
+def test_of_very_many_jobs_those_that_went_wrong_are_told_and_the_rest_counted() -> None:
+    session = Session()
+    for n in range(1, 231):
+        session.called("good", f"prog-{n}", n)
+        session.answered({}, n)
+    session.called("bad", "prog-0", 231)
+    session.refused(1, "no", 231)
+    page = _report(session)
+    links = {attributes.get("href") for tag, attributes in page.elements if tag == "a"}
+    anchors = {f"#{attributes['id']}" for _, attributes in page.elements if "id" in attributes}
+
+    assert "231 jobs" in page.text
+    assert "31 more jobs in the overview alone." in page.text
+    assert "#job-231" in anchors
+    assert links == anchors

@@ -1,0 +1,77 @@
+"""All jobs of a session at a glance: how each stands, and what was irregular about any."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+from typing import TYPE_CHECKING, Final
+
+from app import text
+from app.exports.html_parts import Html, element, facts, table_parts
+from app.exports.html_state import amount, job_bar, state_words
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from app.exports.html_parts import Words
+    from app.tracker.snapshot import JobId, JobSnapshot
+
+_ROWS: Final = 2_000
+_TITLES: Final = ("Job", "State", "Progress", "", "Took", "Ticks", "Server", "Last words")
+_IRREGULAR: Final = ("Job", "What", "Times", "First in message")
+
+
+class Overview:
+    """Makes the tables of `jobs`; those of `told` are linked with what is told of them."""
+
+    def __init__(self, jobs: Sequence[JobSnapshot], told: Collection[JobId], words: Words) -> None:
+        self._jobs = jobs
+        self._told = frozenset(told)
+        self._words = words
+
+    def parts(self) -> Iterator[Html]:
+        """The tables, some rows at a time."""
+        if not self._jobs:
+            yield element("p", "There are no jobs.", class_="muted")
+            return
+        states = collections.Counter(job.state for job in self._jobs)
+        yield facts((state.value, text.number(count)) for state, count in states.items())
+        yield from table_parts(_TITLES, map(self._row, self._jobs[:_ROWS]), numbers=(4, 5))
+        gone = len(self._jobs) - _ROWS
+        if gone > 0:
+            yield element("p", f"{text.count(gone, 'more job')} left out.", class_="note")
+        yield from self._irregular()
+
+    def _row(self, job: JobSnapshot) -> Sequence[str]:
+        words = self._words
+        said = job.message if job.failure is None else job.failure.message
+        return (
+            self._name(job),
+            state_words(job),
+            job_bar(job),
+            amount(job),
+            text.duration(job.elapsed_s),
+            text.number(job.tick_count),
+            words.line(job.server, 60),
+            words.line((said or "").partition("\n")[0], 120),
+        )
+
+    def _irregular(self) -> Iterator[Html]:
+        marked = ((job, mark) for job in self._jobs for mark in job.marks)
+        rows = [
+            (
+                self._name(job),
+                self._words.line(mark.text),
+                text.number(mark.count),
+                text.number(mark.first),
+            )
+            for job, mark in itertools.islice(marked, _ROWS)
+        ]
+        if rows:
+            yield element("h2", "Not in order, or worth a look")
+            yield from table_parts(_IRREGULAR, rows, numbers=(2, 3))
+
+    def _name(self, job: JobSnapshot) -> Html:
+        name = self._words.line(job.name, 80)
+        link = f"#job-{job.id}" if job.id in self._told else None
+        return element("a" if link else "span", f"{job.id}: ", name, href=link)
