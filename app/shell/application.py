@@ -87,10 +87,6 @@ class Program(QObject):
         """End the program: the window goes at once, servers get their time to end."""
         self._life.quit()
 
-    def quit_when_painted(self) -> None:
-        """End the program as soon as the window was painted once; for the start-up benchmark."""
-        self._life.quit_when_painted()
-
     def _build(self, tasks: Tasks) -> None:
         self._preferences = Preferences(self._options.data_dir)
         appearance = Appearance(QGuiApplication.palette(), paths.resource("icons"), self)

@@ -7,7 +7,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import anyio
-from PySide6.QtCore import QEvent, QObject, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QIcon
 
 from app import __version__, paths
@@ -32,7 +32,6 @@ class Lifetime(QObject):
         """Set when the window is up and everything behind it is there."""
         self.exit_code = 0
         self._over = anyio.Event()
-        self._quits_when_painted = False
         self._window: QWidget | None = None
         self._picture: Path | None = None
         _name(application)
@@ -40,8 +39,6 @@ class Lifetime(QObject):
     def show(self, window: QWidget) -> None:
         """Show `window`, the program's own."""
         self._window = window
-        if self._quits_when_painted:
-            window.installEventFilter(self)
         self._listen_to_signals()
         window.show()
 
@@ -55,10 +52,6 @@ class Lifetime(QObject):
         """End the program."""
         self._over.set()
 
-    def quit_when_painted(self) -> None:
-        """End the program as soon as the window was painted once; for the start-up benchmark."""
-        self._quits_when_painted = True
-
     def take_picture(self, target: Path, after_s: float) -> None:
         """Save a picture of the window (PNG) after a while, and end the program.
 
@@ -66,13 +59,6 @@ class Lifetime(QObject):
         """
         self._picture = target
         QTimer.singleShot(round(after_s * 1000), self._on_picture_due)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Notice the first paint."""
-        if event.type() is QEvent.Type.Paint:
-            watched.removeEventFilter(self)
-            QTimer.singleShot(0, self.quit)
-        return super().eventFilter(watched, event)
 
     def _listen_to_signals(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
