@@ -186,6 +186,8 @@ def _rule_of_variable(_name: str) -> _Rule:
 
 def _rule_of_schema(name: str) -> _Rule:
     rule = _rule_of_name(name)
+    if rule is _Rule.SCHEMAS:
+        return _Rule.PLAIN  # the schema of a member that is called "properties"
     return rule if rule in {_Rule.PLAIN, _Rule.COMMAND} else _Rule.SECRET_SCHEMA
 
 

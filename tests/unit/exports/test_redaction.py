@@ -182,6 +182,7 @@ def test_what_is_passed_over_in_haste_would_not_have_changed(value: Any) -> None
             '{"properties":{"env":{"type":"object"},"token":["x"],"secret":"y"}}',
             '{"properties":{"env":{"type":"object"},"token":"(removed)","secret":"(removed)"}}',
         ),
+        ('{"properties":{"properties":"x"}}', '{"properties":{"properties":"x"}}'),
         ('{"message":"the progress token: 7"}', '{"message":"the progress token: 7"}'),
         ('{"password":"cut o', '{"password":"(removed)"'),
         ('{"password":{"a":[1', '{"password":"(removed)"'),
