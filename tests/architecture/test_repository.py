@@ -81,9 +81,10 @@ def _mirrored(test: Path, sources: set[Path]) -> bool:
 
 
 def _sources() -> set[Path]:
-    """Return every module, as its path below app/, and those of packaging/ beside them."""
+    """Return every module, as its path below app/; beside them those of packaging/, benchmarks/."""
     own = {p.relative_to(APP) for p in APP.rglob("*.py")}
-    return own | {p.relative_to(ROOT) for p in (ROOT / "packaging").glob("*.py")}
+    benchmarks = {p.relative_to(TESTS) for p in (TESTS / "benchmarks").glob("*.py")}
+    return own | benchmarks | {p.relative_to(ROOT) for p in (ROOT / "packaging").glob("*.py")}
 
 
 def test_unit_tests_lie_where_their_module_lies() -> None:
