@@ -175,7 +175,6 @@ class Recorder:
         with anyio.CancelScope(shield=True) as self._running:
             while self._files is not None:
                 await self._write_waiting(self._files)
-                self._is_open.set()
                 await self._something()
             self._is_open.set()
 
@@ -281,6 +280,7 @@ class Recorder:
     def _note_written(self, part: GrowingPart, files: RunFiles) -> None:
         """Some of a part is on disk now, though not all that was meant to be if that failed."""
         size = files.written
+        self._is_open.set()
         if size:
             part.path, self._made_path = files.current, files.path
             self._numbers[files.current] = part.number

@@ -257,13 +257,12 @@ class TestParts:
             for n in range(12):
                 frames += take(recorder, wire.received(tick("t", n) + b" " * (MB // 2)))
                 await written(recorder)
-            await anyio.wait_all_tasks_blocked()
-            (entry,) = folder.entries()
-            assert not path.exists()
-            assert entry.size <= 4 * MB
-            assert recorder.timeline.first > 0
-            kept = recorder.timeline.frames(0, 99)
-            assert kept == frames[recorder.timeline.first :]
+        (entry,) = folder.entries()
+        assert not path.exists()
+        assert entry.size <= 4 * MB
+        assert recorder.timeline.first > 0
+        kept = recorder.timeline.frames(0, 99)
+        assert kept == frames[recorder.timeline.first :]
         assert [frame.number for frame in read_run(entry.path)] == [f.number for f in kept]
 
     async def test_others_are_pruned_at_the_beginning(self, tmp_path: Path) -> None:
@@ -272,7 +271,7 @@ class TestParts:
         old.touch()
         os.utime(old, (0, 0))
         async with running(Recorder(folder.new_path(0), folder=folder)):
-            await anyio.wait_all_tasks_blocked()
+            pass
         assert not old.exists()
 
     async def test_a_recording_with_nothing_in_it_is_not_kept(self, tmp_path: Path) -> None:
