@@ -8,7 +8,10 @@ as received; what breaks a rule is described in `problems`, never repaired and n
 from __future__ import annotations
 
 import enum
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+
+if TYPE_CHECKING:
+    from app.protocol.task_state import TaskView
 
 JsonObject: TypeAlias = dict[str, Any]
 RequestId: TypeAlias = str | int | float | None
@@ -190,6 +193,37 @@ class UnreadableReceived(NamedTuple):
     problem: str
 
 
+class TaskStated(NamedTuple):
+    """What a message says of a task, beside the fact of the message itself, which comes first.
+
+    `how` is what kind of message it is: `created` (the reply that begins a task), `get`, `cancel`,
+    `update`, `result` (replies to those requests), `list` (one fact for each task listed) or
+    `status` (a notification). `request` is the number of the request that began the task, None
+    when no request on this connection did. `task.id` is the task that was asked for; its `status`
+    is empty where the message states none, as an acknowledgement, an error and the reply to
+    `tasks/result` do.
+
+    `result` and `error` are what became of the work itself: the whole reply to `tasks/result`, or
+    the members of those names that 2026-07-28 has in a task; for any other reply that is a JSON-RPC
+    error, that error. `input_requests` are the questions that the task waits for, by key.
+    `standing` is that of the `tasks/…` request that is answered; ACTIVE where nothing is answered.
+    """
+
+    number: int
+    connection: str
+    at: float
+    when: float
+    sender: Side
+    task: TaskView
+    request: int | None
+    how: str
+    result: JsonObject | None = None
+    error: JsonObject | None = None
+    input_requests: JsonObject | None = None
+    problems: tuple[str, ...] = ()
+    standing: Standing = Standing.ACTIVE
+
+
 class CancelRequested(NamedTuple):
     """This side wants to give up `request`; the server is told as soon as it reads.
 
@@ -220,6 +254,23 @@ class CallTimedOut(NamedTuple):
     text: str
 
 
+class CallEnded(NamedTuple):
+    """This side goes on no more with the work that `request` began; `text` says why.
+
+    For what no message tells: a task whose time to live is over (`outcome` lost), questions that
+    were asked too often (failed) or that the user dismissed (cancelled). Made from an event of our
+    own, `call_ended`, not from a message: see `Framer.event`.
+    """
+
+    number: int
+    connection: str
+    at: float
+    when: float
+    request: int
+    outcome: str
+    text: str
+
+
 Fact: TypeAlias = (
     ConnectionOpened
     | ConnectionNegotiated
@@ -231,8 +282,10 @@ Fact: TypeAlias = (
     | ProgressReceived
     | NotificationReceived
     | UnreadableReceived
+    | TaskStated
     | CancelRequested
     | CallTimedOut
+    | CallEnded
 )
 
 MESSAGE_LIMIT = 4096

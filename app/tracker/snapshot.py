@@ -87,6 +87,42 @@ class Failure(NamedTuple):
     is_wanted: bool = False
 
 
+class TaskPicture(NamedTuple):
+    """The task that a job has become, as its server last stated it.
+
+    `status` is as received. `ttl_left_s` counts down to `expires_at` (monotonic seconds) and stays
+    at 0; both are None when the task is kept without limit, or that is not known. `poll_count` is
+    how often its state was asked for. `is_ours_to_cancel` says that `tasks/cancel` can be sent:
+    our request began it and it is not over. Without `is_followed` nobody hears of it now: its
+    connection is gone, or it was found on disk and its server has not been asked yet.
+    """
+
+    id: str
+    status: str
+    message: str | None = None
+    poll_ms: int | float | None = None
+    ttl_left_s: float | None = None
+    expires_at: float | None = None
+    poll_count: int = 0
+    is_ours_to_cancel: bool = False
+    is_followed: bool = True
+    created: str | None = None
+
+
+class TaskStep(NamedTuple):
+    """A change in a task's course: what it was stated to be from `at` (monotonic seconds) on.
+
+    `how` is the kind of message that said so, as in `TaskStated.how`; `number` its frame's number,
+    None for what was found on disk.
+    """
+
+    status: str
+    message: str | None
+    at: float
+    how: str
+    number: int | None = None
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class JobSnapshot:
     """One job at one moment, cheap enough to make ten times a second for every visible row.
@@ -100,6 +136,12 @@ class JobSnapshot:
     of it. `can_resume` is True exactly when resuming would be tried; `resume_note` says why it
     stopped; `saved_when` is when its newest token was received. With `is_automatic` it is gone on
     with by itself, at `next_attempt_at` if it waits for that.
+
+    `parent` is the job that made the other side ask this; `parent_is_guess` when several may have.
+    `questions` are the numbers of the frames that ask something of the user for this job: requests
+    of the server, or replies that require input. `cancel_state` is empty while nobody cancelled,
+    else "requested" (by the user), "sent" (to the server), "confirmed" (by it, or by its silence)
+    or "ignored" (a result came all the same).
     """
 
     id: JobId
@@ -138,6 +180,11 @@ class JobSnapshot:
     is_automatic: bool = False
     next_attempt_at: float | None = None
     saved_when: float | None = None
+    parent: JobId | None = None
+    parent_is_guess: bool = False
+    task: TaskPicture | None = None
+    questions: tuple[int, ...] = ()
+    cancel_state: str = ""
 
 
 class AttemptPicture(NamedTuple):
@@ -165,6 +212,9 @@ class JobDetail(NamedTuple):
     of which `dropped_phases` older ones are no longer kept. `attempts` are those of the resume
     chain, oldest first; `resume_token` is its newest token, which views hide until asked for it.
     `marked` tells what is wrong with a tick of `ticks`, by its frame's number.
+
+    `task_course` are the newest changes of its task, oldest first; `children` the jobs that the
+    other side asked for because of it; `rounds` how often a reply required input first.
     """
 
     snapshot: JobSnapshot
@@ -177,6 +227,9 @@ class JobDetail(NamedTuple):
     attempts: Sequence[AttemptPicture] = ()
     resume_token: str | None = None
     marked: Mapping[int, str] = MappingProxyType({})
+    task_course: Sequence[TaskStep] = ()
+    children: Sequence[JobId] = ()
+    rounds: int = 0
 
 
 class ChainStep(NamedTuple):
