@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from app.protocol.eras import as_object
 from app.protocol.exchanges import Exchanges
 from app.protocol.facts import (
+    CallEnded,
     CallTimedOut,
     CancelRequested,
     ConnectionClosed,
@@ -34,7 +35,8 @@ class Conversation:
 
     It keeps the tables of open requests and active tokens of both sides, so that every fact
     names the request it is about. Each frame of the wire gives one fact, but for a batch line
-    (its elements are frames of their own); a reply that opens the session gives a second one.
+    (its elements are frames of their own); a reply that opens the session gives a second one, and
+    so does a message about a task.
     """
 
     def __init__(self, connection: str) -> None:
@@ -133,7 +135,7 @@ class Conversation:
                 code = exit_code if isinstance(exit_code, int) else None
                 wanted = fields.get("wanted") is True
                 return [ConnectionClosed(number, connection, at, when, reason, code, wanted)]
-            case "cancel_requested" | "timed_out" as name:
+            case "cancel_requested" | "timed_out" | "call_ended" as name:
                 return _of_request(name, frame, fields)
             case _:
                 return []
@@ -145,9 +147,12 @@ def _of_request(name: str, frame: Frame, fields: dict[str, Any]) -> list[Fact]:
     if type(request) is not int:
         return []
     number, connection, at, when = frame.number, frame.connection, frame.at, frame.when
+    text = str(fields.get("text") or "")
     if name == "timed_out":
-        text = str(fields.get("text") or "")
         return [CallTimedOut(number, connection, at, when, request, text)]
+    if name == "call_ended":
+        outcome = str(fields.get("outcome") or "")
+        return [CallEnded(number, connection, at, when, request, outcome, text)]
     reason = fields.get("reason")
     words = reason if isinstance(reason, str) else None
     grace_s: Any = fields.get("grace_s")

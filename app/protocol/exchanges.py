@@ -23,10 +23,18 @@ from app.protocol.jsonrpc import Envelope, Kind
 from app.protocol.ledger import Ended, Ledger, OpenRequest, key_of
 from app.protocol.progress import PROGRESS, any_progress
 from app.protocol.reading import shown
-from app.protocol.tasks import STATUS, finished_task, live_task, task_named_by
+from app.protocol.tasks import (
+    live_task,
+    related_task,
+    task_named_by,
+    tasks_of_notification,
+    tasks_of_reply,
+)
 
 CANCELLED = "notifications/cancelled"
 LISTEN = "subscriptions/listen"
+OTHER_TOKEN = "the progress token is not the one that the task's request gave"  # noqa: S105
+"""The problem of progress that names its task, but not by its token."""
 
 
 class Exchanges:
@@ -47,7 +55,7 @@ class Exchanges:
             case Kind.REQUEST:
                 return [self._request(frame, sender, message)]
             case Kind.NOTIFICATION:
-                return [self._notification(frame, sender, message)]
+                return self._notification(frame, sender, message)
             case Kind.RESULT | Kind.ERROR:
                 return self._reply(frame, sender, message)
             case Kind.BATCH if frame.part is None:
@@ -98,7 +106,6 @@ class Exchanges:
         ended = ledger.answer(message.id, live_task(result))
         if ended.standing is Standing.UNKNOWN and message.id is not None:
             problems.append(_no_such_request(ledger, message.id))
-        _end_tasks(ledger, ended.request, result)
         answered = RequestAnswered(
             *_origin(frame, sender),
             message.id,
@@ -111,30 +118,31 @@ class Exchanges:
             tuple(problems),
         )
         negotiated = None if is_error else _negotiated(frame, sender, ended.request, result)
-        return [answered] if negotiated is None else [answered, negotiated]
+        if negotiated is not None:
+            return [answered, negotiated]
+        return [answered, *tasks_of_reply(answered, ended.request, ledger)]
 
-    def _notification(self, frame: Frame, sender: Side, message: Envelope) -> Fact:
+    def _notification(self, frame: Frame, sender: Side, message: Envelope) -> list[Fact]:
         params = eras.as_object(message.params)
         if message.method == PROGRESS:
-            return self._progress(frame, sender, params, message.problems)
+            return [self._progress(frame, sender, params, message.problems)]
         if message.method == CANCELLED:
-            return self._cancelled(frame, sender, params, message.problems)
-        if message.method == STATUS and (task := finished_task(params)) is not None:
-            self.of[_other(sender)].end_task(task)
-        return NotificationReceived(
-            *_origin(frame, sender),
-            message.method or "",
-            params,
-            message.problems,
+            return [self._cancelled(frame, sender, params, message.problems)]
+        received = NotificationReceived(
+            *_origin(frame, sender), message.method or "", params, message.problems
         )
+        return [received, *tasks_of_notification(received, self.of[_other(sender)])]
 
     def _progress(
         self, frame: Frame, sender: Side, params: JsonObject, problems: tuple[str, ...]
     ) -> ProgressReceived:
-        token = params.get("progressToken")
-        return any_progress(
-            frame, sender, params, self.of[_other(sender)].find_token(token), problems
-        )
+        ledger = self.of[_other(sender)]
+        owner = ledger.find_token(params.get("progressToken"))
+        if owner.standing is Standing.UNKNOWN:
+            task = ledger.beginner_of(related_task(params))
+            if task is not None:
+                owner, problems = owner._replace(number=task), (*problems, OTHER_TOKEN)
+        return any_progress(frame, sender, params, owner, problems)
 
     def _cancelled(
         self, frame: Frame, sender: Side, params: JsonObject, problems: tuple[str, ...]
@@ -251,15 +259,6 @@ def _alike(identity: str | int | float) -> list[_Likeness]:
             _Likeness(str(int(identity)), "a string"),
         ]
     return alike
-
-
-def _end_tasks(ledger: Ledger, request: OpenRequest | None, result: JsonObject) -> None:
-    """End the task that a reply to a `tasks/…` request shows to be over."""
-    if request is None or not request.method.startswith("tasks/"):
-        return
-    for task in (request.task, finished_task(result)):
-        if task is not None:
-            ledger.end_task(task)
 
 
 def _negotiated(

@@ -15,7 +15,7 @@ MOST_REMEMBERED = 4096
 """Ended requests, and ended tokens, that are remembered to name what comes late."""
 
 MOST_TASKS = 1024
-"""Tasks whose tokens are kept alive at a time; beyond, the oldest is taken for over."""
+"""Tasks that are known, and whose tokens are kept alive, at a time; beyond, the oldest is not."""
 
 
 def key_of(value: Any) -> Key:
@@ -90,6 +90,7 @@ class Ledger:
         self._recent = _Recent()
         self._recent_tokens = _Recent()
         self._tasks: dict[str, OpenRequest] = {}
+        self._known_tasks: dict[str, int | None] = {}
 
     @property
     def open_count(self) -> int:
@@ -103,8 +104,9 @@ class Ledger:
 
     @property
     def remembered_count(self) -> int:
-        """How many ended requests, ended tokens and running tasks are remembered."""
-        return len(self._recent) + len(self._recent_tokens) + len(self._tasks)
+        """How many ended requests, ended tokens and tasks are remembered."""
+        tasks = len(self._tasks) + len(self._known_tasks)
+        return len(self._recent) + len(self._recent_tokens) + tasks
 
     def open_number(self, identity: Any) -> int | None:
         """The open request with that id, None if there is none."""
@@ -156,6 +158,21 @@ class Ledger:
         if request is not None:
             self._release(request, Standing.ANSWERED)
 
+    def begin_task(self, task: str, request: int | None) -> None:
+        """Know a task, and the request that began it, None if none on this connection did."""
+        self._known_tasks.pop(task, None)
+        self._known_tasks[task] = request
+        if len(self._known_tasks) > MOST_TASKS:
+            del self._known_tasks[next(iter(self._known_tasks))]
+
+    def is_known_task(self, task: str) -> bool:
+        """Whether a request on this connection began that task, or was about it."""
+        return task in self._known_tasks
+
+    def beginner_of(self, task: str | None) -> int | None:
+        """The number of the request that began a task; None when that is not known."""
+        return None if task is None else self._known_tasks.get(task)
+
     def find_token(self, token: Any) -> Ended:
         """The request that a token belongs to, and whether that is still open."""
         key = key_of(token)
@@ -174,6 +191,7 @@ class Ledger:
             self._recent,
             self._recent_tokens,
             self._tasks,
+            self._known_tasks,
         ):
             table.clear()
 

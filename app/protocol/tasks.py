@@ -1,39 +1,167 @@
-"""What a conversation needs to know of 2025-11-25 tasks: while one runs, its token is active.
+"""What messages say of tasks: which begin one, which tell of one, and what facts that makes.
 
-Source: 2025-11-25 "Tasks", "Task Progress Notifications". In the tasks extension of 2026-07-28
-progress notifications are not for tasks, so its flat results hold no token.
+Sources: 2025-11-25 "Tasks", and the tasks extension of 2026-07-28. In the former a task keeps its
+request's progress token alive ("Task Progress Notifications"); in the extension progress is not
+for tasks, so its flat results hold no token.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Final
+
+from app.protocol.eras import as_object
+from app.protocol.facts import RequestAnswered, Standing, TaskStated
+from app.protocol.reading import shown
+from app.protocol.task_state import TaskStatus, TaskView, read_task
 
 if TYPE_CHECKING:
-    from app.protocol.facts import JsonObject
+    from app.protocol.facts import JsonObject, NotificationReceived
+    from app.protocol.ledger import Ledger, OpenRequest
 
-TERMINAL = frozenset({"completed", "failed", "cancelled"})
-"""Statuses after which a task never changes."""
+STATUS_METHODS: Final = frozenset({"notifications/tasks/status", "notifications/tasks"})
+"""Notifications of a task's state: that of 2025-11-25, and the extension's."""
 
-STATUS = "notifications/tasks/status"
+RELATED: Final = "io.modelcontextprotocol/related-task"
+"""The key in `_meta` under which a message names the task that it belongs to."""
+
+LIST: Final = "tasks/list"
+RESULT: Final = "tasks/result"
+_HOW: Final = {
+    "tasks/get": "get",
+    RESULT: "result",
+    "tasks/cancel": "cancel",
+    "tasks/update": "update",
+}
 
 
 def live_task(result: JsonObject | None) -> str | None:
-    """The id of the task that a reply promises and that has not ended with it."""
-    task = (result or {}).get("task")
-    if not isinstance(task, dict) or task.get("status") in TERMINAL:
-        return None
-    identity = task.get("taskId")
-    return identity if isinstance(identity, str) else None
+    """The id of the task that a reply promises, whose token stays active with it; None if none."""
+    task = created_task(result or {})
+    return None if task is None or task.is_flat or task.is_terminal else task.id
 
 
-def finished_task(task: JsonObject | None) -> str | None:
-    """The id of a task shown as it is, in a reply or a notification, if its status is terminal."""
-    identity = (task or {}).get("taskId")
-    is_over = isinstance(identity, str) and (task or {}).get("status") in TERMINAL
-    return identity if is_over else None
+def created_task(result: JsonObject) -> TaskView | None:
+    """The task that the result of an ordinary request is; None for any other result.
+
+    A tool may well put something called `task` beside its content.
+    """
+    if result.get("resultType") == "task":
+        return read_task(result, flat=True) or read_task(result, flat=False)
+    return None if "content" in result else read_task(result, flat=False)
 
 
 def task_named_by(method: str, params: JsonObject) -> str | None:
-    """The id of the task whose end the reply to this request shows: only for `tasks/result`."""
-    identity = params.get("taskId")
-    return identity if method == "tasks/result" and isinstance(identity, str) else None
+    """The id of the task that a `tasks/…` request is about; None for any other request."""
+    identity = params.get("taskId") if method in _HOW else None
+    return identity if isinstance(identity, str) else None
+
+
+def related_task(payload: JsonObject) -> str | None:
+    """The id of the task that parameters or a result say they belong to."""
+    identity = as_object(as_object(payload.get("_meta")).get(RELATED)).get("taskId")
+    return identity if isinstance(identity, str) else None
+
+
+def tasks_of_reply(
+    answer: RequestAnswered, request: OpenRequest | None, ledger: Ledger
+) -> list[TaskStated]:
+    """What a reply says of tasks. `request` is what it answers, None if that was not open.
+
+    The tokens of tasks that it shows to be over are no longer active in `ledger` from here on.
+    """
+    if request is not None and request.method == LIST:
+        return _listed(answer, ledger)
+    if request is not None and request.task is not None:
+        return [_asked_for(answer, request.method, request.task, ledger)]
+    task = None if answer.result is None else created_task(answer.result)
+    return [] if task is None or answer.request is None else [_created(answer, task, ledger)]
+
+
+def tasks_of_notification(fact: NotificationReceived, ledger: Ledger) -> list[TaskStated]:
+    """What a notification says of a task of the requests in `ledger`, if it is of that kind."""
+    task = read_task(fact.params, flat=True) if fact.method in STATUS_METHODS else None
+    if task is None:
+        return []
+    notes = [*task.problems]
+    if not ledger.is_known_task(task.id):
+        notes.append(f"no request on this connection is about the task {shown(task.id)}")
+    return [_stated(fact, task, "status", ledger, notes, fact.params)]
+
+
+def _created(answer: RequestAnswered, task: TaskView, ledger: Ledger) -> TaskStated:
+    notes = [*task.problems]
+    other = ledger.beginner_of(task.id)
+    if other is not None:
+        notes.append(f"the task id {shown(task.id)} is that of the request of frame {other}")
+    if not task.is_flat and task.status and task.status != TaskStatus.WORKING:
+        notes.append(f"a new task is {shown(task.status)}, not working")
+    ledger.begin_task(task.id, answer.request)
+    return _stated(answer, task, "created", ledger, notes)
+
+
+def _listed(answer: RequestAnswered, ledger: Ledger) -> list[TaskStated]:
+    items: Any = (answer.result or {}).get("tasks")
+    read = (read_task(item, flat=True) for item in (items if isinstance(items, list) else ()))
+    tasks = [task for task in read if task is not None]
+    return [_stated(answer, task, "list", ledger, [*task.problems]) for task in tasks]
+
+
+def _asked_for(answer: RequestAnswered, method: str, asked: str, ledger: Ledger) -> TaskStated:
+    """The reply to a request that names a task."""
+    how, result = _HOW[method], answer.result
+    if not ledger.is_known_task(asked):
+        ledger.begin_task(asked, None)
+    if method == RESULT:
+        ledger.end_task(asked)
+        notes = [] if result is None else _notes_of_result(result, asked)
+        return _stated(answer, TaskView(asked, ""), how, ledger, notes)
+    notes, task = [], None if result is None else read_task(result, flat=True)
+    if task is not None and task.id != asked:
+        notes.append(f"the reply is about the task {shown(task.id)}, not {shown(asked)}")
+        task = None
+    elif task is None and result is not None and how == "get":
+        notes.append("the reply states no task")
+    found = task or TaskView(asked, "")
+    return _stated(answer, found, how, ledger, [*notes, *found.problems], result if task else None)
+
+
+def _notes_of_result(result: JsonObject, asked: str) -> list[str]:
+    """What is wrong with a reply to `tasks/result`: it is to name its task (2025-11-25)."""
+    related = related_task(result)
+    if related == asked:
+        return []
+    seen = "names no task" if related is None else f"names the task {shown(related)}"
+    return [f'the "_meta" of the result {seen}, instead of {shown(asked)}']
+
+
+def _stated(
+    fact: RequestAnswered | NotificationReceived,
+    task: TaskView,
+    how: str,
+    ledger: Ledger,
+    notes: list[str],
+    detail: JsonObject | None = None,
+) -> TaskStated:
+    """The fact; `detail` has the members that the extension adds to a task."""
+    if task.is_terminal:
+        ledger.end_task(task.id)
+    answer = fact if isinstance(fact, RequestAnswered) else None
+    members = detail or {}
+    payload = _object(members, "result") if answer is None or how != "result" else answer.result
+    failure = None if answer is None else answer.error
+    return TaskStated(
+        *fact[:5],
+        task,
+        ledger.beginner_of(task.id),
+        how,
+        payload,
+        _object(members, "error") if failure is None else failure,
+        _object(members, "inputRequests"),
+        tuple(notes),
+        Standing.ACTIVE if answer is None else answer.standing,
+    )
+
+
+def _object(members: JsonObject, name: str) -> JsonObject | None:
+    found = members.get(name)
+    return found if isinstance(found, dict) else None

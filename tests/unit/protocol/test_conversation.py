@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from app.protocol.conversation import Conversation
 from app.protocol.facts import (
+    CallEnded,
     CallTimedOut,
     CancelRequested,
     ConnectionClosed,
@@ -274,12 +275,16 @@ def test_what_only_this_side_knows_of_a_request_is_stated_from_events() -> None:
     assert wire.event("cancel_requested", request=7, reason="Enough", grace_s=1) == [
         CancelRequested(2, "server#1", 1.0, 1000.0, 7, "Enough", 1.0)
     ]
+    assert wire.event("call_ended", request=7, outcome="lost", text="Its time is over") == [
+        CallEnded(3, "server#1", 1.0, 1000.0, 7, "lost", "Its time is over")
+    ]
 
 
 @pytest.mark.parametrize("request_is", [None, "7", 7.0, True, [7]])
 def test_an_event_of_no_request_states_nothing(request_is: object) -> None:
     assert Wire().event("timed_out", request=request_is, text="x") == []
     assert Wire().event("cancel_requested", request=request_is) == []
+    assert Wire().event("call_ended", request=request_is, outcome="lost") == []
 
 
 @pytest.mark.parametrize("grace_s", [None, "1", True, -1, 1e9, [1]])

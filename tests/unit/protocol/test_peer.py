@@ -143,7 +143,7 @@ def test_the_token_of_a_running_task_is_refused() -> None:
     wire = Wire()
     peer = Peer(TokenSource(now_ms=5), wire.conversation.is_token_active)
     wire.send(peer.request("tools/call", {}, "a").raw)
-    (answer,) = wire.receive(result(1, task={"taskId": "T", "status": "working"}))
+    answer, _ = wire.receive(result(1, task={"taskId": "T", "status": "working"}))
     assert isinstance(answer, RequestAnswered)
     peer.answered(answer)
     with pytest.raises(ProblemError, match="a task that is still running"):
