@@ -6,7 +6,6 @@ synchronous update a chunk, frames before the facts read from them and the chang
 
 from __future__ import annotations
 
-import difflib
 import itertools
 import logging
 from typing import TYPE_CHECKING, Final, Self
@@ -23,15 +22,15 @@ from app.protocol.framing import FrameNumbers
 from app.protocol.tokens import TokenSource
 from app.recording.recorder import Recorder
 from app.resuming.keeper import Keeper
-from app.resuming.origins import origin_params, token_like
-from app.resuming.parameters import from_the_start
+from app.resuming.origins import origin_of
+from app.resuming.reissue import call_anew
 from app.resuming.restorer import Restorer
 from app.resuming.resumer import Resumer
 from app.resuming.servers import ServerChangedError
-from app.sessions.arguments import argument_problems
+from app.sessions.arguments import argument_problems, named_tool
 from app.sessions.clock import Clock
 from app.sessions.manager import Manager
-from app.store.chains import Origin
+from app.tracker.overview import Overview
 from app.tracker.snapshot import Changes, JobState
 from app.tracker.tracker import CANCEL_GRACE_S, Tracker
 from app.updates import Listeners, Update
@@ -45,14 +44,16 @@ if TYPE_CHECKING:
 
     from app.protocol.facts import Fact, JsonObject
     from app.protocol.frame import Frame
-    from app.protocol.messages import Tool
     from app.recording.timeline import Timeline
+    from app.sessions.call_clock import Clocks
     from app.sessions.definitions import ServerDefinition
+    from app.sessions.limits import Limits
     from app.sessions.session import Session
     from app.sessions.snapshot import ServerSnapshot
+    from app.store.chains import Origin
     from app.store.resumes import ResumeStore
     from app.tracker.chain import Chain
-    from app.tracker.snapshot import JobDetail, JobId, JobSnapshot
+    from app.tracker.snapshot import JobDetail, JobId
 
 __all__ = ["AutoResume", "Call", "Monitor", "Outcome", "ServerChangedError", "Update"]
 
@@ -64,7 +65,7 @@ _LAG_S = 0.25
 _NOTHING = Changes()
 
 
-class Monitor:
+class Monitor(Overview):
     """Servers, their sessions and all jobs. An async context manager that owns one task group.
 
     Nothing it publishes is ever missed or reordered for a listener that subscribed before.
@@ -89,7 +90,8 @@ class Monitor:
         self._clock = clock or Clock()
         self.recorder: Final = recorder or Recorder(clock=self._clock)
         self._restores = restores
-        self._tracker = Tracker(key_of=self._key_of, saves=True, cancel_grace_s=cancel_grace_s)
+        tracker = Tracker(key_of=self._key_of, saves=True, cancel_grace_s=cancel_grace_s)
+        super().__init__(tracker, self.now)
         self._listeners = Listeners()
         identity = ClientIdentity({"name": APPLICATION, "version": __version__}, {})
         started_ms = int(self._clock.wall() * 1000)
@@ -224,13 +226,13 @@ class Monitor:
     async def call(self, call: Call) -> Outcome:
         """Make a request and wait for its end, which may be a reply, a limit or the server's end.
 
-        Never raises for what a server does. `ProblemError` for a server that is not connected and
-        a progress token that is refused. Cancelling cancels the request.
+        Never raises for what a server does. `ProblemError` for a server that is not connected, and
+        a progress token or a limit that is refused. Cancelling cancels the request.
         """
         self._resumer.refuse_known_token(call)
         connection, exchange = self._calls.ask(call)
-        outcome = await self._calls.complete(connection, exchange, call.limits)
-        return await self._resumer.after_call(outcome, call)
+        outcome = await self._calls.complete(connection, exchange)
+        return await self._resumer.after_call(outcome, call, exchange.clock.limits)
 
     async def cancel(self, job: JobId, reason: str = "Cancelled by the user") -> None:
         """Ask the server to cancel a job of ours; nothing if that was done. `call` goes on waiting.
@@ -245,6 +247,21 @@ class Monitor:
             self._resumer.set_automatic(job, None)
         if not found.state.is_over:
             await self._calls.cancel(found, reason)
+
+    def clocks(self, job: JobId) -> Clocks | None:
+        """How long a job of ours is still waited for; None when it is not."""
+        return self._calls.clocks(job)
+
+    def extend(self, job: JobId, *, idle_s: float = 0.0, total_s: float = 0.0) -> None:
+        """Move on the limits of a job, as far as they are not off.
+
+        `ProblemError` when they cannot be moved so, or the job is not waited for (any more).
+        """
+        self._calls.extend(job, idle_s, total_s)
+
+    def set_limits(self, job: JobId, limits: Limits) -> None:
+        """Give a job other limits while it runs; None and 0 are off. `ProblemError` as above."""
+        self._calls.set_limits(job, limits)
 
     async def resume(
         self,
@@ -302,15 +319,8 @@ class Monitor:
         detail = self.detail(job)
         if detail is None:
             raise ProblemError(Problem("There is no such job", f"job {job}"))
-        origin = self._keeper.origins.get(job)
-        if origin is None:
-            server, params = detail.snapshot.server, origin_params(None, detail.params)
-            await self.connect(server)
-        else:
-            server, params = await self._resumer.reach(origin), origin.params
-        token = token_like(detail.snapshot.token, self._integers)
-        call = Call(server, detail.snapshot.method, from_the_start(params), token)
-        return await self.call(call)
+        origin, reach = self._keeper.origins.get(job), self._resumer.reach
+        return await self.call(await call_anew(detail, origin, self.connect, reach, self._integers))
 
     @property
     def store_problem(self) -> Problem | None:
@@ -334,10 +344,6 @@ class Monitor:
         self._publish(changes=self._tracker.remove([job for job, _ in found]))
         self._keeper.owe(refused)
 
-    def snapshot(self, job: JobId) -> JobSnapshot | None:
-        """A job now; None when there is none of that id, or no more."""
-        return self._tracker.snapshot(job, self.now())
-
     def detail(self, job: JobId) -> JobDetail | None:
         """The longer story of a job; None when there is none of that id, or no more.
 
@@ -345,39 +351,14 @@ class Monitor:
         """
         if self._tasks is not None and self._restorer.wants_attempts(job):
             self._start(self._restorer.read_attempts, job)
-        return self._tracker.detail(job, self.now())
-
-    def jobs(self) -> Sequence[JobId]:
-        """All jobs in the order of their start."""
-        return self._tracker.jobs()
-
-    def unattached_ticks(self, connection: str) -> int:
-        """How many of a connection's ticks had a token that belongs to no job."""
-        return self._tracker.unattached_ticks(connection)
-
-    def job_of(self, request: int) -> JobId | None:
-        """The job that a request belongs to, by the number of its frame."""
-        return self._tracker.job_of(request)
-
-    def requests_of(self, job: JobId) -> frozenset[int]:
-        """The numbers of the frames of all requests of a job."""
-        return self._tracker.requests_of(job)
+        return super().detail(job)
 
     def tool_problems(self, server: str, tool: str, arguments: JsonObject) -> list[str]:
         """What of `arguments` does not fit the tool's schema; empty when it may be called so.
 
         `ProblemError` when there is no such server or tool.
         """
-        return argument_problems(self._tool(server, tool).input_schema, arguments)
-
-    def _tool(self, server: str, name: str) -> Tool:
-        tools = self.server(server).tools
-        found = next((tool for tool in tools if tool.name == name), None)
-        if found is None:
-            near = difflib.get_close_matches(name, [tool.name for tool in tools], n=3)
-            hint = f"Did you mean {' or '.join(near)}?" if near else "See the list of its tools."
-            raise ProblemError(Problem(f"The server has no tool {name!r}", server, hint))
-        return found
+        return argument_problems(named_tool(self.server(server), tool).input_schema, arguments)
 
     async def _current_session(self, name: str) -> Session | None:
         """The session that is up or coming up; None once there is none, the last one awaited."""
@@ -431,14 +412,7 @@ class Monitor:
         if detail is None:
             raise ProblemError(Problem("There is no such job", f"job {job}"))
         server = self._manager.snapshot(detail.snapshot.server)
-        return Origin(
-            server.name,
-            server.definition.fingerprint,
-            server.definition.model_dump_json(),
-            server.revision or "",
-            detail.snapshot.method,
-            origin_params(self._calls.sent(job), detail.params),
-        )
+        return origin_of(detail, server, self._calls.sent(job))
 
     def _on_wire(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> None:
         """Take what a connection saw. Stderr and events change what is known of its server."""

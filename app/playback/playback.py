@@ -11,6 +11,7 @@ from app.playback.servers import Servers
 from app.problem import Problem
 from app.recording.reader import FileBytes, RecordingReader
 from app.recording.timeline import Timeline
+from app.tracker.overview import Overview
 from app.tracker.rows import Rows
 from app.tracker.snapshot import Changes
 from app.tracker.tracker import Tracker
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from app.protocol.frame import Frame
     from app.recording.reader import Chunk
     from app.sessions.snapshot import ServerSnapshot
-    from app.tracker.snapshot import JobDetail, JobId, JobSnapshot
 
 RUNNING_KEPT: Final = 100_000
 """Jobs without an end that are listed: a hostile file may have any number of them."""
@@ -33,7 +33,7 @@ _FOR_EVER: Final = float("inf")
 _NOTHING: Final = Changes()
 
 
-class Playback:
+class Playback(Overview):
     """The reading side of `Monitor`, fed by a file. Nothing is read before it is asked for.
 
     Every frame takes the way that a live one takes: `Framer`, `Conversation`, `Tracker`,
@@ -59,7 +59,8 @@ class Playback:
         self.is_loaded = False
         """Whether all of the recording is here."""
         self._servers = Servers()
-        self._tracker = Tracker(Rows(running_kept=RUNNING_KEPT), self._servers.key_of)
+        tracker = Tracker(Rows(running_kept=RUNNING_KEPT), self._servers.key_of)
+        super().__init__(tracker, self.now)
         self._connections = Connections()
         self._now = self._ticked_at = self._begin_at
         self._chunk: Chunk | None = None
@@ -122,26 +123,6 @@ class Playback:
         """Call `listener` for every update until the returned function is called."""
         return self._listeners.add(listener)
 
-    def jobs(self) -> Sequence[JobId]:
-        """All jobs in the order of their start."""
-        return self._tracker.jobs()
-
-    def snapshot(self, job: JobId) -> JobSnapshot | None:
-        """A job now; None when there is none of that id."""
-        return self._tracker.snapshot(job, self._now)
-
-    def detail(self, job: JobId) -> JobDetail | None:
-        """The longer story of a job; None when there is none of that id."""
-        return self._tracker.detail(job, self._now)
-
-    def job_of(self, request: int) -> JobId | None:
-        """The job that a request belongs to, by the number of its frame."""
-        return self._tracker.job_of(request)
-
-    def requests_of(self, job: JobId) -> frozenset[int]:
-        """The numbers of the frames of all requests of a job."""
-        return self._tracker.requests_of(job)
-
     def servers(self) -> list[ServerSnapshot]:
         """All servers, in the order in which they were first heard of."""
         return self._servers.snapshots()
@@ -149,10 +130,6 @@ class Playback:
     def server(self, name: str) -> ServerSnapshot:
         """One server; `ProblemError` when there is none of that name."""
         return self._servers.snapshot(name)
-
-    def unattached_ticks(self, connection: str) -> int:
-        """How many of a connection's ticks had a token that belongs to no job."""
-        return self._tracker.unattached_ticks(connection)
 
     # Going on
 

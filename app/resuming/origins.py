@@ -7,12 +7,27 @@ from typing import TYPE_CHECKING
 from app.problem import Problem, ProblemError
 from app.protocol.tokens import AUTO
 from app.resuming import parameters
+from app.store.chains import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from app.protocol.facts import JsonObject
     from app.protocol.tokens import TokenChoice
+    from app.sessions.snapshot import ServerSnapshot
+    from app.tracker.snapshot import JobDetail
+
+
+def origin_of(job: JobDetail, server: ServerSnapshot, sent: bytes | None) -> Origin:
+    """The request of a job with its server; `sent` are its bytes, where they are at hand."""
+    return Origin(
+        server.name,
+        server.definition.fingerprint,
+        server.definition.model_dump_json(),
+        server.revision or "",
+        job.snapshot.method,
+        origin_params(sent, job.params),
+    )
 
 
 def origin_params(sent: bytes | None, known: JsonObject) -> JsonObject:
