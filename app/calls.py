@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
 
-from app.problem import ProblemError
+from app.problem import Problem, ProblemError
 from app.protocol.tokens import AUTO
 from app.sessions import time_limit
-from app.sessions.exchange import End, Limits
+from app.sessions.call_clock import Hold
+from app.sessions.exchange import End
+from app.sessions.limits import USUAL, LimitChoice, Limits, chosen_limits, usual_limits
 from app.sessions.session import not_connected
 from app.tracker import endings
 from app.tracker.snapshot import Changes, Failure, JobState
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
     from app.protocol.facts import JsonObject
     from app.protocol.tokens import TokenChoice
+    from app.sessions.call_clock import CallClock, Clocks
     from app.sessions.connection import Connection
     from app.sessions.exchange import Exchange
     from app.sessions.manager import Manager
@@ -45,10 +49,12 @@ class AutoResume:
 
 @dataclasses.dataclass(frozen=True)
 class Call:
-    """A request to make of a server. `params` come without `_meta`; limits in seconds, None is off.
+    """A request to make of a server. `params` come without `_meta`.
 
-    The idle limit counts from the last progress, the total one from the call. With `auto_resume`
-    the outcome is that of the last attempt; the limits hold for each.
+    Limits are in seconds, None and 0 are off, the usual ones are those of the server or else of
+    the protocol. The idle limit counts from the last message that belongs to the call, the total
+    one from the call. With `auto_resume` the outcome is that of the last attempt; the limits hold
+    for each.
     """
 
     server: str
@@ -56,14 +62,12 @@ class Call:
     params: JsonObject
     token: TokenChoice = AUTO
     allow_duplicate_token: bool = False
-    idle_timeout_s: float | None = 1800
-    total_timeout_s: float | None = None
+    idle_timeout_s: LimitChoice = USUAL
+    total_timeout_s: LimitChoice = USUAL
     auto_resume: AutoResume | None = None
 
-    @property
-    def limits(self) -> Limits:
-        """How long to wait for the reply."""
-        return Limits(self.idle_timeout_s, self.total_timeout_s)
+
+_TOO_LONG: Final = "It took too long"
 
 
 class Outcome(NamedTuple):
@@ -80,6 +84,11 @@ class Outcome(NamedTuple):
     duration_s: float
     raw: bytes
     resume_id: int | None = None
+
+
+async def _cancels_nothing(_job: JobSnapshot, _reason: str) -> bool:
+    """Leave every cancel to the notification."""
+    return False
 
 
 class Calls:
@@ -99,23 +108,46 @@ class Calls:
         self._publish = publish
         self._settled = settled
         self._now = now
+        self._kept: dict[JobId, CallClock] = {}
+        self.cancel_otherwise: Callable[[JobSnapshot, str], Awaitable[bool]] = _cancels_nothing
+        """Asked before a job is cancelled by a notification: whether it did so in its own way.
 
-    def ask(self, call: Call) -> tuple[Connection, Exchange]:
-        """Post a request; `ProblemError` when the server is not connected or the token refused."""
+        It is told of each job that the user cancels or that ran out of time, with the reason, and
+        must not wait for what the server says to that.
+        """
+
+    def ask(self, call: Call, clock: CallClock | None = None) -> tuple[Connection, Exchange]:
+        """Post a request, with the clock of the call that it goes on with, else one of its own.
+
+        `ProblemError` when the server is not connected, or the token or a limit is refused.
+        """
         connection = self._manager.connection(call.server)
+        limits = self._limits_of(call)
         try:
             exchange = connection.mail.ask(
                 call.method,
                 call.params,
                 token=call.token,
                 allow_duplicate=call.allow_duplicate_token,
+                clock=clock,
             )
         except anyio.ClosedResourceError as error:
             raise ProblemError(not_connected(call.server)) from error
+        if clock is None:
+            exchange.clock.set_limits(limits)
         return connection, exchange
 
-    async def complete(self, connection: Connection, exchange: Exchange, limits: Limits) -> Outcome:
-        """Wait for the end of a request. Cancelling cancels it."""
+    def _limits_of(self, call: Call) -> Limits:
+        usual = usual_limits(call.method, self._manager.snapshot(call.server).definition)
+        return chosen_limits(call.idle_timeout_s, call.total_timeout_s, usual)
+
+    async def complete(
+        self, connection: Connection, exchange: Exchange, limits: Limits | None = None
+    ) -> Outcome:
+        """Wait for the end of a request; without `limits`, with those of its clock.
+
+        Cancelling cancels it.
+        """
         try:
             end = await exchange.wait(limits, self._now)
         except anyio.get_cancelled_exc_class():
@@ -124,7 +156,7 @@ class Calls:
             raise
         words = ""
         if end in {End.IDLE_TIMEOUT, End.TOTAL_TIMEOUT}:
-            words = await self._run_out(connection, exchange, limits)
+            words = await self._run_out(connection, exchange)
         job = self._job_of(exchange)
         if job is not None:
             await self._settled(job)
@@ -132,6 +164,8 @@ class Calls:
 
     async def cancel(self, job: JobSnapshot, reason: str) -> None:
         """Ask the server to cancel a job of ours; whoever waits for it goes on waiting."""
+        if await self.cancel_otherwise(job, reason):
+            return
         for connection, exchange in self._waiting(job):
             self._publish(self._tracker.note_cancel_requested(job.id))
             connection.mail.cancel(exchange, reason)
@@ -145,25 +179,80 @@ class Calls:
         for connection, exchange in () if found is None else self._waiting(found):
             connection.mail.give_up(exchange, End.CANCELLED)
 
+    # Clocks
+
+    def clocks(self, job: JobId) -> Clocks | None:
+        """Both clocks of a job that is waited for; None when it is not, or not by us."""
+        clock = self.clock_of(job)
+        return None if clock is None else clock.read(self._now())
+
+    def extend(self, job: JobId, idle_s: float, total_s: float) -> None:
+        """Move a job's limits on; `ProblemError` when that cannot be, or it is not waited for."""
+        self._ticking(job).extend(idle_s, total_s)
+        self._publish(Changes(progressed=frozenset({job})))
+
+    def set_limits(self, job: JobId, limits: Limits) -> None:
+        """Give a job other limits; `ProblemError` as for `extend`."""
+        self._ticking(job).set_limits(limits)
+        self._publish(Changes(progressed=frozenset({job})))
+
+    def hold(self, connection: str, job: JobId | None) -> Hold:
+        """Have the clocks of a job stand still, because a question to the user is open.
+
+        Without a job those of all calls on the connection: each may be the one that asks.
+        """
+        if job is not None:
+            found = self.clock_of(job)
+            return Hold([] if found is None else [found], self._now)
+        served = self._manager.connection_of(connection)
+        return Hold([] if served is None else served.mail.clocks(), self._now)
+
+    @contextlib.contextmanager
+    def keeping(self, job: JobId, clock: CallClock) -> Iterator[None]:
+        """Have `clock` be that of a job whose request was answered, and which goes on."""
+        self._kept[job] = clock
+        try:
+            yield
+        finally:
+            if self._kept.get(job) is clock:
+                del self._kept[job]
+
+    def clock_of(self, job: JobId) -> CallClock | None:
+        """The clock of a job that is waited for; None when it is not, or not by us."""
+        if job in self._kept:
+            return self._kept[job]
+        found = self._tracker.snapshot(job, self._now())
+        waiting = () if found is None else self._waiting(found)
+        return next((exchange.clock for _, exchange in waiting if exchange.end is None), None)
+
+    def _ticking(self, job: JobId) -> CallClock:
+        clock = self.clock_of(job)
+        if clock is None:
+            what = "There is nothing to be timed: no reply to this job is waited for"
+            raise ProblemError(Problem(what, f"job {job}"))
+        return clock
+
+    # The rest
+
     def sent(self, job: JobId) -> bytes | None:
         """The bytes of the job's newest request; None unless its reply is being waited for."""
         found = self._tracker.snapshot(job, self._now())
         waiting = () if found is None else self._waiting(found)
         return next((exchange.outgoing.raw for _, exchange in waiting), None)
 
-    async def _run_out(self, connection: Connection, exchange: Exchange, limits: Limits) -> str:
+    async def _run_out(self, connection: Connection, exchange: Exchange) -> str:
         """End the job with the story of its silence, then tell the server."""
         job = self._job_of(exchange)
         found = None if job is None else self._tracker.snapshot(job, self._now())
         last_tick_at = None if found is None else found.last_tick_at
-        words = time_limit.words(exchange, limits, connection, last_tick_at)
+        words = time_limit.words(exchange, connection, last_tick_at)
         is_open = True
         if exchange.request is not None:
             with anyio.CancelScope(shield=True):
                 await connection.tell("timed_out", request=exchange.request, text=words)
             is_open = connection.mail.exchange_of(exchange.request) is exchange
-        if is_open:
-            connection.mail.cancel(exchange, "It took too long")
+        if is_open and not (found and await self.cancel_otherwise(found, _TOO_LONG)):
+            connection.mail.cancel(exchange, _TOO_LONG)
         connection.mail.give_up(exchange, exchange.end or End.IDLE_TIMEOUT)
         return words
 

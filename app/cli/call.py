@@ -21,6 +21,7 @@ from app.cli.visit import connected
 from app.monitor import Call
 from app.problem import Problem, ProblemError
 from app.protocol.tokens import AUTO
+from app.sessions.limits import USUAL
 
 if TYPE_CHECKING:
     from app.cli.front import Front
@@ -123,8 +124,8 @@ class _Caller:
             method="tools/call",
             params={"name": order.tool, "arguments": arguments},
             token=_token(order),
-            idle_timeout_s=order.idle_timeout or None,
-            total_timeout_s=order.total_timeout or None,
+            idle_timeout_s=USUAL if order.idle_timeout is None else order.idle_timeout,
+            total_timeout_s=USUAL if order.total_timeout is None else order.total_timeout,
             auto_resume=automatic(order),
         )
 

@@ -14,6 +14,7 @@ import click
 from app import __version__
 from app.cli.options import Invocation, Seconds, common_options, name_values, own_options
 from app.cli.order import CallOrder, OpenOrder, ResumeOrder
+from app.sessions.limits import LONGEST_LIMIT_S
 
 _GROUP_EXAMPLES = """\b
 Examples:
@@ -194,17 +195,17 @@ def tools(invocation: Invocation, as_json: bool) -> int:
 @click.option("--no-token", is_flag=True, help="Send no progress token.")
 @click.option(
     "--idle-timeout",
-    type=Seconds(min=0),
-    default=1800.0,
+    type=Seconds(min=0, max=LONGEST_LIMIT_S),
     metavar="S",
-    help="Give up after S seconds of silence (default 1800; 0 never does).",
+    help="Give up after S seconds without a message that belongs to the call (default 1800, or"
+    " idle_timeout_s of the server in --config; 0 never does).",
 )
 @click.option(
     "--total-timeout",
-    type=Seconds(min=0),
-    default=0.0,
+    type=Seconds(min=0, max=LONGEST_LIMIT_S),
     metavar="S",
-    help="Give up S seconds after the start (default 0: never).",
+    help="Give up S seconds after the start (default 0: never, or total_timeout_s of the server"
+    " in --config).",
 )
 @click.option(
     "--auto-resume",

@@ -15,8 +15,9 @@ if TYPE_CHECKING:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CallOrder:
-    """The options of one `call` command, as typed. Times in seconds; 0 means no limit.
+    """The options of one `call` command, as typed.
 
+    Times in seconds; 0 means no limit, None that of the server or the usual one.
     `pairs` are the `--arg NAME=VALUE`s, `document` the text of `--args`. With `is_unlisted` the
     tool need not be in the server's list.
     """
@@ -27,8 +28,8 @@ class CallOrder:
     token: str | None = None
     int_token: int | None = None
     no_token: bool = False
-    idle_timeout: float = 0.0
-    total_timeout: float = 0.0
+    idle_timeout: float | None = None
+    total_timeout: float | None = None
     auto_resume: bool = False
     resume_limit: int | None = None
     repeat: int = 1

@@ -20,14 +20,12 @@ if TYPE_CHECKING:
     from app.resuming.keeper import Keeper
     from app.sessions.clock import Clock
     from app.sessions.definitions import ServerDefinition
-    from app.sessions.exchange import Limits
+    from app.sessions.limits import Limits
     from app.sessions.manager import Manager
     from app.sessions.snapshot import ServerSnapshot
     from app.store.chains import Origin
     from app.tracker.snapshot import Changes, JobId, JobSnapshot
     from app.tracker.tracker import Tracker
-
-_USUAL = Call("", "", {}).limits
 
 
 class _Drive:
@@ -150,14 +148,14 @@ class Resumer:
             self._drives[job] = _Drive()
             self._spawn(self._drive_alone, job)
 
-    async def after_call(self, outcome: Outcome, call: Call) -> Outcome:
-        """Go on with what a call began, if that is wanted."""
+    async def after_call(self, outcome: Outcome, call: Call, limits: Limits) -> Outcome:
+        """Go on with what a call began, if that is wanted, by the limits that it ended with."""
         job = outcome.job
         if job is None or outcome.state is not JobState.RESUMABLE:
             if job is not None:
                 self._automatic.pop(job, None)
             return outcome
-        self._limits[job] = call.limits
+        self._limits[job] = limits
         if call.auto_resume is not None:
             self._switch(job, call.auto_resume)
         if job not in self._automatic or job in self._drives:
@@ -274,8 +272,9 @@ class Resumer:
         outcome: Outcome | None = None
         self._tracker.chains.expect(job, connection.id, exchange.outgoing.id)
         try:
-            limits = self._limits.get(job, _USUAL)
-            outcome = await self._calls.complete(connection, exchange, limits)
+            outcome = await self._calls.complete(connection, exchange, self._limits.get(job))
+            if job in self._limits:  # what was changed while it ran holds on
+                self._limits[job] = exchange.clock.limits
         finally:
             self._tracker.chains.expect_no_more(connection.id, exchange.outgoing.id)
             if exchange.request is None:

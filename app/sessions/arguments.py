@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import difflib
 from typing import TYPE_CHECKING, Final
 
 from app import text
+from app.problem import Problem, ProblemError
 from app.sessions.schema_errors import schema_errors
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
 
     from app.protocol.facts import JsonObject
+    from app.protocol.messages import Tool
+    from app.sessions.snapshot import ServerSnapshot
 
 _MOST: Final = 20
 _LOOKED_AT: Final = 100
@@ -21,6 +25,16 @@ def argument_problems(schema: JsonObject, arguments: JsonObject) -> list[str]:
     """What of `arguments` breaks `schema`: each with the path of its field; empty if all fits."""
     found = schema_errors(schema, arguments, _LOOKED_AT)
     return [_words(error) for error in sorted(found, key=_place)[:_MOST]]
+
+
+def named_tool(server: ServerSnapshot, name: str) -> Tool:
+    """The server's tool of that name; `ProblemError` with names like it when there is none."""
+    found = next((tool for tool in server.tools if tool.name == name), None)
+    if found is None:
+        near = difflib.get_close_matches(name, [tool.name for tool in server.tools], n=3)
+        hint = f"Did you mean {' or '.join(near)}?" if near else "See the list of its tools."
+        raise ProblemError(Problem(f"The server has no tool {name!r}", server.name, hint))
+    return found
 
 
 def _place(error: ValidationError) -> str:

@@ -19,6 +19,8 @@ _EXAMPLE = (
     '"args": ["-y", "some-server"]}}}.'
 )
 _EXCERPT_CHARACTERS = 60
+_KEYS = ("command", "args", "env", "cwd", "idle_timeout_s", "total_timeout_s")
+"""What is read of an entry: what other clients write, and the limits of calls, which are ours."""
 
 
 class ConfigFile(NamedTuple):
@@ -117,7 +119,7 @@ def _definition(path: Path, name: str, entry: object) -> ServerDefinition:
             "Use a server with a command.",
         )
         raise ProblemError(problem)
-    wanted = {key: entry[key] for key in ("command", "args", "env", "cwd") if key in entry}
+    wanted = {key: entry[key] for key in _KEYS if key in entry}
     try:
         return StdioDefinition(name=name, **wanted)
     except pydantic.ValidationError as error:

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import enum
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import anyio
+
+from app.sessions.call_clock import CallClock
+from app.sessions.limits import Limit, Limits
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -13,8 +16,7 @@ if TYPE_CHECKING:
     from app.protocol.facts import RequestAnswered
     from app.protocol.peer import Outgoing
 
-_LONGEST_WAIT_S: Final = 86_400.0
-"""Longest single wait: Qt's timers count milliseconds in 32 bits. The time is taken anew after."""
+__all__ = ["End", "Exchange", "Limits"]
 
 
 class End(enum.Enum):
@@ -28,22 +30,18 @@ class End(enum.Enum):
     TOTAL_TIMEOUT = enum.auto()
 
 
-class Limits(NamedTuple):
-    """How long to wait, in seconds; None is without end.
-
-    `idle_s` counts from the last sign of life of this very request (sent, progress), `total_s`
-    from the moment it was asked for.
-    """
-
-    idle_s: float | None = None
-    total_s: float | None = None
+_ENDS: Final = {Limit.IDLE: End.IDLE_TIMEOUT, Limit.TOTAL: End.TOTAL_TIMEOUT}
 
 
 class Exchange:
-    """A request and its reply. `request` is its frame's number, None until it is written."""
+    """A request and its reply. `request` is its frame's number, None until it is written.
+
+    Its `clock` may be shared with the other requests of one call.
+    """
 
     __slots__ = (
         "_over",
+        "clock",
         "end",
         "made_at",
         "method",
@@ -51,15 +49,16 @@ class Exchange:
         "raw",
         "reply",
         "request",
-        "touched_at",
     )
 
-    def __init__(self, outgoing: Outgoing, method: str, now: float) -> None:
-        """Begin to wait for the reply to `outgoing`."""
+    def __init__(
+        self, outgoing: Outgoing, method: str, now: float, clock: CallClock | None = None
+    ) -> None:
+        """Begin to wait for the reply to `outgoing`; `clock` is that of the call it is part of."""
         self.outgoing = outgoing
         self.method = method
         self.made_at = now
-        self.touched_at = now
+        self.clock = CallClock(now) if clock is None else clock
         self.request: int | None = None
         self.end: End | None = None
         self.reply: RequestAnswered | None = None
@@ -77,6 +76,7 @@ class Exchange:
         if self.end is None:
             self.end = end
             self._over.set()
+            self.clock.stir()
 
     async def over(self, within_s: float | None = None) -> End | None:
         """Wait for the end, at most so many seconds; unlike `wait` this ends nothing itself."""
@@ -84,22 +84,19 @@ class Exchange:
             await self._over.wait()
         return self.end
 
-    async def wait(self, limits: Limits, now: Callable[[], float]) -> End:
-        """Wait for the end, or until a limit is reached: then the exchange is over as well."""
-        while self.end is None:
-            left, reason = self._left(limits, now())
-            if left is not None and left <= 0:
-                self.stop(reason)
-                break
-            with anyio.move_on_after(None if left is None else min(left, _LONGEST_WAIT_S)):
-                await self._over.wait()
-        assert self.end is not None  # noqa: S101  # the loop's condition
+    async def wait(self, limits: Limits | None, now: Callable[[], float]) -> End:
+        """Wait for the end, or until a limit is reached: then the exchange is over as well.
+
+        `limits` are those of the clock from now on; None leaves it as it is. They may be moved and
+        the clock be held meanwhile.
+        """
+        if limits is not None:
+            self.clock.set_limits(limits)
+        reached = await self.clock.until(self._is_over, now)
+        if reached is not None:
+            self.stop(_ENDS[reached])
+        assert self.end is not None  # noqa: S101  # what was waited for
         return self.end
 
-    def _left(self, limits: Limits, now: float) -> tuple[float | None, End]:
-        """Seconds until the first limit, and which it is."""
-        idle = None if limits.idle_s is None else self.touched_at + limits.idle_s - now
-        total = None if limits.total_s is None else self.made_at + limits.total_s - now
-        if total is not None and (idle is None or total <= idle):
-            return total, End.TOTAL_TIMEOUT
-        return idle, End.IDLE_TIMEOUT
+    def _is_over(self) -> bool:
+        return self.end is not None

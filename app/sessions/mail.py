@@ -16,9 +16,11 @@ from app.protocol.facts import (
     RequestAnswered,
     RequestMade,
     Side,
+    TaskStated,
     UnreadableReceived,
 )
 from app.protocol.peer import Peer
+from app.protocol.tasks import related_task
 from app.sessions.exchange import End, Exchange
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
     from app.protocol.facts import Fact, JsonObject
     from app.protocol.frame import Frame
     from app.protocol.tokens import TokenChoice, TokenSource
+    from app.sessions.call_clock import CallClock
     from app.sessions.clock import Clock
 
 METHOD_NOT_FOUND: Final = -32601
@@ -78,6 +81,8 @@ class Mail:
         """The first lines from the server that were no messages, cut to be quoted."""
         self._clock = clock
         self._is_closed = False
+        self.task_clocks: dict[str, CallClock] = {}
+        """By task id, those of calls that wait for a task: what names the task touches them."""
         self._exchanges: dict[int, Exchange] = {}
         self._unsent: set[Exchange] = set()
         self._room = anyio.Event()
@@ -87,6 +92,7 @@ class Mail:
             RequestMade: self._on_request,
             NotificationReceived: self._on_notification,
             UnreadableReceived: self._on_unreadable,
+            TaskStated: self._on_task,
         }
 
     @property
@@ -101,8 +107,9 @@ class Mail:
         *,
         token: TokenChoice = None,
         allow_duplicate: bool = False,
+        clock: CallClock | None = None,
     ) -> Exchange:
-        """Post a request.
+        """Post a request; `clock` is that of the call it goes on with, if it does.
 
         `ProblemError` for a token in use; `anyio.ClosedResourceError` after the end.
         """
@@ -115,7 +122,7 @@ class Mail:
             allow_duplicate=allow_duplicate,
             now_ms=int(self._clock.wall() * 1000),
         )
-        exchange = Exchange(outgoing, method, self._clock.monotonic())
+        exchange = Exchange(outgoing, method, self._clock.monotonic(), clock)
         self._unsent.add(exchange)
         self._outbox.send_nowait(Letter(outgoing.raw, exchange))
         return exchange
@@ -128,6 +135,11 @@ class Mail:
     def exchange_of(self, request: int) -> Exchange | None:
         """The exchange that waits on the request with this frame number."""
         return self._exchanges.get(request)
+
+    def clocks(self) -> list[CallClock]:
+        """The clocks of all calls that wait for something on this connection."""
+        exchanges = (*self._exchanges.values(), *self._unsent)
+        return [*(exchange.clock for exchange in exchanges), *self.task_clocks.values()]
 
     def give_up(self, exchange: Exchange, end: End) -> None:
         """Stop waiting for `exchange`; a reply that still comes is late and no longer ours."""
@@ -157,7 +169,8 @@ class Mail:
 
     def sent(self, exchange: Exchange, request: int, now: float) -> None:
         """Note that a request goes out, in the frame with this number."""
-        exchange.request, exchange.touched_at = request, now
+        exchange.request = request
+        exchange.clock.touch(now)
         self._unsent.discard(exchange)
         self._exchanges[request] = exchange
 
@@ -217,7 +230,7 @@ class Mail:
     def _touch(self, request: int | None, at: float) -> None:
         exchange = self._exchanges.get(request or 0)
         if exchange is not None:
-            exchange.touched_at = at
+            exchange.clock.touch(at)
 
     def _on_answer(self, fact: RequestAnswered, frames: Sequence[Frame]) -> None:
         self.peer.answered(fact)
@@ -226,9 +239,19 @@ class Mail:
             place = bisect.bisect_left(frames, fact.number, key=_number_of)
             exchange.answer(fact, frames[place].raw)
 
+    def _touch_task(self, task: str | None, at: float) -> None:
+        """Note a sign of life of a task that one of our calls waits for."""
+        clock = None if task is None else self.task_clocks.get(task)
+        if clock is not None:
+            clock.touch(at)
+
+    def _on_task(self, fact: TaskStated, _frames: Sequence[Frame]) -> None:
+        self._touch_task(fact.task.id, fact.at)
+
     def _on_request(self, fact: RequestMade, _frames: Sequence[Frame]) -> None:
         if fact.sender is Side.CLIENT:
             return
+        self._touch_task(related_task(fact.params), fact.at)
         if fact.method == "ping":
             self.post(self.peer.respond(fact.id, {}))
             return
@@ -237,6 +260,7 @@ class Mail:
 
     def _on_notification(self, fact: NotificationReceived, _frames: Sequence[Frame]) -> None:
         if fact.sender is Side.SERVER:
+            self._touch_task(related_task(fact.params), fact.at)
             self.on_notification(fact.method)
 
     def _on_unreadable(self, fact: UnreadableReceived, frames: Sequence[Frame]) -> None:

@@ -53,6 +53,22 @@ def test_options_may_stand_anywhere(seen: list[Any], words: list[str]) -> None:
     assert (order.tool, order.pairs, order.as_json) == ("burst", (("n", "3"),), True)
 
 
+@pytest.mark.parametrize(
+    ("words", "limits"),
+    [
+        ([], (None, None)),
+        (["--idle-timeout", "0"], (0.0, None)),
+        (["--idle-timeout", "2.5", "--total-timeout", "0"], (2.5, 0.0)),
+    ],
+)
+def test_a_limit_of_zero_is_another_thing_than_none_given(
+    seen: list[Any], words: list[str], limits: tuple[float | None, float | None]
+) -> None:
+    assert main(["call", "t", "--demo", *words]) == 0
+    _, order = seen[0]
+    assert (order.idle_timeout, order.total_timeout) == limits
+
+
 def test_everything_after_the_dashes_is_the_servers(seen: list[Any]) -> None:
     assert main(["call", "t", "--json", "--", "python", "--json", "--", "-h"]) == 0
     invocation, order = seen[0]
@@ -94,7 +110,10 @@ def test_the_option_nearest_to_the_command_counts(seen: list[Any]) -> None:
         (["tools", "--env", "=x"], "not NAME=VALUE"),
         (["tools", "--cwd", "/no/such/folder"], "/no/such/folder"),
         (["call", "t", "--idle-timeout", "nan"], "--idle-timeout"),
+        (["call", "t", "--idle-timeout", "1e300"], "--idle-timeout"),
+        (["call", "t", "--idle-timeout", "soon"], "--idle-timeout"),
         (["call", "t", "--total-timeout", "-1"], "--total-timeout"),
+        (["call", "t", "--total-timeout", "inf"], "--total-timeout"),
         (["tools", "--connect-timeout", "inf"], "--connect-timeout"),
         (["--after", "3"], "--screenshot"),
         (["--screenshot", "a.png", "tools"], "no meaning"),

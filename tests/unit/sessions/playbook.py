@@ -66,6 +66,7 @@ class PlayedServer:
         self.is_released = False
         self.exit_code: int | None = None
         self.pid = 4711
+        self.when = self.at = 0.0  # the stamps of what is received
         self._script = script
         self._problem = problem
         self._framer = Framer("played#1", FrameNumbers(1_000_000))
@@ -92,7 +93,7 @@ class PlayedServer:
 
     async def receive(self) -> list[Frame]:
         raw = await self._from_server.receive()
-        return self._framer.received([raw], 0.0, 0.0)
+        return self._framer.received([raw], self.when, self.at)
 
     async def send(self, raw: bytes) -> None:
         await self._reading.wait()

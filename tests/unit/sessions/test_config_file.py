@@ -110,6 +110,8 @@ def test_a_file_without_servers_says_what_it_should_hold(
         ({"command": "c", "args": "-y"}, "args"),
         ({"command": "c", "env": {"PORT": 80}}, "env.PORT"),
         ({"url": "https://example.com/mcp"}, "URL"),
+        ({"command": "c", "idle_timeout_s": -1}, "idle_timeout_s"),
+        ({"command": "c", "total_timeout_s": "soon"}, "total_timeout_s"),
     ],
 )
 def test_an_entry_that_cannot_be_used_costs_the_others_nothing(
@@ -120,6 +122,13 @@ def test_an_entry_that_cannot_be_used_costs_the_others_nothing(
     assert [definition.name for definition in config.definitions] == ["good"]
     assert says in config.problems[0].what
     assert "'bad'" in config.problems[0].where
+
+
+def test_the_limits_of_a_servers_calls_are_read(file: Path) -> None:
+    entry = {"command": "c", "idle_timeout_s": 90, "total_timeout_s": 0}
+    file.write_text(json.dumps({"mcpServers": {"a": entry, "b": {"command": "c"}}}))
+    found = [(one.idle_timeout_s, one.total_timeout_s) for one in read_config(file)]
+    assert found == [(90, 0), (None, None)]
 
 
 @pytest.mark.parametrize("key", ["mcpServers", "servers"])

@@ -227,12 +227,14 @@ async def test_progress_is_a_sign_of_life_of_its_own_request_alone() -> None:
         two = connection.mail.ask("tools/call", {}, token="two")
         while two.request is None:
             await anyio.lowlevel.checkpoint()
-        before = one.touched_at, two.touched_at
+        for asked in (one, two):
+            asked.clock.set_limits(Limits(idle_s=100))
+        server.at = connection.now() + 1000
         params = {"progressToken": "one", "progress": 1}
         server.say({"jsonrpc": "2.0", "method": "notifications/progress", "params": params})
         await connection_is_idle(server)
-        assert one.touched_at != before[0]
-        assert two.touched_at == before[1]
+        assert one.clock.read(server.at).idle_left_s == 100
+        assert two.clock.read(server.at).idle_left_s == 0
 
 
 async def test_the_first_lines_that_are_no_messages_are_kept_to_be_quoted() -> None:

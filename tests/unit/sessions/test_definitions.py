@@ -25,6 +25,10 @@ from app.sessions.definitions import StdioDefinition, demo_definition
         {"era": "stone"},
         {"connect_timeout_s": 0},
         {"connect_timeout_s": float("inf")},
+        {"idle_timeout_s": -1},
+        {"idle_timeout_s": float("nan")},
+        {"total_timeout_s": float("inf")},
+        {"total_timeout_s": 1e300},
     ],
 )
 def test_what_no_process_can_be_started_with_is_refused(wrong: dict[str, Any]) -> None:
@@ -35,7 +39,8 @@ def test_what_no_process_can_be_started_with_is_refused(wrong: dict[str, Any]) -
 def test_a_server_is_the_same_whatever_its_name_and_patience() -> None:
     one = StdioDefinition(name="one", command="c", args=("x",), connect_timeout_s=1)
     assert one.fingerprint == one.model_copy(update={"name": "2"}).fingerprint
-    assert one.fingerprint == one.model_copy(update={"connect_timeout_s": 2.0}).fingerprint
+    for limit in ("connect_timeout_s", "idle_timeout_s", "total_timeout_s"):
+        assert one.fingerprint == one.model_copy(update={limit: 2.0}).fingerprint
 
 
 @pytest.mark.parametrize(

@@ -76,11 +76,12 @@ async def test_the_limit_that_is_reached_first_ends_it(limits: Limits, end: End)
 
 async def test_a_sign_of_life_moves_the_idle_limit_and_not_the_total_one() -> None:
     time, asked = Time(), exchange()
-    time.now, asked.touched_at = 109.0, 108.0
+    time.now = 109.0
+    asked.clock.touch(108.0)
     asked.answer(REPLY, b"")
     assert await asked.wait(Limits(idle_s=5), time) is End.ANSWERED
     late = exchange()
-    late.touched_at = 108.0
+    late.clock.touch(108.0)
     assert await late.wait(Limits(idle_s=5, total_s=9), time) is End.TOTAL_TIMEOUT
 
 
@@ -88,13 +89,29 @@ async def test_a_sign_of_life_while_waiting_is_noticed() -> None:
     time, asked = Time(), exchange()
 
     async def live() -> None:
-        time.now, asked.touched_at = 100.2, 100.2
+        time.now = 100.2
+        asked.clock.touch(100.2)
         await anyio.sleep(0.1)
         asked.answer(REPLY, b"")
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(live)
         assert await asked.wait(Limits(idle_s=0.05), time) is End.ANSWERED
+
+
+async def test_requests_of_one_call_share_its_clock() -> None:
+    time, first = Time(), exchange()
+    first.clock.set_limits(Limits(total_s=10))
+    further = Exchange(first.outgoing, "tools/call", 108.0, first.clock)
+    time.now = 110.0
+    assert await further.wait(None, time) is End.TOTAL_TIMEOUT
+
+
+async def test_without_limits_of_its_own_a_wait_is_by_those_of_the_clock() -> None:
+    time, asked = Time(), exchange()
+    asked.clock.set_limits(Limits(idle_s=3))
+    time.now = 103.0
+    assert await asked.wait(None, time) is End.IDLE_TIMEOUT
 
 
 async def test_looking_whether_it_is_over_ends_nothing() -> None:

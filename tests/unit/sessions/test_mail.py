@@ -7,9 +7,16 @@ import anyio
 from app.protocol.conversation import Conversation
 from app.protocol.framing import FrameNumbers, Framer
 from app.protocol.tokens import AUTO, TokenSource
+from app.sessions.call_clock import CallClock
 from app.sessions.clock import Clock
 from app.sessions.exchange import End, Exchange
+from app.sessions.limits import Limits
 from app.sessions.mail import Mail
+
+
+def _early() -> float:
+    """The time at which everything is asked for."""
+    return 0.5
 
 
 class Desk:
@@ -17,7 +24,7 @@ class Desk:
 
     def __init__(self) -> None:
         self.conversation = Conversation("c#1")
-        self.mail = Mail(self.conversation, TokenSource(0), Clock())
+        self.mail = Mail(self.conversation, TokenSource(0), Clock(monotonic=_early))
         self._framer = Framer("c#1", FrameNumbers())
         self._letters = self.mail.letters()
 
@@ -103,12 +110,14 @@ async def test_progress_of_a_string_and_of_a_number_are_two_tokens() -> None:
     text, number = (desk.mail.ask("tools/call", {}, token=token) for token in ("7", 7))
     for _number in range(2):
         await desk.write()
-    assert (text.touched_at, number.touched_at) == (1.0, 1.0)
+    for asked in (text, number):
+        asked.clock.set_limits(Limits(idle_s=100))
+    assert [asked.clock.read(50.0).idle_left_s for asked in (text, number)] == [51.0, 51.0]
     desk.hear(
         b'{"jsonrpc":"2.0","method":"notifications/progress",'
         b'"params":{"progressToken":7,"progress":1}}'
     )
-    assert (text.touched_at, number.touched_at) == (1.0, 2.0)
+    assert [asked.clock.read(50.0).idle_left_s for asked in (text, number)] == [51.0, 52.0]
     await desk.close()
 
 
@@ -133,3 +142,31 @@ async def test_closing_loses_what_waits_written_or_not() -> None:
     assert [exchange.end for exchange in exchanges] == [End.LOST, End.LOST]
     with anyio.fail_after(1):
         await desk.mail.room()
+
+
+async def test_whatever_names_a_task_is_a_sign_of_life_of_the_call_that_waits_for_it() -> None:
+    desk, clock = Desk(), CallClock(0.5, Limits(idle_s=100))
+    desk.mail.task_clocks["T"] = clock
+    related = b'"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"T"}}'
+    heard = [
+        b'"method":"notifications/tasks/status","params":{"taskId":"T","status":"working"}',
+        b'"method":"notifications/message","params":{"level":"info","data":1,' + related + b"}",
+        b'"id":1,"method":"elicitation/create","params":{' + related + b"}",
+    ]
+    for at, message in enumerate(heard, 10):
+        desk.hear(b'{"jsonrpc":"2.0",' + message + b"}", float(at))
+        assert clock.read(50.0).idle_left_s == 50.0 + at
+    desk.hear(b'{"jsonrpc":"2.0","method":"notifications/message","params":{"taskId":"U"}}', 40.0)
+    assert clock.read(50.0).idle_left_s == 62.0
+    assert desk.mail.clocks() == [clock]
+    await desk.close()
+
+
+async def test_the_clocks_of_a_connection_are_those_of_all_that_waits() -> None:
+    desk = Desk()
+    written, unwritten = (desk.mail.ask("tools/call", {}) for _number in range(2))
+    shared = desk.mail.ask("tools/call", {}, clock=written.clock)
+    await desk.write()
+    assert set(desk.mail.clocks()) == {written.clock, unwritten.clock}
+    assert shared.clock is written.clock
+    await desk.close()

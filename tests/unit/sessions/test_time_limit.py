@@ -25,17 +25,19 @@ async def story(limits: Limits, end: End, *, is_read: bool = True) -> str:
         if is_read:
             await server.until_sent("tools/call")
         exchange.stop(end)
-        words = time_limit.words(exchange, limits, connection, connection.now() - 14)
+        exchange.clock.set_limits(limits)
+        words = time_limit.words(exchange, connection, connection.now() - 14)
         connection.end("enough")
     return words
 
 
 async def test_it_tells_what_was_outstanding_and_since_when() -> None:
     words = await story(Limits(idle_s=5), End.IDLE_TIMEOUT)
-    assert "limit of 5 s without progress" in words
+    assert "limit of 5 s without a sign of life" in words
     assert "tools/call (id 1)" in words
     assert "Last byte from the server: none." in words
     assert "Last tick: 14 s ago." in words
+    assert "The server's process 4711 is running; nothing else waits for it." in words
     assert "disk is slow today" in words
 
 
@@ -47,4 +49,5 @@ async def test_it_tells_which_limit_was_reached() -> None:
 async def test_it_tells_when_the_request_was_never_written(is_read: bool) -> None:
     words = await story(Limits(idle_s=5), End.IDLE_TIMEOUT, is_read=is_read)
     assert ("never written" in words) is not is_read
+    assert ("1 other request waits as well" in words) is not is_read
     assert ("The server does not read its input: 2 messages wait." in words) is not is_read
