@@ -10,6 +10,7 @@ import bisect
 import contextlib
 import json
 import os
+import stat
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -169,6 +170,8 @@ def _stamp_of(path: Path) -> _Stamp | None:
 
 
 def _read(path: Path) -> dict[int, _Entry]:
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise _UnusableError("it is no ordinary file")  # opening a pipe may wait for ever
     with path.open("rb") as file:
         raw = file.read(_LARGEST + 1)
     if len(raw) > _LARGEST:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import stat
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from app.problem import Problem, ProblemError
@@ -60,13 +61,15 @@ def open_part(path: Path) -> RecordingPart:
             version of the program can read.
     """
     try:
-        with path.open("rb") as file:
-            head = file.read(_LONGEST_HEADER)
-            size = file.seek(0, 2)
+        is_file = not _is_stream(path)
+        head, size = _beginning(path) if is_file else (b"", 0)
     except OSError as error:
         what = "The recording cannot be read"
         hint = "Check the path and its permissions."
         raise ProblemError(Problem(what, str(path), hint, error.strerror or str(error))) from error
+    if not is_file:
+        what, hint = "The recording is no ordinary file", "Save it as a file and open that."
+        raise ProblemError(Problem(what, str(path), hint))
     if not head:
         raise ProblemError(Problem("The recording is empty", str(path), _FOREIGN_HINT))
     line, feed, _ = head.partition(b"\n")
@@ -75,6 +78,19 @@ def open_part(path: Path) -> RecordingPart:
     if not feed and size > len(head):
         raise ProblemError(Problem("The recording's header has no end", str(path), _FOREIGN_HINT))
     return read_header(path, line, size)
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether it is a pipe or a device: opening one may wait for ever, and it is read but once."""
+    mode = path.stat().st_mode
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))  # a folder is refused by opening it
+
+
+def _beginning(path: Path) -> tuple[bytes, int]:
+    """The bytes that a header may take, and the size of the file."""
+    with path.open("rb") as file:
+        head = file.read(_LONGEST_HEADER)
+        return head, file.seek(0, 2)
 
 
 def read_header(path: Path, line: bytes, size: int) -> RecordingPart:
@@ -101,7 +117,7 @@ def _without_header(path: Path, line: bytes, size: int) -> RecordingPart:
 
 
 def _of_version(version: object, path: Path) -> Problem:
-    if type(version) is int and version > VERSION:
+    if type(version) is int and VERSION < version < 1 << 32:
         what = f"The recording is of version {version}, and versions up to {VERSION} are known"
         return Problem(what, str(path), _NEWER_HINT)
     return Problem("The recording's version cannot be read", str(path), _FOREIGN_HINT)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import stat
 import sys
 from typing import TYPE_CHECKING
@@ -120,6 +121,14 @@ def test_a_file_that_is_not_understood_is_told_of_and_never_written_over(
     notes.set_note(1, "in memory")
     assert notes.note(1) == "in memory"
     assert path.read_bytes() == content
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pipes in folders on Windows")
+def test_a_pipe_in_place_of_notes_is_told_of_without_waiting(path: Path) -> None:
+    os.mkfifo(path)
+    problem = Notes(path).problem
+    assert problem is not None
+    assert "no ordinary file" in problem.detail
 
 
 def test_notes_that_cannot_be_saved_are_kept_and_saved_with_the_next(tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -40,6 +42,7 @@ def test_a_header_tells_part_number_and_base(tmp_path: Path) -> None:
         (b'#mcp-recording {"version":true}\n', "version cannot be read"),
         (b'#mcp-recording {"version":0}\n', "version cannot be read"),
         (b'#mcp-recording {"version":3}\n', "is of version 3"),
+        (b'#mcp-recording {"version":1' + b"0" * 400 + b"}\n", "version cannot be read"),
         (b'#mcp-recording {"version":2,' + b" " * 100_000, "header has no end"),
     ],
 )
@@ -58,6 +61,19 @@ def test_a_file_that_is_not_there_and_a_folder_are_refused_in_words(tmp_path: Pa
     for path in (tmp_path / "none.mcprec", tmp_path):
         with pytest.raises(ProblemError, match="cannot be read"):
             open_part(path)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no pipes in folders on Windows")
+def test_a_pipe_is_refused_and_one_beside_a_recording_left_out_without_waiting(
+    tmp_path: Path,
+) -> None:
+    path = Written(run="r").save(tmp_path / "a.mcprec")
+    os.mkfifo(tmp_path / "a.2.mcprec")
+    with pytest.raises(ProblemError, match="no ordinary file"):
+        open_part(tmp_path / "a.2.mcprec")
+    faults = Faults()
+    assert [part.path for part in parts_of(path, faults)] == [path]
+    assert [problem.where for problem in faults.problems] == [str(tmp_path / "a.2.mcprec")]
 
 
 @pytest.mark.parametrize("at", ['"x"', "1e400", "null", "1e300", "[]", "1" * 400])
