@@ -32,6 +32,8 @@ MOST_FRAMES: Final = 256
 _MOST_SIZE: Final = (1 << 32) - 1
 WRONG_NUMBER: Final = "A frame's number cannot be right: it is numbered otherwise"
 _FRAMERS_KEPT: Final = 4096
+_LINES_AT_ONCE: Final = 1000
+"""Lines that are no frames, between two pauses: some two milliseconds."""
 _QUOTED: Final = 120
 _DIGITS: Final = 10
 
@@ -129,7 +131,7 @@ class Cutter:
         self._faults = faults
 
     def cut(self, block: Block) -> Iterator[Chunk | None]:
-        """The chunks of a block; None as a pause, within a message of many megabytes."""
+        """The chunks of a block; None as a pause, wherever it gives none for long."""
         if block.size is not None:
             yield from self._huge(block, block.size)
         elif block.is_ended or self._is_whole(block):
@@ -137,17 +139,23 @@ class Cutter:
 
     def _cut(self, block: Block) -> Iterator[Chunk | None]:
         run: _Run | None = None
+        passed = 0
         for stamp, lines, offset in self._groups(block):
             if run is not None and (stamp is None or run.source is not stamp.source):
                 yield from self._made(run)
                 run = None
             if stamp is None:
                 self._note(lines[0], offset)
+                passed += 1
+                if passed % _LINES_AT_ONCE == 0:
+                    yield None
                 continue
             run = run or _Run(stamp.source, [], [], [], [])
             run.add(stamp, lines, offset)
         if run is not None:
             yield from self._made(run)
+        elif passed:
+            yield None  # blocks of nothing but such lines may follow each other
 
     def _groups(self, block: Block) -> Iterator[tuple[Stamp | None, list[bytes], int]]:
         """Lines that begin with the same bytes up to the message, and where the first begins.

@@ -156,6 +156,15 @@ def test_foreign_lines_are_left_out_and_told_once(tmp_path: Path) -> None:
     assert "4 more cases" in problem.detail
 
 
+def test_lines_that_are_no_frames_are_passed_over_in_slices(tmp_path: Path) -> None:
+    written = Written()
+    written.lines.append(b"x\n" * 10_000)
+    written.tick(1)
+    slices = list(RecordingReader(written.save(tmp_path / "a.mcprec")).slices())
+    assert sum(chunk is None for chunk in slices) >= 10
+    assert sum(chunk is not None for chunk in slices) == 1
+
+
 @pytest.mark.parametrize("cut", [1, 20, 60, 100])
 def test_a_last_line_that_was_cut_off_is_left_out_and_told(tmp_path: Path, cut: int) -> None:
     written = Written()
