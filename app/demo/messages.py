@@ -17,7 +17,10 @@ INVALID_PARAMS: Final = -32602
 INTERNAL_ERROR: Final = -32603
 RESOURCE_NOT_FOUND: Final = -32002
 """Handshake era only; the per-request era answers `INVALID_PARAMS` instead."""
+MISSING_CAPABILITY: Final = -32021
 UNSUPPORTED_VERSION: Final = -32022
+URL_NEEDED: Final = -32042
+"""Revision 2025-11-25: the call can be served once the user has been to some address."""
 REQUEST_CANCELLED: Final = -32800
 """Outside the range JSON-RPC reserves; the number language servers use for the same news."""
 
@@ -50,9 +53,10 @@ def error_reply(request_id: RequestId | None, error: RpcError) -> JsonObject:
     return {"jsonrpc": "2.0", "id": request_id, "error": error.body()}
 
 
-def request(request_id: RequestId, method: str, params: JsonObject) -> JsonObject:
-    """Return a request of ours to the client."""
-    return {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+def request(request_id: RequestId, method: str, params: object) -> JsonObject:
+    """Return a request of ours to the client; `params` may be of any type, None for no member."""
+    message: JsonObject = {"jsonrpc": "2.0", "id": request_id, "method": method}
+    return message if params is None else {**message, "params": params}
 
 
 def notification(method: str, params: object) -> JsonObject:

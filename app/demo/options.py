@@ -23,6 +23,8 @@ PROFILES: Final[dict[str, dict[str, Any]]] = {
     "slow-start": {"start_delay_s": 5.0},
     "slow-shutdown": {"shutdown_delay_s": 3.0},
     "changing-tools": {"changes_tools": True},
+    "no-tasks": {"offers_tasks": False},
+    "unacknowledged": {"acknowledges": False},
 }
 """Name of each profile and the options it sets; one given on the command line wins over it."""
 
@@ -44,6 +46,8 @@ class Options:
     linger_s: float = _LINGER_S
     exit_code: int = 3
     changes_tools: bool = False
+    offers_tasks: bool = True
+    acknowledges: bool = True
     state_dir: Path | None = None
 
     @property
@@ -104,12 +108,19 @@ def _add_protocol_options(parser: argparse.ArgumentParser) -> None:
         choices=ERAS["both"],
         help="serve only this revision; may be given several times",
     )
-    add("--page-size", type=_count, metavar="N", help="list N tools at a time (default: all)")
+    add("--page-size", type=_count, metavar="N", help="list N tools or tasks at a time")
     add(
         "--change-tools",
         dest="changes_tools",
         action="store_true",
         help="want one argument more of every tool once one was called",
+    )
+    add("--no-tasks", dest="offers_tasks", action="store_false", help="know no tasks at all")
+    add(
+        "--no-acknowledgement",
+        dest="acknowledges",
+        action="store_false",
+        help="never acknowledge a subscriptions/listen",
     )
     add(
         "--ignore-method",
@@ -143,7 +154,7 @@ def _add_life_options(parser: argparse.ArgumentParser) -> None:
         "--state-dir",
         type=Path,
         metavar="DIR",
-        help="where resumable work is kept (default: a folder of the user's)",
+        help="where resumable work and tasks are kept (default: a folder of the user's, no tasks)",
     )
     add("--exit-code", type=int, metavar="N", help="exit code of the profile exit (default: 3)")
 

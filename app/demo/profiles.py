@@ -35,12 +35,13 @@ def run(options: Options, wire: Wire) -> int:
 def _serve(options: Options, wire: Wire) -> int:
     server = Server(
         wire,
-        Negotiation(options.versions, options.answered_version),
+        Negotiation(options.versions, options.answered_version, offers_tasks=options.offers_tasks),
         TOOLS,
         page_size=options.page_size,
         ignored_methods=options.ignored_methods,
         state_dir=options.state_dir,
         later_tools=[tool.changed() for tool in TOOLS] if options.changes_tools else (),
+        acknowledges=options.acknowledges,
     )
     server.run()
     if not options.ignores_eof:

@@ -39,9 +39,9 @@ class Prompt:
         }
 
 
-def list_prompts(_call: Call) -> JsonObject:
+def list_prompts(call: Call) -> JsonObject:
     """Serve `prompts/list`."""
-    return {"prompts": [prompt.listed() for prompt in PROMPTS]}
+    return {"prompts": [prompt.listed() for prompt in _offered(call)]}
 
 
 def get(call: Call) -> JsonObject:
@@ -51,12 +51,16 @@ def get(call: Call) -> JsonObject:
         RpcError: There is no such prompt, or an argument is missing.
     """
     wanted = call.params.get("name")
-    for prompt in PROMPTS:
+    for prompt in _offered(call):
         if prompt.name == wanted:
             text = prompt.write(call, _arguments(prompt, call.params.get("arguments", {})))
             message = {"role": "user", "content": {"type": "text", "text": text}}
             return {"description": prompt.description, "messages": [message]}
     raise RpcError(INVALID_PARAMS, f"Unknown prompt: {wanted}")
+
+
+def _offered(call: Call) -> tuple[Prompt, ...]:
+    return (*PROMPTS, EXTRA) if "prompts" in call.connection.extras else PROMPTS
 
 
 def _arguments(prompt: Prompt, given: object) -> dict[str, str]:
@@ -84,6 +88,11 @@ def _interview(call: Call, arguments: dict[str, str]) -> str:
     return in_parts(call, "prompt-interview", lines, _QUESTIONS_AT_ONCE, _EXAMPLE_S)
 
 
+def _extra(_call: Call, _arguments: dict[str, str]) -> str:
+    return "I was not always here."
+
+
+EXTRA: Final = Prompt("extra", "Extra", "Comes and goes with change_list", {}, _extra)
 PROMPTS: Final = (
     Prompt("greet", "Greet", "Greets somebody", {"name": True, "language": False}, _greet),
     Prompt("explain", "Explain", "Chosen slowly, with progress", {"topic": True}, _explain),

@@ -1,10 +1,27 @@
-"""Requests that the server sends to the client, and the answers that came back."""
+"""Requests that the server sends to the client, and what came back: progress and a reply."""
 
 import itertools
 import threading
+from dataclasses import dataclass, field
 
-from app.demo.messages import JsonObject, request
+from app.demo.messages import JsonObject, notification, request
 from app.demo.wire import Wire
+
+
+@dataclass(slots=True)
+class Question:
+    """One request of ours, as far as it has come."""
+
+    id: str
+    method: str
+    token: str | None = None
+    """The progress token that the client may report its phases under."""
+    reply: JsonObject | None = None
+    """The client's reply, whole."""
+    phases: list[JsonObject] = field(default_factory=list)
+    """The parameters of its progress notifications before the reply."""
+    late_phases: list[JsonObject] = field(default_factory=list)
+    """The same after the reply, of which there should be none."""
 
 
 class Questions:
@@ -18,30 +35,50 @@ class Questions:
         """Ask through `wire`."""
         self._wire = wire
         self._numbers = itertools.count(1)
-        self._replies: dict[object, JsonObject | None] = {}
+        self._open: dict[str, Question] = {}
         self._lock = threading.Lock()
 
-    def ask(self, method: str, params: JsonObject) -> str:
-        """Send a request and return the id under which its reply will be found."""
+    def ask(self, method: str, params: object, *, has_token: bool = False) -> Question:
+        """Send a request, with a progress token of its own if wanted, and return what it is now.
+
+        `params` may be of any type, for the tools that break the rules; only an object can carry
+        a token.
+        """
         question_id = f"demo-{next(self._numbers)}"
+        question = Question(question_id, method)
+        if has_token and isinstance(params, dict):
+            question.token = f"phases-of-{question_id}"
+            meta = {**params.get("_meta", {}), "progressToken": question.token}
+            params = {**params, "_meta": meta}
         with self._lock:
-            self._replies[question_id] = None
+            self._open[question_id] = question
         self._wire.send(request(question_id, method, params))
-        return question_id
+        return question
 
     def answered(self, reply: JsonObject) -> None:
-        """Take a reply of the client's."""
+        """Take a reply of the client's; a second one changes nothing."""
         question_id = reply.get("id")
         with self._lock:
-            if isinstance(question_id, str) and question_id in self._replies:
-                self._replies[question_id] = reply
+            if isinstance(question_id, str) and question_id in self._open:
+                question = self._open[question_id]
+                question.reply = question.reply or reply
 
-    def reply_to(self, question_id: str) -> JsonObject | None:
-        """Return the reply, whole, or None while there is none."""
+    def progressed(self, params: JsonObject) -> None:
+        """Take a progress notification of the client's."""
+        token = params.get("progressToken")
         with self._lock:
-            return self._replies[question_id]
+            for question in self._open.values():
+                if question.token is not None and question.token == token:
+                    kept = question.late_phases if question.reply else question.phases
+                    kept.append(params)
 
-    def forget(self, question_id: str) -> None:
+    def cancel(self, question: Question, reason: str) -> None:
+        """Tell the client that a question without a reply needs none any more."""
+        if question.reply is None:
+            params = {"requestId": question.id, "reason": reason}
+            self._wire.send(notification("notifications/cancelled", params))
+
+    def forget(self, question: Question) -> None:
         """Stop waiting for a reply."""
         with self._lock:
-            del self._replies[question_id]
+            self._open.pop(question.id, None)

@@ -42,9 +42,9 @@ class Resource:
         }
 
 
-def list_resources(_call: Call) -> JsonObject:
+def list_resources(call: Call) -> JsonObject:
     """Serve `resources/list`."""
-    return {"resources": [resource.listed() for resource in RESOURCES]}
+    return {"resources": [resource.listed() for resource in _offered(call)]}
 
 
 def list_templates(_call: Call) -> JsonObject:
@@ -61,11 +61,23 @@ def read(call: Call) -> JsonObject:
     uri = call.params.get("uri")
     if not isinstance(uri, str):
         raise RpcError(INVALID_PARAMS, "resources/read needs uri, a string")
-    for resource in RESOURCES:
+    for resource in _offered(call):
         if resource.uri == uri:
             entry = {"uri": uri, "mimeType": resource.mime_type, **resource.read(call)}
             return {"contents": [entry]}
     raise RpcError(call.dialect.not_found_code, "Resource not found", {"uri": uri})
+
+
+def _offered(call: Call) -> tuple[Resource, ...]:
+    return (*RESOURCES, EXTRA) if "resources" in call.connection.extras else RESOURCES
+
+
+def _counter(call: Call) -> JsonObject:
+    return {"text": str(call.connection.counts.get(COUNTER, 0))}
+
+
+def _extra(_call: Call) -> JsonObject:
+    return {"text": "I was not always here."}
 
 
 def _welcome(_call: Call) -> JsonObject:
@@ -93,6 +105,11 @@ def _archive(call: Call) -> JsonObject:
     return {"text": in_parts(call, "resource-archive", lines, _VOLUMES_AT_ONCE, _SECTION_S)}
 
 
+COUNTER: Final = "demo://counter"
+"""The resource that `update_resource` updates."""
+EXTRA: Final = Resource(
+    "demo://extra", "Extra", "Comes and goes with change_list", "text/plain", _extra
+)
 RESOURCES: Final = (
     Resource("demo://welcome", "Welcome", "A line of text", "text/plain", _welcome),
     Resource("demo://settings", "Settings", "A small document", "application/json", _settings),
@@ -111,4 +128,5 @@ RESOURCES: Final = (
         "text/plain",
         _archive,
     ),
+    Resource(COUNTER, "Counter", "Counts with update_resource", "text/plain", _counter),
 )

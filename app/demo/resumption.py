@@ -9,19 +9,14 @@ import json
 import os
 import re
 import secrets
-import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from app.demo.call import Call
+from app.demo.locks import has_locked
 from app.demo.messages import INTERNAL_ERROR, INVALID_PARAMS, JsonObject, RpcError
-
-if sys.platform == "win32":
-    import msvcrt
-else:
-    import fcntl
 
 _NAME: Final = re.compile(r"[\w-]{1,64}")
 _LOOK_EVERY_S: Final = 0.02
@@ -128,7 +123,7 @@ class Work:
         lock = os.open(self._state_file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
         try:
             deadline = time.monotonic() + _LOCKED_S
-            while not _has_locked(lock):
+            while not has_locked(lock):
                 if time.monotonic() >= deadline:
                     raise RpcError(INTERNAL_ERROR, "Another attempt of this job is in flight")
                 call.sleep(_LOOK_EVERY_S)
@@ -177,15 +172,3 @@ def in_parts(call: Call, name: str, lines: list[str], per_attempt: int, pause_s:
 def new_token() -> str:
     """A token that tells nothing to anybody."""
     return secrets.token_urlsafe(12)
-
-
-def _has_locked(lock: int) -> bool:
-    """Try to lock an open file; the lock ends with the file, or with this process."""
-    try:
-        if sys.platform == "win32":
-            msvcrt.locking(lock, msvcrt.LK_NBLCK, 1)
-        else:
-            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (BlockingIOError, PermissionError):
-        return False
-    return True

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from app.demo.call import Call, CancelledCallError
+from app.demo.connection import Connection
 from app.demo.content import Content
 from app.demo.eras import Dialect, Negotiation
 from app.demo.messages import (
@@ -22,8 +23,12 @@ from app.demo.messages import (
     result_reply,
     text_result,
 )
+from app.demo.news import News
 from app.demo.options import default_state_dir
 from app.demo.questions import Questions
+from app.demo.rounds import InputRequiredError
+from app.demo.tasks.service import TaskService
+from app.demo.tasks.store import Store
 from app.demo.tool import Tool
 from app.demo.wire import PeerGoneError, Wire
 
@@ -47,18 +52,24 @@ class Server:
         ignored_methods: Iterable[str] = (),
         state_dir: Path | None = None,
         later_tools: Sequence[Tool] = (),
+        acknowledges: bool = True,
     ) -> None:
         """Serve `tools`; requests for `ignored_methods` get no answer at all.
 
         Once a tool was called there are `later_tools`, if any, instead. Work that can be gone on
-        with is kept in `state_dir`, by default a folder of the user's.
+        with is kept in `state_dir`, by default a folder of the user's; tasks only if it is given.
+        Without `acknowledges` no listener is told that it is one.
         """
         self._wire = wire
         self._negotiation = negotiation
         self._ignored = frozenset(ignored_methods)
-        self._questions = Questions(wire)
-        self._methods = Content(tools, page_size, later_tools).methods()
-        self._state_dir = state_dir or default_state_dir()
+        news = News(wire, acknowledges=acknowledges)
+        folder = state_dir or default_state_dir()
+        self._connection = Connection(wire, Questions(wire), news, folder)
+        store = Store(None if state_dir is None else state_dir / "tasks")
+        self._tasks = TaskService(self._connection, store, page_size)
+        content = Content(tools, page_size, self._tasks, later_tools)
+        self._methods = {**content.methods(), **self._tasks.methods()}
         self._calls: dict[RequestId, tuple[Call, threading.Thread]] = {}
         self._lock = threading.Lock()
 
@@ -87,6 +98,7 @@ class Server:
 
     def close(self) -> None:
         """Cancel whatever is still running and give it a moment to end."""
+        self._tasks.close()
         calls = self._open()
         for call, _ in calls:
             call.cancel()
@@ -102,7 +114,7 @@ class Server:
             return self._refuse(RpcError(INVALID_REQUEST, "Not a JSON-RPC 2.0 message"))
         method, params = message.get("method"), message.get("params", {})
         if method is None and ("result" in message or "error" in message):
-            return self._questions.answered(message)
+            return self._connection.questions.answered(message)
         if not isinstance(method, str) or not isinstance(params, dict):
             return self._refuse(RpcError(INVALID_REQUEST, "Method or params have a wrong type"))
         if "id" not in message:
@@ -117,6 +129,8 @@ class Server:
             self._negotiation.initialized()
         elif method == "notifications/cancelled":
             self._cancel(params.get("requestId"))
+        elif method == "notifications/progress":
+            self._connection.questions.progressed(params)
 
     def _cancel(self, request_id: object) -> None:
         """Cancel that call; one that ended meanwhile, or never was, is no concern of ours."""
@@ -149,9 +163,7 @@ class Server:
     def _start(
         self, request_id: RequestId, dialect: Dialect, method: str, params: JsonObject
     ) -> None:
-        call = Call(
-            self._wire, self._questions, dialect, request_id, method, params, self._state_dir
-        )
+        call = Call(self._connection, dialect, request_id, method, params)
         name = f"{method} {request_id}"
         thread = threading.Thread(target=self._serve, args=(call,), name=name, daemon=True)
         with self._lock:
@@ -172,6 +184,8 @@ class Server:
     def _answer(self, call: Call) -> None:
         try:
             result = self._methods[call.method](call)
+        except InputRequiredError as asked:
+            call.reply(call.asking(asked))
         except RpcError as error:
             call.fail(error)
         except CancelledCallError:

@@ -335,7 +335,7 @@ async def _use_all(client: Client) -> list[tuple[float, float | None, str | None
         ticks.append((progress, total, message))
 
     assert (await client.list_tools()).tools
-    assert len((await client.list_resources()).resources) == 5
+    assert len((await client.list_resources()).resources) == 6
     assert len((await client.list_prompts()).prompts) == 3
     assert (await client.read_resource("demo://welcome")).contents
     assert (await client.get_prompt("greet", {"name": "Ann"})).messages

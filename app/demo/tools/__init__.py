@@ -3,7 +3,20 @@
 from typing import Final
 
 from app.demo.tool import Tool
-from app.demo.tools import asking, endings, resumable, steady, texts, traffic, violations
+from app.demo.tools import (
+    asking,
+    endings,
+    question_faults,
+    questions,
+    resumable,
+    session,
+    steady,
+    task_faults,
+    tasks,
+    texts,
+    traffic,
+    violations,
+)
 
 TOOLS: Final[tuple[Tool, ...]] = (
     *steady.TOOLS,
@@ -13,4 +26,9 @@ TOOLS: Final[tuple[Tool, ...]] = (
     *traffic.TOOLS,
     *texts.TOOLS,
     *asking.TOOLS,
+    *questions.TOOLS,
+    *tasks.TOOLS,
+    *session.TOOLS,
+    *question_faults.TOOLS,
+    *task_faults.TOOLS,
 )

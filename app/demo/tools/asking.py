@@ -4,12 +4,11 @@ import json
 import time
 from typing import Final
 
+from app.demo.asking import LOOK_EVERY_S
 from app.demo.call import Call
 from app.demo.messages import JsonObject, text_result
 from app.demo.schemas import choice, flag, integer, number, record
 from app.demo.tool import Tool
-
-_LOOK_EVERY_S: Final = 0.01
 
 
 def ask_client(
@@ -34,11 +33,9 @@ def _ask(call: Call, method: str, timeout_s: float) -> JsonObject | None:
     question = call.questions.ask(method, {})
     deadline = time.monotonic() + timeout_s
     try:
-        while (reply := call.questions.reply_to(question)) is None:
-            if time.monotonic() >= deadline:
-                return None
-            call.sleep(_LOOK_EVERY_S)
-        return reply
+        while question.reply is None and time.monotonic() < deadline:
+            call.sleep(LOOK_EVERY_S)
+        return question.reply
     finally:
         call.questions.forget(question)
 

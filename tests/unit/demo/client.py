@@ -50,6 +50,11 @@ class Sink:
         with self._changed:
             assert self._changed.wait_for(lambda: is_there(self.written), PATIENCE_S)
 
+    def pause(self, seconds: float) -> None:
+        """Wait for the next thing that is written, at most that long."""
+        with self._changed:
+            self._changed.wait(seconds)
+
 
 class NoSource:
     """Stands for a stdin nobody reads: tests hand each line to the server themselves."""
@@ -115,9 +120,11 @@ class Client:
         ignored_methods: Sequence[str] = (),
         state_dir: Path | None = None,
         later_tools: Sequence[Tool] = (),
+        acknowledges: bool = True,
+        capabilities: Message | None = None,
         opens: bool = True,
     ) -> None:
-        self.sink = Sink()
+        self.sink = self._make_sink()
         self.version = version
         self.server = Server(
             Wire(NoSource(), self.sink),
@@ -127,17 +134,23 @@ class Client:
             ignored_methods=ignored_methods,
             state_dir=state_dir,
             later_tools=later_tools,
+            acknowledges=acknowledges,
         )
-        self._stamps = STAMPS if version == PER_REQUEST else {}
+        self.capabilities = capabilities or {}
+        stamps = {**STAMPS, CAPABILITIES_STAMP: self.capabilities}
+        self._stamps = stamps if version == PER_REQUEST else {}
         self._last_id = 0
         if opens and not self._stamps:
             self.open()
+
+    def _make_sink(self) -> Sink:
+        return Sink()
 
     def open(self) -> Played:
         """Do the handshake and return the server's part of it."""
         params = {
             "protocolVersion": self.version,
-            "capabilities": {},
+            "capabilities": self.capabilities,
             "clientInfo": {"name": "test", "version": "0"},
         }
         played = self.request("initialize", params)

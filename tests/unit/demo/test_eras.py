@@ -9,10 +9,18 @@ from app.demo.eras import (
     ERAS,
     HANDSHAKE_VERSIONS,
     SERVER_INFO_STAMP,
+    TASKS_EXTENSION,
     VERSION_STAMP,
     Negotiation,
 )
-from tests.unit.demo.client import PER_REQUEST, STAMPS, Client
+from tests.unit.demo.client import PER_REQUEST, STAMPS, Client, Message
+
+COMMON = {
+    "tools": {"listChanged": True},
+    "resources": {"listChanged": True, "subscribe": True},
+    "prompts": {"listChanged": True},
+    "logging": {},
+}
 
 
 def _unopened(era: str = "both", *versions: str) -> Client:
@@ -95,7 +103,52 @@ def test_both_eras_share_one_connection() -> None:
 def test_discovery_names_what_is_served() -> None:
     result = Client(PER_REQUEST).request("server/discover").result
     assert result["supportedVersions"] == [PER_REQUEST]
-    assert result["capabilities"] == {"tools": {}, "resources": {}, "prompts": {}}
+    assert result["capabilities"] == {**COMMON, "extensions": {TASKS_EXTENSION: {}}}
+
+
+@pytest.mark.parametrize("version", HANDSHAKE_VERSIONS)
+def test_only_the_last_revision_with_a_handshake_has_tasks(version: str) -> None:
+    capabilities = Client(version, opens=False).open().result["capabilities"]
+    tasks = capabilities.pop("tasks", None)
+    assert capabilities == COMMON
+    expected: Message = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
+    assert tasks == (expected if version == "2025-11-25" else None)
+
+
+@pytest.mark.parametrize("version", ERAS["both"])
+def test_a_server_without_tasks_says_so_and_knows_none(version: str) -> None:
+    declared: Message = {"extensions": {TASKS_EXTENSION: {}}}
+    negotiation = Negotiation(ERAS["both"], offers_tasks=False)
+    client = Client(version, negotiation=negotiation, capabilities=declared)
+    assert client.request("tasks/get", {"taskId": "a"}).error["code"] == -32601
+    arguments = {"steps": 1, "interval_s": 0}
+    params = {"name": "task_work", "arguments": arguments, "task": {}}
+    assert client.request("tools/call", params).result["content"]
+    if version == PER_REQUEST:
+        assert client.request("server/discover").result["capabilities"] == COMMON
+
+
+@pytest.mark.parametrize(
+    ("method", "versions"),
+    [
+        ("logging/setLevel", HANDSHAKE_VERSIONS),
+        ("resources/subscribe", HANDSHAKE_VERSIONS),
+        ("resources/unsubscribe", HANDSHAKE_VERSIONS),
+        ("subscriptions/listen", (PER_REQUEST,)),
+        ("tasks/get", ("2025-11-25", PER_REQUEST)),
+        ("tasks/cancel", ("2025-11-25", PER_REQUEST)),
+        ("tasks/update", (PER_REQUEST,)),
+        ("tasks/result", ("2025-11-25",)),
+        ("tasks/list", ("2025-11-25",)),
+    ],
+)
+def test_a_method_exists_only_where_its_revision_has_it(
+    method: str, versions: tuple[str, ...]
+) -> None:
+    for version in ERAS["both"]:
+        reply = Client(version).request(method).reply
+        is_unknown = reply.get("error", {}).get("code") == -32601
+        assert is_unknown is (version not in versions), version
 
 
 @pytest.mark.parametrize("method", ["server/discover", "tools/list"])
