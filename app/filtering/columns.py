@@ -123,6 +123,60 @@ _COMPARISONS: Final[dict[str, Callable[[Rows, Sequence[float], Any], list[int]]]
 }
 
 
+class SecondsTest(NumberTest):
+    """Compares differences of times, to the microsecond: as floats they are a little off."""
+
+    def __init__(
+        self,
+        values: Callable[[Stride, Rows], Sequence[float]],
+        op: str,
+        wanted: float | Collection[float],
+    ) -> None:
+        super().__init__(values, op, wanted)
+        self._compare = _NEARLY[op]
+
+
+def _nearly_equal(rows: Rows, values: Sequence[float], wanted: float) -> list[int]:
+    low, high = wanted - _HALF_A_MICROSECOND, wanted + _HALF_A_MICROSECOND
+    return [row for row, value in zip(rows, values, strict=True) if low < value < high]
+
+
+def _clearly_different(rows: Rows, values: Sequence[float], wanted: float) -> list[int]:
+    low, high = wanted - _HALF_A_MICROSECOND, wanted + _HALF_A_MICROSECOND
+    return [row for row, value in zip(rows, values, strict=True) if value <= low or value >= high]
+
+
+def _clearly_less(rows: Rows, values: Sequence[float], wanted: float) -> list[int]:
+    return _at_most(rows, values, wanted - _HALF_A_MICROSECOND)
+
+
+def _nearly_at_most(rows: Rows, values: Sequence[float], wanted: float) -> list[int]:
+    return _less(rows, values, wanted + _HALF_A_MICROSECOND)
+
+
+def _clearly_more(rows: Rows, values: Sequence[float], wanted: float) -> list[int]:
+    return _at_least(rows, values, wanted + _HALF_A_MICROSECOND)
+
+
+def _nearly_at_least(rows: Rows, values: Sequence[float], wanted: float) -> list[int]:
+    return _more(rows, values, wanted - _HALF_A_MICROSECOND)
+
+
+def _nearly_one_of(rows: Rows, values: Sequence[float], wanted: Collection[float]) -> list[int]:
+    return sorted({row for one in wanted for row in _nearly_equal(rows, values, one)})
+
+
+_NEARLY: Final[dict[str, Callable[[Rows, Sequence[float], Any], list[int]]]] = {
+    "==": _nearly_equal,
+    "!=": _clearly_different,
+    "<": _clearly_less,
+    "<=": _nearly_at_most,
+    ">": _clearly_more,
+    ">=": _nearly_at_least,
+    "in": _nearly_one_of,
+}
+
+
 class MomentTest:
     """Compares wall time with a moment, which is as long as the text that names it is vague."""
 

@@ -11,6 +11,7 @@ from app.filtering.columns import (
     KindTest,
     MomentTest,
     NumberTest,
+    SecondsTest,
     numbers,
     requests,
     sizes,
@@ -18,6 +19,7 @@ from app.filtering.columns import (
 from app.filtering.combining import AllTest, AnyTest, NotTest
 from app.filtering.contents import PatternTest, TextTest, ValueTest, WordsTest
 from app.filtering.expression import And, Comparison, Moment, Not, Or, Text
+from app.filtering.fields import FIELDS, Type
 from app.filtering.judging import Judge
 from app.filtering.names import Directions, Methods, NameTest, Servers, Sources, Tokens
 from app.filtering.parsing import parse
@@ -202,7 +204,8 @@ class _Compiler:
 
     def _number(self, node: Comparison) -> Test:
         wanted: Any = node.value
-        return NumberTest(self._values_of(node.field), node.op, wanted)
+        test = SecondsTest if FIELDS[node.field].type is Type.SECONDS else NumberTest
+        return test(self._values_of(node.field), node.op, wanted)
 
     def _values_of(self, field: str) -> Callable[[Stride, Rows], Any]:
         match field:

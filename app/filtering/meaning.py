@@ -115,6 +115,9 @@ def _check_operator(place: Place, op: str, value: Piece) -> None:
     if op in _ORDERING and not field.type.is_ordered:
         what = f"{field.name} has no order: {op} does not compare it"
         raise place.piece.error(what, "Use == != or in")
+    if op in _ORDERING and field.choices and value.text not in field.choices:
+        what = f'{field.name} is ordered by severity, and "{value.text[:40]}" is none'
+        raise value.error(what, _choices(field, value.text.lower()))
     if op == "matches":
         _check_pattern(value)
 
@@ -180,10 +183,13 @@ def _known(field: Field, value: Piece, read: Scalar) -> Scalar:
 def _choice(field: Field, value: Piece) -> Scalar:
     word = value.text.lower()
     if word not in field.choices:
-        near = difflib.get_close_matches(word[:40], field.choices, n=1)
-        hint = f"Did you mean {near[0]}?" if near else f"It is one of {', '.join(field.choices)}"
-        raise value.error(f'{field.name} is never "{value.text[:40]}"', hint)
+        raise value.error(f'{field.name} is never "{value.text[:40]}"', _choices(field, word))
     return word
+
+
+def _choices(field: Field, word: str) -> str:
+    near = difflib.get_close_matches(word[:40], field.choices, n=1)
+    return f"Did you mean {near[0]}?" if near else f"It is one of {', '.join(field.choices)}"
 
 
 def _flag(field: Field, value: Piece) -> Scalar:

@@ -187,6 +187,8 @@ def test_a_list_takes_words_and_texts() -> None:
         ("kind == eror", 8, "Did you mean error?"),
         ("dir == zzz", 7, "sent, received, stderr, event"),
         ("dt > soon", 5, "500ms"),
+        ("level > foo", 8, "ordered by severity"),
+        ("level >= Warning", 9, "Did you mean warning"),
         ("size > 5 ms", 7, "10kB"),
         ("time > 25:00", 7, "12:01:07"),
         ("job == x", 7, "job's number"),

@@ -163,6 +163,17 @@ def test_a_search_from_the_middle_knows_the_times_before_it() -> None:
     assert all_of(log.search("dt > 4", place=200), 0) == [401]
 
 
+def test_times_are_compared_to_the_microsecond_although_floats_are_a_little_off() -> None:
+    log = Log()
+    log.receive(b"x", dt=15_839.776352)
+    for _ in range(99):
+        log.receive(b"x", dt=0.001)
+    assert len(log.found("dt == 1ms")) == len(log.found("dt >= 1ms")) == 99
+    assert len(log.found("dt in (1ms, 2ms)")) == len(log.found("dt <= 0.001")) == 99
+    assert log.found("dt > 1ms") == log.found("dt < 1ms") == log.found("dt != 1ms") == []
+    assert len(log.found("dt > 999us")) == len(log.found("dt < 1001us")) == 99
+
+
 def test_a_duration_is_that_of_a_reply() -> None:
     log = Log()
     log.call(1)
