@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from app.sessions.connection import Connection
     from app.sessions.exchange import Exchange
     from app.sessions.manager import Manager
+    from app.sessions.questions import Question
     from app.tracker.snapshot import JobId, JobSnapshot
     from app.tracker.tracker import Tracker
 
@@ -207,6 +208,14 @@ class Calls:
         served = self._manager.connection_of(connection)
         return Hold([] if served is None else served.mail.clocks(), self._now)
 
+    def hold_for(self, question: Question) -> Hold:
+        """Have the clocks stand still of the call that a question is about."""
+        job = question.job
+        found = None if job is None else self._tracker.snapshot(job, self._now())
+        if found is not None and found.parent is not None:
+            job = found.parent
+        return self.hold(question.connection, job)
+
     @contextlib.contextmanager
     def keeping(self, job: JobId, clock: CallClock) -> Iterator[None]:
         """Have `clock` be that of a job whose request was answered, and which goes on."""
@@ -289,5 +298,7 @@ def _verdict(exchange: Exchange, words: str) -> tuple[JobState, Failure | None]:
     if exchange.end is End.LOST:
         return JobState.LOST, Failure("local", "The connection ended before the reply")
     if exchange.end is End.CANCELLED:
-        return JobState.CANCELLED, Failure("local", "Cancelled")
+        return JobState.CANCELLED, Failure("local", exchange.words or "Cancelled")
+    if exchange.end is End.GIVEN_UP:
+        return JobState.FAILED, Failure("local", exchange.words)
     return JobState.TIMED_OUT, Failure("local", words)

@@ -29,7 +29,11 @@ from app.resuming.resumer import Resumer
 from app.resuming.servers import ServerChangedError
 from app.sessions.arguments import argument_problems, named_tool
 from app.sessions.clock import Clock
+from app.sessions.desk import Desk
 from app.sessions.manager import Manager
+from app.sessions.questions import Questions
+from app.sessions.server_settings import SettingsFile
+from app.sessions.wishes import Wishes
 from app.tracker.overview import Overview
 from app.tracker.snapshot import Changes, JobState
 from app.tracker.tracker import CANCEL_GRACE_S, Tracker
@@ -45,9 +49,10 @@ if TYPE_CHECKING:
     from app.protocol.facts import Fact, JsonObject
     from app.protocol.frame import Frame
     from app.recording.timeline import Timeline
-    from app.sessions.call_clock import Clocks
+    from app.sessions.call_clock import Clocks, Hold
     from app.sessions.definitions import ServerDefinition
     from app.sessions.limits import Limits
+    from app.sessions.questions import Question
     from app.sessions.session import Session
     from app.sessions.snapshot import ServerSnapshot
     from app.store.chains import Origin
@@ -65,7 +70,7 @@ _LAG_S = 0.25
 _NOTHING = Changes()
 
 
-class Monitor(Overview):
+class Monitor(Overview, Wishes):
     """Servers, their sessions and all jobs. An async context manager that owns one task group.
 
     Nothing it publishes is ever missed or reordered for a listener that subscribed before.
@@ -79,22 +84,26 @@ class Monitor(Overview):
         restores: bool = True,
         cancel_grace_s: float = CANCEL_GRACE_S,
         recorder: Recorder | None = None,
+        settings: Path | None = None,
     ) -> None:
         """A monitor without servers; `clock` is the computer's unless a test hands in its own.
 
         Resume tokens are kept in `store`, which is opened and closed here; without one, in memory.
         What it has is in the list of jobs from the beginning, unless `restores` is False.
         A server that is silent for `cancel_grace_s` after a cancel has confirmed it. `recorder`
-        keeps every frame; it is run and closed here. Without one, memory keeps the newest.
+        keeps every frame; it is run and closed here. Without one, memory keeps the newest. What is
+        set for each server is kept in the file `settings`.
         """
         self._clock = clock or Clock()
         self.recorder: Final = recorder or Recorder(clock=self._clock)
         self._restores = restores
         tracker = Tracker(key_of=self._key_of, saves=True, cancel_grace_s=cancel_grace_s)
-        super().__init__(tracker, self.now)
+        Overview.__init__(self, tracker, self.now)
         self._listeners = Listeners()
         identity = ClientIdentity({"name": APPLICATION, "version": __version__}, {})
         started_ms = int(self._clock.wall() * 1000)
+        questions = Questions(self._on_questions, self._hold)
+        desk = Desk(questions, SettingsFile(settings), self.job_of)
         self._manager = Manager(
             identity,
             FrameNumbers(),
@@ -103,7 +112,9 @@ class Monitor(Overview):
             self._on_wire,
             self._on_server,
             self.recorder.room,
+            desk,
         )
+        Wishes.__init__(self, self._manager, desk)
         self._integers = itertools.count(started_ms)
         self._tasks: TaskGroup | None = None
         self._keeper = Keeper(store, self._tracker, self._clock, self._changed, self._origin)
@@ -428,6 +439,12 @@ class Monitor(Overview):
 
     def _on_server(self, name: str) -> None:
         self._publish(servers=frozenset({name}))
+
+    def _on_questions(self, questions: frozenset[int]) -> None:
+        self._listeners.tell(Update(questions=questions))
+
+    def _hold(self, question: Question) -> Hold:
+        return self._calls.hold_for(question)
 
     def _changed(self, changes: Changes) -> None:
         self._publish(changes=changes)

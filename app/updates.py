@@ -21,14 +21,16 @@ _NOTHING = Changes()
 class Update(NamedTuple):
     """What one chunk brought: its frames, the facts read from them, what these changed.
 
-    `servers` names the servers whose snapshot changed. Delivered at once and in order; a listener
-    must be quick, and may not wait.
+    `servers` names the servers whose snapshot changed, `questions` are the ids of questions of
+    servers that came, went or changed (see `app.sessions.questions`). Delivered at once and in
+    order; a listener must be quick, and may not wait.
     """
 
     frames: Sequence[Frame] = ()
     facts: Sequence[Fact] = ()
     changes: Changes = _NOTHING
     servers: frozenset[str] = frozenset()
+    questions: frozenset[int] = frozenset()
 
 
 class Listeners:

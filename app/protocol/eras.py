@@ -53,10 +53,20 @@ def era_of(revision: str) -> Era:
 
 
 class ClientIdentity(NamedTuple):
-    """What we tell servers about ourselves: `info` has name and version."""
+    """What we tell servers about ourselves: `info` has name and version.
+
+    `capabilities` are told in the handshake, `stamped` with each request of 2026-07-28; without
+    these the others are.
+    """
 
     info: JsonObject
     capabilities: JsonObject
+    stamped: JsonObject | None = None
+
+    @property
+    def per_request(self) -> JsonObject:
+        """The capabilities that requests of 2026-07-28 carry."""
+        return self.capabilities if self.stamped is None else self.stamped
 
 
 def stamps(revision: str, client: ClientIdentity, log_level: str | None = None) -> JsonObject:
@@ -69,7 +79,7 @@ def stamps(revision: str, client: ClientIdentity, log_level: str | None = None) 
     level = {} if log_level is None else {LOG_LEVEL_KEY: log_level}
     return {
         VERSION_KEY: revision,
-        CAPABILITIES_KEY: client.capabilities,
+        CAPABILITIES_KEY: client.per_request,
         CLIENT_KEY: client.info,
         **level,
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from app.problem import Problem, ProblemError
@@ -63,8 +64,11 @@ class Peer:
         *,
         allow_duplicate: bool = False,
         now_ms: int | None = None,
+        verbatim: Mapping[str, bytes] = MappingProxyType({}),
     ) -> Outgoing:
         """Write a request.
+
+        `verbatim` are further members of its parameters, JSON that is written as it stands.
 
         What `params` has in `_meta` stays and wins over the stamps. A progress token in there
         counts as chosen. `now_ms` is the wall time for a token of our own making.
@@ -83,13 +87,15 @@ class Peer:
                 self._refuse_token_in_use(chosen)
         if meta or "_meta" in body:
             body["_meta"] = meta
-        has_params = params is not None or bool(body)
+        has_params = params is not None or bool(body) or bool(verbatim)
         identity = self._last_id + 1
         raw = _written(
             {"jsonrpc": "2.0", "id": identity, "method": method}
             | ({"params": body} if has_params else {}),
             f"the request {method}",
         )
+        if verbatim:
+            raw = _with_members(raw, verbatim, is_first=not body)
         self._last_id = identity
         self._pending[identity] = key
         return Outgoing(identity, chosen, raw)
@@ -178,6 +184,11 @@ class Peer:
         )
 
 
+def check_json(value: JsonObject, what: str = "the answer") -> None:
+    """See that `value` can be sent; `ProblemError` when it cannot be written as JSON."""
+    _written(value, what)
+
+
 def _merged_meta(body: JsonObject, stamps: JsonObject) -> JsonObject:
     own = body.get("_meta", {})
     if not isinstance(own, dict):
@@ -185,6 +196,13 @@ def _merged_meta(body: JsonObject, stamps: JsonObject) -> JsonObject:
             Problem(f"_meta is {own!r}, not an object.", hint="Write it as {…} or leave it out.")
         )
     return {**stamps, **own}
+
+
+def _with_members(raw: bytes, verbatim: Mapping[str, bytes], *, is_first: bool) -> bytes:
+    """A request with further parameters: these are its last member, and end with the message."""
+    members = b",".join(b'"%b":%b' % (name.encode(), value) for name, value in verbatim.items())
+    separator = b"" if is_first else b","
+    return raw.removesuffix(b"}}") + separator + members + b"}}"
 
 
 def _written(message: JsonObject, what: str) -> bytes:

@@ -26,6 +26,8 @@ class End(enum.Enum):
     CANCELLED = enum.auto()
     LOST = enum.auto()
     """The connection ended first."""
+    GIVEN_UP = enum.auto()
+    """We do not go on with it; `Exchange.words` say why."""
     IDLE_TIMEOUT = enum.auto()
     TOTAL_TIMEOUT = enum.auto()
 
@@ -36,26 +38,32 @@ _ENDS: Final = {Limit.IDLE: End.IDLE_TIMEOUT, Limit.TOTAL: End.TOTAL_TIMEOUT}
 class Exchange:
     """A request and its reply. `request` is its frame's number, None until it is written.
 
-    Its `clock` may be shared with the other requests of one call.
+    Its `clock` may be shared with the other requests of one call. A reply that requires input
+    does not end it: `is_asking` while that is asked for, then the next request is `outgoing`, and
+    `first` stays the one before all of them.
     """
 
     __slots__ = (
         "_over",
         "clock",
         "end",
+        "first",
+        "is_asking",
         "made_at",
         "method",
         "outgoing",
         "raw",
         "reply",
         "request",
+        "rounds",
+        "words",
     )
 
     def __init__(
         self, outgoing: Outgoing, method: str, now: float, clock: CallClock | None = None
     ) -> None:
         """Begin to wait for the reply to `outgoing`; `clock` is that of the call it is part of."""
-        self.outgoing = outgoing
+        self.outgoing = self.first = outgoing
         self.method = method
         self.made_at = now
         self.clock = CallClock(now) if clock is None else clock
@@ -63,6 +71,9 @@ class Exchange:
         self.end: End | None = None
         self.reply: RequestAnswered | None = None
         self.raw = b""
+        self.is_asking = False
+        self.rounds = 0
+        self.words = ""
         self._over = anyio.Event()
 
     def answer(self, reply: RequestAnswered, raw: bytes) -> None:
@@ -70,6 +81,11 @@ class Exchange:
         if self.end is None:
             self.reply, self.raw = reply, raw
             self.stop(End.ANSWERED)
+
+    def renew(self, outgoing: Outgoing) -> None:
+        """Go on with a further request, now that what was required is known."""
+        self.outgoing = outgoing
+        self.is_asking = False
 
     def stop(self, end: End) -> None:
         """End, unless it is over already."""

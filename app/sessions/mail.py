@@ -14,8 +14,10 @@ from app.protocol.facts import (
     NotificationReceived,
     ProgressReceived,
     RequestAnswered,
+    RequestCancelled,
     RequestMade,
     Side,
+    Standing,
     TaskStated,
     UnreadableReceived,
 )
@@ -24,7 +26,7 @@ from app.protocol.tasks import related_task
 from app.sessions.exchange import End, Exchange
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Sequence
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 
     from app.protocol.conversation import Conversation
     from app.protocol.facts import Fact, JsonObject
@@ -50,6 +52,15 @@ def _ignore(_method: str) -> None:
     """What is done with notifications until someone wants them."""
 
 
+def _ends_it(_exchange: Exchange, _fact: RequestAnswered, _raw: bytes) -> bool:
+    """What is done with a result that requires input until someone can give it."""
+    return False
+
+
+def _ignore_cancel(_fact: RequestCancelled) -> None:
+    """What is done when a server gives up a request of its own, until someone answers these."""
+
+
 def _ignore_hold() -> None:
     """What is done when a server does not read, until someone wants to tell of it."""
 
@@ -73,6 +84,14 @@ class Mail:
         self.peer = Peer(tokens, conversation.is_token_active)
         self.on_notification: Callable[[str], None] = _ignore
         """Called with the method of each notification of the server but progress and cancels."""
+        self.watchers: list[Callable[[NotificationReceived], None]] = []
+        """Called with each of these notifications themselves."""
+        self.on_request: Callable[[RequestMade, bytes], None] = self.refuse
+        """Called with each request of the server but pings, and its bytes."""
+        self.on_withdrawn: Callable[[RequestCancelled], None] = _ignore_cancel
+        """Called when the server gives up a request of its own that is open."""
+        self.on_input: Callable[[Exchange, RequestAnswered, bytes], bool] = _ends_it
+        """Asked about each reply that is waited for: whether the exchange goes on after it."""
         self.on_hold: Callable[[], None] = _ignore_hold
         """Called when `is_on_hold` has changed."""
         self.is_on_hold = False
@@ -85,11 +104,14 @@ class Mail:
         """By task id, those of calls that wait for a task: what names the task touches them."""
         self._exchanges: dict[int, Exchange] = {}
         self._unsent: set[Exchange] = set()
+        self._between: dict[int, Exchange] = {}
+        """Between a reply that requires input and the next request: by the request replied to."""
         self._room = anyio.Event()
         self._outbox, self._inbox = anyio.create_memory_object_stream[Letter](math.inf)
         self._handlers: dict[type, Callable[[Any, Sequence[Frame]], None]] = {
             RequestAnswered: self._on_answer,
             RequestMade: self._on_request,
+            RequestCancelled: self._on_cancelled,
             NotificationReceived: self._on_notification,
             UnreadableReceived: self._on_unreadable,
             TaskStated: self._on_task,
@@ -98,7 +120,7 @@ class Mail:
     @property
     def waiting_count(self) -> int:
         """How many exchanges wait for their end."""
-        return len(self._exchanges) + len(self._unsent)
+        return len(self._waiting())
 
     def ask(
         self,
@@ -127,6 +149,24 @@ class Mail:
         self._outbox.send_nowait(Letter(outgoing.raw, exchange))
         return exchange
 
+    def ask_again(
+        self, exchange: Exchange, params: JsonObject, verbatim: Mapping[str, bytes]
+    ) -> None:
+        """Go on with an exchange, whose reply required input, by a further request.
+
+        For `verbatim` see `Peer.request`. `ProblemError` when `params` cannot be written;
+        `anyio.ClosedResourceError` after the end.
+        """
+        if self._is_closed:
+            raise anyio.ClosedResourceError
+        # Its token was its own until now; whoever took it meanwhile took it from this call.
+        outgoing = self.peer.request(
+            exchange.method, params, None, allow_duplicate=True, verbatim=verbatim
+        )
+        exchange.renew(outgoing)
+        self._unsent.add(exchange)
+        self._outbox.send_nowait(Letter(outgoing.raw, exchange))
+
     def post(self, raw: bytes) -> None:
         """Put a message in line to be written; after the end it is of no use and left out."""
         if not self._is_closed:
@@ -134,12 +174,15 @@ class Mail:
 
     def exchange_of(self, request: int) -> Exchange | None:
         """The exchange that waits on the request with this frame number."""
-        return self._exchanges.get(request)
+        return self._exchanges.get(request) or self._between.get(request)
 
     def clocks(self) -> list[CallClock]:
         """The clocks of all calls that wait for something on this connection."""
-        exchanges = (*self._exchanges.values(), *self._unsent)
-        return [*(exchange.clock for exchange in exchanges), *self.task_clocks.values()]
+        return [*(each.clock for each in self._waiting()), *self.task_clocks.values()]
+
+    def _waiting(self) -> list[Exchange]:
+        found = (*self._exchanges.values(), *self._between.values(), *self._unsent)
+        return list(dict.fromkeys(found))
 
     def give_up(self, exchange: Exchange, end: End) -> None:
         """Stop waiting for `exchange`; a reply that still comes is late and no longer ours."""
@@ -149,13 +192,15 @@ class Mail:
         self._unsent.discard(exchange)
         if exchange.request is not None:
             self._exchanges.pop(exchange.request, None)
+            self._between.pop(exchange.request, None)
 
     def cancel(self, exchange: Exchange, reason: str) -> None:
         """Tell the server that we give up a request; whoever waits for its end goes on waiting.
 
-        A request that was not written yet is simply never sent.
+        A request that was not written yet is simply never sent; while the user is asked for the
+        input that a reply required, there is nothing to tell.
         """
-        if exchange.request is None:
+        if exchange.request is None or exchange.is_asking:
             self.give_up(exchange, End.CANCELLED)
         elif exchange.reply is None and exchange.method != eras.INITIALIZE:
             self.post(self.peer.cancel(exchange.outgoing.id, reason))
@@ -169,6 +214,7 @@ class Mail:
 
     def sent(self, exchange: Exchange, request: int, now: float) -> None:
         """Note that a request goes out, in the frame with this number."""
+        self._between.pop(exchange.request or 0, None)
         exchange.request = request
         exchange.clock.touch(now)
         self._unsent.discard(exchange)
@@ -222,7 +268,7 @@ class Mail:
     def close(self) -> None:
         """The connection is gone: whatever waits is lost."""
         self.stop()
-        for exchange in [*self._exchanges.values(), *self._unsent]:
+        for exchange in self._waiting():
             self.give_up(exchange, End.LOST)
         self._outbox.close()
         self.peer.closed()
@@ -235,9 +281,13 @@ class Mail:
     def _on_answer(self, fact: RequestAnswered, frames: Sequence[Frame]) -> None:
         self.peer.answered(fact)
         exchange = self._exchanges.pop(fact.request or 0, None)
-        if exchange is not None:
-            place = bisect.bisect_left(frames, fact.number, key=_number_of)
-            exchange.answer(fact, frames[place].raw)
+        if exchange is None:
+            return
+        raw = _raw_of(frames, fact.number)
+        if exchange.request is not None and self.on_input(exchange, fact, raw):
+            self._between[exchange.request] = exchange
+        else:
+            exchange.answer(fact, raw)
 
     def _touch_task(self, task: str | None, at: float) -> None:
         """Note a sign of life of a task that one of our calls waits for."""
@@ -248,22 +298,40 @@ class Mail:
     def _on_task(self, fact: TaskStated, _frames: Sequence[Frame]) -> None:
         self._touch_task(fact.task.id, fact.at)
 
-    def _on_request(self, fact: RequestMade, _frames: Sequence[Frame]) -> None:
+    def _on_request(self, fact: RequestMade, frames: Sequence[Frame]) -> None:
         if fact.sender is Side.CLIENT:
             return
         self._touch_task(related_task(fact.params), fact.at)
         if fact.method == "ping":
             self.post(self.peer.respond(fact.id, {}))
             return
+        self.on_request(fact, _raw_of(frames, fact.number))
+
+    def refuse(self, fact: RequestMade, _raw: bytes) -> None:
+        """Say of a request of the server that it is not supported."""
         text = f"This client does not support {fact.method}"
         self.post(self.peer.refuse(fact.id, METHOD_NOT_FOUND, text))
+
+    def _on_cancelled(self, fact: RequestCancelled, _frames: Sequence[Frame]) -> None:
+        if fact.sender is Side.CLIENT or fact.standing is not Standing.ACTIVE:
+            return
+        listening = self._exchanges.get(fact.request or 0)
+        if listening is None:
+            self.on_withdrawn(fact)
+        else:  # which is how a server ends a subscription (2026-07-28 "Cancellation")
+            self.give_up(listening, End.CANCELLED)
 
     def _on_notification(self, fact: NotificationReceived, _frames: Sequence[Frame]) -> None:
         if fact.sender is Side.SERVER:
             self._touch_task(related_task(fact.params), fact.at)
             self.on_notification(fact.method)
+            for watcher in self.watchers:
+                watcher(fact)
 
     def _on_unreadable(self, fact: UnreadableReceived, frames: Sequence[Frame]) -> None:
         if len(self.rubbish) < _RUBBISH_KEPT:
-            place = bisect.bisect_left(frames, fact.number, key=_number_of)
-            self.rubbish.append(frames[place].raw[:_RUBBISH_BYTES])
+            self.rubbish.append(_raw_of(frames, fact.number)[:_RUBBISH_BYTES])
+
+
+def _raw_of(frames: Sequence[Frame], number: int) -> bytes:
+    return frames[bisect.bisect_left(frames, number, key=_number_of)].raw

@@ -10,6 +10,7 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from app.problem import Problem, ProblemError
 from app.protocol.framing import Framer
 from app.sessions.connection import Connection
+from app.sessions.desk import Desk
 from app.sessions.names import unique_name
 from app.sessions.session import Session, not_connected
 from app.sessions.snapshot import ServerSnapshot
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from app.sessions.clock import Clock
     from app.sessions.connection import Room, Sink
     from app.sessions.definitions import Era, ServerDefinition
+    from app.sessions.server_settings import ServerSettings
 
 
 class _Entry:
@@ -34,9 +36,11 @@ class _Entry:
         self.session: Session | None = None
         self.connection_count = 0
 
-    def snapshot(self) -> ServerSnapshot:
+    def snapshot(self, settings: ServerSettings) -> ServerSnapshot:
         if self.session is None:
-            return ServerSnapshot(name=self.definition.name, definition=self.definition)
+            return ServerSnapshot(
+                name=self.definition.name, definition=self.definition, settings=settings
+            )
         return self.session.snapshot()
 
 
@@ -55,11 +59,13 @@ class Manager:
         sink: Sink,
         on_change: Callable[[str], None],
         room: Room = checkpoint_if_cancelled,
+        desk: Desk | None = None,
     ) -> None:
         """All frames and facts go to `sink`, names of changed servers to `on_change`.
 
-        Servers are read only as fast as `room` returns.
+        Servers are read only as fast as `room` returns. What they ask goes to `desk`.
         """
+        self._desk = desk or Desk.alone()
         self._client = client
         self._numbers = numbers
         self._tokens = tokens
@@ -94,7 +100,8 @@ class Manager:
 
     def snapshot(self, name: str) -> ServerSnapshot:
         """A picture of one server; `ProblemError` when there is none of that name."""
-        return self._entry(name).snapshot()
+        entry = self._entry(name)
+        return entry.snapshot(self._desk.settings.of(entry.definition.fingerprint))
 
     def connection(self, name: str) -> Connection:
         """The connection of a connected server; `ProblemError` when it is not connected."""
@@ -127,10 +134,19 @@ class Manager:
             definition,
             era,
             lambda: self._connection(entry),
-            self._client,
+            self.identity(definition),
             lambda: self._changed(entry),
+            self._desk.context(definition, self._clock),
         )
         return entry.session
+
+    def identity(self, definition: ServerDefinition) -> ClientIdentity:
+        """What a server is told about us: the rules for its questions decide what it may ask."""
+        return self._desk.identity(self._client, definition)
+
+    def changed(self, name: str) -> None:
+        """Tell that a server's snapshot has changed for a reason of its settings."""
+        self._on_change(name)
 
     def _changed(self, entry: _Entry) -> None:
         """Remember the era that a server turned out to speak, and tell of the change."""

@@ -39,6 +39,21 @@ def schema_errors(schema: Any, value: object, most: int) -> list[ValidationError
         return []
 
 
+def schema_problem(schema: Any) -> str:
+    """Why `schema` is no JSON schema, in words; empty when it is one."""
+    import jsonschema
+
+    try:
+        chosen = jsonschema.validators.validator_for(schema, jsonschema.Draft202012Validator)
+        chosen.check_schema(schema)
+    except jsonschema.SchemaError as error:
+        path = str(error.json_path).removeprefix("$").removeprefix(".")
+        return f"{path}: {error.message}" if path else str(error.message)
+    except Exception as error:  # noqa: BLE001  # a server's schema can be wrong in any way there is
+        return str(error) or type(error).__name__
+    return ""
+
+
 def _bounds(keywords: Mapping[str, Any]) -> dict[str, Any]:
     followed = itertools.count(1)
     references = {name: keywords[name] for name in ("$ref", "$dynamicRef") if name in keywords}

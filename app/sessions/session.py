@@ -10,8 +10,11 @@ import anyio
 
 from app.problem import Problem, ProblemError
 from app.sessions import connect_failure
+from app.sessions.incoming import Incoming
 from app.sessions.lists import ServerLists
 from app.sessions.negotiation import EndedAtDiscoverError, Negotiation
+from app.sessions.news import News
+from app.sessions.rounds import Rounds
 from app.sessions.snapshot import ServerSnapshot, ServerState
 
 if TYPE_CHECKING:
@@ -23,6 +26,7 @@ if TYPE_CHECKING:
     from app.sessions.connection import Connection
     from app.sessions.definitions import Era as EraChoice
     from app.sessions.definitions import ServerDefinition
+    from app.sessions.incoming import Context
 
 _log = logging.getLogger(__name__)
 
@@ -42,12 +46,23 @@ class Session:
         make_connection: Callable[[], Connection],
         identity: ClientIdentity,
         on_change: Callable[[], None],
+        context: Context,
     ) -> None:
-        """A session that `run` will begin; `era` is what to try, perhaps remembered."""
+        """A session that `run` will begin; `era` is what to try, perhaps remembered.
+
+        What the server asks is answered by `context`.
+        """
         self.agreement: Agreement | None = None
         """What was agreed with the server, None before."""
         self.current: Connection | None = None
         """The newest connection, None before the first; it may be over."""
+        self.incoming: Incoming | None = None
+        """Who answers what the server asks over that connection."""
+        self.rounds: Rounds | None = None
+        """Who goes on with calls whose results require input over that connection."""
+        self.news: News | None = None
+        """What the server is asked to tell of; None unless it is connected."""
+        self._context = context
         self._definition = definition
         self._era = era
         self._make_connection = make_connection
@@ -80,7 +95,12 @@ class Session:
 
     def snapshot(self) -> ServerSnapshot:
         """A picture of the server now."""
-        bare = ServerSnapshot(self._definition.name, self._definition, state=self._state)
+        bare = ServerSnapshot(
+            self._definition.name,
+            self._definition,
+            state=self._state,
+            settings=self._context.settings(),
+        )
         return self._with_lists(self._with_agreement(self._with_connection(bare)))
 
     async def ready(self) -> None:
@@ -127,9 +147,11 @@ class Session:
     async def _serve(self, tasks: TaskGroup) -> None:
         connection, agreement = await self._establish(tasks)
         self.agreement = agreement
+        self.news = News(connection, agreement, self._context.settings, self._on_change)
         self._lists = ServerLists(connection, agreement.capabilities, self._on_change)
         self._become(ServerState.CONNECTED)
         tasks.start_soon(self._keep, self._lists)
+        tasks.start_soon(self.news.run)
         await connection.ended()
         self._become(ServerState.CLOSING)
         await connection.over()
@@ -156,16 +178,22 @@ class Session:
         negotiation = Negotiation(connection, self._identity, era)
         self._asked = negotiation.asked
         tasks.start_soon(connection.run)
+        self.incoming = incoming = Incoming(connection, self._context, self._identity)
+        self.rounds = Rounds(connection, incoming)
+        tasks.start_soon(incoming.run)
+        tasks.start_soon(self.rounds.run)
         await connection.opened()
         self._on_change()
         try:
-            return connection, await negotiation.run()
+            agreement = await negotiation.run()
         except ProblemError as error:
             raise ProblemError(self._located(error.problem)) from error
         except anyio.ClosedResourceError:
             await connection.over()
             command = self._definition.command_line
             raise ProblemError(connect_failure.ended(command, connection)) from None
+        incoming.begin(agreement.era)
+        return connection, agreement
 
     def _located(self, problem: Problem) -> Problem:
         return problem if problem.where else problem._replace(where=self._definition.command_line)
@@ -216,12 +244,15 @@ class Session:
     def _with_lists(self, bare: ServerSnapshot) -> ServerSnapshot:
         if self._lists is None:
             return bare
+        news = self.news
         return dataclasses.replace(
             bare,
+            subscriptions=() if news is None else news.subscriptions,
+            resource_updates=() if news is None else news.updates,
             tools=self._lists.tools,
             resources=self._lists.resources,
             prompts=self._lists.prompts,
-            problem=bare.problem or self._lists.problem,
+            problem=bare.problem or self._lists.problem or (None if news is None else news.problem),
         )
 
 

@@ -6,12 +6,15 @@ import dataclasses
 import enum
 from typing import TYPE_CHECKING
 
+from app.sessions.server_settings import ServerSettings
+
 if TYPE_CHECKING:
     from app.problem import Problem
     from app.protocol.eras import Era
     from app.protocol.facts import JsonObject
     from app.protocol.messages import Prompt, Resource, Tool
     from app.sessions.definitions import ServerDefinition
+    from app.sessions.news import ResourceUpdates
 
 
 class ServerState(enum.Enum):
@@ -37,7 +40,9 @@ class ServerSnapshot:
     `connection` is the id of the newest connection, which may be over. `problem` tells why the
     server failed or, while it is connected, what of it cannot be used: a list it does not give,
     or all that it says, because it does not read our answers.
-    `stderr_tail` holds the last lines of its standard error, oldest first.
+    `stderr_tail` holds the last lines of its standard error, oldest first. `settings` are the
+    user's for it; `subscriptions` the resources whose updates are wanted, `resource_updates` those
+    that came, the newest last.
     """
 
     name: str
@@ -55,6 +60,9 @@ class ServerSnapshot:
     problem: Problem | None = None
     pid: int | None = None
     stderr_tail: tuple[str, ...] = ()
+    settings: ServerSettings = dataclasses.field(default_factory=ServerSettings)
+    subscriptions: tuple[str, ...] = ()
+    resource_updates: tuple[ResourceUpdates, ...] = ()
 
     @property
     def title(self) -> str:

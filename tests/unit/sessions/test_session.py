@@ -12,7 +12,9 @@ import pytest
 from app.problem import Problem, ProblemError
 from app.protocol.eras import ClientIdentity, Era
 from app.sessions import mail
+from app.sessions.clock import Clock
 from app.sessions.definitions import StdioDefinition
+from app.sessions.desk import Desk
 from app.sessions.session import Session
 from app.sessions.snapshot import ServerState
 from tests.unit.sessions.playbook import INITIALIZED, PlayedServer, by_method, connection_to
@@ -42,7 +44,12 @@ class Life:
         self._changed = anyio.Event()
         definition = StdioDefinition(name="s", command="c", connect_timeout_s=limit_s)
         self.session = Session(
-            definition, era, lambda: connection_to(next(self._servers)), CLIENT, self._note
+            definition,
+            era,
+            lambda: connection_to(next(self._servers)),
+            CLIENT,
+            self._note,
+            Desk.alone().context(definition, Clock()),
         )
 
     def _note(self) -> None:

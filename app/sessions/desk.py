@@ -1,0 +1,57 @@
+"""Where all servers' questions come together, with what the user has set for each of them."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, NamedTuple
+
+from app.protocol.eras import ClientIdentity, Era
+from app.sessions.call_clock import Hold
+from app.sessions.incoming import Context
+from app.sessions.questions import Questions
+from app.sessions.server_settings import SettingsFile
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from app.sessions.clock import Clock
+    from app.sessions.definitions import ServerDefinition
+    from app.sessions.questions import Question
+    from app.tracker.snapshot import JobId
+
+
+class Desk(NamedTuple):
+    """All questions, all settings, and how to find the job of a request by its frame."""
+
+    questions: Questions
+    settings: SettingsFile
+    job_of: Callable[[int], JobId | None]
+
+    @classmethod
+    def alone(cls) -> Desk:
+        """A desk that nobody looks at."""
+        return cls(Questions(_tell_nobody, _hold_nothing), SettingsFile(), _no_job)
+
+    def context(self, definition: ServerDefinition, clock: Clock) -> Context:
+        """What all connections with a server share."""
+        settings = functools.partial(self.settings.of, definition.fingerprint)
+        return Context(definition.name, self.questions, settings, self.job_of, clock)
+
+    def identity(self, client: ClientIdentity, definition: ServerDefinition) -> ClientIdentity:
+        """`client` with the capabilities that the rules for a server leave it."""
+        rules = self.settings.of(definition.fingerprint).rules
+        declared = {**client.capabilities, **rules.capabilities(Era.HANDSHAKE)}
+        stamped = {**client.per_request, **rules.capabilities(Era.PER_REQUEST)}
+        return ClientIdentity(client.info, declared, stamped)
+
+
+def _tell_nobody(_questions: frozenset[int]) -> None:
+    pass
+
+
+def _hold_nothing(_question: Question) -> Hold:
+    return Hold((), float)
+
+
+def _no_job(_request: int) -> None:
+    pass
