@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self
 
 from app.problem import Problem, ProblemError
+from app.recording.format import HEADER, SUFFIX
 
 if TYPE_CHECKING:
     from types import TracebackType
@@ -19,7 +20,8 @@ class PrivateFile:
 
     A context manager: leaving it by an exception leaves what was there before. Those who do each
     step in a thread call `begin`, `write`, then `finish` or `abandon`. What is no ordinary file,
-    such as `/dev/stdout` or a pipe, is written as it comes. What fails raises `ProblemError`.
+    such as `/dev/stdout` or a pipe, is written as it comes. A recording is never written over.
+    What fails raises `ProblemError`.
     """
 
     def __init__(self, path: Path) -> None:
@@ -49,6 +51,9 @@ class PrivateFile:
         try:
             if self.path.exists() and not self.path.is_file() and not self.path.is_dir():
                 self._file = self.path.open("wb")
+            elif _is_recording(self.path):
+                what, hint = "A recording is never written over", "Choose another name."
+                raise ProblemError(Problem(what, str(self.path), hint))
             else:
                 self._begin()
         except OSError as error:
@@ -105,3 +110,11 @@ class PrivateFile:
         hint = "Choose another folder, or make room on the disk."
         reason = error.strerror or str(error)
         return ProblemError(Problem("The file cannot be written", str(self.path), hint, reason))
+
+
+def _is_recording(path: Path) -> bool:
+    """Whether a recording is there, also one under another name or without its header."""
+    if not path.is_file():
+        return False
+    with path.open("rb") as file:
+        return path.suffix == SUFFIX or file.read(len(HEADER)) == HEADER

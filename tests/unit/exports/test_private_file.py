@@ -70,3 +70,14 @@ def test_a_pipe_is_written_as_it_comes(tmp_path: Path) -> None:
     assert os.read(reader, 100) == b"hello"
     assert path.is_fifo()
     os.close(reader)
+
+
+def test_a_recording_is_never_written_over(tmp_path: Path) -> None:
+    named, cut_out = tmp_path / "copy.txt", tmp_path / "night.mcprec"
+    named.write_bytes(b'#mcp-recording {"version": 2}\n')
+    cut_out.write_bytes(b"2026-11-20T19:03:11.123456Z 12.345678 demo#1 < {}\n")
+    for path in (named, cut_out):
+        before = path.read_bytes()
+        with pytest.raises(ProblemError, match="never written over"), PrivateFile(path) as file:
+            file.write(b"x")
+        assert path.read_bytes() == before
