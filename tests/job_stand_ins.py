@@ -12,6 +12,7 @@ from app.tracker.snapshot import ChartPoint, JobDetail, JobSnapshot, JobState, P
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from app.sessions.call_clock import Clocks
     from app.tracker.snapshot import JobId
 
 _PLAIN = JobSnapshot(
@@ -185,3 +186,15 @@ class FakeJobs:
     def jobs(self) -> Sequence[JobId]:
         """All jobs in order of start."""
         return sorted(self.held)
+
+
+class TimedJobs(FakeJobs):
+    """A source of live jobs: it has clocks as well, those that a test puts into `times`."""
+
+    def __init__(self, *snapshots: JobSnapshot) -> None:
+        super().__init__(*snapshots)
+        self.times: dict[JobId, Clocks] = {}
+
+    def clocks(self, job: JobId) -> Clocks | None:
+        """Both clocks of a job as put."""
+        return self.times.get(job)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import QCoreApplication
 
 from app import text
+from app.protocol.facts import Side
 from app.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
@@ -47,6 +48,16 @@ def state_word(state: JobState) -> str:
 def name(job: JobSnapshot) -> str:
     """Tool title or method."""
     return line(job.name) or line(job.method)
+
+
+def direction(job: JobSnapshot) -> str:
+    """`"from the server"` for what a server asks of us; nothing for what we ask."""
+    return tr("from the server") if job.sender is Side.SERVER else ""
+
+
+def summary(job: JobSnapshot) -> str:
+    """The second line under the name: who asks, if that is the server, and the arguments."""
+    return " · ".join(part for part in (direction(job), line(job.summary)) if part)
 
 
 def token(job: JobSnapshot) -> str:
@@ -144,12 +155,49 @@ def status(job: JobSnapshot) -> str:
     if job.state is JobState.RESUMABLE:
         parts = [next_attempt(job) or saved(job), "" if next_attempt(job) else attempts(job)]
     elif job.state.is_over:
-        return ", ".join(part for part in (elapsed(job), ticks(job)) if part)
+        return ", ".join(part for part in (cancelling(job), elapsed(job), ticks(job)) if part)
     elif job.silent_s >= SILENT_AFTER_S or job.tick_count == 0:
-        parts = [attempts(job), last_tick(job), elapsed(job)]
+        parts = [_urgent(job), attempts(job), last_tick(job), elapsed(job)]
     else:
-        parts = [attempts(job), rate(job), time_left(job), elapsed(job)]
+        parts = [_urgent(job), attempts(job), rate(job), time_left(job), elapsed(job)]
     return " · ".join(part for part in parts if part)
+
+
+def _urgent(job: JobSnapshot) -> str:
+    """What of a running job is read first: how its cancel stands, or that its time runs out."""
+    return cancelling(job) or near_limit(job)
+
+
+def near_limit(job: JobSnapshot) -> str:
+    """`"idle limit in 42 s"` when that is soon, else nothing."""
+    if job.near_limit is None:
+        return ""
+    words = tr("idle limit in {}") if job.near_limit.what == "idle" else tr("total limit in {}")
+    return words.format(text.duration(math.ceil(job.near_limit.left_s)))
+
+
+def cancelling(job: JobSnapshot) -> str:
+    """`"sent 3 s ago"`, or `"but the result came 2 s later"`; nothing when there is no cancel."""
+    if job.state is JobState.CANCELLED and job.cancel_state == "ignored":
+        if job.cancel_s is None:
+            return tr("but the result came")
+        return tr("but the result came {} later").format(text.duration(job.cancel_s))
+    if job.state is not JobState.CANCELLING:
+        return ""
+    if job.cancel_state != "sent" or job.cancel_s is None:
+        return tr("not sent yet")
+    return tr("sent {} ago").format(text.duration(math.floor(job.cancel_s)))
+
+
+def full_state(job: JobSnapshot) -> str:
+    """The state's name with what became of a cancel: `"Cancelling: sent 3 s ago"`."""
+    word, how = state(job), cancelling(job)
+    if job.state is JobState.CANCELLED and job.cancel_state == "confirmed":
+        is_told = job.failure is not None and job.failure.where == "server"
+        how = tr("confirmed by the server") if is_told else tr("the server was silent")
+    if not how:
+        return word
+    return f"{word}, {how}" if job.cancel_state == "ignored" else f"{word}: {how}"
 
 
 def state(job: JobSnapshot) -> str:
@@ -180,5 +228,6 @@ def mark(words: str, times: int) -> str:
 
 def spoken(job: JobSnapshot) -> str:
     """The whole row as one sentence, for screen readers and as a plain tool tip."""
-    parts = (name(job), line(job.server), state(job), amount(job), message(job))
+    who = (name(job), direction(job), line(job.server))
+    parts = (*who, state(job), amount(job), message(job))
     return ", ".join(part for part in (*parts, status(job)) if part)

@@ -16,6 +16,7 @@ from PySide6.QtCore import (
     Slot,
 )
 
+from app.models.clocks import ClockSource, with_near_limit
 from app.models.job_columns import COLUMNS, Column
 from app.models.job_texts import spoken
 from app.models.row_runs import runs
@@ -53,6 +54,9 @@ class JobSource(Protocol):
 class JobsModel(QAbstractTableModel):
     """Rows are jobs in order of start, or sorted by a column; columns are `Column`.
 
+    What a server asked because of a job stands directly below that, in the order asked, however
+    the jobs are sorted.
+
     A change marks a row as outdated; its snapshot is made when the row is painted, sorted or
     copied. So a thousand running jobs cost what the twenty visible ones cost. Sorting happens
     here, in one pass over keys, and not in a proxy, which would ask for data twice a comparison.
@@ -64,12 +68,14 @@ class JobsModel(QAbstractTableModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._source: JobSource | None = None
+        self._clocks: ClockSource | None = None
         self._order: list[JobId] = []
         self._rows: dict[JobId, int] = {}
         self._snapshots: dict[JobId, JobSnapshot] = {}
         self._outdated: set[JobId] = set()
         self._going_on: set[JobId] = set()
         self._young: set[JobId] = set()
+        self._parents: dict[JobId, JobId] = {}
         self._sorting: tuple[Column, bool] | None = None
         self._settle = QTimer(self)
         self._settle.setSingleShot(True)
@@ -82,8 +88,9 @@ class JobsModel(QAbstractTableModel):
         """Show the jobs of `source`, all of them, from now on."""
         self.beginResetModel()
         self._source = source
+        self._clocks = source if isinstance(source, ClockSource) else None
         self._order, self._rows = [], {}
-        for jobs in (self._outdated, self._going_on, self._young, self._snapshots):
+        for jobs in (self._outdated, self._going_on, self._young, self._snapshots, self._parents):
             jobs.clear()
         self._append(source.jobs())
         self.endResetModel()
@@ -142,7 +149,7 @@ class JobsModel(QAbstractTableModel):
             self._outdated.discard(job)
             made = self._source.snapshot(job) if self._source else None
             if made is not None:
-                self._snapshots[job] = made
+                self._snapshots[job] = with_near_limit(made, self._clocks)
         return self._snapshots.get(job)
 
     def settled_state(self, job: JobId) -> JobState | None:
@@ -150,10 +157,33 @@ class JobsModel(QAbstractTableModel):
         known = self._snapshots.get(job)
         return None if known is None or job in self._young else known.state
 
+    def parent_of(self, job: JobId) -> JobId | None:
+        """The job in the list that made a server ask this one; None for a job of its own."""
+        parent = self._parents.get(job)
+        # What caused a job is older: a row never stands below itself.
+        return parent if parent is not None and parent < job and parent in self._rows else None
+
+    def telling_state(self, job: JobId) -> JobState | None:
+        """The state that groups a row: what a server asked goes with the job that caused it.
+
+        Unless that is over: a question that is open all the same is not to be lost with it.
+        """
+        own, parent = self.settled_state(job), self.parent_of(job)
+        if parent is None or own is None:
+            return own
+        of_parent = self.settled_state(parent)
+        is_left_behind = of_parent is not None and of_parent.is_over and not own.is_over
+        return own if is_left_behind else of_parent
+
     def count_by_state(self) -> Mapping[JobState, int]:
-        """How many settled jobs there are of each state."""
-        states = (self.settled_state(job) for job in self._order)
+        """How many settled jobs there are of each state; questions of theirs are no jobs."""
+        states = (self.settled_state(job) for job in self._order if self._counts(job))
         return Counter(state for state in states if state is not None)
+
+    @property
+    def job_count(self) -> int:
+        """How many jobs there are, without what servers asked because of them."""
+        return sum(self.parent_of(job) is None for job in self._order)
 
     # What Qt asks
 
@@ -218,6 +248,8 @@ class JobsModel(QAbstractTableModel):
             return
         self._outdated.add(job)
         snapshot = self.snapshot(job)
+        if snapshot is not None and snapshot.parent is not None:
+            self._parents[job] = snapshot.parent
         if snapshot is None or snapshot.state.is_over:
             self._going_on.discard(job)
             self._young.discard(job)
@@ -237,6 +269,7 @@ class JobsModel(QAbstractTableModel):
             return
         for job in gone:
             self._snapshots.pop(job, None)
+            self._parents.pop(job, None)
         for jobs_of_a_kind in (self._outdated, self._going_on, self._young):
             jobs_of_a_kind.difference_update(gone)
         self._rows = {job: row for row, job in enumerate(self._order)}
@@ -267,7 +300,35 @@ class JobsModel(QAbstractTableModel):
         self.changePersistentIndexList(before, after)
         self.layoutChanged.emit()
 
+    def _counts(self, job: JobId) -> bool:
+        """Whether a row counts in a group by itself: jobs do, and questions left behind."""
+        parent = self.parent_of(job)
+        if parent is None:
+            return True
+        return self.telling_state(job) is not self.settled_state(parent)
+
     def _sorted(self) -> list[JobId]:
+        order = self._by_column()
+        if not self._parents:
+            return order
+        below: dict[JobId, list[JobId]] = {}
+        for job in sorted(self._parents):
+            below.setdefault(self._top_of(job), []).append(job)
+        tops = (job for job in order if self.parent_of(job) is None)
+        # A job without a row above it is a top of its own, and not below itself.
+        return [
+            each
+            for top in tops
+            for each in (top, *(job for job in below.get(top, ()) if job != top))
+        ]
+
+    def _top_of(self, job: JobId) -> JobId:
+        """The job that a row stands below; itself where none is in the list."""
+        while (parent := self.parent_of(job)) is not None:
+            job = parent
+        return job
+
+    def _by_column(self) -> list[JobId]:
         by_start = sorted(self._order)
         if self._sorting is None:
             return by_start

@@ -129,6 +129,8 @@ class Program(QObject):
         window.job_list.edit_requested.connect(self.dialogs.edit_and_send)
         window.job_list.remove_requested.connect(control.remove)
         window.job_pane.cancel_requested.connect(control.cancel)
+        window.job_pane.extension_requested.connect(control.extend)
+        window.job_pane.limits_requested.connect(control.set_limits)
         for pane in (window.job_list, window.job_pane):
             pane.resume_requested.connect(self._resuming.resume)
             pane.automatic_requested.connect(self._resuming.set_automatic)

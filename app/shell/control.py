@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ParamSpec
 
 from PySide6.QtCore import QObject, Signal, Slot
 
@@ -17,8 +17,11 @@ if TYPE_CHECKING:
 
     from app.monitor import Monitor
     from app.sessions.definitions import ServerDefinition
+    from app.sessions.limits import Limits
     from app.shell.aio import Tasks
     from app.tracker.snapshot import JobId
+
+P = ParamSpec("P")
 
 
 class Control(QObject):
@@ -113,6 +116,23 @@ class Control(QObject):
         """Ask the servers to cancel `jobs`."""
         for job in jobs:
             self._tasks.start(f"cancel job {job}", self._monitor.cancel, job)
+
+    @Slot(object, object)
+    def extend(self, job: JobId, step: Limits) -> None:
+        """Move the limits of a job on by the seconds in `step`."""
+        self._told(self._monitor.extend, job, idle_s=step.idle_s or 0, total_s=step.total_s or 0)
+
+    @Slot(object, object)
+    def set_limits(self, job: JobId, limits: Limits) -> None:
+        """Give a job other limits while it runs."""
+        self._told(self._monitor.set_limits, job, limits)
+
+    def _told(self, work: Callable[P, None], *given: P.args, **named: P.kwargs) -> None:
+        """Do what takes no time; what is wrong with it is told."""
+        try:
+            work(*given, **named)
+        except ProblemError as error:
+            self.tell(error.problem)
 
     @Slot(object)
     def remove(self, jobs: Iterable[JobId]) -> None:

@@ -123,6 +123,13 @@ class TaskStep(NamedTuple):
     number: int | None = None
 
 
+class NearLimit(NamedTuple):
+    """The limit, `"idle"` or `"total"`, that a running call will reach soon, and in how long."""
+
+    what: str
+    left_s: float
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class JobSnapshot:
     """One job at one moment, cheap enough to make ten times a second for every visible row.
@@ -141,7 +148,9 @@ class JobSnapshot:
     `questions` are the numbers of the frames that ask something of the user for this job: requests
     of the server, or replies that require input. `cancel_state` is empty while nobody cancelled,
     else "requested" (by the user), "sent" (to the server), "confirmed" (by it, or by its silence)
-    or "ignored" (a result came all the same).
+    or "ignored" (a result came all the same). `cancel_s` is how long ago that was requested or
+    sent, while it goes on; and how long after it the result came that ignored it.
+    `near_limit` is no part of what the wire tells: views of live jobs put it in.
     """
 
     id: JobId
@@ -185,6 +194,8 @@ class JobSnapshot:
     task: TaskPicture | None = None
     questions: tuple[int, ...] = ()
     cancel_state: str = ""
+    cancel_s: float | None = None
+    near_limit: NearLimit | None = None
 
 
 class AttemptPicture(NamedTuple):
@@ -204,6 +215,23 @@ class AttemptPicture(NamedTuple):
     detail: str = ""
 
 
+class AskedPicture(NamedTuple):
+    """A question that came in a message about a job of ours, and what was answered.
+
+    `number` is the frame that asked, `key` the question's name in it. `answer` is the result as we
+    sent it at `answered_at`; None while there is none, or where it was never sent.
+    """
+
+    number: int
+    key: str
+    method: str
+    params: JsonObject
+    at: float
+    when: float
+    answer: object = None
+    answered_at: float | None = None
+
+
 class JobDetail(NamedTuple):
     """The longer story of one job, made when its pane is open.
 
@@ -214,7 +242,8 @@ class JobDetail(NamedTuple):
     `marked` tells what is wrong with a tick of `ticks`, by its frame's number.
 
     `task_course` are the newest changes of its task, oldest first; `children` the jobs that the
-    other side asked for because of it; `rounds` how often a reply required input first.
+    other side asked for because of it; `rounds` how often a reply required input first, and
+    `asked` the newest questions of such replies, oldest first.
     """
 
     snapshot: JobSnapshot
@@ -230,6 +259,7 @@ class JobDetail(NamedTuple):
     task_course: Sequence[TaskStep] = ()
     children: Sequence[JobId] = ()
     rounds: int = 0
+    asked: Sequence[AskedPicture] = ()
 
 
 class ChainStep(NamedTuple):

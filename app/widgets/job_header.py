@@ -20,6 +20,7 @@ from app.models import job_texts
 from app.tracker.snapshot import JobState
 from app.widgets.appearance import GAP, GAP_L, Appearance, Tone, state_icon, tone_of
 from app.widgets.bar_painter import BarPainter
+from app.widgets.job_clocks import JobClocks
 from app.widgets.plain_text import plain_tip
 from app.widgets.row_actions import CANCEL, RESUME, offered
 
@@ -56,6 +57,7 @@ class JobHeader(QWidget):
         self._message = self._label(self.tr("Message"))
         self._message.setWordWrap(True)
         self._bar = _LargeBar(appearance, self)
+        self.clocks = JobClocks(appearance, self)
         self._cancel = self._button(self.tr("Cancel"), self.tr("Cancel this job (Ctrl+.)"))
         self._resume = self._button(
             self.tr("Resume"), self.tr("Go on with this job where it stopped (Ctrl+R)")
@@ -83,7 +85,7 @@ class JobHeader(QWidget):
         self._icon.setPixmap(self._appearance.pixmap(state_icon(job.state), tone, _ICON, ratio))
         self._icon.setAccessibleName(job_texts.state_word(job.state))
         self._put(self._name, job_texts.name(job))
-        self._put(self._state, job_texts.state(job), tone)
+        self._put(self._state, job_texts.full_state(job), tone)
         self._put(self._ids, _ids(job), Tone.MUTED)
         self._put(self._amount, job_texts.amount(job))
         self._put(self._numbers, _numbers(job), Tone.MUTED)
@@ -167,6 +169,7 @@ class JobHeader(QWidget):
         layout.addLayout(head)
         layout.addLayout(bar)
         layout.addLayout(below)
+        layout.addWidget(self.clocks)
         layout.addWidget(self._message)
 
     def _put(self, label: QLabel, words: str, tone: Tone = Tone.TEXT) -> None:

@@ -8,6 +8,7 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QLabel, QStackedLayout, QTabWidget, QVBoxLayout, QWidget
 
+from app.models.clocks import ClockSource
 from app.tracker.snapshot import JobState
 from app.widgets.job_attempts import AttemptsSection
 from app.widgets.job_header import JobHeader
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QShowEvent
 
     from app.models.jobs import JobSource
-    from app.tracker.snapshot import Changes, JobDetail, JobId
+    from app.sessions.limits import Limits
+    from app.tracker.snapshot import Changes, JobDetail, JobId, JobSnapshot
     from app.widgets.appearance import Appearance
 
 _SECOND_MS: Final = 1000
@@ -38,6 +40,10 @@ class JobPane(QWidget):
     """`tuple[JobId, ...]`, and whether they are to be gone on with by themselves."""
     reissue_requested = Signal(object)
     """`tuple[JobId, ...]`."""
+    extension_requested = Signal(object, object)
+    """`JobId`, and `Limits` with the seconds to add to its clocks."""
+    limits_requested = Signal(object, object)
+    """`JobId`, and the `Limits` that are to hold for it."""
     report_requested = Signal(object)
     """`JobId` of which a report is to be saved."""
     ticks_requested = Signal(object)
@@ -51,6 +57,7 @@ class JobPane(QWidget):
         super().__init__(parent)
         self._appearance = appearance
         self._source: JobSource | None = None
+        self._clocks: ClockSource | None = None
         self._job: JobId | None = None
         self._request_of: JobId | None = None
         self.header = JobHeader(appearance, self)
@@ -62,6 +69,7 @@ class JobPane(QWidget):
         self.tabs = self._made_tabs()
         self._second = QTimer(self)
         self._second.setInterval(_SECOND_MS)
+        self._second.setTimerType(Qt.TimerType.PreciseTimer)  # clocks that skip no second
         self._second.timeout.connect(self._refresh)
         self._pages = self._lay_out()
         self.header.cancel_clicked.connect(self._on_cancel)
@@ -69,6 +77,8 @@ class JobPane(QWidget):
         self.header.reissue_clicked.connect(self._on_reissue)
         self.header.report_clicked.connect(self._on_report)
         self.header.ticks_clicked.connect(self._on_ticks)
+        self.header.clocks.extension_wanted.connect(self._on_extension_wanted)
+        self.header.clocks.limits_wanted.connect(self._on_limits_wanted)
         self.attempts.automatic_clicked.connect(self._on_automatic)
         self.attempts.limit_changed.connect(self.automatic_limit_changed)
         for section in (self.course, self.ticks, self.attempts):
@@ -79,6 +89,7 @@ class JobPane(QWidget):
     def set_source(self, source: JobSource) -> None:
         """Take the jobs' stories from `source`."""
         self._source = source
+        self._clocks = source if isinstance(source, ClockSource) else None
         self._job = self._request_of = None
         self._refresh()
 
@@ -95,6 +106,8 @@ class JobPane(QWidget):
     @Slot(object)
     def show_job(self, job: JobId | None) -> None:
         """Follow `job` from now on; None shows none."""
+        if job != self._job:
+            self.header.clocks.forget()
         self._job = job
         self._refresh()
 
@@ -159,8 +172,13 @@ class JobPane(QWidget):
             self._second.stop()
             return
         self.header.show_job(detail.snapshot)
+        self._show_clocks(detail.snapshot)
         self._show_section(detail)
         self._keep_time(detail)
+
+    def _show_clocks(self, job: JobSnapshot) -> None:
+        clocks = None if self._clocks is None else self._clocks.clocks(job.id)
+        self.header.clocks.show_clocks(clocks, job.silent_s, job.elapsed_s)
 
     def _show_section(self, detail: JobDetail) -> None:
         section = self.tabs.currentWidget()
@@ -197,6 +215,16 @@ class JobPane(QWidget):
     def _on_automatic(self, is_wanted: bool) -> None:
         if self._job is not None:
             self.automatic_requested.emit((self._job,), is_wanted)
+
+    @Slot(object)
+    def _on_extension_wanted(self, step: Limits) -> None:
+        if self._job is not None:
+            self.extension_requested.emit(self._job, step)
+
+    @Slot(object)
+    def _on_limits_wanted(self, limits: Limits) -> None:
+        if self._job is not None:
+            self.limits_requested.emit(self._job, limits)
 
     @Slot()
     def _on_reissue(self) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from typing import Any
 
 import pytest
 
@@ -132,3 +133,55 @@ def test_ticks_of_an_earlier_run_are_unknown() -> None:
     restored = job(state=JobState.FAILED, tick_count=0, progress=5, elapsed_s=4.5)
     assert job_texts.status(restored) == "4.5 s"
     assert job_texts.ticks(new_job(1)) == "0 ticks"
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"cancel_state": "requested", "cancel_s": None}, "Cancelling: not sent yet"),
+        ({"cancel_state": "requested", "cancel_s": 1.5}, "Cancelling: not sent yet"),
+        ({"cancel_state": "sent", "cancel_s": 3.9}, "Cancelling: sent 3 s ago"),
+        ({"cancel_state": "sent", "cancel_s": 62.0}, "Cancelling: sent 1 min 2 s ago"),
+    ],
+)
+def test_a_cancel_under_way_says_whether_the_server_was_told(
+    changes: dict[str, Any], words: str
+) -> None:
+    cancelling = job(state=JobState.CANCELLING, **changes)
+    assert job_texts.full_state(cancelling) == words
+    assert job_texts.status(cancelling).startswith(words.removeprefix("Cancelling: "))
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        (
+            {"cancel_state": "ignored", "cancel_s": 2.0},
+            "Cancelled, but the result came 2.0 s later",
+        ),
+        ({"cancel_state": "ignored", "cancel_s": None}, "Cancelled, but the result came"),
+        (
+            {"cancel_state": "confirmed", "failure": Failure("server", "stopped", -32800)},
+            "Cancelled: confirmed by the server",
+        ),
+        (
+            {"cancel_state": "confirmed", "failure": Failure("local", "Cancelled")},
+            "Cancelled: the server was silent",
+        ),
+        ({"cancel_state": ""}, "Cancelled"),
+    ],
+)
+def test_a_cancelled_job_says_what_the_server_made_of_it(
+    changes: dict[str, Any], words: str
+) -> None:
+    assert job_texts.full_state(job(state=JobState.CANCELLED, **changes)) == words
+
+
+def test_a_result_that_came_all_the_same_is_told_in_the_row() -> None:
+    ignored = job(state=JobState.CANCELLED, cancel_state="ignored", cancel_s=2, ended_at=152.0)
+    assert job_texts.status(ignored) == "but the result came 2 s later, 52 s, 632 ticks"
+
+
+def test_a_job_that_nobody_cancelled_says_nothing_of_it() -> None:
+    assert job_texts.full_state(job()) == "Running"
+    assert job_texts.cancelling(job(state=JobState.DONE, cancel_state="ignored")) == ""

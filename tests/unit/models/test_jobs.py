@@ -10,8 +10,9 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from app.models.job_columns import COLUMNS, Column
 from app.models.jobs import SETTLED_AFTER_S, SNAPSHOT, JobsModel
+from app.sessions.call_clock import Clocks
 from app.tracker.snapshot import Changes, JobState, Mark
-from tests.job_stand_ins import FakeJobs, job, new_job, resumable
+from tests.job_stand_ins import FakeJobs, TimedJobs, job, new_job, resumable
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -335,3 +336,17 @@ def test_attempts_and_the_age_of_tokens_have_columns(model: JobsModel, source: F
     assert words(model, 0, Column.ATTEMPTS) == "3"
     assert words(model, 0, Column.SAVED) != ""
     assert words(model, 1, Column.SAVED) == ""
+
+
+def test_a_live_row_counts_down_to_a_limit_that_is_near_and_a_recorded_one_does_not(
+    model: JobsModel,
+) -> None:
+    live = TimedJobs(job(id=1))
+    live.times[1] = Clocks(42.0, None, False, 1800.0, None)
+    model.set_source(live)
+    assert model.index(0, Column.STATUS).data().startswith("idle limit in 42 s")
+    live.times[1] = Clocks(41.0, None, False, 1800.0, None)
+    model.tick([0])
+    assert model.index(0, Column.STATUS).data().startswith("idle limit in 41 s")
+    model.set_source(FakeJobs(job(id=1)))
+    assert "limit" not in model.index(0, Column.STATUS).data()
