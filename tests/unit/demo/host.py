@@ -73,6 +73,7 @@ class Host(Client):
     ) -> None:
         self.answers = {**GOOD_ANSWERS, **(answers or {})}
         self.asked: list[Message] = []
+        self.listener: int | None = None
         self._methods: dict[object, str] = {}
         super().__init__(version, **{"capabilities": EVERYTHING, **options})
 
@@ -86,11 +87,12 @@ class Host(Client):
 
     def _answer(self, question: Message) -> None:
         self.asked.append(question)
-        token = question.get("params", {}).get("_meta", {}).get("progressToken")
+        params = question.get("params", {})
+        token = params.get("_meta", {}).get("progressToken") if isinstance(params, dict) else None
         if token is not None:
             tick = {"progressToken": token, "progress": 1, "total": 2, "message": "Asking"}
             self.notify("notifications/progress", tick)
-        answer = self.answer_to(question["method"], question.get("params", {}))
+        answer = self.answer_to(question["method"], params)
         if answer is not None:
             kind = "error" if "code" in answer else "result"
             reply = {"jsonrpc": "2.0", "id": question["id"], kind: answer}
@@ -126,6 +128,23 @@ class Host(Client):
                 again["requestState"] = result["requestState"]
             played = self.request("tools/call", again, "a")
         return played
+
+    def listen(self, **wanted: object) -> int:
+        """Open a subscription, wait until it is acknowledged, and return its id."""
+        self.listener = self.begin("subscriptions/listen", {"notifications": wanted})
+        self.sink.wait_for(lambda written: b"subscriptions/acknowledged" in written)
+        return self.listener
+
+    def line(self, line: bytes) -> Played:
+        """Send one line; while a subscription is open, wait for its reply alone."""
+        if self.listener is None:
+            return super().line(line)
+        start = len(self.sink.written)
+        self.server.receive(line)
+        if (request_id := json.loads(line).get("id")) is not None:
+            marks = [f'"id":{request_id},"{kind}"'.encode() for kind in ("result", "error")]
+            self.sink.wait_for(lambda written: any(mark in written for mark in marks))
+        return Played(self.sink.written[start:])
 
     def begin_task(self, tool: str, /, ttl: int | None = None, **arguments: object) -> Message:
         """Call a tool as a task and return the task as it began."""
