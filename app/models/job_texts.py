@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 _LIMIT: Final = 400  # characters: wider than any column, cheap to measure
 SILENT_AFTER_S: Final = 2.0
 """A running job without a tick for so long says when the last one came."""
+_GIVEN_UP: Final = frozenset({JobState.CANCELLED, JobState.TIMED_OUT, JobState.LOST})
+_ANSWERED: Final = frozenset({JobState.DONE, JobState.FAILED})
 _UNITS: Final = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 
 
@@ -178,15 +180,22 @@ def near_limit(job: JobSnapshot) -> str:
 
 def cancelling(job: JobSnapshot) -> str:
     """`"sent 3 s ago"`, or `"but the result came 2 s later"`; nothing when there is no cancel."""
-    if job.state is JobState.CANCELLED and job.cancel_state == "ignored":
-        if job.cancel_s is None:
-            return tr("but the result came")
-        return tr("but the result came {} later").format(text.duration(job.cancel_s))
+    if job.cancel_state == "ignored":
+        return _ignored(job)
     if job.state is not JobState.CANCELLING:
         return ""
     if job.cancel_state != "sent" or job.cancel_s is None:
         return tr("not sent yet")
     return tr("sent {} ago").format(text.duration(math.floor(job.cancel_s)))
+
+
+def _ignored(job: JobSnapshot) -> str:
+    """What a result did to a cancel: it came too late to count, or it counted."""
+    if job.state not in _GIVEN_UP:
+        return tr("the cancel was ignored") if job.state in _ANSWERED else ""
+    if job.cancel_s is None:
+        return tr("but the result came")
+    return tr("but the result came {} later").format(text.duration(job.cancel_s))
 
 
 def full_state(job: JobSnapshot) -> str:

@@ -182,6 +182,21 @@ def test_a_result_that_came_all_the_same_is_told_in_the_row() -> None:
     assert job_texts.status(ignored) == "but the result came 2 s later, 52 s, 632 ticks"
 
 
+@pytest.mark.parametrize(
+    ("state", "words"),
+    [
+        (JobState.DONE, "Done, the cancel was ignored"),
+        (JobState.FAILED, "Failed, the cancel was ignored"),
+        (JobState.TIMED_OUT, "Timed out, but the result came"),
+        (JobState.RESUMABLE, "Resumable"),
+    ],
+)
+def test_a_cancel_that_was_ignored_is_told_by_how_the_job_ended(
+    state: JobState, words: str
+) -> None:
+    assert job_texts.full_state(job(state=state, cancel_state="ignored")) == words
+
+
 def test_a_job_that_nobody_cancelled_says_nothing_of_it() -> None:
     assert job_texts.full_state(job()) == "Running"
-    assert job_texts.cancelling(job(state=JobState.DONE, cancel_state="ignored")) == ""
+    assert job_texts.cancelling(job(state=JobState.DONE, cancel_state="requested")) == ""
