@@ -181,7 +181,7 @@ class TaskService:
     def _result(self, call: Call) -> JsonObject:
         """Wait for the end and answer as the call would have been answered."""
         task = self._known(call)
-        if early := task.faults.has_early_result:
+        if (early := task.faults.has_early_result) and not task.has_ended:
             return {**early, "_meta": task.related}
         task.awaited(1)
         try:
@@ -241,8 +241,7 @@ def _is_wanted(params: JsonObject, tool: str, support: str) -> bool:
 
 def _terms(call: Call, completed: JsonObject) -> Terms:
     is_core = not call.dialect.is_per_request
-    wanted = call.params.get("task")
-    ttl_ms = wanted.get("ttl") if isinstance(wanted, dict) else None if is_core else _HOUR_MS
+    ttl_ms = call.params.get("task", {}).get("ttl") if is_core else _HOUR_MS
     if completed["ttl_s"]:
         ttl_ms = round(completed["ttl_s"] * 1000)
     return Terms(is_core, ttl_ms, completed["poll_ms"], completed["notifies"])

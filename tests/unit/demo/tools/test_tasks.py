@@ -324,7 +324,7 @@ def test_the_extension_only_acknowledges_and_stops_when_it_can(extension: Host) 
 
 
 def test_a_task_may_be_done_in_spite_of_being_cancelled(extension: Host) -> None:
-    arguments = {"goes_on_s": 0, "interval_s": 0.01, "ends_as": "completed"}
+    arguments: dict[str, Any] = {"goes_on_s": 0, "interval_s": 0.01, "ends_as": "completed"}
     task = extension.begin_task("task_cooperative", **arguments)
     extension.task(task["taskId"], "tasks/cancel")
     assert "almost" in result_of(extension, task)["content"][0]["text"]
