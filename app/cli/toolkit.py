@@ -5,13 +5,17 @@ from __future__ import annotations
 import gc
 import importlib
 import os
+import re
+import socket
 import sys
+from typing import Final
 
 from app.cli.exits import CommandFailed, ExitCode
 from app.problem import Problem
 
 _TOOLKIT = ("PySide6.QtWidgets", "qasync")
 _WITHOUT_WINDOW = "The commands `tools`, `call` and `resume` work without it."
+_LOCAL_DISPLAY: Final = re.compile(r"(?:unix)?:(\d{1,5})(?:\.\d+)?")
 
 
 def require_toolkit() -> None:
@@ -49,11 +53,34 @@ def _advice(error: ImportError) -> str:
 
 def _require_display() -> None:
     """On systems with X or Wayland, Qt would abort the process where there is neither."""
-    is_wanted = sys.platform.startswith("linux") and not os.environ.get("QT_QPA_PLATFORM")
-    if is_wanted and not (os.environ.get("DISPLAY") or os.environ.get("WAYLAND_DISPLAY")):
-        problem = Problem(
-            "There is no display to open a window on",
-            "neither DISPLAY nor WAYLAND_DISPLAY is set",
-            f"Log in to a desktop, or use a virtual one: xvfb-run. {_WITHOUT_WINDOW}",
-        )
-        raise CommandFailed(ExitCode.USAGE, problem)
+    platform = os.environ.get("QT_QPA_PLATFORM") or "xcb"
+    if not sys.platform.startswith("linux") or platform != "xcb":
+        return
+    display = os.environ.get("DISPLAY", "")
+    if os.environ.get("WAYLAND_DISPLAY") or (display and _answers(display)):
+        return
+    where = f"DISPLAY is {display}, and nothing answers there"
+    problem = Problem(
+        "There is no display to open a window on",
+        where if display else "neither DISPLAY nor WAYLAND_DISPLAY is set",
+        f"Log in to a desktop, or use a virtual one: xvfb-run. {_WITHOUT_WINDOW}",
+    )
+    raise CommandFailed(ExitCode.USAGE, problem)
+
+
+def _answers(display: str) -> bool:
+    """Whether an X server takes connections; those on other machines are supposed to."""
+    local = _LOCAL_DISPLAY.fullmatch(display)
+    if local is None:
+        return True
+    path = f"/tmp/.X11-unix/X{local[1]}"  # noqa: S108  # where X has it
+    return _takes_connections(f"\0{path}") or _takes_connections(path)
+
+
+def _takes_connections(address: str) -> bool:
+    with socket.socket(socket.AF_UNIX) as stream:
+        try:
+            stream.connect(address)
+        except OSError:
+            return False
+    return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import socket
 import sys
 from pathlib import Path
 from types import SimpleNamespace
@@ -96,3 +97,22 @@ def test_without_a_display_qt_is_not_left_to_abort(
     assert main([]) == 2
     assert "DISPLAY" in capsys.readouterr().err
     assert not opened
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="abstract sockets are Linux's")
+def test_a_display_where_nothing_answers_is_told_and_one_that_answers_is_used(
+    opened: list[WindowOptions],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in ("QT_QPA_PLATFORM", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DISPLAY", ":64321.0")
+    assert main([]) == 2
+    assert "DISPLAY is :64321.0, and nothing answers there" in capsys.readouterr().err
+    assert not opened
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("\0/tmp/.X11-unix/X64321")
+        server.listen()
+        assert main([]) == 0
+    assert opened
