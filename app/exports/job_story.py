@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from app import text
-from app.exports.evidence import AFTERMATH_S
 from app.exports.html_parts import Html, element, joined
 from app.tracker import naming
 from app.tracker.snapshot import JobState
@@ -210,9 +209,11 @@ def _aftermath(detail: JobDetail, evidence: Evidence, words: Words) -> Iterator[
 
 
 def _belongs_to_end(job: JobSnapshot, close: Close) -> bool:
-    """Whether the connection's end has to do with the job's: it was not wanted, or came with it."""
-    end_at = close.at if job.ended_at is None else job.ended_at
-    return not close.is_wanted or close.at <= end_at + AFTERMATH_S
+    """Whether the connection's end has to do with the job's.
+
+    It was not wanted, or ended the job: who disconnects after an answer only tidies up.
+    """
+    return not close.is_wanted or job.ended_at is None or close.at <= job.ended_at
 
 
 def _closing(job: JobSnapshot, at: float, reason: str, exit_code: int | None) -> Html:

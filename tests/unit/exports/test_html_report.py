@@ -93,11 +93,12 @@ def test_a_job_lost_with_its_server_tells_exit_code_and_last_words() -> None:
     assert "There was no reply." in told
 
 
-def test_a_wanted_close_long_after_the_end_is_no_part_of_the_story() -> None:
+@pytest.mark.parametrize("later", [0.05, 60.0])
+def test_a_wanted_close_after_the_end_is_no_part_of_the_story(later: float) -> None:
     session = Session()
     session.called("export")
     session.refused(1, "no")
-    session.at = 60.0
+    session.at += later
     session.closed("You disconnected the server", 0, wanted=True)
 
     assert "You disconnected" not in _report(session, 1).text
