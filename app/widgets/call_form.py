@@ -23,6 +23,7 @@ from app.models.offers import Offer, OfferKind, OffersModel, offers_of
 from app.models.schema import UNSET
 from app.models.servers import state_word
 from app.protocol.tokens import AUTO, TokenChoice
+from app.sessions.limits import usual_limits
 from app.sessions.snapshot import ServerState
 from app.text import count, one_line, visible
 from app.widgets.appearance import GAP, Appearance, Tone, emphasised
@@ -293,6 +294,9 @@ class CallForm(QWidget):
         """Say that the chosen server is not connected, and offer to connect it."""
         server = self._servers.get(self._server.currentText())
         words = ""
+        if server is not None:
+            usual = usual_limits(self._current_kind().value, server.definition)
+            self._options.show_usual(usual)
         if server is not None and not _is_connected(server):
             words = self.tr("{server} cannot be called now: {state}.").format(
                 server=one_line(server.name, 80), state=state_word(server.state)

@@ -15,12 +15,11 @@ from PySide6.QtWidgets import (
 )
 
 from app.models.json_input import InputError, read_number
+from app.models.limit_input import off_word, read_limit
 from app.protocol.tokens import AUTO, TokenChoice
+from app.sessions.limits import LimitChoice, Limits
 from app.widgets.appearance import GAP, GAP_S, Appearance
 from app.widgets.schema_field import QuietComboBox, mark_wrong
-
-IDLE_LIMIT_S: Final = 1800
-"""The idle limit at first, in seconds; that of the protocol's reference client is shorter."""
 
 _MOST_REPEATS: Final = 10_000
 _AUTOMATIC, _STRING, _INTEGER, _NONE = range(4)
@@ -31,8 +30,8 @@ class Options(NamedTuple):
 
     token: TokenChoice
     allow_duplicate: bool
-    idle_s: float | None
-    total_s: float | None
+    idle_s: LimitChoice
+    total_s: LimitChoice
     repeats: int
     is_automatic: bool
     """Whether to go on by itself when the server hands out a resume token."""
@@ -57,7 +56,7 @@ class CallOptions(QWidget):
         )
         self._token = QLineEdit(self)
         self._allow = QCheckBox(self.tr("Allow a token in use"), self)
-        self._idle = QLineEdit(str(IDLE_LIMIT_S), self)
+        self._idle = QLineEdit(self)
         self._total = QLineEdit(self)
         self._repeats = QSpinBox(self)
         self._repeats.setRange(1, _MOST_REPEATS)
@@ -82,6 +81,12 @@ class CallOptions(QWidget):
             self._repeats.value(),
             self.automatic.isChecked(),
         )
+
+    def show_usual(self, limits: Limits) -> None:
+        """Show the limits that hold where none is entered."""
+        for line, seconds in ((self._idle, limits.idle_s), (self._total, limits.total_s)):
+            words = off_word() if seconds is None else f"{seconds:g}"
+            line.setPlaceholderText(self.tr("{} (usual)").format(words))
 
     def set_token(self, token: TokenChoice) -> None:
         """Choose a token."""
@@ -116,12 +121,18 @@ class CallOptions(QWidget):
             (
                 self._idle,
                 self.tr("Idle limit in seconds"),
-                self.tr("Give up after so many seconds without progress; empty or 0 is never"),
+                self.tr(
+                    "Give up after so many seconds without a message that belongs to the call; "
+                    "0 or off is never, empty is as usual for the server"
+                ),
             ),
             (
                 self._total,
                 self.tr("Total limit in seconds"),
-                self.tr("Give up after so many seconds in all; empty or 0 is never"),
+                self.tr(
+                    "Give up after so many seconds in all; 0 or off is never, empty is as usual "
+                    "for the server"
+                ),
             ),
             (
                 self._repeats,
@@ -137,8 +148,8 @@ class CallOptions(QWidget):
             control.setAccessibleName(name)
             control.setToolTip(tip)
         for line in (self._idle, self._total):
-            line.setPlaceholderText(self.tr("off"))
             line.setMaximumWidth(110)
+        self.show_usual(Limits())
 
     def _lay_out(self) -> None:
         grid = QGridLayout(self)
@@ -184,11 +195,11 @@ class CallOptions(QWidget):
             return self._token.text()
         return int(read_number(self._token.text(), is_integer=True))
 
-    def _idle_limit(self) -> float | None:
-        return _limit(self._idle.text())
+    def _idle_limit(self) -> LimitChoice:
+        return read_limit(self._idle.text())
 
-    def _total_limit(self) -> float | None:
-        return _limit(self._total.text())
+    def _total_limit(self) -> LimitChoice:
+        return read_limit(self._total.text())
 
     @Slot()
     def _on_kind_changed(self) -> None:
@@ -199,12 +210,3 @@ class CallOptions(QWidget):
             self._token.setPlaceholderText(self.tr("no progress will be reported"))
         self._allow.setEnabled(is_own)
         self.changed.emit()
-
-
-def _limit(text: str) -> float | None:
-    if not text.strip():
-        return None
-    seconds = read_number(text, is_integer=False)
-    if seconds < 0:
-        raise InputError("enter 0 or more")
-    return float(seconds) or None

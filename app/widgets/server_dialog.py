@@ -23,8 +23,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.models.json_input import InputError
+from app.models.limit_input import read_limit
 from app.problem import Problem, ProblemError
 from app.sessions.definitions import Era, StdioDefinition
+from app.sessions.limits import Usual
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -66,6 +69,15 @@ def read_environment(text: str) -> dict[str, str]:
     return variables
 
 
+def _read_limit(line: QLineEdit) -> float | None:
+    """The limit in a line as a definition has it: 0 for none, None for the usual one."""
+    try:
+        limit = read_limit(line.text())
+    except InputError as error:
+        raise ProblemError(Problem(f"{line.accessibleName()}: {error}")) from error
+    return None if isinstance(limit, Usual) else limit or 0.0
+
+
 class ServerDialog(QDialog):
     """Asks for a server to start; emits its definition and closes when it can be read."""
 
@@ -97,6 +109,13 @@ class ServerDialog(QDialog):
             ]
         )
         self.era.setAccessibleName(self.tr("Protocol era"))
+        self.idle = self._limit_line(
+            self.tr("Idle limit of its calls in seconds"),
+            self.tr("30 min for tools, 1 min for the rest; 0 or off for none"),
+        )
+        self.total = self._limit_line(
+            self.tr("Total limit of its calls in seconds"), self.tr("off")
+        )
         self._error = QLabel(self)
         self._error.setTextFormat(Qt.TextFormat.PlainText)
         self._error.setWordWrap(True)
@@ -120,6 +139,8 @@ class ServerDialog(QDialog):
             env=read_environment(self.environment.toPlainText()),
             cwd=str(Path(folder).expanduser()) if folder else None,
             era=_ERAS[self.era.currentIndex()],
+            idle_timeout_s=_read_limit(self.idle),
+            total_timeout_s=_read_limit(self.total),
         )
 
     @Slot()
@@ -133,6 +154,13 @@ class ServerDialog(QDialog):
             return
         self.server_add_requested.emit(definition)
         super().accept()
+
+    def _limit_line(self, name: str, usual: str) -> QLineEdit:
+        line = QLineEdit(self)
+        line.setAccessibleName(name)
+        line.setPlaceholderText(usual)
+        line.setToolTip(self.tr("For calls that choose no limit of their own"))
+        return line
 
     def _lay_out(self) -> None:
         browse = QPushButton(self.tr("&Browse…"), self)
@@ -150,6 +178,8 @@ class ServerDialog(QDialog):
         form.addRow(label, folder)
         form.addRow(self.tr("&Environment"), self.environment)
         form.addRow(self.tr("&Protocol"), self.era)
+        form.addRow(self.tr("&Idle limit, s"), self.idle)
+        form.addRow(self.tr("&Total limit, s"), self.total)
         buttons = QDialogButtonBox(self)
         connect = buttons.addButton(self.tr("Connect"), QDialogButtonBox.ButtonRole.AcceptRole)
         connect.setDefault(True)

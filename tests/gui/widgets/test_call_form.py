@@ -27,6 +27,7 @@ from app.paths import resource
 from app.protocol.messages import Prompt, PromptArgument, Resource, Tool
 from app.protocol.tokens import AUTO
 from app.sessions.definitions import StdioDefinition
+from app.sessions.limits import USUAL
 from app.sessions.snapshot import ServerSnapshot, ServerState
 from app.widgets.appearance import Appearance
 from app.widgets.call_dialog import CallDialog
@@ -163,16 +164,38 @@ def test_a_token_that_is_no_integer_is_named(form: CallForm, calls: list[Call]) 
     assert _says(form, "Own token: enter a whole number")
 
 
-def test_limits_are_seconds_and_nothing_or_zero_is_off(form: CallForm, calls: list[Call]) -> None:
+def test_limits_are_seconds_off_or_as_usual(form: CallForm, calls: list[Call]) -> None:
     form.form.set_value({"rows": 1})
-    _line(form, "Idle limit in seconds").setText("0")
-    _line(form, "Total limit in seconds").setText("2.5")
+    for idle, total in (("0", "2.5"), ("off", " Off "), ("", "")):
+        _line(form, "Idle limit in seconds").setText(idle)
+        _line(form, "Total limit in seconds").setText(total)
+        form.send()
+    limits = [(call.idle_timeout_s, call.total_timeout_s) for call in calls]
+    assert limits == [(None, 2.5), (None, None), (USUAL, USUAL)]
+
+
+@pytest.mark.parametrize("entered", ["soon", "-1", "NaN", "Infinity", "1e300", "86400001"])
+@pytest.mark.parametrize("name", ["Idle limit in seconds", "Total limit in seconds"])
+def test_what_is_no_limit_is_refused_in_words(
+    form: CallForm, calls: list[Call], name: str, entered: str
+) -> None:
+    form.form.set_value({"rows": 1})
+    _line(form, name).setText(entered)
     form.send()
-    assert (calls[0].idle_timeout_s, calls[0].total_timeout_s) == (None, 2.5)
-    _line(form, "Total limit in seconds").setText("soon")
-    form.send()
-    assert len(calls) == 1
-    assert _says(form, "Total limit in seconds")
+    assert calls == []
+    assert _says(form, name)
+
+
+def test_the_usual_limits_are_those_of_the_server_and_the_kind(form: CallForm) -> None:
+    assert _line(form, "Idle limit in seconds").placeholderText() == "1800 (usual)"
+    assert _line(form, "Total limit in seconds").placeholderText() == "off (usual)"
+    _box(form, "What to call").setCurrentIndex(1)
+    assert _line(form, "Idle limit in seconds").placeholderText() == "60 (usual)"
+    limits = {"idle_timeout_s": 90.0, "total_timeout_s": 7200.0}
+    own = _DEFINITION.model_copy(update=limits)
+    form.set_servers([dataclasses.replace(_DB, definition=own)])
+    assert _line(form, "Idle limit in seconds").placeholderText() == "90 (usual)"
+    assert _line(form, "Total limit in seconds").placeholderText() == "7200 (usual)"
 
 
 def test_a_call_goes_on_by_itself_if_that_is_chosen_and_that_is_remembered(

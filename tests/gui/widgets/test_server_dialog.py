@@ -75,6 +75,8 @@ def test_every_field_is_reached_by_the_key_of_its_label(qtbot: QtBot) -> None:
         "&Folder": dialog.folder,
         "&Environment": dialog.environment,
         "&Protocol": dialog.era,
+        "&Idle limit, s": dialog.idle,
+        "&Total limit, s": dialog.total,
     }
 
 
@@ -88,3 +90,35 @@ def test_a_mistake_keeps_the_dialog_open_with_the_reason(qtbot: QtBot, tmp_path:
     dialog.accept()
     assert heard == []
     assert any("no such folder" in label.text() for label in dialog.findChildren(QLabel))
+
+
+@pytest.mark.parametrize(
+    ("idle", "total", "limits"),
+    [("", "", (None, None)), ("90", "off", (90.0, 0.0)), ("0", "3600", (0.0, 3600.0))],
+)
+def test_the_limits_of_a_servers_calls_can_be_chosen(
+    qtbot: QtBot, idle: str, total: str, limits: tuple[float | None, float | None]
+) -> None:
+    dialog = ServerDialog()
+    qtbot.addWidget(dialog)
+    dialog.command.setText("server")
+    dialog.idle.setText(idle)
+    dialog.total.setText(total)
+    definition = dialog.definition()
+    assert (definition.idle_timeout_s, definition.total_timeout_s) == limits
+
+
+@pytest.mark.parametrize("entered", ["-1", "soon", "NaN", "1e300"])
+def test_a_limit_that_is_none_keeps_the_dialog_open_and_says_which(
+    qtbot: QtBot, entered: str
+) -> None:
+    dialog = ServerDialog()
+    qtbot.addWidget(dialog)
+    dialog.command.setText("server")
+    dialog.total.setText(entered)
+    with pytest.raises(ProblemError, match="Total limit of its calls in seconds"):
+        dialog.definition()
+    heard: list[StdioDefinition] = []
+    dialog.server_add_requested.connect(heard.append)
+    dialog.accept()
+    assert heard == []
