@@ -39,8 +39,14 @@ class Query:
         request: JsonObject = {"method": self.method}
         return request if self.params is None else {**request, "params": self.params}
 
+    def exists_in(self, dialect: Dialect) -> bool:
+        """Whether the revision knows questions of this kind."""
+        return self.needs[:1] != ("elicitation",) or dialect.has_elicitation
+
     def may_be_asked(self, dialect: Dialect) -> bool:
         """Whether the client declared it can be asked this."""
+        if not self.exists_in(dialect):
+            return False
         if self.needs == ("elicitation", "form") and dialect.client.get("elicitation") == {}:
             return True  # an empty object stands for forms alone
         if self.needs == ("elicitation", "form") and not dialect.has_rich_questions:
@@ -132,6 +138,8 @@ def _asked_now(call: Call, queries: Sequence[Query], manner: Manner) -> list[Ask
 
 def _require(dialect: Dialect, queries: Sequence[Query]) -> None:
     for query in queries:
+        if not query.exists_in(dialect):
+            raise RefusedError(f"Revision {dialect.version} does not know {query.method}.")
         if not query.may_be_asked(dialect):
             if dialect.is_per_request:
                 raise missing_capability(_nested(query.needs))

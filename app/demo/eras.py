@@ -113,6 +113,11 @@ class Dialect:
         return self.is_per_request and self.offers_tasks and declared
 
     @property
+    def has_elicitation(self) -> bool:
+        """Whether the user can be asked at all."""
+        return self.version >= "2025-06-18"
+
+    @property
     def has_rich_questions(self) -> bool:
         """Whether questions know modes, titled and multiple choices, and tools in sampling."""
         return self.version >= TASKS_VERSION

@@ -241,7 +241,10 @@ def _is_wanted(params: JsonObject, tool: str, support: str) -> bool:
 
 def _terms(call: Call, completed: JsonObject) -> Terms:
     is_core = not call.dialect.is_per_request
-    ttl_ms = call.params.get("task", {}).get("ttl") if is_core else _HOUR_MS
+    wanted = call.params.get("task")
+    ttl_ms: int | None = _HOUR_MS
+    if is_core:
+        ttl_ms = wanted.get("ttl") if isinstance(wanted, dict) else None
     if completed["ttl_s"]:
         ttl_ms = round(completed["ttl_s"] * 1000)
     return Terms(is_core, ttl_ms, completed["poll_ms"], completed["notifies"])

@@ -21,7 +21,7 @@ _KINDS: Final = ("first_undeclared", "sampling", "form", "url", "roots", "unknow
 def question_cancelled(call: Call, after_s: float, kind: str) -> JsonObject:
     """Ask, and say after a while that no answer is needed any more."""
     _require_requests(call)
-    query = _of_kind(call.dialect, kind)
+    query = _of_kind(call.dialect, kind if call.dialect.has_elicitation else "sampling")
     question = call.questions.ask(query.method, query.params, has_token=True)
     try:
         deadline = time.monotonic() + after_s

@@ -85,11 +85,8 @@ def ask_rounds(call: Call, rounds: int, state_is: str, **manner: Any) -> JsonObj
     """Ask one question after the other."""
     asked: list[Asked] = []
     for number_of_round in range(1, rounds + 1):
-        query = queries.form(
-            call.dialect,
-            f"round-{number_of_round}",
-            message=f"Question {number_of_round} of {rounds}: what is your name?",
-        )
+        words = f"Question {number_of_round} of {rounds}: what is your name?"
+        query = _question(call, f"round-{number_of_round}", words, is_form=True)
         asked.extend(ask(call, [query], Manner(**manner, state_is=state_is)))
         call.progress(number_of_round, rounds, f"Answered {number_of_round} of {rounds}")
     return _told(asked)
@@ -140,15 +137,22 @@ def _words(asked: Asked) -> str:
 
 def _mixed(call: Call, count: int) -> list[Query]:
     """Return a form, a sampling, and forms and samplings in turn."""
-    made: list[Query] = []
-    for index in range(1, count + 1):
-        if index % 2:
-            message = f"Question {index} of {count}: who are you?"
-            made.append(queries.form(call.dialect, f"form-{index}", message=message))
-        else:
-            messages = [queries.said("user", queries.text(f"Question {index}: say hello."))]
-            made.append(queries.sampling(messages, f"sampling-{index}"))
-    return made
+    return [
+        _question(
+            call,
+            f"form-{index}" if index % 2 else f"sampling-{index}",
+            f"Question {index} of {count}: who are you?",
+            is_form=bool(index % 2),
+        )
+        for index in range(1, count + 1)
+    ]
+
+
+def _question(call: Call, key: str, words: str, *, is_form: bool) -> Query:
+    """Return a form, or a sampling where the revision has no forms."""
+    if is_form and call.dialect.has_elicitation:
+        return queries.form(call.dialect, key, message=words)
+    return queries.sampling([queries.said("user", queries.text(words))], key)
 
 
 def _messages(content: str) -> list[JsonObject]:

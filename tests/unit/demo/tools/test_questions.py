@@ -333,3 +333,13 @@ def test_it_can_be_asked_all_the_same(version: str) -> None:
 def test_empty_elicitation_stands_for_forms() -> None:
     host = Host(capabilities={"elicitation": {}})
     assert told(host.call_to_end("ask_form"))[0]["reply"]["result"]["action"] == "accept"
+
+
+@pytest.mark.parametrize("version", ["2024-11-05", "2025-03-26"])
+def test_the_oldest_revisions_know_no_forms_and_are_asked_otherwise(version: str) -> None:
+    host = Host(version)
+    assert "elicitation/create" in host.call("ask_form").result["content"][0]["text"]
+    for tool in ("ask_together", "ask_rounds", "ask_while_working"):
+        host.call_to_end(tool, **({"interval_s": 0} if "while" in tool else {}))
+    assert {question["method"] for question in host.asked} == {"sampling/createMessage"}
+    host.check_all()
