@@ -14,6 +14,7 @@ from app.store import rows, statements
 from app.store.chains import ChainId, Origin, Outcome, SavedAttempt, SavedChain, Standing
 from app.store.database import Database
 from app.store.owners import Owners
+from app.store.tasks import TaskStore, let_go, owners_of_tasks
 
 if TYPE_CHECKING:
     import sqlite3
@@ -45,6 +46,8 @@ class ResumeStore:
         self._in_flight: set[ChainId] = set()
         self._unsettled: Problem | None = None
         self._unreadable: Problem | None = None
+        self.tasks: Final = TaskStore(self._database, self._owners, self._settle)
+        """The tasks that run at servers, in the same file."""
 
     @property
     def problem(self) -> Problem | None:
@@ -243,16 +246,18 @@ class ResumeStore:
         self._owners.sweep()
         self._owners.move_in()
         owned = statements.owned(connection)
-        owners = {owner for _, owner in owned}
+        owners = {owner for _, owner in owned} | owners_of_tasks(connection)
         dead = {owner for owner in owners if not self._owners.lives(owner)}
         for chain, owner in owned:
             if owner in dead:
                 statements.interrupt(connection, chain)
+        let_go(connection, sorted(dead))
 
     def _give_up(self, connection: sqlite3.Connection) -> None:
         for chain, owner in statements.owned(connection):
             if owner == self._owners.me:
                 statements.interrupt(connection, chain)
+        let_go(connection, [self._owners.me])
 
     def _in_flight_elsewhere(self, connection: sqlite3.Connection) -> set[ChainId]:
         owned = statements.owned(connection)

@@ -46,6 +46,20 @@ MIGRATIONS: Final = (
     ) WITHOUT ROWID;
     CREATE INDEX owned ON chains (owner) WHERE owner IS NOT NULL;
     """,
+    """
+    CREATE TABLE tasks (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        origin TEXT NOT NULL,
+        task TEXT NOT NULL,
+        is_flat INTEGER NOT NULL,
+        standing TEXT NOT NULL,
+        started_when REAL NOT NULL,
+        began_when REAL NOT NULL,
+        updated_when REAL NOT NULL,
+        owner TEXT
+    );
+    CREATE INDEX owned_tasks ON tasks (owner) WHERE owner IS NOT NULL;
+    """,
 )
 """Scripts, each lifting the format by one. Add, never edit: files of every format are out there."""
 
