@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 import anyio
 
 from app.problem import Problem, ProblemError
+from app.protocol.eras import LATEST_HANDSHAKE
+from app.protocol.task_requests import TaskOffer, TaskWish, params_as_wished
 from app.protocol.tokens import AUTO
 from app.sessions import time_limit
 from app.sessions.call_clock import Hold
 from app.sessions.exchange import End
 from app.sessions.limits import USUAL, LimitChoice, Limits, chosen_limits, usual_limits
 from app.sessions.session import not_connected
+from app.sessions.task_end import TaskFate
 from app.tracker import endings
 from app.tracker.snapshot import Changes, Failure, JobState
 
@@ -28,6 +31,7 @@ if TYPE_CHECKING:
     from app.sessions.exchange import Exchange
     from app.sessions.manager import Manager
     from app.sessions.questions import Question
+    from app.sessions.task_run import TaskRun
     from app.tracker.snapshot import JobId, JobSnapshot
     from app.tracker.tracker import Tracker
 
@@ -56,6 +60,10 @@ class Call:
     the protocol. The idle limit counts from the last message that belongs to the call, the total
     one from the call. With `auto_resume` the outcome is that of the last attempt; the limits hold
     for each.
+
+    `as_task` has a tool called as a task or plainly; None as the tool demands. In 2026-07-28 the
+    server decides, unless that is False. `task_ttl_ms` is how long a server of 2025-11-25 is asked
+    to keep the task. The outcome of a task is that of its end.
     """
 
     server: str
@@ -66,6 +74,8 @@ class Call:
     idle_timeout_s: LimitChoice = USUAL
     total_timeout_s: LimitChoice = USUAL
     auto_resume: AutoResume | None = None
+    as_task: bool | None = None
+    task_ttl_ms: float | None = None
 
 
 _TOO_LONG: Final = "It took too long"
@@ -92,6 +102,13 @@ async def _cancels_nothing(_job: JobSnapshot, _reason: str) -> bool:
     return False
 
 
+async def _begins_nothing(
+    _connection: Connection, _exchange: Exchange, _job: JobId
+) -> TaskRun | None:
+    """Take every reply for the end of its call."""
+    return None
+
+
 class Calls:
     """Makes requests and waits for what becomes of them."""
 
@@ -116,6 +133,10 @@ class Calls:
         It is told of each job that the user cancels or that ran out of time, with the reason, and
         must not wait for what the server says to that.
         """
+        self.begin_task: Callable[[Connection, Exchange, JobId], Awaitable[TaskRun | None]] = (
+            _begins_nothing
+        )
+        """Asked with each reply whether it begins a task, which the call then waits for."""
 
     def ask(self, call: Call, clock: CallClock | None = None) -> tuple[Connection, Exchange]:
         """Post a request, with the clock of the call that it goes on with, else one of its own.
@@ -127,7 +148,7 @@ class Calls:
         try:
             exchange = connection.mail.ask(
                 call.method,
-                call.params,
+                self._params_of(call, connection),
                 token=call.token,
                 allow_duplicate=call.allow_duplicate_token,
                 clock=clock,
@@ -137,6 +158,19 @@ class Calls:
         if clock is None:
             exchange.clock.set_limits(limits)
         return connection, exchange
+
+    def _params_of(self, call: Call, connection: Connection) -> JsonObject:
+        server = self._manager.snapshot(call.server)
+        tool = call.params.get("name") if call.method == "tools/call" else None
+        support = next((t.task_support for t in server.tools if t.name == tool), None)
+        return params_as_wished(
+            call.method,
+            call.params,
+            TaskWish(call.as_task, call.task_ttl_ms),
+            TaskOffer.of(server.revision or LATEST_HANDSHAKE, server.capabilities),
+            support,
+            connection.mail.peer.stamps,
+        )
 
     def _limits_of(self, call: Call) -> Limits:
         usual = usual_limits(call.method, self._manager.snapshot(call.server).definition)
@@ -161,7 +195,28 @@ class Calls:
         job = self._job_of(exchange)
         if job is not None:
             await self._settled(job)
+            run = await self.begin_task(connection, exchange, job)
+            if run is not None:
+                return await self.complete_task(run, job, exchange.made_at)
         return self._outcome(exchange, words)
+
+    async def complete_task(self, run: TaskRun, job: JobId, made_at: float) -> Outcome:
+        """Wait for the end of a job's task. Cancelling has the task cancelled."""
+        with self.keeping(job, run.clock):
+            try:
+                reached = await run.clock.until(run.has_ended, self._now)
+            except anyio.get_cancelled_exc_class():
+                run.give_up("The caller gave up")
+                raise
+        if reached is not None:
+            found = self._tracker.snapshot(job, self._now())
+            tick_at = None if found is None else found.last_tick_at
+            words = time_limit.words_of_task(run, reached, made_at, tick_at)
+            with anyio.CancelScope(shield=True):
+                await run.connection.tell("timed_out", request=run.request, text=words)
+            run.give_up(words)
+        found = self._tracker.snapshot(job, self._now())
+        return task_outcome(job, found, run, self._now() - made_at)
 
     async def cancel(self, job: JobSnapshot, reason: str) -> None:
         """Ask the server to cancel a job of ours; whoever waits for it goes on waiting."""
@@ -212,6 +267,8 @@ class Calls:
         """Have the clocks stand still of the call that a question is about."""
         job = question.job
         found = None if job is None else self._tracker.snapshot(job, self._now())
+        if found is not None and found.state.is_over:
+            return Hold((), self._now)
         if found is not None and found.parent is not None:
             job = found.parent
         return self.hold(question.connection, job)
@@ -302,3 +359,26 @@ def _verdict(exchange: Exchange, words: str) -> tuple[JobState, Failure | None]:
     if exchange.end is End.GIVEN_UP:
         return JobState.FAILED, Failure("local", exchange.words)
     return JobState.TIMED_OUT, Failure("local", words)
+
+
+def task_outcome(job: JobId, found: JobSnapshot | None, run: TaskRun, duration_s: float) -> Outcome:
+    """What became of a task: as its job tells where that is over, else as following it ended."""
+    end = run.end
+    result, raw = (None, b"") if end is None else (end.result, end.raw)
+    state: JobState = JobState.CANCELLED
+    failure: Failure | None = Failure("local", "Cancelled")
+    if found is not None and found.state.is_over:
+        state, failure = found.state, found.failure
+    elif end is not None:
+        state = _STATES.get(end.fate, JobState.LOST)
+        failure = Failure("local", end.words or "The connection ended before its task was over")
+    if end is not None and end.fate is TaskFate.NO_RESULT and state is JobState.DONE:
+        state, failure = JobState.FAILED, Failure("server", end.words)
+    return Outcome(job, result, failure, state, duration_s, raw)
+
+
+_STATES: Final = {
+    TaskFate.ENDED: JobState.DONE,
+    TaskFate.NO_RESULT: JobState.FAILED,
+    TaskFate.GIVEN_UP: JobState.CANCELLED,
+}

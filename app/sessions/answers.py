@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from app.problem import ProblemError
 from app.protocol.peer import check_json
 from app.sessions.arguments import argument_problems
+from app.sessions.formats import format_problems
 
 if TYPE_CHECKING:
     from app.protocol.facts import JsonObject
@@ -145,7 +146,8 @@ def problems_of(question: Question, answer: Answer) -> list[str]:
         check_json(value)
     except ProblemError as error:
         return [error.problem.as_text()]
-    return argument_problems(_schema(question, answer), value)
+    schema = _schema(question, answer)
+    return argument_problems(schema, value) + format_problems(schema, value)
 
 
 def _schema(question: Question, answer: Answer) -> JsonObject:

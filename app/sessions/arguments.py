@@ -45,4 +45,15 @@ def _words(error: ValidationError) -> str:
     """The field by its path from the arguments' root, and what is wrong with it."""
     path = str(error.json_path).removeprefix("$").removeprefix(".")
     message = text.elide(str(error.message), _WORDS)
+    missing = _missing(error)
+    if missing is not None:
+        path, message = f"{path}.{missing}".removeprefix("."), "a value is required"
     return f"{path}: {message}" if path else message
+
+
+def _missing(error: ValidationError) -> str | None:
+    """The member that is missing, if that is the error and its name can stand in a path."""
+    if error.validator != "required":
+        return None
+    names = [name for name in error.validator_value if error.message.startswith(f"{name!r} is ")]
+    return names[0] if names and names[0].isidentifier() else None

@@ -114,8 +114,11 @@ def _schema(params: JsonObject, notes: list[str]) -> JsonObject | None:
     fault = schema_problem(schema)
     if fault:
         notes.append(f"requestedSchema is no JSON schema, and nothing is checked by it: {fault}")
-    elif schema.get("type") != "object" or not isinstance(schema.get("properties"), dict):
-        notes.append("requestedSchema does not describe an object with properties")
+    elif schema.get("type", "object") != "object":
+        notes.append("requestedSchema does not describe an object: answer with JSON")
+        return None
+    elif not isinstance(schema.get("properties"), dict):
+        notes.append("requestedSchema has no properties: answer with JSON")
     else:
         notes += _deep_fields(schema["properties"])
     return schema

@@ -20,7 +20,7 @@ from app.protocol.reading import NotJsonError, TooDeepError, read_value
 from app.sessions.answers import RpcError, problems_of, result_of
 from app.sessions.asked import INVALID_PARAMS, METHOD_NOT_FOUND, read_asked
 from app.sessions.phases import PROGRESS, Phase, Phases
-from app.sessions.questions import Pending, Question
+from app.sessions.questions import BY_RULE, Pending, Question
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -45,6 +45,7 @@ TOO_MANY: Final = -32000
 _MOST_OPEN: Final = 100
 """Most questions of one connection that are open at once: a person answers them."""
 _ENDED: Final = "the connection ended"
+_OVER: Final = "what it was asked for is over"
 
 
 class Where(NamedTuple):
@@ -260,6 +261,7 @@ class Incoming:
         if automatic is not None and not rule.delay_s:
             self._tell(phases, Phase.WAITING)
             self._tell(phases, Phase.CHECKING)
+            self._context.questions.note_ruled(question)
             return automatic
         return await self._put_open(question, phases, automatic, rule.delay_s)
 
@@ -276,11 +278,11 @@ class Incoming:
             with anyio.move_on_after(None if automatic is None else delay_s):
                 return await pending.answered()
             if automatic is not None and pending.is_open:
-                questions.answer(question.id, automatic)
+                questions.answer(question.id, automatic, BY_RULE)
             return pending.answer
         finally:
             self._questions.discard(question.id)
-            questions.withdraw(question.id, _ENDED)
+            questions.withdraw(question.id, _OVER if self._connection.is_open else _ENDED)
 
     def _tell(self, phases: Phases, phase: Phase) -> None:
         params = phases.enter(phase, self._connection.now())

@@ -140,8 +140,10 @@ class News:
         self._note(method, exchange)
 
     def _note(self, method: str, exchange: Exchange) -> None:
-        """Keep what the server refused."""
+        """Keep what the server refused; not what it says while it ends."""
         where = self._connection.id
+        if not self._connection.is_open:
+            return
         if exchange.reply is None:
             self._tell(Problem(f"The server did not answer {method} within {_LIMIT_S:g} s", where))
         elif exchange.reply.error is not None:

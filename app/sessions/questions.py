@@ -39,6 +39,8 @@ __all__ = [
 Kind: TypeAlias = Literal["sampling", "form", "url", "roots"]
 """What is asked for: a model's answer, a form filled in, a page visited, the list of roots."""
 
+BY_RULE: Final = "answered by its rule"
+"""Why a question is over that a rule has answered, at once or after waiting for the user."""
 _ENDED_KEPT: Final = 200
 
 
@@ -143,8 +145,13 @@ class Questions:
         self._holds[identity] = self._hold(pending.question)
         self._on_change(frozenset({identity}))
 
-    def answer(self, question: int, answer: Answer) -> None:
-        """Answer an open question.
+    def note_ruled(self, question: Question) -> None:
+        """Tell of a question that its rule has answered, so that nobody was ever asked."""
+        self._keep(dataclasses.replace(question, ended=BY_RULE))
+        self._on_change(frozenset({question.id}))
+
+    def answer(self, question: int, answer: Answer, why: str = "answered") -> None:
+        """Answer an open question; it has ended because of `why`.
 
         Raises:
             ProblemError: the question is not open (any more), or the answer does not fit it: each
@@ -160,7 +167,7 @@ class Questions:
             what = "The answer does not fit the question"
             hint = "Correct what is named, or decline the question."
             raise ProblemError(Problem(what, pending.question.server, hint, "\n".join(found)))
-        self._end(pending, "answered", answer)
+        self._end(pending, why, answer)
 
     def withdraw(self, question: int, why: str) -> None:
         """End a question that needs no answer any more; nothing if it is over."""
@@ -192,11 +199,14 @@ class Questions:
         question = dataclasses.replace(pending.question, ended=why)
         del self._open[question.id]
         self._holds.pop(question.id).release()
+        self._keep(question)
+        pending.settle(answer)
+        self._on_change(frozenset({question.id}))
+
+    def _keep(self, question: Question) -> None:
         self._ended[question.id] = question
         if len(self._ended) > _ENDED_KEPT:
             self._ended.popitem(last=False)
-        pending.settle(answer)
-        self._on_change(frozenset({question.id}))
 
     def _gone(self, question: int) -> Problem:
         ended = self._ended.get(question)

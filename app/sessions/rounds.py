@@ -1,5 +1,7 @@
 """Calls whose results require input (2026-07-28): ask, then make the same request again.
 
+An error of 2025-11-25 may name pages to be visited before the call: these are asked for as well.
+
 Source: 2026-07-28 "Multi Round-Trip Requests". The state that a server wants back is opaque: the
 exact bytes that came are sent, whatever escapes the server chose.
 """
@@ -18,6 +20,7 @@ from app.protocol.eras import Era, as_object
 from app.protocol.outline import finish, object_members
 from app.protocol.reading import NotJsonError, TooDeepError, read_value, shown
 from app.sessions.answers import RpcError, result_of
+from app.sessions.asked import ELICITATION
 from app.sessions.exchange import End
 from app.sessions.incoming import Where
 
@@ -32,6 +35,10 @@ if TYPE_CHECKING:
     from app.tracker.snapshot import JobId
 
 MOST_ROUNDS: Final = 10
+URL_NEEDED: Final = -32042
+"""The error code of 2025-11-25 for a call that can be made only once pages were visited."""
+_MOST_PAGES: Final = 10
+_CALL_AGAIN: Final = "The call has ended for this: visit the page, then make the call again."
 _METHODS: Final = frozenset({"tools/call", "prompts/get", "resources/read"})
 _OF_A_ROUND: Final = frozenset({"inputResponses", "requestState"})
 _PAUSES_S: Final = (0.05, 0.1, 0.25)
@@ -85,6 +92,8 @@ class Rounds:
 
     def _take(self, exchange: Exchange, reply: RequestAnswered, raw: bytes) -> bool:
         """Whether a reply is no end, but requires input that we can try to give."""
+        if as_object(reply.error).get("code") == URL_NEEDED:
+            self._work.send_nowait(_Work(exchange, reply.number, raw))
         is_required = as_object(reply.result).get("resultType") == "input_required"
         if not is_required or exchange.method not in _METHODS or exchange.end is not None:
             return False
@@ -98,10 +107,17 @@ class Rounds:
     async def _go_on(self, work: _Work) -> None:
         """Ask, then go on; neither if the exchange is over by itself before that."""
         exchange = work.exchange
+        if not exchange.is_asking:
+            await self._show_pages(work)
+            return
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(_cancel_with, exchange, tasks.cancel_scope)
             await self._try(work)
             tasks.cancel_scope.cancel()
+        await self._tell_cancel(exchange)
+
+    async def _tell_cancel(self, exchange: Exchange) -> None:
+        """Put on record that a call ended between two requests: no message tells of that."""
         if exchange.end is End.CANCELLED and exchange.is_asking and not exchange.words:
             await self._end(exchange, "cancelled", "Cancelled while the user was asked")
 
@@ -116,6 +132,19 @@ class Rounds:
             self._connection.mail.give_up(exchange, end)
         except anyio.ClosedResourceError:
             pass  # everyone who waits is told by the connection's end
+
+    async def _show_pages(self, work: _Work) -> None:
+        """Ask to visit the pages that an error names; what is answered changes nothing there."""
+        job = self._incoming.job_of(work.exchange.request)
+        async with anyio.create_task_group() as tasks:
+            for params in read_pages(work.raw):
+                try:
+                    asked = self._incoming.read(ELICITATION, {**params, "mode": "url"})
+                except RpcError:
+                    continue  # the error is told as it came
+                asked = asked._replace(problems=(*asked.problems, _CALL_AGAIN))
+                key = str(params.get("elicitationId"))
+                tasks.start_soon(self._incoming.ask, asked, Where(work.reply, key, job))
 
     async def _end(self, exchange: Exchange, outcome: str, text: str) -> None:
         with anyio.CancelScope(shield=True):
@@ -207,6 +236,17 @@ def read_required(raw: bytes) -> Required:
     if not requests and state is None:
         raise InputError("The server requires input, but asks for none and gives no state")
     return Required(requests, state)
+
+
+def read_pages(raw: bytes) -> list[JsonObject]:
+    """The pages that an error says have to be visited first (2025-11-25 "Elicitation")."""
+    try:
+        error = as_object(as_object(read_value(raw).value).get("error"))
+    except (NotJsonError, TooDeepError):
+        return []
+    pages = as_object(error.get("data")).get("elicitations")
+    found = [page for page in pages if isinstance(page, dict)] if isinstance(pages, list) else []
+    return found[:_MOST_PAGES]
 
 
 def _state(raw: bytes | None) -> bytes | None:

@@ -29,7 +29,7 @@ def test_arguments_that_fit_have_no_problems() -> None:
 @pytest.mark.parametrize(
     ("arguments", "begins"),
     [
-        ({}, "'count' is a required property"),
+        ({}, "count: a value is required"),
         ({"count": "x"}, "count: "),
         ({"count": 0}, "count: "),
         ({"count": True}, "count: "),

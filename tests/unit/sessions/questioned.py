@@ -1,0 +1,160 @@
+"""A played server that asks, and someone at the desk who answers."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from app.protocol.eras import ClientIdentity, Era
+from app.sessions.call_clock import CallClock, Hold
+from app.sessions.clock import Clock
+from app.sessions.desk import Desk
+from app.sessions.incoming import Context, Incoming
+from app.sessions.questions import Question, Questions
+from app.sessions.rounds import Rounds
+from app.sessions.rules import QuestionRules
+from app.sessions.server_settings import ServerSettings, SettingsFile
+from tests.unit.sessions.playbook import PlayedServer, connection_to
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Sequence
+
+    from app.sessions.rules import Root
+    from tests.unit.sessions.playbook import Message, Script
+
+ASK = QuestionRules()
+SCHEMA = {
+    "type": "object",
+    "properties": {"name": {"type": "string"}, "age": {"type": "integer", "minimum": 0}},
+    "required": ["name"],
+}
+FORM = {"message": "Who are you?", "requestedSchema": SCHEMA}
+SAMPLING = {
+    "messages": [{"role": "user", "content": {"type": "text", "text": "hello"}}],
+    "maxTokens": 9,
+}
+SAMPLED = {"role": "assistant", "model": "me", "content": {"type": "text", "text": "hi"}}
+
+
+def question(**changes: Any) -> Question:
+    """A question for a form, with `changes` to its fields."""
+    fields: dict[str, Any] = {
+        "id": 1,
+        "server": "s",
+        "connection": "s#1",
+        "request": 7,
+        "key": None,
+        "method": "elicitation/create",
+        "kind": "form",
+        "message": "Who are you?",
+        "schema": SCHEMA,
+        "url": None,
+        "params": FORM,
+        "job": None,
+        "asked_at": 0.0,
+        "asked_when": 0.0,
+    }
+    return Question(**{**fields, **changes})
+
+
+def request(identity: int | str, method: str, params: object = None, token: Any = None) -> Message:
+    """A request of the server."""
+    body: dict[str, Any] = {"jsonrpc": "2.0", "id": identity, "method": method}
+    if isinstance(params, dict) and token is not None:
+        params = {**params, "_meta": {"progressToken": token}}
+    return body if params is None else {**body, "params": params}
+
+
+def silent(_message: Message) -> list[Message]:
+    """Say nothing to anything."""
+    return []
+
+
+class Questioned:
+    """One connection, all questions that came over it, and what they hold still."""
+
+    def __init__(self, script: Script, rules: QuestionRules, roots: Sequence[Root]) -> None:
+        self.server = PlayedServer(script)
+        self.connection = connection_to(self.server)
+        self.clock = CallClock(0.0)
+        self.told: list[frozenset[int]] = []
+        self.settings = ServerSettings(rules=rules, roots=tuple(roots))
+        self._heard = anyio.Event()
+        self.questions = Questions(self._tell, self._hold)
+        context = Context("s", self.questions, self._settings, self._job, Clock())
+        self.desk = Desk(self.questions, SettingsFile(), self._job)
+        self.identity = ClientIdentity(
+            {}, rules.capabilities(Era.HANDSHAKE), rules.capabilities(Era.PER_REQUEST)
+        )
+        self.incoming = Incoming(self.connection, context, self.identity)
+        self.rounds = Rounds(self.connection, self.incoming)
+
+    def _settings(self) -> ServerSettings:
+        return self.settings
+
+    def _job(self, request: int) -> int:
+        return request + 1000
+
+    def _hold(self, _question: Question) -> Hold:
+        return Hold([self.clock], Clock().monotonic)
+
+    def _tell(self, questions: frozenset[int]) -> None:
+        self.told.append(questions)
+        self._heard.set()
+
+    async def asked(self, count: int = 1) -> list[Question]:
+        """So many open questions, once they are there."""
+        with anyio.fail_after(5):
+            while len(self.questions.open()) < count:
+                self._heard = anyio.Event()
+                await self._heard.wait()
+        return list(self.questions.open())
+
+    async def ended(self, identity: int) -> Question:
+        """A question once it is not open any more."""
+        with anyio.fail_after(5):
+            while not ((found := self.questions.find(identity)) and found.ended):
+                self._heard = anyio.Event()
+                await self._heard.wait()
+        return found
+
+    async def reply_to(self, identity: int | str) -> Message:
+        """Our reply to a request of the server, once it is there."""
+        with anyio.fail_after(5):
+            while True:
+                for message in self.server.sent:
+                    if message.get("id") == identity and "method" not in message:
+                        return message
+                await self.server.until_count(len(self.server.sent) + 1)
+
+    def phases(self) -> list[tuple[Any, Any, Any]]:
+        """The progress that we sent: value, total, words."""
+        sent = [
+            m["params"] for m in self.server.sent if m.get("method") == "notifications/progress"
+        ]
+        return [(each["progress"], each["total"], each["message"]) for each in sent]
+
+
+@contextlib.asynccontextmanager
+async def questioned(
+    script: Script = silent,
+    *,
+    rules: QuestionRules = ASK,
+    roots: Sequence[Root] = (),
+    era: Era | None = Era.HANDSHAKE,
+) -> AsyncIterator[Questioned]:
+    """A connection that is open and served until the block ends."""
+    desk = Questioned(script, rules, roots)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(desk.connection.run)
+        tasks.start_soon(desk.incoming.run)
+        tasks.start_soon(desk.rounds.run)
+        await desk.connection.opened()
+        if era is not None:
+            desk.incoming.begin(era)
+        yield desk
+        desk.connection.end("the test is over")
+        await desk.connection.over()
+        tasks.cancel_scope.cancel()
