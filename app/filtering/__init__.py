@@ -24,7 +24,8 @@ that round: `not code == 5` shows all other messages.
   everything in quotes: `token == 7` is not `token == "7"`. `7` and `7.0` are equal. For fields that
   are texts, all values are. `in (a, b)`: equal to one of the list.
 - `<` `<=` `>` `>=`: numbers with numbers, texts with texts in the order of their characters,
-  `level` by severity. A message whose value is of the other type is not shown.
+  `level` by severity, with one of the protocol's levels. A message whose value is of the other
+  type is not shown.
 - `contains`: has the text in it, in any case; `matches`: has a match of the regular expression, in
   this case (`(?i)` for any). Both look at texts; of a number, list or object they look at its
   JSON, without spaces and with letters as such: `params contains "order"`.
@@ -33,10 +34,11 @@ that round: `not code == 5` shows all other messages.
 `params.arguments.n`, `result.content[0].text`. Only requests and notifications have `params`, only
 replies `result`, only error replies `error`.
 
-**Units.** `dt` and `duration` are seconds, or with `us ms s min h d`; `size` is bytes, or with
-`B kB MB GB KiB MiB GiB`. `time` takes a local time of day (`12:01`, `12:01:07.5`) or a date
-(`2026-11-20`, `"2026-11-20 12:01"`, UTC with a `Z` at its end); a time is as long as it is vague:
-`time == 12:01` is that minute, `time > 12:01` begins with the next, and times of day recur daily.
+**Units.** `dt` and `duration` are seconds, or with `us ms s min h d`, compared to the microsecond;
+`size` is bytes, or with `B kB MB GB KiB MiB GiB`. `time` takes a local time of day (`12:01`,
+`12:01:07.5`) or a date (`2026-11-20`, `"2026-11-20 12:01"`, UTC with a `Z` at its end); a time is
+as long as it is vague: `time == 12:01` is that minute, `time > 12:01` begins with the next, and
+times of day recur daily.
 
 **What fields mean.** A reply, a cancel and a tick have the token of their request. `dt` is the time
 since the message before with the same token, or without a token since any message before. `job`
