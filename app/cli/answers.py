@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from app.cli.reply import as_json, exact_member, exact_result
+from app.cli.reply import as_json, exact_member, exact_outcome
 from app.text import size
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def answer_text(raw: bytes) -> str:
 
     Structured content is printed as it came, unless a text says the same in JSON.
     """
-    exact = exact_result(raw)
+    exact = exact_outcome(raw)
     try:
         result = json.loads(exact)
     except (ValueError, RecursionError):  # nested too deeply, or with a number too long

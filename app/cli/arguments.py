@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import json
-import math
 import shlex
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from app.cli.exits import CommandFailed, ExitCode
 from app.cli.reply import as_json
+from app.cli.strict_json import strict_json
 from app.problem import Problem
 
 if TYPE_CHECKING:
@@ -40,7 +39,7 @@ def read_document(document: str | None) -> JsonObject:
         where = document[1:]
         text = _content(Path(where).expanduser())
     try:
-        value = _json(text)
+        value = strict_json(text)
     except (ValueError, RecursionError) as error:
         _refuse("The arguments are not JSON", where, "--args '{\"n\": 3}'", str(error))
     if not isinstance(value, dict):
@@ -100,7 +99,7 @@ def _value(name: str, text: str, schema: Mapping[str, Any]) -> Any:
 
 def _json_or_text(text: str) -> Any:
     try:
-        return _json(text)
+        return strict_json(text)
     except (ValueError, RecursionError):
         return text
 
@@ -170,18 +169,6 @@ def _types_of(value: object) -> set[str]:
             return {"array"}
         case _:
             return {"object"}
-
-
-def _json(text: str) -> Any:
-    """Strict JSON: `NaN` and its kin, which Python reads by default, are refused."""
-    return json.loads(text, parse_constant=_finite, parse_float=_finite)
-
-
-def _finite(digits: str) -> float:
-    number = float(digits)
-    if not math.isfinite(number):
-        raise ValueError(f"{digits} is not a number that JSON can carry")
-    return number
 
 
 def _content(path: Path) -> str:

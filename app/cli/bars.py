@@ -58,6 +58,7 @@ class BarMeter:
         self._console = console or Console(stderr=True, highlight=False)
         self._jobs: list[JobId] = []
         self._drawn_at = 0.0
+        self._asides = 0
         self._live = self._started()
 
     def on_changes(self, changes: Changes) -> None:
@@ -83,10 +84,16 @@ class BarMeter:
     @contextlib.contextmanager
     def aside(self) -> Iterator[None]:
         """Take the bars away while something else is written to the same terminal."""
-        self._live.transient = True
-        self._live.stop()
-        yield
-        self._live = self._started()
+        self._asides += 1
+        if self._asides == 1:
+            self._live.transient = True
+            self._live.stop()
+        try:
+            yield
+        finally:
+            self._asides -= 1
+            if not self._asides:
+                self._live = self._started()
 
     def close(self) -> None:
         """Leave the bars as they ended and give the terminal back."""
@@ -110,6 +117,8 @@ class BarMeter:
         return snapshot is not None and snapshot.sender is Side.CLIENT
 
     def _draw(self) -> None:
+        if self._asides:
+            return
         self._drawn_at = time.monotonic()
         self._live.update(self._table(), refresh=True)
 

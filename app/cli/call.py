@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import anyio
 
 from app.cli.arguments import convert, example, read_document
+from app.cli.asking.means import means_of
 from app.cli.codes import code_of, first_failure
 from app.cli.exits import CommandFailed, ExitCode
 from app.cli.fronts import front_of
@@ -27,7 +28,7 @@ if TYPE_CHECKING:
     from app.cli.front import Front
     from app.cli.options import Invocation
     from app.cli.order import CallOrder
-    from app.monitor import Monitor
+    from app.monitor import Monitor, Outcome
     from app.protocol.facts import JsonObject
     from app.protocol.messages import Tool
     from app.protocol.tokens import TokenChoice
@@ -59,6 +60,7 @@ class _Caller:
         self._document = document
         self._definition = definition
         self._invocation = invocation
+        self.means = means_of(order.answer, as_json=order.as_json)
         self.output = Output(sys.stdout)
         self._codes: list[ExitCode] = []
         self._refusal: CommandFailed | None = None
@@ -79,7 +81,7 @@ class _Caller:
     async def work(self, monitor: Monitor) -> ExitCode:
         """Check the arguments, make the calls, all at once, and wait for the last."""
         self._monitor = monitor
-        server = await connected(monitor, self._definition)
+        server = await connected(monitor, self._definition, self.means)
         call = self._call(monitor, server)
         self._codes = [ExitCode.CANCELLED] * self._order.repeat
         async with anyio.create_task_group() as group:
@@ -98,10 +100,20 @@ class _Caller:
         try:
             outcome = await monitor.call(call)
         except ProblemError as error:
-            self._refusal = self._refusal or CommandFailed(ExitCode.USAGE, error.problem)
+            where = error.problem.where or f"tool {self._order.tool!r}"
+            problem = error.problem._replace(where=where)
+            self._refusal = self._refusal or CommandFailed(ExitCode.USAGE, problem)
             return
         self._front.show(outcome)
+        self._tell_plain(monitor, outcome)
         self._codes[index] = code_of(outcome)
+
+    def _tell_plain(self, monitor: Monitor, outcome: Outcome) -> None:
+        """Tell that no task was made of a call that was to be one: that is for servers to say."""
+        job = None if outcome.job is None else monitor.snapshot(outcome.job)
+        if self._order.as_task and job is not None and job.task is None and outcome.result:
+            what = "The server answered at once, without making a task of the call"
+            self._front.warn(Problem(what, f"tool {self._order.tool!r}"))
 
     def _call(self, monitor: Monitor, server: ServerSnapshot) -> Call:
         order = self._order

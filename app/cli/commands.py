@@ -45,8 +45,27 @@ Examples:
   mcp-progress-monitor call --demo burst --int-token 0 --repeat 5
   mcp-progress-monitor call --demo resumable_export --auto-resume
   mcp-progress-monitor call hidden_tool --unlisted --arg n=3 -- python server.py
+  mcp-progress-monitor call --demo task_work --task
+  mcp-progress-monitor call --demo ask_form --answer answers.json
 
-Ctrl+C once cancels politely and waits a moment; twice leaves at once.
+
+An answer file is a list; a question takes the first answer that is for it:
+  [
+    {"message": "your name", "accept": {"name": "Ada"}},
+    {"kind": "url", "decline": true},
+    {"kind": "sampling", "text": "It is sunny.", "times": 3}
+  ]
+or an object with one answer for each kind, or values for the fields of forms:
+  {"fields": {"name": "Ada", "age": 36}, "sampling": {"text": "It is sunny."}}
+
+
+Conditions: kind (form, url, sampling, roots), message (a regular expression),
+fields (names that the form has), key; times (a count or "any"; 1 without it).
+Answers: accept (a form's content, true, or a list of roots), decline, cancel
+(true), text (a model's, perhaps with model and stopReason), result (the whole).
+
+Ctrl+C once cancels politely and waits a moment; twice leaves at once. While a question is asked,
+it cancels that first.
 """
 
 
@@ -103,6 +122,15 @@ _resume_limit = click.option(
     type=click.IntRange(1, 1_000_000),
     metavar="N",
     help="With --auto-resume: stop after N automatic attempts (default 100).",
+)
+
+
+_answer = click.option(
+    "--answer",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Answer the server's questions from this JSON file (see below). What it does not answer is"
+    " asked on a terminal, and declined without one or with --json.",
 )
 
 
@@ -214,6 +242,14 @@ def tools(invocation: Invocation, as_json: bool) -> int:
 )
 @_resume_limit
 @click.option(
+    "--task",
+    "as_task",
+    is_flag=True,
+    help="Run it as a task of the server's; refused where the tool does not allow that. Without,"
+    " only tools that require it are.",
+)
+@_answer
+@click.option(
     "--repeat",
     type=click.IntRange(min=1),
     default=1,
@@ -250,6 +286,7 @@ def call(invocation: Invocation, /, **chosen: Any) -> int:
     help="Resume again and again, for as long as the server hands out tokens.",
 )
 @_resume_limit
+@_answer
 @click.option(
     "--json",
     "as_json",

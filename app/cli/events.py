@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -15,7 +16,8 @@ from app.cli.event_lines import (
     whole_message,
 )
 from app.cli.irregular import ReplyProblems
-from app.cli.reply import as_json, exact_data, exact_member, exact_result
+from app.cli.question_events import TaskEvents, answered_line, asking_job, interim, question_line
+from app.cli.reply import as_json, exact_data, exact_member, exact_outcome, exact_result
 from app.protocol.eras import era_of
 from app.protocol.facts import (
     ConnectionClosed,
@@ -27,20 +29,24 @@ from app.protocol.facts import (
     Side,
     Standing,
     StderrReceived,
+    TaskStated,
 )
 from app.protocol.frame import server_name
 from app.protocol.hidden import shown_data
+from app.protocol.tasks import task_named_by
 from app.text import visible
 from app.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
     from pathlib import Path
 
     from app.cli.exits import CommandFailed
     from app.cli.output import Output
     from app.monitor import Outcome, Update
     from app.problem import Problem
+    from app.sessions.questions import Question
     from app.tracker.snapshot import JobId, JobSnapshot
 
 LOG_MESSAGE = "notifications/message"
@@ -54,6 +60,9 @@ class JobBook(Protocol):
 
     def job_of(self, request: int) -> JobId | None:
         """The job a request belongs to, by the number of its frame."""
+
+    def questions(self) -> Sequence[Question]:
+        """The open questions, oldest first."""
 
     @property
     def recording(self) -> Path | None:
@@ -80,6 +89,8 @@ class JsonEvents:
         self._asked_at: dict[JobId, float] = {}
         self._frame_count = 0
         self._problems = ReplyProblems()
+        self._tasks = TaskEvents(book)
+        self._asked: set[int] = set()
         self._makers: dict[type, Callable[[Any, _Chunk], str]] = {
             ProgressReceived: self._progress,
             ConnectionNegotiated: self._connected,
@@ -88,6 +99,7 @@ class JsonEvents:
             NotificationReceived: self._notification,
             StderrReceived: self._stderr,
             ConnectionClosed: self._closed,
+            TaskStated: self._task,
         }
 
     def on_update(self, update: Update) -> None:
@@ -98,11 +110,17 @@ class JsonEvents:
         made = [(self._makers.get(type(fact)), fact) for fact in update.facts]
         lines = [make(fact, chunk) for make, fact in made if make is not None]
         lines += map(self._resumable, sorted(update.changes.moved))
+        lines += self._questions(update)
         self._write("".join(lines))
 
     def show(self, outcome: Outcome) -> None:
-        """Write the error of a call that ended without a reply; replies were written as facts."""
+        """Write the error of a call that ended without a reply, or the end of a task.
+
+        Replies were written as facts; those of a task may come in several ways.
+        """
         failure = outcome.failure
+        if outcome.result is not None and outcome.job is not None:
+            self._end_task(outcome, outcome.job)
         if outcome.job is not None:
             self._open.discard(outcome.job)
         if failure is None or outcome.job in self._answered:
@@ -110,6 +128,20 @@ class JsonEvents:
         if failure.where != "server" or outcome.job not in self._refused:
             code = None if failure.code is None else str(failure.code)
             self._error(outcome.job, failure.where, failure.message, code, shown_data(failure.data))
+
+    def _end_task(self, outcome: Outcome, job: JobId) -> None:
+        if not self._tasks.is_task(job) or job in self._answered:
+            return
+        self._answered.add(job)
+        line = event_line(
+            "result",
+            self._now(),
+            job=as_json(job),
+            result=exact_outcome(outcome.raw),
+            duration_s=elapsed(outcome.duration_s),
+            ticks=str(self._counts.get(job, 0)),
+        )
+        self._write(line)
 
     def fail(self, failure: CommandFailed) -> None:
         """Write why the command cannot go on; `job` is null."""
@@ -122,6 +154,15 @@ class JsonEvents:
     def warn(self, problem: Problem) -> None:
         """Tell on standard error what does not keep the command from going on."""
         self._errors.text(f"{visible(problem.as_text(), keep_line_ends=True)}\n")
+
+    def quiet(self) -> AbstractContextManager[None]:
+        """Go on: nobody is asked where events are written."""
+        return contextlib.nullcontext()
+
+    def tell_answer(self, question: Question, action: str, words: str) -> None:
+        """Write how a question was answered."""
+        job = asking_job(question, self._book)
+        self._write(answered_line(question, job, action, words, self._now()))
 
     def interrupt(self) -> None:
         """Write nothing: the end of each call tells."""
@@ -182,9 +223,11 @@ class JsonEvents:
 
     def _request(self, fact: RequestMade, _chunk: _Chunk) -> str:
         job = self._book.job_of(fact.number)
-        if job is None or fact.sender is not Side.CLIENT:
+        is_look = task_named_by(fact.method, fact.params) is not None
+        if job is None or is_look or fact.sender is not Side.CLIENT:
             return ""
-        self._asked_at[job] = fact.at
+        if job not in self._open:  # else it goes on with answers to what the server asked
+            self._asked_at[job] = fact.at
         self._jobs.add(job)  # one that was saved by an earlier program was never added
         self._open.add(job)
         self._answered.discard(job)
@@ -213,7 +256,7 @@ class JsonEvents:
 
     def _answer(self, fact: RequestAnswered, chunk: _Chunk) -> str:
         job = None if fact.request is None else self._book.job_of(fact.request)
-        if job is None or fact.sender is not Side.SERVER:
+        if job is None or fact.sender is not Side.SERVER or fact.number in chunk.interim:
             return ""
         late = {} if fact.standing is Standing.ACTIVE else {"late": "true"}
         if not late:
@@ -241,6 +284,18 @@ class JsonEvents:
             ticks=str(self._counts.get(job, 0)),
             **remarks,
         )
+
+    def _task(self, fact: TaskStated, chunk: _Chunk) -> str:
+        job = None if fact.request is None else self._book.job_of(fact.request)
+        return self._tasks.line(fact, chunk.update, job, self._t(fact.at))
+
+    def _questions(self, update: Update) -> Iterator[str]:
+        """The events of questions that have come."""
+        for question in self._book.questions() if update.questions else ():
+            if question.id not in self._asked:
+                self._asked.add(question.id)
+                job = asking_job(question, self._book)
+                yield question_line(question, job, self._t(question.asked_at))
 
     def _resumable(self, job: JobId) -> str:
         """The event of a job that stopped with a token, which lies on disk by now."""
@@ -273,7 +328,8 @@ class _Chunk:
     """What the events of one update share, looked up once for all of them."""
 
     def __init__(self, update: Update, book: JobBook) -> None:
-        self._update = update
+        self.update = update
+        self.interim = frozenset(interim(update.facts))
         self._book = book
         self.marked = update.changes.marked
         self._ticks = iter(update.changes.ticks)
@@ -296,5 +352,5 @@ class _Chunk:
     def raw(self, number: int) -> bytes:
         """The exact bytes of the frame with this number."""
         if self._raws is None:
-            self._raws = {frame.number: frame.raw for frame in self._update.frames}
+            self._raws = {frame.number: frame.raw for frame in self.update.frames}
         return self._raws.get(number, b"{}")

@@ -5,9 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Protocol
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from app.cli.exits import CommandFailed
     from app.monitor import Outcome, Update
     from app.problem import Problem
+    from app.sessions.questions import Question
     from app.tracker.snapshot import JobId
 
 
@@ -28,6 +31,15 @@ class Front(Protocol):
 
     def warn(self, problem: Problem) -> None:
         """Tell what is wrong but keeps nothing from going on."""
+
+    def quiet(self) -> AbstractContextManager[None]:
+        """Write nothing to the terminal for a while: the user is asked something."""
+
+    def tell_answer(self, question: Question, action: str, words: str) -> None:
+        """Tell what was answered to a question without the user, and why.
+
+        `action` is accept, decline, cancel, result or refuse.
+        """
 
     def interrupt(self) -> None:
         """Tell that calls are being cancelled, which may take a while."""

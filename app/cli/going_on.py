@@ -19,6 +19,7 @@ from app.text import visible
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from app.cli.asking.means import Means
     from app.cli.front import Front
     from app.cli.options import CommonOptions
     from app.monitor import Monitor
@@ -31,6 +32,8 @@ class Resumable(Protocol):
     output: Output
     restores: bool
     """Whether it begins with saved jobs."""
+    means: Means
+    """What questions of servers are answered by."""
 
     def make_front(self, monitor: Monitor) -> Front:
         """The way to show it."""
@@ -52,7 +55,9 @@ def run_resumable(command: Resumable, common: CommonOptions) -> ExitCode:
     recorded = session_recorder(common)
     saved = saved_jobs(common, restores=command.restores)
     try:
-        code = run_visit(command.output, command.make_front, command.work, recorded, saved)
+        code = run_visit(
+            command.output, command.make_front, command.work, recorded, saved, command.means
+        )
     finally:
         left = command.left()
         if left:

@@ -22,6 +22,10 @@ _LEAVING = ("SIGTERM", "SIGHUP", "SIGBREAK")
 """Signals that leave no time for a second one: the first of them leaves at once."""
 
 
+def _diverts_nothing() -> bool:
+    return False
+
+
 class Interrupts:
     """Signals as two events, for the time of a `with` block inside a running event loop.
 
@@ -37,6 +41,11 @@ class Interrupts:
         self._end_all = end_all
         self._count = 0
         self._previous: dict[signal.Signals, Any] = {}
+        self.divert: Callable[[], bool] = _diverts_nothing
+        """Asked at a Ctrl+C before the first that counts: whether it was for something else.
+
+        Called from a signal handler.
+        """
         self.polite = anyio.Event()
         self.firm = anyio.Event()
 
@@ -61,6 +70,8 @@ class Interrupts:
             signal.signal(number, handler if handler is not None else signal.SIG_DFL)
 
     def _on_signal(self, number: int, frame: FrameType | None) -> None:
+        if number == signal.SIGINT and not self._count and self.divert():
+            return
         self._count += 1 if number == signal.SIGINT else 2
         if self._count > 1:
             self._output.hurry()

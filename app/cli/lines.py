@@ -50,6 +50,8 @@ class LineMeter:
         self._due: dict[JobId, float] = {}
         self._waiting: set[JobId] = set()
         self._over: dict[JobId, int] = {}
+        self._asides = 0
+        self._told: dict[JobId, tuple[object, ...]] = {}
 
     def on_changes(self, changes: Changes) -> None:
         """Write what is due of the jobs that changed."""
@@ -68,13 +70,20 @@ class LineMeter:
 
     @contextlib.contextmanager
     def aside(self) -> Iterator[None]:
-        """Make room for output of another kind: lines are never in its way."""
-        yield
+        """Make room for output of another kind; what is due meanwhile is written afterwards."""
+        self._asides += 1
+        try:
+            yield
+        finally:
+            self._asides -= 1
+            self._write_due()
 
     def close(self) -> None:
         """Nothing is left to write: the end of a job is never held back."""
 
     def _write_due(self) -> None:
+        if self._asides:
+            return
         now = self._clock()
         for job in sorted(self._waiting):
             snapshot = self._book.snapshot(job)
@@ -97,6 +106,17 @@ class LineMeter:
     def _write(self, job: JobSnapshot) -> None:
         if job.state.is_over:
             self._over[job.id] = job.attempt_count
-        if job.tick_count or job.state.is_over:
+        if (job.tick_count or job.task or job.state.is_over) and self._is_other(job):
             number = self._numbers.get(job.id, job.id) if self._is_numbered else None
             self.say(words.line(job, number))
+
+    def _is_other(self, job: JobSnapshot) -> bool:
+        """Whether a line would say something else than the last one of this job.
+
+        A task that is looked at again and again may have nothing to tell.
+        """
+        so_far = job.attempt_count, job.tick_count, words.amount(job)
+        said = (*so_far, job.state, words.message(job))
+        is_other = self._told.get(job.id) != said
+        self._told[job.id] = said
+        return is_other

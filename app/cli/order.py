@@ -32,6 +32,8 @@ class CallOrder:
     total_timeout: float | None = None
     auto_resume: bool = False
     resume_limit: int | None = None
+    as_task: bool = False
+    answer: Path | None = None
     repeat: int = 1
     is_unlisted: bool = False
     as_json: bool = False
@@ -63,12 +65,15 @@ class ResumeOrder:
     is_list: bool = False
     auto_resume: bool = False
     resume_limit: int | None = None
+    answer: Path | None = None
     as_json: bool = False
 
     def check(self) -> None:
         """Refuse, as a usage error, options that contradict each other."""
-        if self.is_list and (self.ids or self.auto_resume):
-            raise click.UsageError("--list resumes nothing: leave out IDs and --auto-resume.")
+        if self.is_list and (self.ids or self.auto_resume or self.answer):
+            raise click.UsageError(
+                "--list resumes nothing: leave out IDs, --auto-resume and --answer."
+            )
         _check_limit(self.resume_limit, auto_resume=self.auto_resume)
 
 

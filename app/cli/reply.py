@@ -29,6 +29,19 @@ def exact_result(raw: bytes) -> str:
     return _without_token(exact_member(raw, "result"))
 
 
+def exact_outcome(raw: bytes) -> str:
+    """The result of a call as `exact_result` gives it, also where a task states it in its own.
+
+    That is how 2026-07-28 has it: the reply to `tasks/get` is the task with what became of it.
+    """
+    exact = exact_result(raw)
+    if not (exact.startswith("{") and '"taskId"' in exact):
+        return exact
+    names = {name for name, _, _ in _spans(exact)}
+    is_task = {"taskId", "status", "result"} <= names and "content" not in names
+    return _without_token(exact_member(exact.encode(), "result")) if is_task else exact
+
+
 def exact_data(error: bytes) -> str:
     """The JSON of an error's data as `exact_member` gives it, but for a resume token in it."""
     return _without_token(exact_member(error, "data"))

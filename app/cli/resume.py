@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import anyio
 import click
 
+from app.cli.asking.means import means_of
 from app.cli.codes import code_of, first_failure
 from app.cli.exits import CommandFailed, ExitCode
 from app.cli.fronts import front_of
@@ -89,6 +90,7 @@ class _Resumer:
         self._order = order
         self._definition = definition
         self._invocation = invocation
+        self.means = means_of(order.answer, as_json=order.as_json)
         self._monitor: Monitor | None = None
         self._ids: dict[JobId, int] = {}
         self._codes: list[ExitCode] = []

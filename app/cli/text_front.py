@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Protocol
 
 from app.cli import words
@@ -9,6 +10,8 @@ from app.cli.answers import answer_text, is_error
 from app.cli.events import LOG_MESSAGE
 from app.cli.irregular import Irregularities
 from app.cli.reply import as_json
+from app.cli.task_lines import TaskLines
+from app.cli.turns import Turns
 from app.protocol.facts import (
     NotificationReceived,
     RequestAnswered,
@@ -28,13 +31,22 @@ if TYPE_CHECKING:
     from app.cli.output import Output
     from app.monitor import Outcome, Update
     from app.problem import Problem
+    from app.protocol.facts import Fact
     from app.protocol.frame import Frame
+    from app.sessions.questions import Question
     from app.tracker.snapshot import Changes, JobId
 
 _WEIGHTS = {"debug": 0, "info": 1, "notice": 1, "warning": 2}
 _HEAVIEST = 3
 _STDERR_WEIGHT = _WEIGHTS["info"]
 _MOST_UNREADABLE = 5
+_ANSWERED = {
+    "accept": "accepted",
+    "decline": "declined",
+    "cancel": "cancelled",
+    "refuse": "refused",
+    "result": "answered",
+}
 
 
 class Meter(Protocol):
@@ -81,25 +93,36 @@ class TextFront:
         self._unreadable_count = 0
         self._irregularities = Irregularities(book, numbers)
         self._told: set[Problem] = set()
+        self._turns = Turns(meter.aside, meter.say)
+        self._task_lines = TaskLines(book, numbers)
 
     def on_update(self, update: Update) -> None:
         """Show a chunk's messages, then its progress."""
         for fact in update.facts:
-            if isinstance(fact, NotificationReceived):
-                self._notification(fact)
-            elif isinstance(fact, StderrReceived) and self._least <= _STDERR_WEIGHT:
-                self._meter.say(f"stderr: {one_line(fact.line, 2000)}")
-            elif isinstance(fact, UnreadableReceived) and fact.sender is Side.SERVER:
-                self._unreadable(fact)
-            elif isinstance(fact, RequestAnswered) and fact.next_resume_token is not None:
-                self._part(fact, update.frames)
+            self._take(fact, update.frames)
         if self._least <= _WEIGHTS["warning"]:
             for line in self._irregularities.lines(update.changes):
-                self._meter.say(line)
+                self._turns.say(line)
+        for line in self._task_lines.lines(update):
+            self._turns.say(line)
         self._meter.on_changes(update.changes)
+
+    def _take(self, fact: Fact, frames: Sequence[Frame]) -> None:
+        """Show one message, if it is of the kinds that are shown."""
+        if isinstance(fact, NotificationReceived):
+            self._notification(fact)
+        elif isinstance(fact, StderrReceived) and self._least <= _STDERR_WEIGHT:
+            self._turns.say(f"stderr: {one_line(fact.line, 2000)}")
+        elif isinstance(fact, UnreadableReceived) and fact.sender is Side.SERVER:
+            self._unreadable(fact)
+        elif isinstance(fact, RequestAnswered) and fact.next_resume_token is not None:
+            self._part(fact, frames)
 
     def show(self, outcome: Outcome) -> None:
         """Print a result on standard output, an error in the server's words on standard error."""
+        self._turns.do(partial(self._show, outcome))
+
+    def _show(self, outcome: Outcome) -> None:
         with self._meter.aside():
             if outcome.result is None:
                 self._complain(_failure_text(outcome))
@@ -117,14 +140,13 @@ class TextFront:
     def decline(self, job: JobId, problem: Problem) -> None:
         """Tell why one job cannot be gone on with."""
         if self._is_new(problem):
-            with self._meter.aside():
-                self._complain(problem.as_text())
+            self._turns.do(partial(self._complain_aside, problem.as_text()))
 
     def warn(self, problem: Problem) -> None:
         """Tell what does not keep the command from going on."""
         if self._is_new(problem):
             for line in problem.as_text().splitlines():
-                self._meter.say(visible(line))
+                self._turns.say(visible(line))
 
     def _is_new(self, problem: Problem) -> bool:
         """Whether it is to be told: one disk may keep many jobs from going on."""
@@ -132,13 +154,23 @@ class TextFront:
         self._told.add(problem)
         return is_new
 
+    def quiet(self) -> AbstractContextManager[None]:
+        """Keep lines, results and progress back for a while."""
+        return self._turns.quiet()
+
+    def tell_answer(self, question: Question, action: str, words: str) -> None:
+        """Tell what was asked and how it was answered."""
+        asked = one_line(question.message or question.method, 400)
+        self._turns.say(f"{one_line(question.server)} asks ({question.kind}): {asked}")
+        self._turns.say(f"  {_ANSWERED[action]}: {one_line(words, 2000)}")
+
     def interrupt(self) -> None:
         """Tell what the user can do while the server takes its time."""
-        self._meter.say("Cancelling. Ctrl+C again leaves at once.")
+        self._turns.say("Cancelling. Ctrl+C again leaves at once.")
 
     def terminate(self) -> None:
         """Tell why it ends, since it was not the user's Ctrl+C."""
-        self._meter.say("Asked by a signal to end: leaving at once.")
+        self._turns.say("Asked by a signal to end: leaving at once.")
 
     def leave(self) -> None:
         """Tell nothing: who wants to be gone needs no words."""
@@ -158,6 +190,9 @@ class TextFront:
         if job is None or fact.sender is not Side.SERVER or is_error(fact.result):
             return
         self._printed[job] = raw
+        self._turns.do(partial(self._answer_aside, raw))
+
+    def _answer_aside(self, raw: bytes) -> None:
         with self._meter.aside():
             self._answer(answer_text(raw))
 
@@ -168,6 +203,10 @@ class TextFront:
     def _complain(self, text: str) -> None:
         self._errors.text(visible(text.rstrip("\n"), keep_line_ends=True) + "\n")
 
+    def _complain_aside(self, text: str) -> None:
+        with self._meter.aside():
+            self._complain(text)
+
     def _notification(self, fact: NotificationReceived) -> None:
         if fact.method != LOG_MESSAGE or fact.sender is not Side.SERVER:
             return
@@ -175,15 +214,15 @@ class TextFront:
         weight = _WEIGHTS.get(level, _HEAVIEST) if isinstance(level, str) else _HEAVIEST
         if weight >= self._least:
             logger, data = fact.params.get("logger"), fact.params.get("data")
-            self._meter.say(words.log_line(level, logger, data))
+            self._turns.say(words.log_line(level, logger, data))
 
     def _unreadable(self, fact: UnreadableReceived) -> None:
         """Tell of lines that are no messages: a server that prints to its standard output."""
         self._unreadable_count += 1
         if self._unreadable_count <= _MOST_UNREADABLE:
-            self._meter.say(f"The server wrote a line that is no message: {one_line(fact.problem)}")
+            self._turns.say(f"The server wrote a line that is no message: {one_line(fact.problem)}")
         if self._unreadable_count == _MOST_UNREADABLE:
-            self._meter.say("Further lines of the kind are not told of.")
+            self._turns.say("Further lines of the kind are not told of.")
 
 
 def _failure_text(outcome: Outcome) -> str:

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from app.cli.asking.asker import Asker
+from app.cli.asking.means import NO_MEANS
 from app.cli.exits import CommandFailed, ExitCode
 from app.cli.interrupts import Interrupts
 from app.cli.saved import NOTHING_SAVED
@@ -13,11 +15,13 @@ from app.monitor import Monitor
 from app.problem import ProblemError
 from app.protocol.facts import Side
 from app.sessions import process_group
+from app.sessions.rules import QuestionRules, Rule
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import TypeAlias
 
+    from app.cli.asking.means import Means
     from app.cli.front import Front
     from app.cli.output import Output
     from app.cli.recorded import Recorded
@@ -47,21 +51,27 @@ def run_visit(
     work: Work,
     recorded: Recorded,
     saved: Saved = NOTHING_SAVED,
+    means: Means = NO_MEANS,
 ) -> ExitCode:
     """Run a command's `work` with a monitor that records, and keeps resume tokens, as told.
 
-    `CommandFailed` when `work` raises it, and when standard output cannot be written. The servers'
-    processes are gone in every case.
+    Questions of servers are answered by `means`. `CommandFailed` when `work` raises it, and when
+    standard output cannot be written. The servers' processes are gone in every case.
     """
-    visit = Visit(output, make_front, work, recorded, saved)
+    visit = Visit(output, make_front, work, recorded, saved, means)
     anyio.run(visit.run)
     return visit.verdict()
 
 
-async def connected(monitor: Monitor, definition: ServerDefinition) -> ServerSnapshot:
+async def connected(
+    monitor: Monitor, definition: ServerDefinition, means: Means = NO_MEANS
+) -> ServerSnapshot:
     """A server of the monitor's, taken in and connected; `CommandFailed` when it cannot be."""
     try:
-        return await monitor.connect(monitor.add_server(definition))
+        name = monitor.add_server(definition)
+        if means.answers is not None and means.answers.answers_roots:
+            monitor.set_question_rules(name, QuestionRules(roots=Rule()))
+        return await monitor.connect(name)
     except ProblemError as error:
         raise CommandFailed(ExitCode.NOT_CONNECTED, error.problem) from error
 
@@ -76,6 +86,7 @@ class Visit:
         work: Work,
         recorded: Recorded,
         saved: Saved,
+        means: Means = NO_MEANS,
     ) -> None:
         """Nothing is started yet."""
         self._output = output
@@ -83,6 +94,7 @@ class Visit:
         self._work = work
         self._recorded = recorded
         self._saved = saved
+        self._means = means
         self._told: set[Problem] = set()
         self._monitor = Monitor(
             store=saved.store,
@@ -97,14 +109,17 @@ class Visit:
     async def run(self) -> None:
         """Open, work, close; interruptible at every point."""
         front = self._make_front(self._monitor)
+        asker = self._asker = Asker(self._monitor, front, self._means)
         try:
             with Interrupts(self._output, self._end_servers) as interrupts:
+                interrupts.divert = asker.interrupt
                 async with anyio.create_task_group() as group:
                     scope = anyio.CancelScope()
                     self._output.on_gone = scope.cancel
                     group.start_soon(self._attend, interrupts, scope, front)
                     async with self._monitor as monitor:
                         monitor.subscribe(self._listener(front, scope))
+                        monitor.subscribe(asker.on_update)
                         self._warn(front)
                         with scope:
                             await self._work_shown(front)
@@ -138,11 +153,14 @@ class Visit:
     async def _work_shown(self, front: Front) -> None:
         async with anyio.create_task_group() as animation:
             animation.start_soon(front.animate)
+            animation.start_soon(self._asker.run)
             try:
                 self._code = await self._work(self._monitor)
             except CommandFailed as failure:
                 self._failure = failure
                 front.fail(failure)
+            else:
+                self._asker.tell_unused()
             animation.cancel_scope.cancel()
 
     def _warn(self, front: Front) -> None:
@@ -160,6 +178,7 @@ class Visit:
         The second time, `Interrupts` has ended the servers' processes already.
         """
         await interrupts.polite.wait()
+        self._asker.stop()
         if interrupts.firm.is_set():
             front.terminate()
         elif self._busy():

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 NAME_LENGTH = 40
 NUMBERS: Mapping[JobId, int] = MappingProxyType({})
 """What stands for which job instead of its own number: nothing, unless somebody says so."""
+ASKED_TO_STOP = "asked to stop, still working"
 _SILENCE_WORTH_TELLING_S = 5.0
 
 
@@ -48,12 +49,19 @@ def pace(job: JobSnapshot) -> str:
     is_wanted = job.state is not JobState.CANCELLING
     parts = [
         f"attempt {job.attempt_count}" if job.attempt_count > 1 else "",
-        job.state.value if job.state is not JobState.RUNNING else "",
+        state(job) if job.state is not JobState.RUNNING else "",
         text.rate(job.rate) if is_wanted and job.rate is not None else "",
         text.time_left(job.eta_s) if is_wanted and job.eta_s is not None else "",
         text.last_tick(job.silent_s) if job.silent_s >= _SILENCE_WORTH_TELLING_S else "",
     ]
     return "  ".join(part for part in parts if part)
+
+
+def state(job: JobSnapshot) -> str:
+    """The state in words; a task that was asked to stop decides itself when it does."""
+    if job.state is JobState.CANCELLING and job.task is not None:
+        return ASKED_TO_STOP
+    return job.state.value
 
 
 def _end(job: JobSnapshot) -> str:
@@ -69,8 +77,10 @@ def _end(job: JobSnapshot) -> str:
 
 
 def message(job: JobSnapshot) -> str:
-    """The newest message, on one line."""
-    return "" if job.message is None else text.one_line(job.message)
+    """The newest message, on one line; that of the task where progress has none."""
+    of_task = None if job.task is None else job.task.message
+    newest = of_task if job.message is None else job.message
+    return "" if newest is None else text.one_line(newest)
 
 
 def line(job: JobSnapshot, number: int | None = None) -> str:

@@ -16,6 +16,8 @@ from tests.unit.cli.witness import Witness
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from app.sessions.questions import Question
+
 
 @pytest.fixture
 def witness() -> Witness:
@@ -26,6 +28,10 @@ class Resumed(FakeJobs):
     """Jobs as a test puts them, whatever the wire says; every request is one of job 3."""
 
     recording: Path | None = None
+
+    def questions(self) -> list[Question]:
+        """Nothing is asked."""
+        return []
 
     def job_of(self, request: int) -> int:
         """The only job."""

@@ -119,7 +119,7 @@ def test_the_option_nearest_to_the_command_counts(seen: list[Any]) -> None:
         (["--screenshot", "a.png", "tools"], "no meaning"),
         (["python", "server.py"], "-- python server.py"),
         (["check", "a.jsonl"], "No such command"),
-        (["call", "t", "--task"], "No such option"),
+        (["call", "t", "--tusk"], "No such option"),
     ],
 )
 def test_wrong_usage_says_what_and_exits_with_2(

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from app.monitor import Update
     from app.recording.recorder import Recorder
     from app.sessions.definitions import ServerDefinition
+    from app.sessions.questions import Question
     from app.sessions.snapshot import ServerSnapshot
     from app.tracker.snapshot import JobId
 
@@ -53,6 +54,10 @@ class FakeMonitor(FakeJobs):
 
     def subscribe(self, _listener: Callable[[Update], None]) -> Callable[[], None]:
         return self.asked.clear
+
+    def questions(self) -> list[Question]:
+        """Nothing is asked."""
+        return []
 
     def find_resumable(self, resume_id: int) -> JobId | None:
         """The job as numbered above."""

@@ -23,9 +23,11 @@ from app.sessions.snapshot import ServerSnapshot
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from contextlib import AbstractContextManager
 
     from app.cli.front import Front
     from app.monitor import Monitor, Outcome
+    from app.sessions.questions import Question
     from app.store.resumes import ResumeStore
     from app.tracker.snapshot import JobId
 
@@ -68,6 +70,9 @@ class FakeMonitor:
     def add_server(self, definition: StdioDefinition) -> str:
         return definition.name
 
+    def questions(self) -> list[Question]:
+        return []
+
     def servers(self) -> list[ServerSnapshot]:
         return []
 
@@ -103,6 +108,12 @@ class NotedFront:
 
     def warn(self, problem: Problem) -> None:
         self.told.append(f"warned: {problem.what}")
+
+    def quiet(self) -> AbstractContextManager[None]:
+        raise AssertionError("nobody is asked")
+
+    def tell_answer(self, question: Question, action: str, words: str) -> None:
+        raise AssertionError(question)
 
     def interrupt(self) -> None:
         raise AssertionError("nobody interrupts")

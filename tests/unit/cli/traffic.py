@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from app.protocol.frame import Frame
+    from app.sessions.questions import Question
     from app.tracker.snapshot import JobId, JobSnapshot
 
 
@@ -31,6 +32,7 @@ class Traffic:
         self._framer = Framer("demo#1", FrameNumbers())
         self._conversation = Conversation("demo#1")
         self._tracker = Tracker()
+        self.open_questions: list[Question] = []
 
     def snapshot(self, job: JobId) -> JobSnapshot | None:
         """The job now."""
@@ -39,6 +41,10 @@ class Traffic:
     def job_of(self, request: int) -> JobId | None:
         """The job of a request, by its frame's number."""
         return self._tracker.job_of(request)
+
+    def questions(self) -> Sequence[Question]:
+        """What is asked now: nothing, until a test says so."""
+        return self.open_questions
 
     def opened(self, revision: str) -> Update:
         """We shook hands."""

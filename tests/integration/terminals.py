@@ -1,0 +1,79 @@
+"""A person at a terminal: reads what the program shows, types lines, presses Ctrl+C."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from typing import Self
+
+from tests.integration.commands import PROGRAM, ROOT
+
+_PATIENCE_S = 30.0
+
+
+class Terminal:
+    """The program running on a pseudo-terminal of its own; a context manager that ends it."""
+
+    def __init__(self, *words: str, **environment: str) -> None:
+        """Start one command, with the terminal as all its streams."""
+        self._words = words
+        self._environment = environment
+        self.shown = ""
+        self._read_to = 0
+
+    def __enter__(self) -> Self:
+        """Start the program."""
+        import pty
+
+        self.pid, self._descriptor = pty.fork()
+        if self.pid == 0:
+            os.chdir(ROOT)
+            os.environ.update(TERM="xterm", COLUMNS="150", LINES="40", **self._environment)
+            os.execv(PROGRAM[0], [*PROGRAM, *self._words])  # noqa: S606
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """End the program if it goes on."""
+        if self.pid:
+            os.kill(self.pid, signal.SIGKILL)
+            os.waitpid(self.pid, 0)
+        os.close(self._descriptor)
+
+    def expect(self, text: str) -> str:
+        """Wait until `text` is shown, later than what was expected before; returns what it took."""
+        deadline = time.monotonic() + _PATIENCE_S
+        while (place := self.shown.find(text, self._read_to)) < 0:
+            assert self._more(deadline), f"{text!r} never came; shown: {self.shown}"
+        start, self._read_to = self._read_to, place + len(text)
+        return self.shown[start : self._read_to]
+
+    def type(self, line: str) -> None:
+        """Type a line and Enter."""
+        os.write(self._descriptor, f"{line}\n".encode())
+
+    def press(self, key: bytes) -> None:
+        """Press a key, such as Ctrl+C (`\\x03`) and Ctrl+D (`\\x04`)."""
+        os.write(self._descriptor, key)
+
+    def end(self) -> int:
+        """Wait for the end; returns the exit code."""
+        deadline = time.monotonic() + _PATIENCE_S
+        while self._more(deadline):
+            pass
+        _, status = os.waitpid(self.pid, 0)
+        self.pid = 0
+        return os.waitstatus_to_exitcode(status)
+
+    def _more(self, deadline: float) -> bool:
+        """Read what is shown next; False at the end, and when the time is over."""
+        left_s = deadline - time.monotonic()
+        if not select.select([self._descriptor], [], [], max(left_s, 0))[0]:
+            raise AssertionError(f"nothing more is shown after {self.shown[-4000:]!r}")
+        try:
+            piece = os.read(self._descriptor, 65536)
+        except OSError:  # how Linux tells of a terminal's end
+            return False
+        self.shown += piece.decode("utf-8", "replace")
+        return bool(piece)

@@ -1,0 +1,1 @@
+"""Questions of servers, answered without a window."""
