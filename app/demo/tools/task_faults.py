@@ -185,8 +185,7 @@ def _tool(
     arguments: JsonObject,
     prepare: Callable[[Task, Any], None] | None = None,
 ) -> Tool:
-    traits = TaskTraits(prepare=prepare)
-    return Tool(run, title, f"Breaks a rule: {description}", arguments, tasks=traits)
+    return Tool(run, title, description, arguments, tasks=TaskTraits(prepare=prepare))
 
 
 _FEW: Final = record(steps=steps(6), interval_s=interval(0.3))
@@ -195,27 +194,27 @@ TOOLS: Final = (
     _tool(
         task_jumps_states,
         "Task that jumps",
-        "its states come in an order that is not allowed.",
+        "Breaks a rule: its states come in an order that is not allowed.",
         record(jump=choice("Which order", *JUMPS), interval_s=interval(0.5)),
         _starts,
     ),
     _tool(
         task_never_ends,
         "Task without end",
-        "works for ever (no rule against that, but who would wait?).",
+        "Works for ever, and if wanted does not listen to cancelling.",
         record(interval_s=interval(1), ignores_cancel=flag("Go on when cancelled, too")),
         _ignores,
     ),
     _tool(
         task_changes_token,
         "Task that changes its token",
-        "progress comes under another token half-way (2025-11-25).",
+        "Breaks a rule: progress comes under another token half-way (2025-11-25).",
         _FEW,
     ),
     _tool(
         task_forgets_id,
         "Task that is forgotten",
-        "is unknown when it was asked for some times.",
+        "Breaks a rule: is unknown when it was asked for some times.",
         record(
             after_polls=integer("After how many tasks/get", 3, 0, 1_000_000),
             interval_s=interval(0.5),
@@ -225,14 +224,14 @@ TOOLS: Final = (
     _tool(
         task_result_early,
         "Task with an early result",
-        "gives a result while it works.",
+        "Breaks a rule: gives a result while it works.",
         _FEW,
         _has_early_result,
     ),
     _tool(
         task_status_after_end,
         "Task that lives on",
-        "tells states and progress after its end.",
+        "Breaks a rule: tells states and progress after its end.",
         record(
             steps=steps(3),
             late=integer("How many states after the end", 3, 1, 1_000),
@@ -256,7 +255,7 @@ TOOLS: Final = (
     _tool(
         task_wrong_fields,
         "Task with a wrong member",
-        "a member of the task is wrong or missing.",
+        "Breaks a rule: a member of the task is wrong or missing.",
         record(
             fault=choice("Which of them", *WRONG_FIELDS),
             steps=steps(6),
@@ -267,20 +266,20 @@ TOOLS: Final = (
     _tool(
         task_wrong_shape,
         "Task in the wrong shape",
-        "is answered as in the other era.",
+        "Breaks a rule: begins in the shape of the other era.",
         _FEW,
         _is_of_other_era,
     ),
     _tool(
         task_repeats_key,
         "Task that repeats a key",
-        "asks two questions under one key (2026-07-28).",
+        "Breaks a rule: asks two questions under one key (2026-07-28).",
         record(interval_s=interval(0.3)),
     ),
     _tool(
         task_sends_progress,
         "Task that reports progress",
-        "sends progress, which tasks of 2026-07-28 have none of.",
+        "Breaks a rule: sends progress, which tasks of 2026-07-28 have none of.",
         _FEW,
     ),
 )
