@@ -24,6 +24,7 @@ from app.protocol.ledger import Ended, Ledger, OpenRequest, key_of
 from app.protocol.progress import PROGRESS, any_progress
 from app.protocol.reading import shown
 from app.protocol.tasks import (
+    OTHER_TOKEN,
     live_task,
     related_task,
     task_named_by,
@@ -33,8 +34,6 @@ from app.protocol.tasks import (
 
 CANCELLED = "notifications/cancelled"
 LISTEN = "subscriptions/listen"
-OTHER_TOKEN = "the progress token is not the one that the task's request gave"  # noqa: S105
-"""The problem of progress that names its task, but not by its token."""
 
 
 class Exchanges:
@@ -131,7 +130,8 @@ class Exchanges:
         received = NotificationReceived(
             *_origin(frame, sender), message.method or "", params, message.problems
         )
-        return [received, *tasks_of_notification(received, self.of[_other(sender)])]
+        ledger = self.of[_other(sender)]
+        return [received, *tasks_of_notification(received, ledger, len(frame.raw))]
 
     def _progress(
         self, frame: Frame, sender: Side, params: JsonObject, problems: tuple[str, ...]

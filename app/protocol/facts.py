@@ -206,7 +206,8 @@ class TaskStated(NamedTuple):
     `result` and `error` are what became of the work itself: the whole reply to `tasks/result`, or
     the members of those names that 2026-07-28 has in a task; for any other reply that is a JSON-RPC
     error, that error. `input_requests` are the questions that the task waits for, by key.
-    `standing` is that of the `tasks/…` request that is answered; ACTIVE where nothing is answered.
+    `asked` is the number of the request that is answered, `standing` its standing; None and ACTIVE
+    for a notification. `size` is the message's length in bytes.
     """
 
     number: int
@@ -222,6 +223,8 @@ class TaskStated(NamedTuple):
     input_requests: JsonObject | None = None
     problems: tuple[str, ...] = ()
     standing: Standing = Standing.ACTIVE
+    asked: int | None = None
+    size: int = 0
 
 
 class CancelRequested(NamedTuple):

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from app.protocol.eras import as_object
-from app.protocol.facts import RequestAnswered, Standing, TaskStated
+from app.protocol.facts import RequestAnswered, TaskStated
 from app.protocol.reading import shown
 from app.protocol.task_state import TaskStatus, TaskView, read_task
 
@@ -23,6 +23,9 @@ STATUS_METHODS: Final = frozenset({"notifications/tasks/status", "notifications/
 
 RELATED: Final = "io.modelcontextprotocol/related-task"
 """The key in `_meta` under which a message names the task that it belongs to."""
+
+OTHER_TOKEN: Final = "the progress token is not the one that the task's request gave"  # noqa: S105
+"""The problem of progress that names its task, but not by its token."""
 
 LIST: Final = "tasks/list"
 RESULT: Final = "tasks/result"
@@ -77,15 +80,20 @@ def tasks_of_reply(
     return [] if task is None or answer.request is None else [_created(answer, task, ledger)]
 
 
-def tasks_of_notification(fact: NotificationReceived, ledger: Ledger) -> list[TaskStated]:
-    """What a notification says of a task of the requests in `ledger`, if it is of that kind."""
+def tasks_of_notification(
+    fact: NotificationReceived, ledger: Ledger, size: int
+) -> list[TaskStated]:
+    """What a notification of `size` bytes says of a task of the requests in `ledger`, if it does.
+
+    Where it shows the task to be over, that one's token is no longer active from here on.
+    """
     task = read_task(fact.params, flat=True) if fact.method in STATUS_METHODS else None
     if task is None:
         return []
     notes = [*task.problems]
     if not ledger.is_known_task(task.id):
         notes.append(f"no request on this connection is about the task {shown(task.id)}")
-    return [_stated(fact, task, "status", ledger, notes, fact.params)]
+    return [_stated(fact, task, "status", ledger, notes, fact.params)._replace(size=size)]
 
 
 def _created(answer: RequestAnswered, task: TaskView, ledger: Ledger) -> TaskStated:
@@ -158,7 +166,7 @@ def _stated(
         _object(members, "error") if failure is None else failure,
         _object(members, "inputRequests"),
         tuple(notes),
-        Standing.ACTIVE if answer is None else answer.standing,
+        *(() if answer is None else (answer.standing, answer.request, answer.size)),
     )
 
 

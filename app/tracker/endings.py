@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from app import text
-from app.protocol.facts import ConnectionClosed, JsonObject, RequestAnswered, Side
+from app.protocol.facts import CallEnded, ConnectionClosed, JsonObject, RequestAnswered, Side
+from app.protocol.task_state import TaskStatus
 from app.tracker import marks
 from app.tracker.snapshot import Failure, JobState
+
+if TYPE_CHECKING:
+    from app.tracker.task import Task
 
 WORDS_LIMIT: Final = 2000
 """Most characters of a server's words that a failure carries; the answer keeps the whole."""
@@ -63,15 +67,83 @@ def _text_of_block(block: Any) -> str:
     return words[: WORDS_LIMIT + 1] if isinstance(words, str) else ""
 
 
-def of_close(closed: ConnectionClosed) -> Ending:
-    """What the end of its connection makes of a job that waits for a reply."""
+def of_close(closed: ConnectionClosed, task: Task | None = None) -> Ending:
+    """What the end of its connection makes of a job that waits for a reply, or of its `task`."""
+    left = "" if task is None else f". {_left_behind(task, closed.at)}"
     if closed.is_wanted:
-        words = f"{closed.reason or 'The connection was closed'}; the reply had not come yet"
+        missing = "the reply had not come yet" if task is None else "its task was not over yet"
+        words = f"{closed.reason or 'The connection was closed'}; {missing}{left}"
         return Ending(JobState.LOST, Failure("local", words, is_wanted=True))
     code = "" if closed.exit_code is None else f" (exit code {closed.exit_code})"
     reason = f": {closed.reason}" if closed.reason else ""
-    words = f"The connection ended before the reply{reason}{code}"
+    missing = "the reply" if task is None else "its task was over"
+    words = f"The connection ended before {missing}{reason}{code}{left}"
     return Ending(JobState.LOST, Failure("local", words))
+
+
+def _left_behind(task: Task, now: float) -> str:
+    """What may become of a task that nobody hears of any more."""
+    name = text.one_line(task.id, 60)
+    expires_at = task.expires_at
+    if expires_at is None:
+        return f"The task {name} may still run at the server, which tells no limit to its keeping"
+    left_s = expires_at - now
+    if left_s <= 0:
+        return f"The task {name} may still run at the server, though its time to live is over"
+    until = text.duration(left_s)
+    return f"The task {name} may still run at the server, until its time to live is over ({until})"
+
+
+def of_task(task: Task, reason: str | None) -> Ending:
+    """What its task's terminal status makes of a job, where its result tells no more.
+
+    `reason` is why the user cancelled, None if that was not done.
+    """
+    if task.status == TaskStatus.COMPLETED:
+        return Ending(JobState.DONE)
+    words = text.elide(task.message or "", WORDS_LIMIT)
+    if task.status == TaskStatus.CANCELLED:
+        where = "local" if reason is not None else "server"
+        return Ending(JobState.CANCELLED, Failure(where, words or reason or "Cancelled"))
+    return Ending(JobState.FAILED, Failure("server", words or "The task failed without a message"))
+
+
+def of_forgotten_task(task: Task, error: JsonObject, at: float) -> Ending:
+    """What it makes of a job that its server does not know its task any more."""
+    failure = failure_of_error(Side.SERVER, error)
+    expires_at = task.expires_at
+    if expires_at is None or at < expires_at:
+        return Ending(JobState.FAILED, failure)
+    words = f"The task's time to live is over, and the server has forgotten it: {failure.message}"
+    return Ending(JobState.LOST, failure._replace(message=words))
+
+
+def of_expired_task() -> Ending:
+    """What it makes of a job that nobody asked for its task until that may be forgotten."""
+    words = "The task's time to live is over: the server need not know it any more"
+    return Ending(JobState.LOST, Failure("local", words))
+
+
+def of_silence(task: Task | None, reason: str | None) -> Ending:
+    """What no answer to a cancel makes of a job: it is confirmed, though a task may still run."""
+    if task is None:
+        return of_cancel(None, reason)
+    words = f"{reason or 'Cancelled'}; the server did not answer, and the task may still run"
+    return Ending(JobState.CANCELLED, Failure("local", words))
+
+
+def of_call_ended(fact: CallEnded) -> Ending:
+    """What it makes of a job that this side goes on with it no more."""
+    state = _OUTCOMES.get(fact.outcome, JobState.FAILED)
+    return Ending(state, Failure("local", fact.text or state.value))
+
+
+_OUTCOMES: Final = {
+    "lost": JobState.LOST,
+    "failed": JobState.FAILED,
+    "cancelled": JobState.CANCELLED,
+    "timed_out": JobState.TIMED_OUT,
+}
 
 
 def of_timeout(words: str) -> Ending:

@@ -15,6 +15,7 @@ from app.protocol.facts import (
     RequestCancelled,
     RequestMade,
     Standing,
+    TaskStated,
     UnreadableReceived,
 )
 
@@ -41,7 +42,7 @@ def irregularities(fact: Fact) -> str:
     return "" if reader is None else reader(fact)
 
 
-def _of_message(fact: RequestMade | NotificationReceived) -> str:
+def _of_message(fact: RequestMade | NotificationReceived | TaskStated) -> str:
     return "; ".join(fact.problems)
 
 
@@ -76,6 +77,7 @@ def _joined(words: str, problems: tuple[str, ...]) -> str:
 _READERS: Final[dict[type, Callable[[Any], str]]] = {
     RequestMade: _of_message,
     NotificationReceived: _of_message,
+    TaskStated: _of_message,
     ProgressReceived: _of_progress,
     RequestCancelled: _of_cancel,
     RequestAnswered: _of_answer,

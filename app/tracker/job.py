@@ -9,8 +9,9 @@ from __future__ import annotations
 import collections
 from typing import TYPE_CHECKING, Final
 
-from app.protocol.facts import ProgressReceived, RequestAnswered, RequestMade, Standing
+from app.protocol.facts import ProgressReceived, RequestAnswered, RequestMade, Side, Standing
 from app.protocol.frame import server_name
+from app.protocol.tasks import OTHER_TOKEN
 from app.text import duration, number
 from app.tracker import marks, naming
 from app.tracker.amount import as_float, is_above
@@ -21,8 +22,10 @@ from app.tracker.rates import SAMPLE_S, Rates, Rhythm
 from app.tracker.snapshot import ChartPoint, Failure, JobId, JobState
 
 if TYPE_CHECKING:
+    from app.tracker.asked import Asked
     from app.tracker.chain import Chain
     from app.tracker.endings import Ending
+    from app.tracker.task import Task
 
 TICKS_KEPT: Final = 200
 _CONDENSED_TICKS: Final = 16
@@ -65,10 +68,15 @@ class Job:
     attempt's, `chain` what else only resumable jobs have, `is_automatic` that it is gone on with by
     itself. `worked_s` is the time spent on earlier
     attempts. With `is_fresh`, numbers of an earlier attempt prove nothing against the next tick.
+
+    `task` is what it has become at its server, `asked` what it was asked for, `parent` the job that
+    it was asked for itself: all None with most jobs. `heard_at` is the newest sign of life but
+    for ticks.
     """
 
     __slots__ = (
         "answer",
+        "asked",
         "attempt_at",
         "attempt_ticks",
         "cancel_at",
@@ -80,8 +88,10 @@ class Job:
         "ended_at",
         "failure",
         "first",
+        "heard_at",
         "id",
         "is_automatic",
+        "is_cancel_sent",
         "is_fresh",
         "known_total",
         "last",
@@ -91,12 +101,15 @@ class Job:
         "message",
         "name",
         "odd_count",
+        "parent",
+        "parent_is_guess",
         "progress",
         "request",
         "sample_at",
         "server",
         "state",
         "summary",
+        "task",
         "tick_count",
         "ticks",
         "total",
@@ -108,7 +121,11 @@ class Job:
         self.id = job
         self.request = self.first = request
         self.chain: Chain | None = None
-        self.attempt_at = request.at
+        self.task: Task | None = None
+        self.asked: Asked | None = None
+        self.parent: JobId | None = None
+        self.parent_is_guess = False
+        self.attempt_at = self.heard_at = request.at
         self.attempt_ticks = 0
         self.worked_s = 0.0
         self.is_fresh = False
@@ -137,6 +154,7 @@ class Job:
         self.cancel_due_at: float | None = None
         self.cancel_grace_s: float | None = None
         self.cancel_reason: str | None = None
+        self.is_cancel_sent = False
         for problem in request.problems:
             self.marks.note(_key_of_request_problem(problem), problem, request.number)
 
@@ -144,6 +162,17 @@ class Job:
     def is_settling(self) -> bool:
         """Whether an attempt has ended and that is not on disk yet: nothing is expected now."""
         return self.chain is not None and self.chain.settling is not None
+
+    @property
+    def is_going_on(self) -> bool:
+        """Whether more is expected of it."""
+        return not (self.state.is_over or self.is_settling)
+
+    @property
+    def needs_user(self) -> bool:
+        """Whether something is asked that only the user can answer."""
+        is_asked = self.asked is not None and bool(self.asked.open)
+        return is_asked or (self.task is not None and self.task.needs_user)
 
     @property
     def good_count(self) -> int:
@@ -181,9 +210,11 @@ class Job:
         """Take any tick, however wrong: count it, mark it, show its number; never raises."""
         self.tick_count += 1
         self.ticks.append(fact)
-        is_late = fact.standing is not Standing.ACTIVE or self.over_state.is_over
+        is_other = fact.standing is Standing.UNKNOWN  # another token, but the task's own progress
+        is_late = not (fact.standing is Standing.ACTIVE or is_other) or self.over_state.is_over
         for problem in fact.problems:
-            self.marks.note(marks.WRONG_TYPE, problem, fact.number)
+            key = marks.TASK_TOKEN if problem == OTHER_TOKEN else marks.WRONG_TYPE
+            self.marks.note(key, problem, fact.number)
         if is_late:
             self._mark_late(fact)
         if self.over_state.is_over:
@@ -240,7 +271,9 @@ class Job:
         """Mark a tick that came after the end, or after a cancel."""
         self.late_count += 1
         since, state = self.over_at, self.over_state
-        if since is None:
+        if since is None and self.cancel_at is None:
+            key, what = marks.TASK_PROGRESS, "its request had been answered"
+        elif since is None:
             key, since, what = marks.AFTER_CANCEL, self.cancel_at, "the request was cancelled"
         else:
             key = _LATE_MARKS.get(state, marks.AFTER_END)
@@ -309,7 +342,9 @@ class Job:
         limit = self.stall_after_s()
         if self.state is not JobState.RUNNING or limit is None or self.last is None:
             return False
-        if self.is_settling or now - max(self.last.at, self.attempt_at) <= limit:
+        if self.request.sender is Side.SERVER:  # the silence is ours: the user is thinking
+            return False
+        if self.is_settling or now - max(self.last.at, self.heard_at) <= limit:
             return False
         self.state = JobState.STALLED
         self.sample_at = _NEVER
@@ -354,7 +389,6 @@ class Job:
         """Go on with a further request: numbers, chart and ticks stay, the rate begins anew."""
         if self.ended_at is not None:
             self.worked_s += max(self.ended_at - self.attempt_at, 0.0)
-        self.request = request
         self.server = server_name(request.connection)
         self.attempt_at = request.at
         self.attempt_ticks = self.tick_count
@@ -364,9 +398,16 @@ class Job:
         self.ended_at = None
         self.cancel_at = self.cancel_due_at = self.cancel_grace_s = None
         self.cancel_reason = None
+        self.is_cancel_sent = False
+        self.ticks = collections.deque(self.ticks, maxlen=TICKS_KEPT)
+        self.begin_round(request)
+
+    def begin_round(self, request: RequestMade) -> None:
+        """Go on within an attempt with a further request, whose progress may count anew."""
+        self.request = request
+        self.heard_at = request.at
         self.is_fresh = self.progress != _NEVER
         self.limit = self.sample_at = _NEVER
-        self.ticks = collections.deque(self.ticks, maxlen=TICKS_KEPT)
         if self.course is not None:
             self.course.rates = None
             self.course.rhythm.pause()
@@ -375,6 +416,10 @@ class Job:
         """Run again without a new request: more has come of the last one."""
         self.state = JobState.RUNNING
         self.failure = self.ended_at = None
+
+    def follow(self, connection: str) -> None:
+        """Go on with what was begun on another connection of the same server."""
+        self.request = self.request._replace(connection=connection)
 
     def chart(self) -> list[ChartPoint]:
         """The whole course up to the newest tick."""

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from app.protocol.facts import Side
+from app.tracker import cancels
 from app.tracker.amount import as_float, fraction
 from app.tracker.rates import eta
 from app.tracker.snapshot import AttemptPicture, JobDetail, JobSnapshot, JobState
@@ -16,7 +18,7 @@ def snapshot_of(job: Job, now: float) -> JobSnapshot:
     """The job as it stands at `now`; for an ended job, as it stood at its end."""
     request, last = job.request, job.last
     moment = now if job.ended_at is None else job.ended_at
-    heard_at = job.attempt_at if last is None else max(last.at, job.attempt_at)
+    heard_at = job.heard_at if last is None else max(last.at, job.heard_at)
     last_at = None if last is None else last.at
     progress = None if job.progress == float("-inf") else job.progress
     share = fraction(progress, job.total)
@@ -53,6 +55,7 @@ def snapshot_of(job: Job, now: float) -> JobSnapshot:
         reply_size=None if job.answer is None else job.answer.size,
         is_automatic=job.is_automatic,
         **_of_chain(job),
+        **_of_dealings(job, now),
     )
 
 
@@ -69,6 +72,39 @@ def _of_chain(job: Job) -> dict[str, Any]:
         "next_attempt_at": chain.next_attempt_at,
         "saved_when": chain.token_when,
     }
+
+
+def _of_dealings(job: Job, now: float) -> dict[str, Any]:
+    """The fields that only jobs have which were asked something, ask it, or are a task."""
+    fields: dict[str, Any] = {}
+    if job.parent is not None:
+        fields = {"parent": job.parent, "parent_is_guess": job.parent_is_guess}
+    if job.asked is not None or job.task is not None:
+        fields["questions"] = _questions(job)
+    if job.task is not None:
+        is_ours = job.request.sender is Side.CLIENT and job.is_going_on
+        fields["task"] = job.task.picture(now, is_ours=is_ours)
+    if job.cancel_at is not None or job.is_cancel_sent or job.state is JobState.CANCELLING:
+        state = cancels.state_of(job)
+        fields["cancel_state"], fields["cancel_s"] = state, _cancel_s(job, state, now)
+    return fields
+
+
+def _questions(job: Job) -> tuple[int, ...]:
+    """The numbers of the frames with questions that are open, oldest first."""
+    asked = set() if job.asked is None else set(job.asked.open)
+    of_task = set() if job.task is None or not job.is_going_on else job.task.questions
+    return tuple(sorted(asked | of_task))
+
+
+def _cancel_s(job: Job, state: str, now: float) -> float | None:
+    """How long a cancel has been under way, or how late the result came that ignored it."""
+    if job.cancel_at is None:
+        return None
+    if job.state is JobState.CANCELLING:
+        return max(now - job.cancel_at, 0.0)
+    is_late = state == "ignored" and job.answer is not None
+    return max(job.answer.at - job.cancel_at, 0.0) if is_late and job.answer else None
 
 
 def attempt_of(
@@ -114,6 +150,10 @@ def detail_of(job: Job, now: float) -> JobDetail:
         attempts=() if chain is None else chain.pictures(running),
         resume_token=None if chain is None else chain.token,
         marked=_marked(job),
+        task_course=() if job.task is None else tuple(job.task.steps),
+        children=() if job.asked is None else tuple(job.asked.children),
+        rounds=0 if job.asked is None else job.asked.rounds,
+        asked=() if job.asked is None else tuple(job.asked.history),
     )
 
 

@@ -1,23 +1,58 @@
-"""Chains that were found on disk, as rows: jobs of an earlier run of the program."""
+"""Chains and tasks that were found on disk, as rows: jobs of an earlier run of the program."""
 
 from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
 
 from app.protocol.facts import RequestMade, Side
 from app.tracker import verdicts
 from app.tracker.chain import Chain, Restored
 from app.tracker.endings import Ending
 from app.tracker.job import Job
-from app.tracker.snapshot import Failure, JobId, JobState
+from app.tracker.snapshot import Failure, JobId, JobState, TaskStep
+from app.tracker.task import Task
+
+if TYPE_CHECKING:
+    from app.protocol.facts import JsonObject
+    from app.protocol.task_state import TaskView
 
 
-def job_of(job: JobId, restored: Restored, offset: float) -> Job:
-    """A row for a chain from the disk; `offset` is added to wall times to make monotonic ones.
+class RestoredTask(NamedTuple):
+    """A task as it was found on disk, not known to be over. Times are wall seconds.
 
-    Its request is in no log of this program: its number is below zero.
+    `key` is its server's identity; `began_when` the time of the reply that made it a task.
     """
+
+    server: str
+    key: str
+    method: str
+    params: JsonObject
+    created_when: float
+    began_when: float
+    view: TaskView
+
+
+def job_of_task(job: JobId, restored: RestoredTask, offset: float) -> Job:
+    """A running row for a task from the disk, of which nobody hears yet; `offset` as in `job_of`.
+
+    It is not entered anywhere.
+    """
+    made = Job(job, _request(job, restored, offset))
+    task = made.task = Task(restored.view, restored.began_when + offset)
+    view = restored.view
+    task.status, task.message = view.status, view.message
+    task.ttl_ms, task.poll_ms = view.ttl_ms, view.poll_ms
+    task.is_followed = False
+    made.message = view.message
+    task.steps.append(TaskStep(view.status, view.message, restored.began_when + offset, "saved"))
+    return made
+
+
+def _request(job: JobId, restored: Restored | RestoredTask, offset: float) -> RequestMade:
+    """The request of an earlier run of the program. It is in no log of this one: it is below 0."""
     meta = restored.params.get("_meta")
     token = meta.get("progressToken") if isinstance(meta, dict) else None
-    request = RequestMade(
+    return RequestMade(
         -job,
         f"{restored.server}#0",
         restored.created_when + offset,
@@ -30,7 +65,11 @@ def job_of(job: JobId, restored: Restored, offset: float) -> Job:
         None,
         (),
     )
-    made = Job(job, request)
+
+
+def job_of(job: JobId, restored: Restored, offset: float) -> Job:
+    """A row for a chain from the disk; `offset` is added to wall times to make monotonic ones."""
+    made = Job(job, _request(job, restored, offset))
     if restored.progress is not None:
         made.progress = restored.progress
     made.total = made.known_total = restored.total

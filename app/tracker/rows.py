@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from app.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from app.protocol.facts import RequestMade
     from app.tracker.job import Job
@@ -48,6 +48,8 @@ class Rows:
         self.ended: dict[int, Job] = {}
         self.resting: dict[int, Job] = {}
         self.dropped = 0
+        self.on_forgotten: Callable[[Job], None] = _ignore
+        """Called with each job that loses its row."""
         self._earlier: dict[int, Job] = {}
         self._fresh: dict[JobId, Job] = {}
         self._ended_kept = ended_kept
@@ -102,6 +104,15 @@ class Rows:
             self.running[request.number] = job
             self._keep_earlier(job, number)
 
+    def go_on(self, job: Job, request: RequestMade, forgotten: int | None) -> None:
+        """Let a running job go on with a further request; find it no more by `forgotten`."""
+        number = job.request.number
+        del self.running[number]
+        self.running[request.number] = job
+        self._earlier[number] = job
+        if forgotten is not None:
+            self._earlier.pop(forgotten, None)
+
     def _keep_earlier(self, job: Job, number: int) -> None:
         """Find the job by its last request, too, and no more by one that it has forgotten."""
         self._earlier[number] = job
@@ -154,8 +165,15 @@ class Rows:
         del self.by_id[job.id]
         for attempt in () if job.chain is None else job.chain.attempts:
             self._earlier.pop(attempt.request or 0, None)
+        for request in () if job.asked is None else job.asked.requests:
+            self._earlier.pop(request, None)
         self._earlier.pop(job.first.number, None)
         self._fresh.pop(job.id, None)
+        self.on_forgotten(job)
+
+
+def _ignore(_job: Job) -> None:
+    """What is done with jobs that lose their row until someone wants to know."""
 
 
 def _weight(job: Job) -> int:

@@ -8,10 +8,10 @@ assignments there; everything else is judged in `Job.take`, at a few microsecond
 from __future__ import annotations
 
 import collections
-import heapq
 from typing import TYPE_CHECKING, Any, Final
 
 from app.protocol.facts import (
+    CallEnded,
     CallTimedOut,
     CancelRequested,
     ConnectionClosed,
@@ -22,26 +22,30 @@ from app.protocol.facts import (
     RequestMade,
     Side,
     Standing,
+    TaskStated,
 )
 from app.protocol.frame import server_name
-from app.text import duration
 from app.tracker import endings, marks, naming
+from app.tracker.cancels import Cancels
 from app.tracker.chains import Chains
 from app.tracker.delta import Delta
 from app.tracker.irregular import irregularities
 from app.tracker.job import Job
 from app.tracker.picture import detail_of, snapshot_of
+from app.tracker.plain import PlainRequests
+from app.tracker.questions import Questions
+from app.tracker.replies import Replies
+from app.tracker.restoring import job_of_task
 from app.tracker.rows import Rows
 from app.tracker.snapshot import Changes, JobDetail, JobId, JobSnapshot, JobState
-from app.tracker.verdicts import is_usable, stopped
+from app.tracker.tasks import Tasks
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from app.tracker.chain import Restored
     from app.tracker.delta import Tick
-    from app.tracker.endings import Ending
-    from app.tracker.verdicts import Verdict
+    from app.tracker.restoring import RestoredTask
 
 CANCEL_GRACE_S: Final = 5.0
 """Silence after a cancel that counts as its confirmation, unless a tracker is told otherwise."""
@@ -49,8 +53,6 @@ _LOOKS: Final = 8
 """Messages of one moment that are compared with the phase under way: a flood has hundreds."""
 _NEVER: Final = float("inf")
 _CONNECTIONS_KEPT: Final = 1000
-_PLAIN_KEPT: Final = 1000
-"""Open requests that are no jobs but may become one when they turn out to be resumable."""
 
 
 class Tracker:
@@ -69,25 +71,32 @@ class Tracker:
         For `key_of`, which tells a connection's server, and `saves` see `Chains`. Silence of
         `cancel_grace_s` after a cancel counts as its confirmation.
         """
-        self.cancel_grace_s = cancel_grace_s
+        self.cancel_grace_s: Final = cancel_grace_s
         self._rows = Rows() if rows is None else rows
         self.chains = Chains(self._rows, key_of, saves=saves)
         """The jobs that can be resumed: what happens to them outside the facts is noted there."""
+        self._plain = PlainRequests()
+        self._replies = Replies(self._rows, self.chains, self._plain, self._begin)
+        self._cancels = Cancels(self._rows, cancel_grace_s, self._replies.finish)
+        self._tasks = Tasks(self._rows, key_of, self._replies.finish, self._replies.keep_answer)
+        self._questions = Questions(self._rows, self._tasks.of)
+        self._replies.connect(self._questions)
+        self._tasks.connect(self._questions, self._cancels)
+        self._rows.on_forgotten = self._forget
         self._newest = 0
-        self._plain: dict[int, RequestMade] = {}
         self._unattached: collections.OrderedDict[str, int] = collections.OrderedDict()
         self._looks = 0
         self._looked_at = _NEVER
-        self._due: list[tuple[float, JobId]] = []
-        self._due_at = _NEVER
-        self.chains.on_late_answer = self._learn_late
+        self.chains.on_late_answer = self._replies.learn_late
         self._handlers: dict[type, Callable[[Any, Delta], None]] = {
             RequestMade: self._on_request_made,
-            RequestAnswered: self._on_request_answered,
+            RequestAnswered: self._replies.take,
             RequestCancelled: self._on_request_cancelled,
             ConnectionClosed: self._on_connection_closed,
             CancelRequested: self._on_cancel_requested,
             CallTimedOut: self._on_timed_out,
+            CallEnded: self._on_call_ended,
+            TaskStated: self._on_task_stated,
         }
 
     def apply(self, facts: Sequence[Fact], now: float) -> Changes:
@@ -101,15 +110,15 @@ class Tracker:
         emit = ticks.append
         running = self._rows.running
         active = Standing.ACTIVE
-        due_at = self._due_at
+        due_at = self._cancels.due_at
         for fact in facts:
             if type(fact) is not ProgressReceived:
                 self._handle(fact, delta)
-                due_at = self._due_at
+                due_at = self._cancels.due_at
                 continue
             _, _, at, _, _, _, request, standing, progress, total, message, problems = fact
             if at >= due_at:
-                due_at = self._lapse(at, delta)
+                due_at = self._cancels.lapse(at, delta)
             job = running.get(request)
             if (
                 job is None
@@ -162,8 +171,9 @@ class Tracker:
     @staticmethod
     def _mark(delta: Delta, fact: Fact, words: str) -> None:
         """Say of a message what is wrong with it, if anything is."""
-        if words:
-            delta.marked[fact.number] = words
+        said = delta.marked.get(fact.number, "") if words else ""
+        if words not in said:
+            delta.marked[fact.number] = f"{said}; {words}" if said else words
 
     def _count_unattached(self, connection: str) -> None:
         """Count a tick that belongs to no job, for the newest connections that had some."""
@@ -177,8 +187,8 @@ class Tracker:
 
     def _handle(self, fact: Fact, delta: Delta) -> None:
         """Take any fact but progress; those that concern no job pass by."""
-        if fact.at >= self._due_at:
-            self._lapse(fact.at, delta)
+        if fact.at >= self._cancels.due_at:
+            self._cancels.lapse(fact.at, delta)
         self._mark(delta, fact, irregularities(fact))
         handler = self._handlers.get(type(fact))
         if handler is not None:
@@ -190,12 +200,15 @@ class Tracker:
             return
         if fact.resume_token is not None and self.chains.take_request(fact, delta):
             return
+        if self._questions.take_retry(fact, delta):
+            return
+        self._tasks.take_request(fact, delta)
         if naming.is_job(fact):
-            self._begin(fact, delta)
+            job = self._begin(fact, delta)
+            if fact.sender is Side.SERVER:
+                self._questions.adopt(job, delta)
         elif fact.sender is Side.CLIENT:
-            self._plain[fact.number] = fact
-            if len(self._plain) > _PLAIN_KEPT:
-                del self._plain[next(iter(self._plain))]
+            self._plain.add(fact)
 
     def _begin(self, fact: RequestMade, delta: Delta) -> Job:
         self._newest += 1
@@ -215,140 +228,88 @@ class Tracker:
         self._newest = max(self._newest, *changes.added, 0)
         return changes
 
-    def _on_request_answered(self, fact: RequestAnswered, delta: Delta) -> None:
-        """End the job of a reply, or keep a late reply with the job it belongs to."""
-        job = self._rows.of_request(fact.request) or self._begin_late(fact, delta)
-        if job is None:
-            return
-        for problem in fact.problems:
-            is_of_token = "nextResumeToken" in problem
-            key = marks.RESUME_TOKEN if is_of_token else marks.IRREGULAR_REPLY
-            job.marks.note(key, problem, fact.number)
-        delta.progressed.add(job.id)
-        if job.state.is_over or job.is_settling or fact.request != job.request.number:
-            self._take_late_answer(job, fact, delta)
-            return
-        job.answer = fact
-        self._finish(job, _ending_of(job, fact), fact.at, delta)
+    def restore_tasks(self, found: Iterable[RestoredTask], now: float, wall: float) -> Changes:
+        """Make running rows of tasks that were found on disk; nobody hears of them yet."""
+        delta = Delta()
+        for restored in found:
+            self._newest += 1
+            job = job_of_task(self._newest, restored, now - wall)
+            self.chains.leave(self._rows.add(job), delta)
+            if job.task is not None:
+                self._tasks.enter(job, job.task, restored.key)
+            delta.added.append(job.id)
+        return delta.freeze()
 
-    def _begin_late(self, fact: RequestAnswered, delta: Delta) -> Job | None:
-        """A request that was no job becomes one when its result can be gone on with."""
-        request = self._plain.pop(fact.request or 0, None)
-        if request is None or fact.result is None or not is_usable(fact.next_resume_token):
-            return None
-        return self._begin(request, delta)
+    def task_job(self, connection: str, task: str) -> JobId | None:
+        """The job whose task has that id at a connection's server; None when there is none."""
+        job = self._tasks.of(connection, task)
+        return None if job is None else job.id
 
-    def _take_late_answer(self, job: Job, fact: RequestAnswered, delta: Delta) -> None:
-        """Keep a reply to a job that is over, unless it has one; mark it either way."""
-        if job.answer is not None or fact.request != job.request.number:
-            words = "A further reply came to a request that was already answered"
-            job.marks.note(marks.DUPLICATE_REPLY, words, fact.number)
-            return
-        job.answer = fact
-        state, ended_at = job.over_state, job.over_at
-        if fact.result is not None or state is not JobState.CANCELLED:
-            late = duration(fact.at - (ended_at or fact.at))
-            words = f"The reply came {late} after the job's end ({state.value})"
-            job.marks.note(marks.LATE_RESULT, words, fact.number)
-        if not job.is_settling:  # else it is accounted for, and learned of, once that is saved
-            self.chains.leave(self._rows.keep_answer(job), delta)
-            self._learn_late(job, fact, delta)
-
-    def _learn_late(self, job: Job, fact: RequestAnswered, delta: Delta) -> None:
-        """Let a late result bring a resumable job forward: its token is the newest there is."""
-        is_new = job.chain is None and is_usable(fact.next_resume_token)
-        is_idle = job.chain is not None and job.chain.can_resume
-        if fact.result is None or job.id not in self._rows.by_id or not (is_new or is_idle):
-            return
-        ending = endings.of_answer(fact)
-        verdict = self.chains.judge(job, fact, ending)
-        if verdict is not None:
-            self._rows.wake(job)
-            job.wake()
-            self.chains.end(job, verdict, fact.at, delta)
+    def _on_task_stated(self, fact: TaskStated, delta: Delta) -> None:
+        """Let a task's state show on its job; one that was begun elsewhere becomes a job."""
+        job = self._tasks.find(fact)
+        asked = self._plain.answered
+        is_new = fact.how == "get" and bool(fact.task.status)
+        if job is None and is_new and asked is not None and asked.number == fact.asked:
+            job = self._begin(asked, delta)
+        if job is not None:
+            self._tasks.take(fact, job, delta)
+            self._mark(delta, fact, job.marks.words_of(fact.number))
 
     def _on_request_cancelled(self, fact: RequestCancelled, delta: Delta) -> None:
         """Wait for what becomes of a cancelled job."""
-        self._plain.pop(fact.request or 0, None)
+        self._plain.drop(fact.request)
         job = self._rows.of_request(fact.request)
         if job is None:
             return
-        if not (job.state.is_over or job.is_settling):
-            self._cancel(job, fact.at, fact.reason, delta)
-        elif fact.standing is Standing.ANSWERED:
+        delta.progressed.add(job.id)
+        if fact.standing is Standing.ANSWERED:
             words = "The request had been answered when it was cancelled"
             job.marks.note(marks.CANCEL_TOO_LATE, words, fact.number)
-            delta.progressed.add(job.id)
-
-    def _cancel(self, job: Job, at: float, reason: str | None, delta: Delta) -> None:
-        """Begin or renew the wait for a cancel's confirmation."""
-        if job.state is not JobState.CANCELLING:
-            delta.move(job)
-        grace_s = self.cancel_grace_s if job.cancel_grace_s is None else job.cancel_grace_s
-        job.cancel(at, reason, at + grace_s)
-        heapq.heappush(self._due, (at + grace_s, job.id))
-        self._due_at = self._due[0][0]
-
-    def _lapse(self, now: float, delta: Delta) -> float:
-        """End every cancel that has met with silence for the grace time; when the next is due.
-
-        Each ends at its own deadline, whenever that is noticed.
-        """
-        while self._due and self._due[0][0] <= now:
-            due_at, place = heapq.heappop(self._due)
-            job = self._running(place)
-            if job is None or job.cancel_due_at != due_at:
-                continue  # it is over, or the cancel was renewed
-            delta.lapsed.append(job.id)
-            self._finish(job, endings.of_cancel(None, job.cancel_reason), due_at, delta)
-        self._due_at = self._due[0][0] if self._due else _NEVER
-        return self._due_at
+            return
+        job.is_cancel_sent = True
+        if job.is_going_on and fact.sender is Side.SERVER is job.request.sender:
+            self._replies.finish(job, endings.of_cancel(None, fact.reason), fact.at, delta)
+        elif job.is_going_on:
+            self._cancels.begin(job, fact.at, fact.reason, delta)
 
     def _on_cancel_requested(self, fact: CancelRequested, delta: Delta) -> None:
         """Wait for what becomes of a job whose server is about to be told of the cancel."""
         job = self._waiting(fact.request)
         if job is not None:
             job.cancel_grace_s = fact.grace_s
-            self._cancel(job, fact.at, fact.reason, delta)
+            self._cancels.begin(job, fact.at, fact.reason, delta)
+            if job.asked is not None and job.asked.reply is not None:  # no request is open
+                self._replies.finish(job, endings.of_cancel(None, fact.reason), fact.at, delta)
+
+    def _on_call_ended(self, fact: CallEnded, delta: Delta) -> None:
+        """End a job that this side goes on with no more."""
+        job = self._waiting(fact.request)
+        if job is not None:
+            self._replies.finish(job, endings.of_call_ended(fact), fact.at, delta)
 
     def _on_timed_out(self, fact: CallTimedOut, delta: Delta) -> None:
         """End a job that ran out of time."""
         job = self._waiting(fact.request)
         if job is not None:
-            self._finish(job, endings.of_timeout(fact.text), fact.at, delta)
+            self._replies.finish(job, endings.of_timeout(fact.text), fact.at, delta)
 
     def _on_connection_closed(self, fact: ConnectionClosed, delta: Delta) -> None:
         """Lose every job that still waits on the connection, and tell each why."""
-        for number in [n for n, r in self._plain.items() if r.connection == fact.connection]:
-            del self._plain[number]
+        self._plain.drop_connection(fact.connection)
         waiting = [
             job
             for job in self._rows.running.values()
             if job.request.connection == fact.connection and not job.is_settling
         ]
+        self._tasks.lose(waiting)
         for job in waiting:
-            self._finish(job, endings.of_close(fact), fact.at, delta)
+            self._replies.finish(job, endings.of_close(fact, job.task), fact.at, delta)
 
-    def _finish(self, job: Job, ending: Ending, at: float, delta: Delta) -> None:
-        """End a job, or an attempt of one that can be resumed."""
-        verdict = self._verdict(job, ending)
-        ending = ending if verdict is None else verdict.ending
-        if ending.mark is not None:
-            words = "" if ending.failure is None else ending.failure.message
-            source = job.request if job.answer is None else job.answer
-            job.marks.note(ending.mark, words, source.number)
-        if verdict is not None:
-            self.chains.end(job, verdict, at, delta)
-            return
-        job.end(ending, at)
-        delta.move(job)
-        self.chains.leave(self._rows.end(job), delta)
-
-    def _verdict(self, job: Job, ending: Ending) -> Verdict | None:
-        """What the end of an attempt means for the job's chain; None when there is none."""
-        if job.answer is not None:
-            return self.chains.judge(job, job.answer, ending)
-        return None if job.chain is None else stopped(ending)
+    def _forget(self, job: Job) -> None:
+        """Let go of a job that has no row any more."""
+        self._tasks.leave(job)
+        self._questions.forget(job)
 
     def tick(self, now: float) -> Changes:
         """Let time pass, about once a second: stalls, and cancels that met with silence.
@@ -360,7 +321,9 @@ class Tracker:
         for job in self._rows.running.values():
             if job.stall_if_silent(now):
                 delta.move(job)
-        self._lapse(now, delta)
+        self._cancels.lapse(now, delta)
+        for job in self._tasks.expired(now):
+            self._replies.finish(job, endings.of_expired_task(), now, delta)
         return delta.freeze()
 
     def note_cancel_requested(self, job: JobId) -> Changes:
@@ -415,7 +378,9 @@ class Tracker:
         if known is None:
             return frozenset()
         attempts = () if known.chain is None else known.chain.attempts
-        numbers = (known.first.number, known.request.number, *(each.request for each in attempts))
+        rounds = () if known.asked is None else known.asked.requests
+        earlier = (*rounds, *(each.request for each in attempts))
+        numbers = (known.first.number, known.request.number, *earlier)
         return frozenset(number for number in numbers if number is not None and number > 0)
 
     @property
@@ -432,15 +397,3 @@ class Tracker:
     def dropped_count(self) -> int:
         """How many ended jobs were removed to stay within bounds, not by the user."""
         return self._rows.dropped
-
-
-def _ending_of(job: Job, answer: RequestAnswered) -> Ending:
-    """What a reply makes of a job that is not over.
-
-    A result that came before the cancel went out (its standing is active) ends the job as usual.
-    """
-    if job.cancel_at is None:
-        return endings.of_answer(answer)
-    if answer.error is None and answer.standing is Standing.ACTIVE:
-        return endings.of_answer(answer)
-    return endings.of_cancel(answer, job.cancel_reason)

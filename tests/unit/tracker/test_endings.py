@@ -64,11 +64,11 @@ def test_a_malformed_error_fails_the_job_without_inventing_a_code(
 
 def test_a_result_of_another_type_is_not_taken_for_success(story: Story) -> None:
     request = story.call()
-    story.reply(request, {"resultType": "input_required", "inputRequests": {}})
+    story.reply(request, {"resultType": "partial", "content": []})
     job = story.job(request)
     assert job.state is JobState.FAILED
     assert job.failure is not None
-    assert "input_required" in job.failure.message
+    assert "partial" in job.failure.message
     assert story.marks(request) == {"unfinished-result": 1}
 
 
