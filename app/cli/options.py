@@ -56,7 +56,7 @@ class CommonOptions:
 class Seconds(click.FloatRange):
     """A time in seconds, of at least 0; without the infinite and the undefined."""
 
-    name = "seconds"
+    name = "number of seconds"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None

@@ -10,7 +10,7 @@ from app.problem import Problem, ProblemError
 if TYPE_CHECKING:
     from app.sessions.definitions import ServerDefinition
 
-LONGEST_LIMIT_S: Final = 86_400_000.0
+LONGEST_LIMIT_S: Final = 86_400_000
 """The longest limit: 1,000 days. Whoever wants more than that wants none."""
 TOOL_IDLE_S: Final = 1800.0
 """How long a tool may be silent: a monitor of long jobs shows silence, it does not kill for it."""

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 import anyio
 
 from app.protocol import eras
+from app.protocol.exchanges import LISTEN
 from app.protocol.facts import (
     NotificationReceived,
     ProgressReceived,
@@ -121,6 +122,12 @@ class Mail:
     def waiting_count(self) -> int:
         """How many exchanges wait for their end."""
         return len(self._waiting())
+
+    @property
+    def due_count(self) -> int:
+        """How many of them wait for a reply, and not for news for as long as they are open."""
+        waiting = (*self._exchanges.values(), *self._unsent)
+        return sum(exchange.method != LISTEN for exchange in waiting)
 
     def ask(
         self,

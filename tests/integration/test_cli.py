@@ -188,8 +188,26 @@ class TestFailures:
             (("burst", "--token", "\udcff"), 2, "UTF-8"),
             (("error_result", *QUICK), 1, "The disk was full at step 5."),
             (("rpc_error", *QUICK, "--arg", "message=gone"), 1, "gone"),
-            (("never_answers", *QUICK, "--total-timeout", "0.5"), 4, "500 ms"),
-            (("never_answers", *QUICK, "--idle-timeout", "0.5"), 4, "500 ms"),
+            (
+                ("never_answers", *QUICK, "--total-timeout", "0.5"),
+                4,
+                "The limit of 500 ms in all was reached: tools/call",
+            ),
+            (
+                ("never_answers", *QUICK, "--idle-timeout", "0.5"),
+                4,
+                "The limit of 500 ms without a sign of life was reached: tools/call",
+            ),
+            (
+                ("never_answers", *QUICK, "--idle-timeout", "0", "--total-timeout", "0.5"),
+                4,
+                "in all was reached",
+            ),
+            (
+                ("never_answers", *QUICK, "--idle-timeout", "0.5", "--total-timeout", "0"),
+                4,
+                "Last byte from the server:",
+            ),
             (("crash", *QUICK, "--arg", "exit_code=7"), 3, "7"),
         ],
     )

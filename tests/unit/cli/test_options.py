@@ -111,7 +111,7 @@ def test_the_option_nearest_to_the_command_counts(seen: list[Any]) -> None:
         (["tools", "--cwd", "/no/such/folder"], "/no/such/folder"),
         (["call", "t", "--idle-timeout", "nan"], "--idle-timeout"),
         (["call", "t", "--idle-timeout", "1e300"], "--idle-timeout"),
-        (["call", "t", "--idle-timeout", "soon"], "--idle-timeout"),
+        (["call", "t", "--idle-timeout", "soon"], "'soon' is not a valid number of seconds"),
         (["call", "t", "--total-timeout", "-1"], "--total-timeout"),
         (["call", "t", "--total-timeout", "inf"], "--total-timeout"),
         (["tools", "--connect-timeout", "inf"], "--connect-timeout"),

@@ -170,3 +170,13 @@ async def test_the_clocks_of_a_connection_are_those_of_all_that_waits() -> None:
     assert set(desk.mail.clocks()) == {written.clock, unwritten.clock}
     assert shared.clock is written.clock
     await desk.close()
+
+
+async def test_what_listens_for_news_waits_for_no_reply_that_is_due() -> None:
+    desk = Desk()
+    for method in ("subscriptions/listen", "tools/list", "tools/call"):
+        desk.mail.ask(method, {})
+    for _number in range(2):
+        await desk.write()
+    assert (desk.mail.waiting_count, desk.mail.due_count) == (3, 2)
+    await desk.close()
