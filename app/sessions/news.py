@@ -194,14 +194,19 @@ class News:
             try:
                 await exchange.over()
             finally:
-                self._connection.mail.cancel(exchange, "Something else is listened for")
-                self._connection.mail.give_up(exchange, End.CANCELLED)
+                self._give_up(exchange)
             if exchange.end is End.LOST:
                 return
             if exchange.reply is not None and exchange.reply.error is not None:
                 self._note(LISTEN, exchange)
                 return
             await anyio.sleep(pause_s)
+
+    def _give_up(self, exchange: Exchange) -> None:
+        """Stop listening, unless the server did."""
+        if exchange.end is None:
+            self._connection.mail.cancel(exchange, "Something else is listened for")
+            self._connection.mail.give_up(exchange, End.CANCELLED)
 
     def _watch(self, fact: NotificationReceived) -> None:
         uri = fact.params.get("uri")

@@ -195,3 +195,11 @@ def test_the_conversation_reads_what_the_peer_writes() -> None:
         made = wire.send(out.raw)
         assert isinstance(made, RequestMade)
         assert (made.id, made.token, made.problems) == (out.id, out.token, ())
+
+
+@pytest.mark.parametrize("params", [None, {}, {"a": 1}, {"_meta": {"x": {}}}])
+def test_members_are_written_as_they_stand(params: dict[str, object] | None) -> None:
+    peer = Peer(TokenSource(0))
+    raw = peer.request("m", params, None, verbatim={"s": b'"\\u00e9 "', "t": b"[1 ,2]"}).raw
+    assert raw.endswith(b'"s":"\\u00e9 ","t":[1 ,2]}}')
+    assert json.loads(raw)["params"] == {**(params or {}), "s": "\u00e9 ", "t": [1, 2]}

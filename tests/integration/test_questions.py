@@ -1,0 +1,243 @@
+"""Questions of the demo servers, through the monitor: jobs, clocks, cancelling, ends."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+
+from app.monitor import Call, Monitor
+from app.protocol.facts import NotificationReceived
+from app.sessions.definitions import demo_definition
+from app.sessions.questions import Accept
+from app.sessions.rules import QuestionRules, Rule
+from app.tracker.snapshot import JobState
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from app.monitor import Outcome, Update
+    from app.sessions.definitions import Era
+    from app.sessions.questions import Question
+
+ERAS = ["handshake", "per-request"]
+
+
+class Watch:
+    """Waits for what a monitor tells of."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        self._monitor = monitor
+        self._told = anyio.Event()
+        self.levels: list[str] = []
+        """Those of the log messages that came."""
+        monitor.subscribe(self._take)
+
+    def _take(self, update: Update) -> None:
+        logged = [fact for fact in update.facts if isinstance(fact, NotificationReceived)]
+        self.levels += [f.params["level"] for f in logged if f.method == "notifications/message"]
+        self._told.set()
+
+    async def anything(self) -> None:
+        """Something more was told."""
+        self._told = anyio.Event()
+        await self._told.wait()
+
+    async def questions(self, count: int = 1) -> list[Question]:
+        """So many open questions, once they are there."""
+        with anyio.fail_after(10):
+            while len(self._monitor.questions()) < count:
+                await self.anything()
+        return list(self._monitor.questions())
+
+    async def none(self) -> None:
+        """No question is open."""
+        with anyio.fail_after(10):
+            while self._monitor.questions():
+                await self.anything()
+
+
+def _call(tool: str, **arguments: Any) -> Call:
+    return Call("demo", "tools/call", {"name": tool, "arguments": arguments})
+
+
+def _replies(outcome: Outcome) -> list[dict[str, Any]]:
+    assert outcome.result is not None, outcome
+    found: list[dict[str, Any]] = json.loads(outcome.result["content"][1]["text"])
+    return found
+
+
+class Calling:
+    """A call that runs while a test answers."""
+
+    def __init__(self, monitor: Monitor, call: Call) -> None:
+        self._monitor = monitor
+        self._call = call
+        self.outcome: Outcome | None = None
+
+    async def run(self) -> None:
+        """Make the call and keep how it ended."""
+        self.outcome = await self._monitor.call(self._call)
+
+
+@pytest.mark.requirement("SC-3")
+async def test_a_server_is_told_of_each_phase_while_its_question_is_answered() -> None:
+    async with Monitor() as monitor:
+        watch = Watch(monitor)
+        await monitor.connect(monitor.add_server(demo_definition(era="handshake")))
+        calling = Calling(monitor, _call("ask_form", fields="name", listen_after_s=0.1))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(calling.run)
+            [asked] = await watch.questions()
+            monitor.answer(asked.id, Accept({"name": "Ada"}))
+    assert calling.outcome is not None
+    [reply] = _replies(calling.outcome)
+    assert [each["message"] for each in reply["phases"]] == [
+        "Displaying form",
+        "Awaiting input",
+        "Validating",
+        "Done",
+    ]
+    assert reply["late_phases"] == []
+    assert reply["reply"]["result"] == {"action": "accept", "content": {"name": "Ada"}}
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_the_clocks_of_the_asking_call_stand_still(era: Era) -> None:
+    async with Monitor() as monitor:
+        watch = Watch(monitor)
+        await monitor.connect(monitor.add_server(demo_definition(era=era)))
+        calling = Calling(monitor, _call("ask_form", fields="name"))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(calling.run)
+            [asked] = await watch.questions()
+            job = monitor.jobs()[0]
+            clocks = monitor.clocks(job)
+            assert clocks is not None
+            assert clocks.is_suspended
+            monitor.answer(asked.id, Accept({"name": "Ada"}))
+    assert calling.outcome is not None
+    assert calling.outcome.state is JobState.DONE
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_cancelling_a_call_closes_its_question(era: Era) -> None:
+    async with Monitor(cancel_grace_s=0.2) as monitor:
+        watch = Watch(monitor)
+        await monitor.connect(monitor.add_server(demo_definition(era=era)))
+        calling = Calling(monitor, _call("ask_form"))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(calling.run)
+            await watch.questions()
+            await monitor.cancel(monitor.jobs()[0])
+            if era == "per-request":
+                await watch.none()
+        assert calling.outcome is not None
+        assert calling.outcome.state is JobState.CANCELLED
+        assert monitor.snapshot(monitor.jobs()[0]).state is JobState.CANCELLED  # type: ignore[union-attr]
+        again = await monitor.call(_call("ask_roots"))
+    assert again.state is JobState.DONE
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_disconnecting_closes_what_is_open(era: Era) -> None:
+    async with Monitor() as monitor:
+        watch = Watch(monitor)
+        await monitor.connect(monitor.add_server(demo_definition(era=era)))
+        calling = Calling(monitor, _call("ask_together", count=2))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(calling.run)
+            asked = await watch.questions(2)
+            await monitor.disconnect("demo")
+        assert monitor.questions() == ()
+        ended = [monitor.question(each.id) for each in asked]
+    assert [each and each.ended for each in ended] == ["the connection ended"] * 2
+    assert calling.outcome is not None
+    assert calling.outcome.state is JobState.LOST
+
+
+async def test_a_question_that_the_server_cancels_goes_by_itself() -> None:
+    async with Monitor() as monitor:
+        watch = Watch(monitor)
+        await monitor.connect(monitor.add_server(demo_definition(era="handshake")))
+        calling = Calling(monitor, _call("question_cancelled", after_s=0.1))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(calling.run)
+            [asked] = await watch.questions()
+            await watch.none()
+    found = monitor.question(asked.id)
+    assert found is not None
+    assert found.ended.startswith("the server cancelled it")
+    assert calling.outcome is not None
+    assert calling.outcome.state is JobState.DONE
+
+
+@pytest.mark.parametrize("state", ["awkward", "plain", "long", "empty"])
+async def test_a_server_finds_its_state_again_to_the_last_character(state: str) -> None:
+    async with Monitor() as monitor:
+        watch = Watch(monitor)
+        await monitor.connect(monitor.add_server(demo_definition(era="per-request")))
+        calling = Calling(monitor, _call("ask_rounds", rounds=2, state_is=state))
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(calling.run)
+            for _ in range(2):
+                [asked] = await watch.questions()
+                monitor.answer(asked.id, Accept({"name": "Ada"}))
+        assert len(monitor.jobs()) == 1
+    assert calling.outcome is not None
+    assert calling.outcome.state is JobState.DONE
+
+
+@pytest.mark.parametrize(
+    ("fault", "words"),
+    [
+        ("neither", "gives no state"),
+        ("requests_list", "not an object"),
+        ("unknown_method", "cannot be answered"),
+    ],
+)
+async def test_a_result_that_requires_nonsense_ends_the_call_in_words(
+    fault: str, words: str
+) -> None:
+    async with Monitor() as monitor:
+        await monitor.connect(monitor.add_server(demo_definition(era="per-request")))
+        with anyio.fail_after(10):
+            outcome = await monitor.call(_call("wrong_input_required", fault=fault))
+        found = monitor.snapshot(monitor.jobs()[0])
+    assert outcome.failure is not None
+    assert words in outcome.failure.message
+    assert found is not None
+    assert found.state is outcome.state is JobState.FAILED
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_log_levels_lists_and_resources_follow_the_wishes(era: Era) -> None:
+    async with Monitor() as monitor:
+        watch = Watch(monitor)
+        name = monitor.add_server(demo_definition(era=era))
+        monitor.set_log_level(name, "error")
+        await monitor.connect(name)
+        monitor.subscribe_resource(name, "demo://counter")
+        with anyio.fail_after(10):
+            while not monitor.server(name).resource_updates:
+                await monitor.call(_call("update_resource", times=1, interval_s=0.01))
+            before = monitor.server(name).tools
+            await monitor.call(_call("change_list", list="tools"))
+            while len(monitor.server(name).tools) == len(before):
+                await watch.anything()
+        await monitor.call(_call("log_levels", interval_s=0.0))
+    assert watch.levels == ["error", "critical", "alert", "emergency"]
+
+
+async def test_rules_are_found_again_in_the_next_run(data_dir: Path) -> None:
+    path = data_dir / "server-settings.json"
+    async with Monitor(settings=path) as monitor:
+        name = monitor.add_server(demo_definition())
+        monitor.set_question_rules(name, QuestionRules(form=Rule(mode="decline")))
+    async with Monitor(settings=path) as monitor:
+        await monitor.connect(monitor.add_server(demo_definition()))
+        assert monitor.server("demo").settings.rules.form.mode == "decline"
+        outcome = await monitor.call(_call("ask_form"))
+    assert _replies(outcome)[0]["reply"]["result"] == {"action": "decline"}
