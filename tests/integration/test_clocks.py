@@ -1,0 +1,227 @@
+"""Clocks and cancels of real calls: moved while they run, told when they run out or are ignored."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+
+from app.monitor import Call, Monitor, Outcome
+from app.problem import ProblemError
+from app.sessions.call_clock import Clocks
+from app.sessions.definitions import demo_definition
+from app.sessions.limits import Limits
+from app.tracker.snapshot import JobSnapshot, JobState
+from tests.integration.watching import Watch
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from app.tracker.snapshot import JobId
+
+SILENT = {"steps": 2, "interval_s": 0.002}
+"""Arguments of `never_answers`: two ticks, then nothing."""
+
+
+class Bench:
+    """A monitor with one demo server, and calls of its tools that are under way."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        self.monitor = monitor
+        self.outcomes: list[Outcome] = []
+        self._watch = Watch(monitor)
+
+    async def call(self, name: str, arguments: dict[str, Any], **options: Any) -> Outcome:
+        params = {"name": name, "arguments": arguments}
+        outcome = await self.monitor.call(Call("demo", "tools/call", params, **options))
+        self.outcomes.append(outcome)
+        return outcome
+
+    async def silent_call(self, **options: Any) -> None:
+        await self.call("never_answers", SILENT, **options)
+
+    async def until(self, is_so: Callable[[], object]) -> None:
+        await self._watch.until(is_so)
+
+    async def until_ticks(self, job: JobId, count: int) -> None:
+        """Wait until a job had so many."""
+        await self.until(lambda: job in self.monitor.jobs() and self.job(job).tick_count >= count)
+
+    def job(self, job: JobId) -> JobSnapshot:
+        found = self.monitor.snapshot(job)
+        assert found is not None
+        return found
+
+    def clocks(self, job: JobId) -> Clocks:
+        found = self.monitor.clocks(job)
+        assert found is not None
+        return found
+
+
+@pytest.fixture(autouse=True)
+def often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let silence after a cancel be noticed soon."""
+    monkeypatch.setattr("app.monitor._TICK_S", 0.05)
+
+
+@contextlib.asynccontextmanager
+async def bench(cancel_grace_s: float = 0.1, **limits: float) -> AsyncIterator[Bench]:
+    """A bench whose server is connected; `limits` are those of its definition."""
+    async with Monitor(cancel_grace_s=cancel_grace_s) as monitor:
+        monitor.add_server(demo_definition().model_copy(update=limits))
+        await monitor.connect("demo")
+        yield Bench(monitor)
+
+
+async def test_a_call_is_extended_in_time_and_ends_at_the_limit_it_is_given_then() -> None:
+    async with bench() as at, anyio.create_task_group() as calls:
+        calls.start_soon(at.call, "never_answers", SILENT)
+        await at.until_ticks(1, 2)
+        at.monitor.set_limits(1, Limits(idle_s=5, total_s=60))
+        at.monitor.extend(1, idle_s=60, total_s=600)
+        clocks = at.clocks(1)
+        assert (clocks.idle_s, clocks.total_s) == (65, 660)
+        assert 60 < (clocks.idle_left_s or 0) <= 65
+        assert 655 < (clocks.total_left_s or 0) < 660
+        at.monitor.set_limits(1, Limits(idle_s=0.2))
+        await at.until(lambda: at.job(1).state.is_over)
+    (outcome,) = at.outcomes
+    assert outcome.state is JobState.TIMED_OUT
+    assert outcome.failure is not None
+    words = outcome.failure.message
+    assert "The limit of 200 ms without a sign of life was reached: tools/call (id " in words
+    assert "has no reply after" in words
+    assert "Last byte from the server: " in words
+    assert "Last tick: " in words
+    assert re.search(r"The server's process \d+ is running; .+ waits? ", words)
+
+
+async def test_a_change_of_the_clocks_is_told_to_listeners() -> None:
+    async with bench() as at, anyio.create_task_group() as calls:
+        calls.start_soon(at.silent_call)
+        await at.until_ticks(1, 2)
+        told: list[frozenset[JobId]] = []
+        at.monitor.subscribe(lambda update: told.append(update.changes.progressed))
+        at.monitor.extend(1, idle_s=60)
+        at.monitor.set_limits(1, Limits())
+        assert told == [frozenset({1})] * 2
+        await at.monitor.cancel(1)
+
+
+async def test_limits_that_are_switched_off_end_no_call() -> None:
+    async with bench() as at, anyio.create_task_group() as calls:
+        calls.start_soon(lambda: at.silent_call(idle_timeout_s=30, total_timeout_s=30))
+        await at.until_ticks(1, 2)
+        at.monitor.set_limits(1, Limits(0, None))
+        assert at.clocks(1) == Clocks(None, None, False, None, None)
+        at.monitor.extend(1, idle_s=60)
+        assert at.clocks(1).idle_s is None
+        await at.monitor.cancel(1)
+    assert at.outcomes[0].state is JobState.CANCELLED
+
+
+async def test_progress_renews_the_idle_clock_alone() -> None:
+    async with bench() as at, anyio.create_task_group() as calls:
+        steady = {"steps": 100, "interval_s": 0.02}
+        calls.start_soon(
+            lambda: at.call("known_total", steady, idle_timeout_s=100, total_timeout_s=100)
+        )
+        await at.until_ticks(1, 20)
+        clocks = at.clocks(1)
+        assert (clocks.idle_left_s or 0) > (clocks.total_left_s or 0) + 0.2
+        await at.monitor.cancel(1)
+
+
+async def test_the_limits_of_a_server_hold_for_calls_that_choose_none() -> None:
+    async with bench(idle_timeout_s=0.2, total_timeout_s=40.0) as at:
+        assert (await at.call("never_answers", SILENT)).state is JobState.TIMED_OUT
+        async with anyio.create_task_group() as calls:
+            calls.start_soon(lambda: at.silent_call(idle_timeout_s=None))
+            await at.until_ticks(2, 2)
+            clocks = at.clocks(2)
+            assert (clocks.idle_s, clocks.total_s) == (None, 40.0)
+            await at.monitor.cancel(2)
+
+
+@pytest.mark.parametrize("seconds", [-1, math.nan, math.inf, 1e300])
+async def test_what_no_clock_can_count_down_is_refused_before_anything_is_sent(
+    seconds: float,
+) -> None:
+    async with bench() as at:
+        for limit in ("idle_timeout_s", "total_timeout_s"):
+            with pytest.raises(ProblemError, match="limit cannot be"):
+                await at.call("known_total", {"steps": 1}, **{limit: seconds})
+        assert at.monitor.jobs() == ()
+        async with anyio.create_task_group() as calls:
+            calls.start_soon(at.silent_call)
+            await at.until_ticks(1, 2)
+            with pytest.raises(ProblemError, match="limit cannot be"):
+                at.monitor.extend(1, idle_s=seconds)
+            with pytest.raises(ProblemError, match="limit cannot be"):
+                at.monitor.set_limits(1, Limits(None, seconds))
+            assert at.clocks(1).idle_s == 1800
+            await at.monitor.cancel(1)
+
+
+async def test_what_is_over_or_unknown_has_no_clocks_and_says_so() -> None:
+    async with bench() as at:
+        await at.call("known_total", {"steps": 1, "interval_s": 0})
+        for job in (1, 99):
+            assert at.monitor.clocks(job) is None
+            with pytest.raises(ProblemError, match="nothing to be timed"):
+                at.monitor.extend(job, idle_s=1)
+
+
+async def test_many_are_cancelled_at_once_and_the_connection_is_not_hurt() -> None:
+    async with bench(cancel_grace_s=1.0) as at:
+        async with anyio.create_task_group() as calls:
+            for _number in range(20):
+                calls.start_soon(at.silent_call)
+            await at.until(lambda: len(at.monitor.jobs()) == 20)
+            async with anyio.create_task_group() as cancels:
+                for job in at.monitor.jobs():
+                    cancels.start_soon(at.monitor.cancel, job)
+            assert {at.job(job).state for job in at.monitor.jobs()} == {JobState.CANCELLING}
+        assert {outcome.state for outcome in at.outcomes} == {JobState.CANCELLED}
+        assert (await at.call("known_total", {"steps": 1})).state is JobState.DONE
+
+
+@pytest.mark.parametrize(
+    ("reaction", "ends_as"), [("error", "confirmed"), ("result", "ignored"), ("stop", "confirmed")]
+)
+async def test_a_cancel_is_requested_then_sent_then_confirmed_or_ignored(
+    reaction: str, ends_as: str
+) -> None:
+    course: list[str] = []
+    async with bench(cancel_grace_s=0.3) as at, anyio.create_task_group() as calls:
+        arguments = {"steps": 1000, "interval_s": 0.01, "on_cancel": reaction}
+        calls.start_soon(at.call, "known_total", arguments)
+        await at.until_ticks(1, 2)
+        at.monitor.subscribe(lambda _update: course.append(at.job(1).cancel_state))
+        await at.monitor.cancel(1)
+        await at.until(lambda: at.job(1).state.is_over)
+    assert list(dict.fromkeys(filter(None, course))) == ["requested", "sent", ends_as]
+
+
+async def test_a_result_after_the_silence_is_kept_with_its_late_ticks_and_told_as_late() -> None:
+    async with bench() as at:
+        deaf = {"steps": 30, "interval_s": 0.02, "on_cancel": "ignore"}
+        async with anyio.create_task_group() as calls:
+            calls.start_soon(at.call, "known_total", deaf)
+            await at.until_ticks(1, 2)
+            await at.monitor.cancel(1)
+        assert at.outcomes[0].state is JobState.CANCELLED
+        await at.until(lambda: at.job(1).reply_size is not None)
+        found = at.job(1)
+        assert (found.state, found.cancel_state) == (JobState.CANCELLED, "ignored")
+        assert (found.cancel_s or 0) > 0.1
+        assert found.late_count > 0
+        assert {mark.key for mark in found.marks} >= {"after-cancel", "late-result"}
+        detail = at.monitor.detail(1)
+        assert detail is not None
+        assert detail.answer is not None
+        assert (await at.call("known_total", {"steps": 1})).state is JobState.DONE
