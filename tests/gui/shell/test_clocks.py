@@ -1,0 +1,95 @@
+"""The clocks of a running call in the program's own window, with the demo server."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from app.models.job_columns import Column
+from app.monitor import Call
+from app.sessions.definitions import demo_definition
+from app.sessions.limits import Limits
+from app.shell.application import Program
+from app.shell.options import WindowOptions
+from app.tracker.snapshot import JobState
+from tests.gui.shell.programs import until, until_quit
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QApplication
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(autouse=True)
+def _hooks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program takes the process's hooks for its own: they are given back."""
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr(signal, "signal", print)
+
+
+def running(qapp: QApplication, folder: Path) -> AbstractAsyncContextManager[Program]:
+    """A program on `folder`, until the block ends."""
+    return until_quit(Program(qapp, WindowOptions(data_dir=folder)))
+
+
+async def silent_call(program: Program, idle_s: float) -> None:
+    """Have a call under way that is silent after two ticks, and its job in the pane."""
+    server = program.monitor.add_server(demo_definition())
+    await program.monitor.connect(server)
+    params = {"name": "never_answers", "arguments": {"steps": 2, "interval_s": 0.01}}
+    program.control.call(Call(server, "tools/call", params, idle_timeout_s=idle_s))
+    await until(lambda: bool(program.monitor.jobs()))
+    program.window.open_dock("job")
+    program.window.job_pane.show_job(1)
+    await until(program.window.job_pane.header.clocks.isVisible)
+
+
+def status_of_row(program: Program) -> str:
+    model = program.window.job_list.table.model()
+    return str(model.index(0, Column.STATUS).data())
+
+
+def idle_limit_s(program: Program) -> float | None:
+    clocks = program.monitor.clocks(1)
+    assert clocks is not None
+    return clocks.idle_s
+
+
+def state_of_job(program: Program) -> JobState | None:
+    found = program.monitor.snapshot(1)
+    return None if found is None else found.state
+
+
+async def test_a_call_that_is_about_to_run_out_is_extended_in_time_by_a_press(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with running(qapp, data_dir) as program:
+        await silent_call(program, idle_s=30)
+        clocks = program.window.job_pane.header.clocks
+        await until(lambda: "idle limit in" in status_of_row(program))
+        QTest.mouseClick(clocks.idle.ten, Qt.MouseButton.LeftButton)
+        assert idle_limit_s(program) == 630
+        await until(lambda: clocks.idle.words.text().startswith("Idle limit in 10 min"))
+        await until(lambda: "idle limit in" not in status_of_row(program))
+        QTest.mouseClick(clocks.idle.off, Qt.MouseButton.LeftButton)
+        assert idle_limit_s(program) is None
+        await until(lambda: clocks.idle.words.text() == "No idle limit")
+        program.monitor.set_limits(1, Limits(0.05))
+        await until(lambda: state_of_job(program) is JobState.TIMED_OUT)
+        await until(lambda: not clocks.isVisible())
+
+
+async def test_a_press_too_late_is_told_in_words(qapp: QApplication, data_dir: Path) -> None:
+    async with running(qapp, data_dir) as program:
+        await silent_call(program, idle_s=30)
+        program.control.extend(99, Limits(60, 0))
+        (problem,) = program.window.notices.problems()
+        assert "no reply to this job is waited for" in problem.what
