@@ -54,7 +54,7 @@ class Terminal:
         os.write(self._descriptor, f"{line}\n".encode())
 
     def press(self, key: bytes) -> None:
-        """Press a key, such as Ctrl+C (`\\x03`) and Ctrl+D (`\\x04`)."""
+        """Press a key, as Ctrl+C is byte 3 and Ctrl+D byte 4."""
         os.write(self._descriptor, key)
 
     def end(self) -> int:

@@ -11,7 +11,7 @@ from rich.console import Console
 
 from app.cli.bars import BarMeter
 from app.protocol.facts import Side
-from app.tracker.snapshot import Changes, JobState
+from app.tracker.snapshot import Changes, JobState, TaskPicture
 from tests.job_stand_ins import FakeJobs, job
 
 
@@ -141,3 +141,21 @@ def test_numbers_keep_their_digits_where_there_is_little_room(screen: Screen) ->
     line = screen.close()[0]
     assert "632 / 1,000  63.2 %  12/s  31 s left  mmm" in line.replace("   ", "  ")
     assert line.endswith("…")
+
+
+def test_nothing_is_drawn_while_the_user_is_asked(screen: Screen) -> None:
+    screen.add(1)
+    with screen.meter.aside(), screen.meter.aside():
+        before = screen.text
+        screen.meter.on_changes(Changes(progressed=frozenset({1})))
+        screen.add(2)
+        assert screen.text == before
+    assert len(screen.close()) == 2
+
+
+def test_a_task_that_was_asked_to_stop_is_shown_as_still_working(screen: Screen) -> None:
+    task = TaskPicture("T", "working", "Counting")
+    screen.add(1, task=task, state=JobState.CANCELLING, message=None)
+    (bar,) = screen.close()
+    assert "asked to stop, still working" in bar
+    assert bar.endswith("Counting")

@@ -75,3 +75,27 @@ async def test_the_signals_are_given_back(interrupts: Interrupts) -> None:
 async def test_what_our_starter_ignores_stays_ignored(interrupts: Interrupts) -> None:
     with interrupts:
         assert signal.getsignal(signal.SIGINT) is signal.SIG_IGN
+
+
+async def test_an_interrupt_may_be_for_a_question_first(
+    interrupts: Interrupts, ended: list[str]
+) -> None:
+    questions = [True]
+    interrupts.divert = lambda: bool(questions) and questions.pop()
+    with interrupts, anyio.fail_after(5):
+        os.kill(os.getpid(), signal.SIGINT)
+        await anyio.wait_all_tasks_blocked()
+        assert not interrupts.polite.is_set()
+        os.kill(os.getpid(), signal.SIGINT)
+        await interrupts.polite.wait()
+        questions.append(True)
+        os.kill(os.getpid(), signal.SIGINT)
+        await interrupts.firm.wait()
+    assert ended == ["all"]
+
+
+async def test_a_request_to_terminate_is_for_no_question(interrupts: Interrupts) -> None:
+    interrupts.divert = lambda: True
+    with interrupts, anyio.fail_after(5):
+        os.kill(os.getpid(), signal.SIGTERM)
+        await interrupts.firm.wait()

@@ -12,7 +12,7 @@ import pytest
 from app.cli.lines import LineMeter
 from app.cli.output import Output
 from app.protocol.facts import Side
-from app.tracker.snapshot import Changes, JobState
+from app.tracker.snapshot import Changes, JobState, TaskPicture
 from tests.job_stand_ins import FakeJobs, job
 
 
@@ -137,3 +137,19 @@ async def test_a_change_that_had_to_wait_is_written_when_its_second_is_over(
         await written.meter.animate()
     assert written.read()[1].split()[2] == "2"
     assert written.now == 101.25
+
+
+def test_lines_wait_while_the_user_is_asked(written: Lines) -> None:
+    with written.meter.aside():
+        written.change(1, progress=1)
+        assert written.read() == []
+    assert len(written.read()) == 1
+
+
+def test_a_task_is_told_of_without_ticks_when_its_words_change(written: Lines) -> None:
+    fields: dict[str, Any] = {"tick_count": 0, "progress": None, "total": None, "fraction": None}
+    for words in ("Begun", "Begun", "Begun", "Going on"):
+        task = TaskPicture("T", "working", words)
+        written.change(1, **fields, message=None, task=task, rate=None, eta_s=None)
+        written.now += 5
+    assert [line.partition(": ")[2] for line in written.read()] == ["Begun", "Going on"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.cli.reply import as_json, exact_member, exact_result
+from app.cli.reply import as_json, exact_member, exact_outcome, exact_result
 
 JSON = st.recursive(
     st.none()
@@ -132,3 +132,24 @@ def test_what_is_no_resume_token_is_not_hidden(result: str) -> None:
 
 def test_a_reply_without_a_result_has_none_to_hide() -> None:
     assert exact_result(b'{"id":1}') == "null"
+
+
+@pytest.mark.parametrize(
+    ("result", "exact"),
+    [
+        ('{"taskId":"T","status":"completed","result":{"content":[1.0]}}', '{"content":[1.0]}'),
+        ('{"taskId":"T","status":"completed","content":[],"result":5}', None),
+        ('{"taskId":"T","content":[]}', None),
+        ('{"content":[{"text":"\\"taskId\\""}]}', None),
+        ('"taskId"', None),
+    ],
+)
+def test_the_result_of_a_task_may_stand_within_the_task(result: str, exact: str | None) -> None:
+    raw = f'{{"id":1,"result":{result}}}'.encode()
+    assert exact_outcome(raw) == (exact or result)
+
+
+def test_a_resume_token_within_a_task_is_hidden() -> None:
+    inner = '{"_meta":{"nextResumeToken":"s3cret"}}'
+    raw = f'{{"result":{{"taskId":"T","status":"completed","result":{inner}}}}}'.encode()
+    assert "s3cret" not in exact_outcome(raw)

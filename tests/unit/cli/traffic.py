@@ -66,6 +66,11 @@ class Traffic:
         message = {"jsonrpc": "2.0", "id": request_id, "method": "tools/call", "params": params}
         return self._update([self._framer.sent(json.dumps(message).encode(), self.now, self.now)])
 
+    def sent(self, request_id: int, method: str, params: dict[str, Any]) -> Update:
+        """We made some other request."""
+        message = {"jsonrpc": "2.0", "id": request_id, "method": method, "params": params}
+        return self._update([self._framer.sent(json.dumps(message).encode(), self.now, self.now)])
+
     def resumed(self, resume_token: str, request_id: int) -> Update:
         """We went on with a call."""
         meta = {"progressToken": "a", "resumeToken": resume_token}

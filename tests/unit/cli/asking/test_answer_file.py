@@ -1,0 +1,197 @@
+"""An answer file is understood as it is documented, and what is wrong with it is said at once."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from app.cli.asking.answer_file import EXAMPLE, AnswerFile, Found, read_answers
+from app.cli.exits import CommandFailed, ExitCode
+from app.sessions.questions import Accept, Decline, Dismiss, Refused, Sampled
+from tests.unit.cli.asking.questions import asked, form
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "answers.json"
+
+
+def read(file: Path, content: Any) -> AnswerFile:
+    file.write_text(content if isinstance(content, str) else json.dumps(content))
+    return read_answers(file)
+
+
+def test_a_list_answers_in_its_order_each_once(file: Path) -> None:
+    answers = read(file, [{"accept": {"n": 1}}, {"accept": {"n": 2}}])
+    assert answers.take(asked()) == Found(Accept({"n": 1}), "$[0]")
+    assert answers.take(asked()) == Found(Accept({"n": 2}), "$[1]")
+    assert answers.take(asked()) is None
+
+
+def test_an_answer_waits_for_the_kind_that_it_can_answer(file: Path) -> None:
+    answers = read(file, [{"text": "hi"}, {"accept": {"n": 1}}])
+    assert answers.take(asked()) == Found(Accept({"n": 1}), "$[1]")
+    found = answers.take(asked("sampling"))
+    assert found is not None
+    assert found.path == "$[0]"
+    assert isinstance(found.answer, Sampled)
+    assert found.answer.result["content"] == {"type": "text", "text": "hi"}
+
+
+@pytest.mark.parametrize(
+    ("conditions", "question"),
+    [
+        ({"kind": "url"}, asked("url")),
+        ({"message": "^your NAME"}, asked()),
+        ({"message": r"example\.com"}, asked("url")),
+        ({"fields": ["name"]}, asked(schema=form(name={}, age={}))),
+        ({"key": "k"}, asked(key="k")),
+        ({"kind": "form", "key": "k", "fields": ["a"]}, asked(key="k", schema=form(a={}))),
+    ],
+)
+def test_every_condition_must_hold(file: Path, conditions: dict[str, Any], question: Any) -> None:
+    answers = read(file, [{**conditions, "decline": True}])
+    assert answers.take(asked(message="Something else", schema=form(), key="other")) is None
+    assert answers.unused() == ["$[0]"]
+    assert answers.take(question) == Found(Decline(), "$[0]")
+    assert answers.unused() == []
+
+
+def test_the_words_of_a_conversation_are_looked_at_too(file: Path) -> None:
+    messages = [{"role": "user", "content": {"type": "text", "text": "What about rain?"}}]
+    answers = read(file, [{"message": "rain", "text": "no"}])
+    assert answers.take(asked("sampling", params={"messages": []})) is None
+    assert answers.take(asked("sampling", params={"messages": messages})) is not None
+    assert answers.take(asked("sampling", params={"messages": "no list"})) is None
+
+
+@pytest.mark.parametrize(("times", "expected"), [(1, 1), (3, 3), ("any", 9)])
+def test_an_answer_is_given_as_often_as_it_says(file: Path, times: Any, expected: int) -> None:
+    answers = read(file, [{"decline": True, "times": times}])
+    assert sum(answers.take(asked()) is not None for _ in range(9)) == expected
+
+
+def test_one_answer_alone_is_for_all(file: Path) -> None:
+    answers = read(file, {"decline": "not today"})
+    assert answers.take(asked()) == Found(Decline(), "$")
+    assert answers.take(asked("sampling")) == Found(Refused("not today"), "$")
+    assert answers.take(asked("roots")) == Found(Refused("not today"), "$")
+
+
+def test_who_cancels_turns_away_from_each_kind(file: Path) -> None:
+    answers = read(file, {"cancel": True})
+    assert answers.take(asked()) == Found(Dismiss(), "$")
+    assert answers.take(asked("sampling")) == Found(Refused(), "$")
+
+
+def test_an_object_answers_by_kind(file: Path) -> None:
+    content = {
+        "form": {"accept": {"name": "Ada"}},
+        "url": {"accept": True},
+        "sampling": {"result": {"role": "assistant", "content": [], "model": "m"}},
+        "roots": {"accept": [{"uri": "file:///tmp"}]},
+    }
+    answers = read(file, content)
+    for _ in range(2):
+        assert answers.take(asked()) == Found(Accept({"name": "Ada"}), "$.form")
+    assert answers.take(asked("url")) == Found(Accept(), "$.url")
+    assert answers.take(asked("roots")) == Found(
+        Accept({"roots": [{"uri": "file:///tmp"}]}), "$.roots"
+    )
+    assert answers.take(asked("sampling")) is not None
+    assert answers.answers_roots
+    assert answers.unused() == []
+
+
+def test_fields_fill_in_forms_by_their_names(file: Path) -> None:
+    answers = read(file, {"fields": {"name": "Ada", "age": 36}, "form": {"decline": True}})
+    asks_both = asked(schema=form(["name"], name={}, age={}, other={}))
+    assert answers.take(asks_both) == Found(Accept({"name": "Ada", "age": 36}), "$.fields")
+    assert answers.take(asked(schema=form(["x"], name={}, x={}))) == Found(Decline(), "$.form")
+    assert answers.take(asked(schema=form())) == Found(Decline(), "$.form")
+
+
+def test_what_fields_lack_is_named_where_they_have_some(file: Path) -> None:
+    answers = read(file, {"fields": {"name": "Ada"}})
+    assert answers.missing(asked(schema=form(["name", "x"], name={}, x={}))) == ["x"]
+    assert answers.missing(asked(schema=form(["x"], x={}))) == []
+
+
+def test_the_list_comes_before_the_rest(file: Path) -> None:
+    answers = read(file, {"answers": [{"cancel": True}], "form": {"decline": True}})
+    assert answers.take(asked()) == Found(Dismiss(), "$.answers[0]")
+    assert answers.take(asked()) == Found(Decline(), "$.form")
+
+
+def test_the_example_of_the_help_is_sound(file: Path) -> None:
+    answers = read(file, EXAMPLE)
+    assert answers.take(asked()) == Found(Accept({"name": "Ada"}), "$[0]")
+    assert len(answers.unused()) == 2
+    assert not answers.answers_roots
+
+
+@pytest.mark.parametrize(
+    ("content", "where", "words"),
+    [
+        ("3", "$", "neither a list nor an object"),
+        ([5], "$[0]", "not an object"),
+        ([{}], "$[0]", "needs exactly one of accept"),
+        ([{"accept": {}, "decline": True}], "$[0]", "accept and decline at once"),
+        ([{"accept": {}}, {"acept": {}}], "$[1]", "'acept' is not one of"),
+        ([{"accept": 5}], "$[0]", "accept: 5 is not true"),
+        ([{"accept": False}], "$[0]", "accept: false is not true"),
+        ([{"decline": ""}], "$[0]", 'decline: "" is not true or a text'),
+        ([{"cancel": "no"}], "$[0]", "cancel"),
+        ([{"text": 5}], "$[0]", "text: 5 is not a text"),
+        ([{"result": "x"}], "$[0]", "result"),
+        ([{"kind": "sampling", "result": {"role": "x"}}], "$[0]", "result"),
+        ([{"accept": {}, "model": "m"}], "$[0]", "model"),
+        ([{"text": "x", "model": 5}], "$[0]", "model"),
+        ([{"kind": "from", "decline": True}], "$[0]", "kind: 'from' is not one of form"),
+        ([{"kind": "sampling", "accept": {}}], "$[0]", "accept {} cannot be the answer"),
+        ([{"kind": "url", "accept": {"a": 1}}], "$[0]", "cannot be the answer"),
+        ([{"kind": "roots", "accept": [{"url": "x"}]}], "$[0]", "accept: "),
+        ([{"message": "(", "decline": True}], "$[0].message", "not a regular expression"),
+        ([{"message": 5, "decline": True}], "$[0]", "message: not a text"),
+        ([{"fields": "name", "decline": True}], "$[0]", "fields: not a list"),
+        ([{"times": 0, "decline": True}], "$[0]", "times: 0 is neither"),
+        ([{"times": True, "decline": True}], "$[0]", "times: True"),
+        ({"name": "Ada"}, "$.name", 'stand in "fields": {"name": …}'),
+        ({"fields": []}, "$.fields", "not an object"),
+        ({"answers": {}}, "$.answers", "not a list"),
+        ({"answers": [{"x": 1}]}, "$.answers[0]", "'x' is not one of"),
+        ({"form": True}, "$.form", "not an object"),
+        ({"form": {"text": "x"}}, "$.form", "cannot be the answer"),
+    ],
+)
+def test_what_is_wrong_is_said_with_its_place(
+    file: Path, content: Any, where: str, words: str
+) -> None:
+    with pytest.raises(CommandFailed) as caught:
+        read(file, content)
+    problem = caught.value.problem
+    assert caught.value.code is ExitCode.USAGE
+    assert problem.where == f"{file}, {where}"
+    assert words in problem.detail
+    assert EXAMPLE in problem.hint
+
+
+@pytest.mark.parametrize("text", ["", "{", '[{"accept": {"n": NaN}}]', "[" * 100_000])
+def test_what_is_no_json_is_said(file: Path, text: str) -> None:
+    with pytest.raises(CommandFailed) as caught:
+        read(file, text)
+    assert caught.value.problem.what == "The answers are not JSON"
+
+
+def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
+    (tmp_path / "latin").write_bytes(b"\xff[]")
+    for name in ("missing", "latin", "."):
+        with pytest.raises(CommandFailed) as caught:
+            read_answers(tmp_path / name)
+        assert caught.value.code is ExitCode.USAGE
+        assert caught.value.problem.what == "The file of answers cannot be read"

@@ -1,0 +1,343 @@
+"""Questions get their answers: from the file, at the terminal in turn, or a no that says why."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+
+from app.cli.asking.answer_file import read_answers
+from app.cli.asking.asker import Asker, action_of, turning_away
+from app.cli.asking.means import Means
+from app.monitor import Update
+from app.problem import Problem, ProblemError
+from app.sessions.answers import problems_of
+from app.sessions.questions import Accept, Decline, Dismiss, Refused, Sampled
+from tests.job_stand_ins import FakeJobs, job
+from tests.unit.cli.asking.questions import Talk, Typist, asked, form
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+
+    from app.cli.exits import CommandFailed
+    from app.monitor import Outcome
+    from app.sessions.questions import Answer, Question
+    from app.tracker.snapshot import JobId
+
+pytestmark = pytest.mark.anyio
+
+ASKS_NAME = form(["name"], name={"type": "string", "minLength": 2})
+
+
+class Book(FakeJobs):
+    """Open questions, whose answers are checked as a monitor does."""
+
+    def __init__(self) -> None:
+        super().__init__(job(id=1), job(id=2, parent=1), job(id=3, parent=1, parent_is_guess=True))
+        self.open: dict[int, Question] = {}
+        self.answers: dict[int, Answer] = {}
+        self.changed = anyio.Event()
+
+    def questions(self) -> list[Question]:
+        return list(self.open.values())
+
+    def answer(self, question: int, answer: Answer) -> None:
+        if question not in self.open:
+            raise ProblemError(Problem("The question is not open any more"))
+        found = problems_of(self.open[question], answer)
+        if found:
+            raise ProblemError(Problem("It does not fit", detail="\n".join(found)))
+        del self.open[question]
+        self.answers[question] = answer
+        self.changed.set()
+        self.changed = anyio.Event()
+
+    async def until(self, count: int) -> None:
+        """Wait for so many answers."""
+        with anyio.fail_after(5):
+            while len(self.answers) < count:
+                await self.changed.wait()
+
+
+class Front:
+    """Notes what it is told."""
+
+    def __init__(self) -> None:
+        self.told: list[tuple[int, str, str]] = []
+        self.warnings: list[Problem] = []
+        self.quiet_depth = 0
+
+    @contextlib.contextmanager
+    def quiet(self) -> Iterator[None]:
+        self.quiet_depth += 1
+        yield
+        self.quiet_depth -= 1
+
+    def tell_answer(self, question: Question, action: str, words: str) -> None:
+        self.told.append((question.id, action, words))
+
+    def warn(self, problem: Problem) -> None:
+        self.warnings.append(problem)
+
+    def on_update(self, update: Update) -> None: ...
+
+    def show(self, outcome: Outcome) -> None: ...
+
+    def fail(self, failure: CommandFailed) -> None: ...
+
+    def decline(self, job: JobId, problem: Problem) -> None: ...
+
+    def interrupt(self) -> None: ...
+
+    def terminate(self) -> None: ...
+
+    def leave(self) -> None: ...
+
+    async def animate(self) -> None: ...
+
+    def close(self) -> None: ...
+
+
+class Scene:
+    """An asker at work."""
+
+    def __init__(self, means: Means) -> None:
+        self.book = Book()
+        self.front = Front()
+        self.asker = Asker(self.book, self.front, means)
+
+    def ask(self, *questions: Question) -> None:
+        """A server asks."""
+        self.book.open |= {question.id: question for question in questions}
+        self.asker.on_update(Update(questions=frozenset(each.id for each in questions)))
+
+    def withdraw(self, question: int) -> None:
+        """It needs no answer any more."""
+        del self.book.open[question]
+        self.asker.on_update(Update(questions=frozenset({question})))
+
+    @contextlib.asynccontextmanager
+    async def going_on(self) -> AsyncIterator[None]:
+        """While this lasts, questions are answered."""
+        async with anyio.create_task_group() as group:
+            group.start_soon(self.asker.run)
+            await anyio.wait_all_tasks_blocked()
+            yield
+            group.cancel_scope.cancel()
+
+
+class Slow(Typist):
+    """Types nothing until it is told to, and tells when it is waited for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = anyio.Event()
+        self.typed = anyio.Event()
+
+    async def line(self) -> str:
+        """The line, once it was typed."""
+        self.asked.set()
+        await self.typed.wait()
+        return "Ada"
+
+
+def means(tmp_path: Path, content: Any = None, talk: Talk | None = None) -> Means:
+    """What a command was given."""
+    answers = None
+    if content is not None:
+        path = tmp_path / "a.json"
+        path.write_text(json.dumps(content))
+        answers = read_answers(path)
+    return Means(answers, None if talk is None else talk.dialogue)
+
+
+async def test_nobody_to_ask_is_a_no_in_words(tmp_path: Path) -> None:
+    scene = Scene(means(tmp_path))
+    async with scene.going_on():
+        scene.ask(asked(id=1), asked("sampling", id=2))
+        await scene.book.until(2)
+    assert scene.book.answers == {1: Decline(), 2: Refused()}
+    assert [action for _, action, _ in scene.front.told] == ["decline", "refuse"]
+    assert "--answer FILE" in scene.front.told[0][2]
+
+
+async def test_questions_from_before_are_answered_too(tmp_path: Path) -> None:
+    scene = Scene(means(tmp_path))
+    scene.book.open = {1: asked()}
+    async with scene.going_on():
+        await scene.book.until(1)
+
+
+async def test_the_file_answers_and_says_where(tmp_path: Path) -> None:
+    scene = Scene(means(tmp_path, [{"accept": {"name": "Ada"}}]))
+    async with scene.going_on():
+        scene.ask(asked(schema=ASKS_NAME))
+        await scene.book.until(1)
+    assert scene.book.answers == {1: Accept({"name": "Ada"})}
+    assert scene.front.told == [(1, "accept", f"as {tmp_path / 'a.json'}, $[0] says")]
+    scene.asker.tell_unused()
+    assert scene.front.warnings == []
+
+
+async def test_an_answer_that_does_not_fit_is_a_no_with_its_path(tmp_path: Path) -> None:
+    scene = Scene(means(tmp_path, [{"accept": {"name": "A"}}]))
+    async with scene.going_on():
+        scene.ask(asked(schema=ASKS_NAME))
+        await scene.book.until(1)
+    assert scene.book.answers == {1: Decline()}
+    (warning,) = scene.front.warnings
+    assert warning.where == f"{tmp_path / 'a.json'}, $[0]"
+    assert warning.detail.startswith("name: ")
+    assert "does not fit: name: " in scene.front.told[0][2]
+
+
+async def test_what_the_file_lacks_is_named(tmp_path: Path) -> None:
+    scene = Scene(means(tmp_path, {"fields": {"age": 1}}))
+    async with scene.going_on():
+        scene.ask(asked(schema=form(["name"], name={}, age={})))
+        await scene.book.until(1)
+    assert "do not have name" in scene.front.told[0][2]
+
+
+async def test_answers_that_were_not_needed_are_told_of(tmp_path: Path) -> None:
+    scene = Scene(means(tmp_path, [{"decline": True}, {"kind": "url", "cancel": True}]))
+    async with scene.going_on():
+        scene.ask(asked())
+        await scene.book.until(1)
+    scene.asker.tell_unused()
+    assert [(w.where, w.detail) for w in scene.front.warnings] == [
+        (str(tmp_path / "a.json"), "$[1]")
+    ]
+
+
+async def test_the_user_is_asked_one_question_after_the_other(tmp_path: Path) -> None:
+    talk = Talk("", "Ada", "", "Bob")
+    scene = Scene(means(tmp_path, talk=talk))
+    async with scene.going_on():
+        scene.ask(asked(id=1, schema=ASKS_NAME), asked(id=2, schema=ASKS_NAME))
+        await scene.book.until(2)
+    assert scene.book.answers == {1: Accept({"name": "Ada"}), 2: Accept({"name": "Bob"})}
+    assert talk.typist.discarded == 2
+    assert scene.front.told == []
+    assert scene.front.quiet_depth == 0
+
+
+async def test_what_the_file_does_not_answer_is_asked(tmp_path: Path) -> None:
+    talk = Talk("", "Ada")
+    content = [{"accept": {"name": "A"}}, {"kind": "url", "decline": True}]
+    scene = Scene(means(tmp_path, content, talk))
+    async with scene.going_on():
+        scene.ask(asked(id=1, schema=ASKS_NAME), asked("url", id=2))
+        await scene.book.until(2)
+    assert scene.book.answers == {1: Accept({"name": "Ada"}), 2: Decline()}
+    assert len(scene.front.warnings) == 1
+
+
+async def test_an_answer_that_the_monitor_refuses_is_asked_for_again(tmp_path: Path) -> None:
+    talk = Talk("", "Ada", "", "", "b")
+    both = {**form(["a"], a={"type": "string"}, b={"type": "string"}), "minProperties": 2}
+    scene = Scene(means(tmp_path, talk=talk))
+    async with scene.going_on():
+        scene.ask(asked(schema=both))
+        await scene.book.until(1)
+    assert scene.book.answers == {1: Accept({"a": "Ada", "b": "b"})}
+    assert "It does not fit" in talk.shown
+    assert "required [Ada]" in talk.shown
+
+
+async def test_a_question_that_needs_no_answer_ends_its_prompt(tmp_path: Path) -> None:
+    talk = Talk()
+    talk.dialogue._keyboard = slow = Slow()  # noqa: SLF001 - somebody who takes their time
+    scene = Scene(means(tmp_path, talk=talk))
+    async with scene.going_on():
+        scene.ask(asked(id=1), asked(id=2))
+        await slow.asked.wait()
+        assert scene.front.quiet_depth == 1
+        scene.withdraw(2)
+        scene.withdraw(1)
+        await anyio.wait_all_tasks_blocked()
+        assert scene.front.quiet_depth == 0
+    assert "does not need an answer any more" in talk.shown
+    assert scene.book.answers == {}
+    assert talk.shown.count("Answer it?") == 1
+
+
+async def test_an_interrupt_cancels_the_question_first(tmp_path: Path) -> None:
+    talk = Talk()
+    talk.dialogue._keyboard = slow = Slow()  # noqa: SLF001 - somebody who takes their time
+    scene = Scene(means(tmp_path, talk=talk))
+    async with scene.going_on():
+        assert not scene.asker.interrupt()
+        scene.ask(asked(id=1), asked("sampling", id=2))
+        await slow.asked.wait()
+        assert scene.asker.interrupt()
+        assert not scene.asker.interrupt(), "the second one is for the call"
+        await scene.book.until(1)
+        await anyio.wait_all_tasks_blocked()
+        assert scene.asker.interrupt()
+        await scene.book.until(2)
+    assert scene.book.answers == {1: Dismiss(), 2: Refused()}
+    assert "Ctrl+C again cancels the call" in talk.shown
+
+
+async def test_once_the_call_is_cancelled_nothing_is_asked(tmp_path: Path) -> None:
+    talk = Talk()
+    talk.dialogue._keyboard = slow = Slow()  # noqa: SLF001 - somebody who takes their time
+    scene = Scene(means(tmp_path, talk=talk))
+    async with scene.going_on():
+        scene.ask(asked(id=1), asked(id=2))
+        await slow.asked.wait()
+        scene.asker.stop()
+        scene.ask(asked("sampling", id=3))
+        await scene.book.until(3)
+    assert scene.book.answers == {1: Dismiss(), 2: Dismiss(), 3: Refused()}
+    assert talk.shown.count("Answer it?") == 1
+    assert {(i, a) for i, a, _ in scene.front.told} == {(2, "cancel"), (3, "refuse")}
+
+
+async def test_who_hangs_up_turns_away(tmp_path: Path) -> None:
+    talk = Talk("")
+    scene = Scene(means(tmp_path, talk=talk))
+    async with scene.going_on():
+        scene.ask(asked(schema=ASKS_NAME))
+        await scene.book.until(1)
+    assert scene.book.answers == {1: Dismiss()}
+    assert "no more input" in talk.shown
+
+
+@pytest.mark.parametrize(
+    ("of", "title"),
+    [
+        (1, "? demo, for export_orders, asks for some input\n"),
+        (2, "? demo, for export_orders, asks for some input\n"),
+        (3, "? demo asks for some input\n"),
+        (None, "? demo asks for some input\n"),
+        (99, "? demo asks for some input\n"),
+    ],
+)
+async def test_the_call_is_named_where_it_is_known(
+    tmp_path: Path, of: int | None, title: str
+) -> None:
+    talk = Talk("d")
+    scene = Scene(means(tmp_path, talk=talk))
+    async with scene.going_on():
+        scene.ask(asked(job=of))
+        await scene.book.until(1)
+    assert title in talk.shown
+
+
+def test_an_answer_is_one_word_for_scripts() -> None:
+    answers: list[Answer] = [Accept(), Decline(), Dismiss(), Refused(), Sampled({})]
+    assert [action_of(each) for each in answers] == [
+        "accept",
+        "decline",
+        "cancel",
+        "refuse",
+        "result",
+    ]
+    assert turning_away("url") == Dismiss()
+    assert turning_away("roots") == Refused()

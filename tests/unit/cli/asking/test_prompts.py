@@ -1,0 +1,48 @@
+"""Each kind of question is asked in its own way, with what is wrong with it said first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from app.cli.asking.prompts import prompt
+from app.sessions.questions import Accept, Decline, Refused, Sampled
+from tests.unit.cli.asking.questions import Talk, asked
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.mark.parametrize(
+    ("kind", "words", "typed"),
+    [
+        ("form", "asks for some input", "d"),
+        ("url", "asks you to visit a page", "d"),
+        ("sampling", "asks for the answer of a language model", ""),
+        ("roots", "asks which folders it may work on", ""),
+    ],
+)
+async def test_every_kind_has_its_words_and_its_no(kind: Any, words: str, typed: str) -> None:
+    talk = Talk(typed)
+    answer = await prompt(asked(kind), talk.dialogue, "", {})
+    assert isinstance(answer, Decline | Refused)
+    assert f"? demo {words}\n" in talk.shown
+    assert talk.typist.discarded == 1
+
+
+async def test_what_is_wrong_with_a_question_is_said() -> None:
+    talk = Talk("d")
+    await prompt(asked(problem='"message" is missing\x1b'), talk.dialogue, "", {})
+    assert 'something wrong with this question: "message" is missing\\x1b\n' in talk.shown
+
+
+async def test_roots_are_typed_one_by_one() -> None:
+    talk = Talk("y", "C:/", "file:///tmp", "file:///home", "")
+    answer = await prompt(asked("roots"), talk.dialogue, "", {})
+    assert answer == Accept({"roots": [{"uri": "file:///tmp"}, {"uri": "file:///home"}]})
+    assert "does not begin with file://" in talk.shown
+
+
+async def test_a_models_message_is_an_answer() -> None:
+    answer = await prompt(asked("sampling"), Talk("hi").dialogue, "", {})
+    assert isinstance(answer, Sampled)
