@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from app.sessions.call_clock import Clocks
     from app.tracker.snapshot import JobId, JobSnapshot
 
+_HOUR: Final = 3600
+_DAY: Final = 86_400
 NEAR_S: Final = 60.0
 """A limit that is nearer than this is told in the list of jobs."""
 
@@ -55,4 +57,11 @@ def limit_words(limit: Limit, left_s: float | None) -> str:
     if left_s is None:
         return tr("No idle limit") if limit is Limit.IDLE else tr("No total limit")
     words = tr("Idle limit in {}") if limit is Limit.IDLE else tr("Total limit in {}")
-    return words.format(text.duration(math.ceil(left_s)))
+    return words.format(_countdown(math.ceil(left_s)))
+
+
+def _countdown(seconds: int) -> str:
+    """A time left that is seen to pass: with seconds up to a day."""
+    words = text.duration(seconds)
+    is_in_hours = _HOUR <= seconds < _DAY
+    return f"{words} {seconds % 60} s" if is_in_hours else words
