@@ -103,7 +103,8 @@ class HtmlReport:
     def _extent(self, jobs: Sequence[JobSnapshot]) -> str:
         timeline = self._source.timeline
         first, last = timeline.frame(timeline.first, 1), timeline.frame(timeline.end - 1, 1)
-        count = text.count(timeline.end - timeline.first, "message")
+        here = timeline.end - timeline.first - len(timeline.gap)
+        count = text.count(here, "message")
         if first is None or last is None:
             return "There are no messages."
         length = text.duration(max(last.at - first.at, 0.0))

@@ -46,8 +46,10 @@ def chosen(
 
 
 def _all(timeline: Timeline, end: int) -> Iterator[Sequence[int]]:
-    for start in range(timeline.first, end, _ROWS):
-        yield range(start, min(start + _ROWS, end))
+    for segment, rows in timeline.stretches(timeline.first, end):
+        first, stop = segment.first + rows.start, segment.first + rows.stop
+        for start in range(first, stop, _ROWS):
+            yield range(start, min(start + _ROWS, stop))
 
 
 def _found(source: Source, wanted: LogFilter, end: int) -> Iterable[Sequence[int]]:
@@ -76,7 +78,7 @@ def _exchanged(
 def of_kind(timeline: Timeline, kind: FrameKind, start: int, end: int) -> Iterator[list[int]]:
     """The places of frames of one kind from `start` up to `end`, one list for each segment."""
     pattern = re.compile(b"[" + re.escape(bytes((kind, kind | Segment.MARKED))) + b"]")
-    for segment, rows in _segments(timeline, start, end):
+    for segment, rows in timeline.stretches(start, end):
         # A copy: while a search looks at the column itself, it could not grow.
         codes = bytes(segment.kinds[rows.start : rows.stop])
         first = segment.first + rows.start
@@ -88,23 +90,13 @@ def of_exchanges(
 ) -> Iterator[list[int]]:
     """The places of all frames of some requests' exchanges, one list for each segment."""
     masked = {request & _NUMBER for request in requests}
-    for segment, rows in _segments(timeline, start, end):
+    for segment, rows in timeline.stretches(start, end):
         if len(masked) > _FEW:
             numbers = segment.exchanges[rows.start : rows.stop]
             found = [row for row, n in enumerate(numbers, rows.start) if n in masked]
         else:
             found = sorted(row for n in masked for row in _rows_of(segment, n, rows))
         yield [segment.first + row for row in found]
-
-
-def _segments(timeline: Timeline, start: int, end: int) -> Iterator[tuple[Segment, range]]:
-    """The segments between two places, each with the rows that lie there."""
-    place = max(start, timeline.first)
-    while place < end and (found := timeline.columns.locate(place)) is not None:
-        segment, row = found
-        until = min(len(segment), row + end - place)
-        yield segment, range(row, until)
-        place = segment.first + until
 
 
 def _rows_of(segment: Segment, number: int, rows: range) -> Iterator[int]:

@@ -371,7 +371,7 @@ class Deltas:
 
     def _pass_over(self, columns: Columns, place: int) -> Work[None]:
         while self._place < place:
-            found = columns.locate(max(self._place, columns.first))
+            found = columns.locate(columns.after(max(self._place, columns.first)))
             if found is None:
                 return
             segment, row = found

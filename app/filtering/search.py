@@ -42,7 +42,10 @@ class Search:
     @property
     def left(self) -> int:
         """How many frames have not been searched."""
-        return max(0, self._timeline.end - max(self.place, self._timeline.first))
+        place = max(self.place, self._timeline.first)
+        gap = self._timeline.gap
+        gone = max(0, gap.stop - max(place, gap.start))
+        return max(0, self._timeline.end - place - gone)
 
     @property
     def timed_out(self) -> int:
@@ -72,9 +75,18 @@ class Search:
             self.place, self._stride = 0, None
         if self.place < self._timeline.first:
             self.place, self._stride = self._timeline.first, None
+        self._leave_gap()
+
+    def _leave_gap(self) -> None:
+        gap, stride = self._timeline.gap, self._stride
+        if self.place in gap:
+            self.place, self._stride = gap.stop, None
+        elif stride is not None and gap and gap.start < stride.segment.first + stride.stop:
+            self._stride = None if self.place < gap.start else stride
 
     def _begin(self) -> bool:
         """Take the next stride; False when there is none."""
+        self.place = self._timeline.columns.after(self.place)
         found = self._timeline.columns.locate(self.place)
         if found is None:
             return False

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt, QTimer, Signal, Slot
 
 from app.filtering.chosen import LogFilter
+from app.models.gapped import Gapped, without
 from app.models.log_cells import LogCells
 from app.models.log_finding import LogFinding
 from app.models.log_marks import LogMarks
@@ -68,13 +69,13 @@ class LogModel(QAbstractTableModel):
     """What is wrong with the row's message, in words."""
 
     dropped_changed = Signal(object)
-    """How many of the oldest frames are gone."""
+    """How many frames are gone."""
     waiting_changed = Signal(object)
     """How many frames came since the view was paused; 0 when it is not."""
     search_changed = Signal(object)
     """How many frames are still to be searched."""
     rows_dropping = Signal(object)
-    """The number of first rows that are about to be removed because their frames are gone."""
+    """The range of rows that are about to be removed because their frames are gone."""
 
     def __init__(
         self,
@@ -95,7 +96,8 @@ class LogModel(QAbstractTableModel):
         self._gone = timeline.first
         self._end = timeline.end
         self._floor = 0
-        self._rows: range | array[int] = range(self._gone, self._end)
+        self._gap = timeline.gap
+        self._rows: range | Gapped | array[int] = without(self._gone, self._end, self._gap)
         self._is_paused = False
         self._shown_at = 0.0
         self._slices = QTimer(self)
@@ -125,13 +127,14 @@ class LogModel(QAbstractTableModel):
 
     @property
     def dropped(self) -> int:
-        """How many of the oldest frames are gone."""
-        return self._gone
+        """How many frames are gone: the oldest, and those between that memory gave up."""
+        return self._gone + len(self._gap)
 
     @property
     def hidden(self) -> int:
         """How many frames that are still there `clear_view` hides."""
-        return max(0, min(self._floor, self._end) - self._gone)
+        floor = min(self._floor, self._end)
+        return max(0, floor - self._gone - max(0, min(floor, self._gap.stop) - self._gap.start))
 
     @property
     def unsearched(self) -> int:
@@ -148,10 +151,11 @@ class LogModel(QAbstractTableModel):
         """Take in what came to the timeline, and what went, since the last time."""
         if self._timeline.columns is not self._columns:
             self._begin_anew()
-        if self._timeline.first != self._gone:
-            self._gone = self._timeline.first
-            self._marks.forget_before(self._timeline.number(self._gone))
-            self.dropped_changed.emit(self._gone)
+        first, gap = self._timeline.first, self._timeline.gap
+        if (first, gap) != (self._gone, self._gap):
+            self._gone, self._gap = first, gap
+            self._marks.forget_before(self._timeline.number(first))
+            self.dropped_changed.emit(self.dropped)
         if self._is_paused:
             self.waiting_changed.emit(self.waiting)
         else:
@@ -310,6 +314,7 @@ class LogModel(QAbstractTableModel):
         """The frames come again from place 0: a replay was begun anew."""
         self._columns = self._timeline.columns
         self._gone, self._end = self._timeline.first, self._timeline.end
+        self._gap = self._timeline.gap
         self._cells.forget()
         self._marks = LogMarks()
         self._show_from(self._filter, 0)
@@ -322,7 +327,7 @@ class LogModel(QAbstractTableModel):
             finding = LogFinding(wanted, self._timeline, self._requests_of, first)
         self.beginResetModel()
         self._filter, self._floor, self._finding = wanted, floor, finding
-        self._rows = range(first, max(first, self._end)) if finding is None else array("q")
+        self._rows = self._range(first) if finding is None else array("q")
         self._shown_at = 0.0
         self.endResetModel()
         self._catch_up()
@@ -336,24 +341,37 @@ class LogModel(QAbstractTableModel):
             self._search_slice(self._finding)
 
     def _drop_gone(self) -> None:
-        count = bisect.bisect_left(self._rows, self._gone)
-        if not count:
+        self._remove(0, bisect.bisect_left(self._rows, self._gone))
+        if self._gap:
+            begin = bisect.bisect_left(self._rows, self._gap.start)
+            self._remove(begin, bisect.bisect_left(self._rows, self._gap.stop))
+
+    def _remove(self, begin: int, end: int) -> None:
+        if end <= begin:
             return
-        self.rows_dropping.emit(count)
-        self.beginRemoveRows(QModelIndex(), 0, count - 1)
-        self._rows = self._rows[count:]
+        self.rows_dropping.emit(range(begin, end))
+        self.beginRemoveRows(QModelIndex(), begin, end - 1)
+        if isinstance(self._rows, array):
+            del self._rows[begin:end]
+        elif begin:
+            self._rows = without(self._rows[0], self._rows[-1] + 1, self._gap)
+        else:
+            self._rows = self._rows[end:]
         self.endRemoveRows()
-        if self._rows:
-            # The first row has lost the one its time difference was counted from.
-            first = self.index(0, LogColumn.DELTA)
-            self.dataChanged.emit(first, first)
+        if begin < len(self._rows):
+            # The row has lost the one its time difference was counted from.
+            following = self.index(begin, LogColumn.DELTA)
+            self.dataChanged.emit(following, following)
+
+    def _range(self, start: int) -> range | Gapped:
+        return without(start, max(start, self._end), self._gap)
 
     def _add_range(self) -> None:
-        start = self._rows[0] if self._rows else max(self._gone, self._floor)
-        count = self._end - start - len(self._rows)
+        rows = self._range(self._rows[0] if self._rows else max(self._gone, self._floor))
+        count = len(rows) - len(self._rows)
         if count > 0:
-            self.beginInsertRows(QModelIndex(), len(self._rows), len(self._rows) + count - 1)
-            self._rows = range(start, self._end)
+            self.beginInsertRows(QModelIndex(), len(self._rows), len(rows) - 1)
+            self._rows = rows
             self.endInsertRows()
 
     def _search_slice(self, finding: LogFinding) -> None:
@@ -364,7 +382,10 @@ class LogModel(QAbstractTableModel):
         now = time.perf_counter()
         if not left or now - self._shown_at >= _SHOWN_EVERY_S:
             self._shown_at = now
-            self._show_found(finding.take(self._gone, self._end))
+            found = finding.take(self._gone, self._end)
+            begin, end = self._gap.start, self._gap.stop
+            del found[bisect.bisect_left(found, begin) : bisect.bisect_left(found, end)]
+            self._show_found(found)
             self.search_changed.emit(left)
 
     def _show_found(self, found: array[int]) -> None:

@@ -44,6 +44,16 @@ _DRIFT_S: Final = 0.0005
 """How far wall time may move against monotonic time before it is noted."""
 _ONLY_PROGRESS: Final = {ProgressReceived}
 _TICK: Final = bytes([FrameKind.PROGRESS])
+_COLUMNS: Final = (
+    "ats",
+    "exchanges",
+    "kinds",
+    "methods",
+    "offsets",
+    "sizes",
+    "sources",
+    "tokens",
+)
 _request_of = itemgetter(6)
 _at_of = itemgetter(4)
 
@@ -102,6 +112,13 @@ class Segment:
         """One past the place of the last row."""
         return self.first + len(self.kinds)
 
+    def until(self, row: int) -> Segment:
+        """The rows before one; whoever looks at this segment meanwhile sees no change."""
+        cut = Segment(self.first, self.part, self.base)
+        for name in _COLUMNS:
+            setattr(cut, name, getattr(self, name)[:row])
+        return cut
+
 
 class _Ticks(NamedTuple):
     """Of each tick the number of its request and that of its token."""
@@ -143,6 +160,8 @@ class Columns:
         self.tokens: Names[Any] = Names(0xFFFF_FFFF)
         self.end = 0
         """One past the place of the newest frame: how many there were."""
+        self.gap = range(0)
+        """Places between others whose frames are gone (see `give_up`); empty where none are."""
         self._numbers = _Runs("Q")
         # The same the other way round, in the order of numbers.
         self._first_numbers = array("Q")
@@ -202,6 +221,32 @@ class Columns:
         while gone < len(self.segments) and self.segments[gone].part <= part:
             gone += 1
         del self.segments[:gone]
+        self._forget_batches(0, self.first)
+
+    def give_up(self, start: int, end: int) -> None:
+        """Forget the rows from place `start` up to `end`: those before them are there still.
+
+        There is one gap at most: what is given up next follows on what was.
+        """
+        begin = min(start, self.gap.start) if self.gap else start
+        kept: list[Segment] = []
+        for segment in self.segments:
+            if segment.end <= begin or segment.first >= end:
+                kept.append(segment)
+            elif segment.first < begin:
+                kept.append(segment.until(begin - segment.first))
+        self.segments = kept
+        is_first = not kept or kept[0].first >= end
+        self.gap = range(0) if is_first else range(begin, end)
+        self._forget_batches(begin, end)
+
+    def after(self, place: int) -> int:
+        """The place, or the next behind the gap if it lies within."""
+        return self.gap.stop if place in self.gap else place
+
+    def before(self, place: int) -> int:
+        """The place, or the last before the gap if it lies within."""
+        return self.gap.start - 1 if place in self.gap else place
 
     def locate(self, place: int) -> tuple[Segment, int] | None:
         """The segment and the row of a place; None when it is gone or has not come yet."""
@@ -244,12 +289,19 @@ class Columns:
             return None
         return self._batches["index"][found], self._batches["of"][found]
 
+    def _forget_batches(self, start: int, end: int) -> None:
+        places = self._batches["at"]
+        begin, until = bisect.bisect_left(places, start), bisect.bisect_left(places, end)
+        for column in self._batches.values():
+            del column[begin:until]
+
     def _room(self, part: int, offset: int, last: int) -> tuple[Segment, int]:
         """The segment that takes the next rows, and how many rows it has room for."""
         segment = self.segments[-1] if self.segments else None
         if (
             segment is None
             or segment.part != part
+            or segment.end != self.end  # what came behind it is given up
             or len(segment) >= ROWS
             or offset < segment.base
             or last - segment.base >= _SPAN

@@ -316,9 +316,4 @@ class Recorder:
             part = self._in_memory.popleft()
             held -= part.waiting
             part.forget()
-            if not part.written and part.number == self._oldest_part():
-                self.timeline.drop_part(part.number)
-
-    def _oldest_part(self) -> int | None:
-        segments = self.timeline.columns.segments
-        return segments[0].part if segments else None
+            self.timeline.give_up(part.number, part.written, self._in_memory[0].number)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 from typing import TYPE_CHECKING, Final, Protocol
 
 from app.protocol.frame import Channel, Frame, Part
@@ -11,7 +12,7 @@ from app.recording.format import unescaped
 from app.recording.names import Source
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
 _UNKNOWN: Final = Source("", Channel.EVENT)
 _GAP: Final = 4096
@@ -48,6 +49,11 @@ class Timeline:
         """One past the place of the newest frame."""
         return self.columns.end
 
+    @property
+    def gap(self) -> range:
+        """Places between `first` and `end` whose frames are gone; empty where none are."""
+        return self.columns.gap
+
     def add_part(self, number: int, source: Bytes) -> None:
         """Take in where the bytes of a part stand; parts have rising numbers."""
         self._parts[number] = source
@@ -56,6 +62,20 @@ class Timeline:
         """Forget the oldest part with its rows."""
         self.columns.drop_part(number)
         self._parts.pop(number, None)
+
+    def give_up(self, number: int, kept: int, following: int) -> None:
+        """Forget those rows of a part whose bytes lie behind its first `kept`.
+
+        All others up to the part with the number `following` go with them: elements of batches of
+        older parts. `gap` tells where rows were, unless they were the oldest.
+        """
+        columns = self.columns
+        start = _first_behind(columns.segments, number, kept)
+        if start is not None:
+            ends = (each.first for each in columns.segments if each.part >= following)
+            columns.give_up(start, max(start, next(ends, columns.end)))
+        if not kept:
+            self._parts.pop(number, None)
 
     def clear(self) -> None:
         """Forget all frames, so that they come again from place 0: a replay begins anew.
@@ -80,13 +100,20 @@ class Timeline:
     def frames(self, start: int, stop: int) -> list[Frame]:
         """The frames from `start` up to `stop`, without those that are gone; one read or few."""
         found: list[Frame] = []
-        place = max(start, self.first)
-        while (at := self.columns.locate(place)) is not None and place < stop:
-            segment, row = at
-            until = min(len(segment), row + stop - place)
-            found += self.frames_of(segment, range(row, until))
-            place = segment.first + until
+        for segment, rows in self.stretches(start, stop):
+            found += self.frames_of(segment, rows)
         return found
+
+    def stretches(self, start: int, stop: int) -> Iterator[tuple[Segment, range]]:
+        """The segments from `start` up to `stop`, each with its rows that lie there."""
+        place = max(start, self.first)
+        while (at := self.columns.locate(self.columns.after(place))) is not None:
+            segment, row = at
+            until = min(len(segment), stop - segment.first)
+            if until <= row:
+                return
+            yield segment, range(row, until)
+            place = segment.first + until
 
     def frames_of(self, segment: Segment, rows: Sequence[int]) -> list[Frame]:
         """The frames of some rows, which rise, of a segment."""
@@ -142,7 +169,8 @@ class Timeline:
     def place_of(self, number: int) -> int | None:
         """The place of the frame of that number; None when it is gone or was never here."""
         place = self.columns.place_of(number)
-        return place if place is not None and place >= self.first else None
+        is_here = place is not None and place >= self.first and place not in self.gap
+        return place if is_here else None
 
     def mark(self, numbers: Iterable[int]) -> None:
         """Note that the frames of these numbers break a rule."""
@@ -172,24 +200,25 @@ class Timeline:
 
         With `replies`, its reply. Costs some nanoseconds for every frame between.
         """
-        found = self.columns.locate(max(place + 1, self.first))
+        columns = self.columns
+        found = columns.locate(columns.after(max(place + 1, self.first)))
         while found is not None:
             segment, row = found
             try:
                 row = segment.exchanges.index(exchange, row)
             except ValueError:
-                found = self.columns.locate(segment.end)
+                found = columns.locate(columns.after(segment.end))
                 continue
             kind = segment.kinds[row] & Segment.KIND
             if not replies or kind in (FrameKind.REPLY, FrameKind.ERROR):
                 return segment.first + row
-            found = self.columns.locate(segment.first + row + 1)
+            found = columns.locate(columns.after(segment.first + row + 1))
         return None
 
     def previous_of(self, place: int, exchange: int) -> int | None:
         """The place before `place` with a frame of that exchange; None when there is none."""
         at = place - 1
-        while (found := self.columns.locate(at)) is not None:
+        while (found := self.columns.locate(self.columns.before(at))) is not None:
             segment, row = found
             try:
                 return segment.first + row - segment.exchanges[row::-1].index(exchange)
@@ -230,6 +259,19 @@ class Timeline:
     def _read(self, segment: Segment, offset: int, size: int) -> bytes:
         part = self._parts.get(segment.part)
         return b"" if part is None else part.read(offset, size)
+
+
+def _first_behind(segments: Iterable[Segment], number: int, kept: int) -> int | None:
+    """The place of the first row of a part whose bytes do not end within the first `kept`."""
+    for segment in segments:
+        if segment.part != number:
+            continue
+        row = bisect.bisect_left(segment.offsets, kept - segment.base)
+        if row and segment.base + segment.offsets[row - 1] + segment.sizes[row - 1] > kept:
+            row -= 1
+        if row < len(segment):
+            return segment.first + row
+    return None
 
 
 def _least(size: int, limit: int | None) -> int:

@@ -243,11 +243,11 @@ class LogView(QTableView):
             self.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
 
     @Slot(object)
-    def _on_rows_dropping(self, count: int) -> None:
+    def _on_rows_dropping(self, rows: range) -> None:
         if not self._is_following:
             top = self.verticalScrollBar().value()
             self._anchor = self._model.place(top) if top < self._model.rowCount() else None
-        if 0 <= self.currentIndex().row() < count:
+        if self.currentIndex().row() in rows:
             # Qt would make another row the current one, and another after that.
             self.selectionModel().setCurrentIndex(
                 QModelIndex(), QItemSelectionModel.SelectionFlag.NoUpdate

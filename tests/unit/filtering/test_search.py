@@ -366,3 +366,31 @@ def test_a_filter_that_cannot_be_read_is_refused() -> None:
     log = Log()
     with pytest.raises(FilterError):
         log.search("tokn == 7")
+
+
+def test_a_search_steps_over_what_was_given_up_meanwhile() -> None:
+    log = Log()
+    log.call(1, "t")
+    for number in range(600):
+        log.tick("t", number, dt=1)
+    log.begin_part()
+    log.tick("t", 600, dt=1)
+    search = log.search("text contains progress and dt > 0.5")
+    found = search.run(0.0)
+    log.timeline.give_up(1, 3000, 2)
+    gap = log.timeline.gap
+    assert 10 < gap.start < 40
+    assert gap.stop == 601
+    found += all_of(search)
+    assert found == log.found("dt > 0.5") == [*range(1, gap.start), 601]
+    assert log.search().left == 1 + gap.start
+
+
+def test_a_search_ends_where_the_newest_were_given_up() -> None:
+    log = Log()
+    log.call(1, "t")
+    log.tick("t", 1)
+    search = log.search("progressToken")
+    log.timeline.give_up(1, 150, 2)
+    assert log.timeline.gap == range(1, 2)
+    assert all_of(search) == [0]

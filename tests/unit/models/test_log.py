@@ -94,7 +94,7 @@ def test_the_oldest_rows_go_with_their_part_and_the_count_of_gone_ones_is_told(
     model.append(ticks(0, 40))
     told: list[tuple[str, int]] = []
     model.dropped_changed.connect(lambda count: told.append(("gone", count)))
-    model.rows_dropping.connect(lambda count: told.append(("rows", count)))
+    model.rows_dropping.connect(lambda rows: told.append(("rows", len(rows))))
     model.append(ticks(40, 30))
     assert told == [("gone", 40), ("rows", 40)]
     assert model.dropped == 40
@@ -125,6 +125,29 @@ def test_pausing_stops_the_view_and_never_the_timeline(model: TapedLog, qtbot: Q
     model.set_paused(False)
     assert _numbers(model) == [*range(45)]
     assert model.waiting == 0
+
+
+@pytest.mark.parametrize("text", ["", "method contains progress"])
+def test_rows_between_go_with_their_bytes_and_are_counted(
+    model: TapedLog, qtbot: QtBot, text: str
+) -> None:
+    model.set_filter(LogFilter(text=text))
+    for start in range(0, 40, 10):
+        model.append(ticks(start, 10))
+    assert _found(model, qtbot) == [*range(40)]
+    model.timeline.give_up(1, 0, 2)
+    model.refresh()
+    model.timeline.give_up(2, 0, 3)
+    model.refresh()
+    assert _found(model, qtbot) == [*range(10), *range(30, 40)]
+    assert model.dropped == 20
+    assert (model.row_of(9), model.row_of(15), model.row_of(30)) == (9, None, 10)
+    model.append(ticks(40, 2))
+    assert _found(model, qtbot) == [*range(10), *range(30, 42)]
+    model.set_filter(LogFilter(text="method contains progres"))
+    assert _found(model, qtbot) == [*range(10), *range(30, 42)]
+    model.clear_view()
+    assert model.hidden == 22
 
 
 def test_a_paused_view_lets_go_of_rows_whose_frames_are_gone(model: TapedLog) -> None:
@@ -256,7 +279,7 @@ def test_ten_million_rows_take_no_memory_and_no_time(qtbot: QtBot) -> None:
     class Huge:
         """A timeline of which only its bounds are asked."""
 
-        first, end, columns = 0, 10_000_000, None
+        first, end, gap, columns = 0, 10_000_000, range(0), None
 
     model = LogModel(Huge(), _no_requests)  # type: ignore[arg-type]
     Huge.end += 10_000_000

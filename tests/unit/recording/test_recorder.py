@@ -377,7 +377,7 @@ class TestFailures:
         assert recorder.timeline.end == recorder.count == 21
         assert recorder.timeline.number(first) == first + 1
 
-    async def test_memory_keeps_the_newest_after_a_failure_and_older_rows_without_bytes(
+    async def test_after_a_failure_rows_leave_with_their_bytes_and_those_on_disk_stay(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     ) -> None:
         monkeypatch.setattr(module, "MOST_IN_MEMORY", 4 * MB)
@@ -387,14 +387,37 @@ class TestFailures:
             frames = take(recorder, *flood(wire, 2))
             await written(recorder)
             Full(monkeypatch, 0)
-            frames += take(recorder, *flood(wire, 20, MB // 2))
+            for _ in range(2):
+                frames += take(recorder, *flood(wire, 20, MB // 2))
+                await written(recorder)
+        timeline = recorder.timeline
+        assert (timeline.first, timeline.gap.start, timeline.end) == (0, 3, len(frames))
+        assert 30 < timeline.gap.stop < 40
+        assert timeline.frames(0, 99) == frames[:3] + frames[timeline.gap.stop :]
+        assert timeline.frame(10) is None
+        assert timeline.place_of(frames[10].number) is None
+
+    async def test_after_a_failure_the_index_grows_no_further_than_memory(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(module, "MOST_IN_MEMORY", 40_000)
+        monkeypatch.setattr(module, "_MEMORY_PART", 10_000)
+        wire = Wire()
+        async with running(Recorder(tmp_path / "a.mcprec")) as recorder:
+            take(recorder, *flood(wire, 2))
             await written(recorder)
-            frames += take(recorder, *flood(wire, 20, MB // 2))
-        found = recorder.timeline.frames(0, 99)
-        assert [frame.number for frame in found] == [frame.number for frame in frames]
-        assert found[:3] == frames[:3]
-        assert found[-5:] == frames[-5:]
-        assert found[10].raw == b""
+            Full(monkeypatch, 60)
+            take(recorder, *flood(wire, 2))
+            await written(recorder)
+            held = []
+            for _ in range(4):
+                take(recorder, *flood(wire, 1000))
+                held.append(sum(map(len, recorder.timeline.columns.segments)))
+        assert max(held) < 500
+        timeline = recorder.timeline
+        there = timeline.frames(0, timeline.end)
+        assert len(there) == held[-1]
+        assert all(frame.raw for frame in there)
 
     async def test_reading_waits_while_too_much_waits_for_the_disk(
         self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch

@@ -139,6 +139,50 @@ def test_frames_of_a_part_that_is_dropped_are_gone_and_others_keep_their_places(
     assert log.timeline.kind(0) is None
 
 
+def test_rows_given_up_leave_a_gap_that_is_stepped_over(log: Log, wire: Wire) -> None:
+    log.take(wire.sent(request("t")), wire.received(tick("t", 1), tick("t", 2)))
+    kept = len(log.memory.content)
+    log.take(wire.received(tick("t", 3)), wire.received(b'[{"a":1},2]'))
+    log.begin_part()
+    log.take(wire.received(tick("t", 4)), wire.received(tick("t", 5)))
+    log.begin_part()
+    log.take(wire.received(tick("t", 6)), wire.received(reply()))
+    timeline, end = log.timeline, len(log.frames)
+    timeline.give_up(1, kept, 2)
+    assert timeline.gap == range(3, end - 4)
+    timeline.give_up(2, 0, 3)
+    assert (timeline.first, timeline.gap, timeline.end) == (0, range(3, end - 2), end)
+    assert timeline.frames(0, 99) == log.frames[:3] + log.frames[-2:]
+    assert timeline.frames(4, 99) == log.frames[-2:]
+    assert timeline.frames(1, 5) == log.frames[1:3]
+    assert timeline.place_of(log.frames[4].number) is None
+    assert timeline.columns.batch_part(5) is None
+    exchange = timeline.exchange(0)
+    assert timeline.next_of(2, exchange) == end - 2
+    assert timeline.next_of(5, exchange, replies=True) == end - 1
+    assert timeline.previous_of(end - 2, exchange) == 2
+    assert timeline.request_of(end - 1) == 0
+    log.take(wire.received(tick("t", 7)))
+    assert timeline.frames(end, 99) == log.frames[end:]
+
+
+def test_a_frame_of_which_a_part_is_kept_goes(log: Log, wire: Wire) -> None:
+    log.take(wire.sent(b"1"), wire.sent(b"2"))
+    log.timeline.give_up(1, len(log.memory.content) - 2, 2)
+    assert log.timeline.frames(0, 9) == log.frames[:1]
+    assert log.timeline.gap == range(1, 2)
+    log.take(wire.sent(b"3"))
+    assert log.timeline.frames(0, 9) == [log.frames[0], log.frames[2]]
+
+
+def test_the_oldest_rows_given_up_leave_no_gap(log: Log, wire: Wire) -> None:
+    log.take(wire.sent(b"1"))
+    log.begin_part()
+    log.take(wire.sent(b"2"))
+    log.timeline.give_up(1, 0, 2)
+    assert (log.timeline.first, log.timeline.gap) == (1, range(0))
+
+
 def test_bytes_that_are_gone_read_as_nothing(log: Log, wire: Wire) -> None:
     log.take(wire.sent(b"{}"))
     log.memory.content = b""
