@@ -41,10 +41,11 @@ as long as it is vague: `time == 12:01` is that minute, `time > 12:01` begins wi
 times of day recur daily.
 
 **What fields mean.** A reply, a cancel and a tick have the token of their request. `dt` is the time
-since the message before with the same token, or without a token since any message before. `job`
-and `request` are those that a message belongs to: the request, its ticks, its cancel, its reply;
-`job != 3` shows messages of requests that are none of job 3's. `size` is that on disk. `task` is
-the task's id wherever the protocol puts it. The fields are listed in `app.filtering.fields`.
+since the message before with the same token, or without a token since any message before; the same
+text on another connection, or of a request of the other side, is another token. `job` and `request`
+are those that a message belongs to: the request, its ticks, its cancel, its reply; `job != 3` shows
+messages of requests that are none of job 3's. `size` is that on disk. `task` is the task's id
+wherever the protocol puts it. The fields are listed in `app.filtering.fields`.
 
 **Bounds.** A regular expression that runs for longer than a hundredth of a second on a message does
 not match it; such messages are counted. In texts of more than 128,000 characters, matches of up to

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from bisect import bisect_left
-from itertools import chain, compress
+from itertools import compress
 from typing import TYPE_CHECKING, Any, Final
 
 from app.filtering.quantities import time_of_day, utc_offset_s
@@ -329,73 +329,3 @@ class Durations:
         self._low, self._high = request, request + until - place
         self._shift, self._ats = request - row, segment.ats
         return True
-
-
-class Deltas:
-    """Seconds since the message before with the same token, or since any where there is none.
-
-    A token's last time is kept as the search goes on, which it does in order of places. What lies
-    before the place where it begins is passed over first, a column at a time: 40 ns a frame.
-    Tokens that are too long for the index have no delta.
-    """
-
-    def __init__(self) -> None:
-        self._columns: Columns | None = None
-        self._last: dict[int, float] = {}
-        self._before = NAN
-        self._place = 0
-        self._start = 0
-        self._deltas: list[float] = []
-
-    def begin(self, stride: Stride) -> Work[None]:
-        """Get ready for the rows of a stride."""
-        timeline, segment = stride.timeline, stride.segment
-        place = segment.first + stride.start
-        if self._columns is not timeline.columns or place < self._place:
-            self._columns, self._last, self._before = timeline.columns, {}, NAN
-            self._place = timeline.first
-        yield from self._pass_over(timeline.columns, place)
-        self._start = stride.start
-        rows = stride.rows
-        self._deltas = self._found(
-            timeline.columns.tokens.many, picked(segment.tokens, rows), picked(segment.ats, rows)
-        )
-        self._place = segment.first + stride.stop
-
-    def of(self, _stride: Stride, rows: Rows) -> Sequence[float]:
-        """The deltas of some rows of the stride."""
-        start = self._start
-        if isinstance(rows, range):
-            return self._deltas[rows.start - start : rows.stop - start]
-        return [self._deltas[row - start] for row in rows]
-
-    def _pass_over(self, columns: Columns, place: int) -> Work[None]:
-        while self._place < place:
-            found = columns.locate(columns.after(max(self._place, columns.first)))
-            if found is None:
-                return
-            segment, row = found
-            stop = min(len(segment), row + _STEP, place - segment.first)
-            if stop <= row:
-                return
-            self._last.update(zip(segment.tokens[row:stop], segment.ats[row:stop], strict=True))
-            self._before = segment.ats[stop - 1]
-            self._place = segment.first + stop
-            yield
-
-    def _found(self, many: int, tokens: Sequence[int], ats: Sequence[float]) -> list[float]:
-        last = self._last
-        known = last.get
-        deltas: list[float] = []
-        add = deltas.append
-        for token, at, before in zip(tokens, ats, chain((self._before,), ats), strict=False):
-            if token:
-                add(at - known(token, NAN))
-                last[token] = at
-            else:
-                add(at - before)
-        if ats:
-            self._before = ats[-1]
-        if many in tokens:
-            return [NAN if of == many else by for of, by in zip(tokens, deltas, strict=True)]
-        return deltas

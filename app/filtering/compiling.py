@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from app.filtering.columns import (
-    Deltas,
     Durations,
     JobTest,
     KindTest,
@@ -18,6 +17,7 @@ from app.filtering.columns import (
 )
 from app.filtering.combining import AllTest, AnyTest, NotTest
 from app.filtering.contents import PatternTest, TextTest, ValueTest, WordsTest
+from app.filtering.deltas import Deltas
 from app.filtering.expression import And, Comparison, Moment, Not, Or, Text
 from app.filtering.fields import FIELDS, Type
 from app.filtering.judging import Judge

@@ -91,16 +91,44 @@ class Log:
         framer = self._framer(connection)
         self._take(connection, [framer.event(name, WHEN + self.at, self.at, **fields)])
 
-    def call(self, identity: object, token: object = None, dt: float = 0.0, **params: Any) -> int:
+    def call(
+        self,
+        identity: object,
+        token: object = None,
+        dt: float = 0.0,
+        *,
+        connection: str = "demo#1",
+        **params: Any,
+    ) -> int:
         """Take a tool call of ours; its number."""
         meta = {} if token is None else {"_meta": {"progressToken": token}}
         message = {"jsonrpc": "2.0", "id": identity, "method": "tools/call"}
-        return self.send({**message, "params": {"name": "export", **params, **meta}}, dt=dt)
+        whole = {**message, "params": {"name": "export", **params, **meta}}
+        return self.send(whole, connection=connection, dt=dt)
 
-    def tick(self, token: object, progress: object, dt: float = 0.0, **params: Any) -> None:
+    def ask(self, identity: object, token: object, dt: float = 0.0) -> None:
+        """Take a request of the server."""
+        params = {"_meta": {"progressToken": token}}
+        self.receive({"jsonrpc": "2.0", "id": identity, "method": "x", "params": params}, dt=dt)
+
+    def tick(
+        self,
+        token: object,
+        progress: object,
+        dt: float = 0.0,
+        *,
+        connection: str = "demo#1",
+        **params: Any,
+    ) -> None:
         """Take a progress notification."""
         members = {"progressToken": token, "progress": progress, **params}
-        self.receive(notification("notifications/progress", **members), dt=dt)
+        message = notification("notifications/progress", **members)
+        self.receive(message, connection=connection, dt=dt)
+
+    def tell(self, token: object, progress: object, dt: float = 0.0) -> None:
+        """Take a progress notification of ours, on a request of the server."""
+        params = {"progressToken": token, "progress": progress}
+        self.send(notification("notifications/progress", **params), dt=dt)
 
     def reply(self, identity: object, dt: float = 0.0, **result: Any) -> None:
         """Take a result."""

@@ -9,7 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 from app.filtering.expression import And, Comparison, Moment, Not, Or, Text
 from app.filtering.fields import LEVELS
-from app.protocol.facts import ProgressReceived, RequestAnswered, RequestCancelled, RequestMade
+from app.protocol.facts import (
+    ProgressReceived,
+    RequestAnswered,
+    RequestCancelled,
+    RequestMade,
+    Side,
+)
 from app.protocol.frame_kind import kind_of
 
 if TYPE_CHECKING:
@@ -19,6 +25,7 @@ if TYPE_CHECKING:
     from tests.unit.filtering.logs import Entry
 
 _MISSING = object()
+_OTHER = {Side.CLIENT: Side.SERVER, Side.SERVER: Side.CLIENT}
 _CALLS = {"request", "progress", "notification"}
 _RELATED = "io.modelcontextprotocol/related-task"
 
@@ -96,13 +103,23 @@ class _Log:
         token = fact.token if isinstance(fact, RequestMade | ProgressReceived) else None
         return missing if token is None else token
 
+    def owner(self, place: int) -> tuple[str, Side] | None:
+        """Whose request the token of an entry is of."""
+        fact = self.entries[place].fact
+        if isinstance(fact, RequestMade | RequestCancelled):
+            return fact.connection, fact.sender
+        if isinstance(fact, RequestAnswered | ProgressReceived):
+            return fact.connection, _OTHER[fact.sender]
+        return None
+
     def dt(self, place: int) -> Any:
         token = self.token(place)
         if isinstance(token, str) and len(token) > 200:
             return _MISSING
-        at = self.entries[place].frame.at
+        at, owner = self.entries[place].frame.at, self.owner(place)
         for before in range(place - 1, -1, -1):
-            if token is None or _same_token(self.token(before), token):
+            is_same = _same_token(self.token(before), token) and self.owner(before) == owner
+            if token is None or is_same:
                 return at - self.entries[before].frame.at
         return _MISSING
 

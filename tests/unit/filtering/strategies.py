@@ -51,8 +51,11 @@ def _grow(draw: st.DrawFn, log: Log) -> None:
     reply = {"jsonrpc": "2.0", "id": identity, "result": {"n": value}}
     progress, code = draw(st.sampled_from([1, 5, 7.5, "7"])), draw(st.sampled_from([7, -32603]))
     ways: list[Callable[[], object]] = [
-        lambda: log.call(identity, token, dt, arguments=value),
-        lambda: log.tick(token, progress, dt, message=value),
+        lambda: log.call(identity, token, dt, connection=connection, arguments=value),
+        lambda: log.tick(token, progress, dt, connection=connection, message=value),
+        lambda: log.ask(identity, token, dt),
+        lambda: log.tell(token, progress, dt),
+        lambda: log.send(reply, dt=dt),
         lambda: log.reply(identity, dt, content=content),
         lambda: log.receive(error(identity, code), dt=dt),
         lambda: log.send(cancelled, dt=dt),

@@ -394,3 +394,17 @@ def test_a_search_ends_where_the_newest_were_given_up() -> None:
     log.timeline.give_up(1, 150, 2)
     assert log.timeline.gap == range(1, 2)
     assert all_of(search) == [0]
+
+
+def test_a_token_is_another_one_on_another_connection_and_of_the_other_side() -> None:
+    log = Log()
+    log.call(1, "t")
+    log.call(1, "t", dt=3, connection="demo#2")
+    log.ask(1, "t", dt=3)
+    log.tell("t", 1, dt=1)
+    log.tick("t", 1, dt=1)
+    log.tick("t", 1, dt=1, connection="demo#2")
+    assert log.found("dt == 1s") == [3]
+    assert log.found("dt == 8s") == [4]
+    assert log.found("dt == 6s") == [5]
+    assert all_of(log.search("dt == 6s", place=5)) == [5]
