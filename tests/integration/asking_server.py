@@ -11,7 +11,7 @@ from app.sessions.definitions import StdioDefinition
 if TYPE_CHECKING:
     from app.sessions.definitions import Era
 
-_SERVER = textwrap.dedent("""
+SOURCE = textwrap.dedent("""
     from typing import Annotated, Literal
 
     import mcp_types as types
@@ -76,7 +76,7 @@ def asking(era: Era) -> StdioDefinition:
     return StdioDefinition(
         name="asking",
         command=sys.executable,
-        args=("-c", _SERVER),
+        args=("-c", SOURCE),
         era=era,
         connect_timeout_s=30,
     )
