@@ -270,7 +270,7 @@ class Calls:
         if found is not None and found.state.is_over:
             return Hold((), self._now)
         if found is not None and found.parent is not None:
-            job = found.parent
+            job = None if found.parent_is_guess else found.parent
         return self.hold(question.connection, job)
 
     @contextlib.contextmanager

@@ -19,14 +19,18 @@ from app.problem import Problem, ProblemError
 from app.protocol.eras import ClientIdentity
 from app.protocol.frame import Channel, server_name
 from app.protocol.framing import FrameNumbers
+from app.protocol.task_requests import with_extension
 from app.protocol.tokens import TokenSource
 from app.recording.recorder import Recorder
+from app.resuming.following import Following
 from app.resuming.keeper import Keeper
 from app.resuming.origins import origin_of
 from app.resuming.reissue import call_anew
 from app.resuming.restorer import Restorer
+from app.resuming.resume_wishes import ResumeWishes
 from app.resuming.resumer import Resumer
 from app.resuming.servers import ServerChangedError
+from app.resuming.task_wishes import TaskWishes
 from app.sessions.arguments import argument_problems, named_tool
 from app.sessions.clock import Clock
 from app.sessions.desk import Desk
@@ -57,7 +61,6 @@ if TYPE_CHECKING:
     from app.sessions.snapshot import ServerSnapshot
     from app.store.chains import Origin
     from app.store.resumes import ResumeStore
-    from app.tracker.chain import Chain
     from app.tracker.snapshot import JobDetail, JobId
 
 __all__ = ["AutoResume", "Call", "Monitor", "Outcome", "ServerChangedError", "Update"]
@@ -70,7 +73,7 @@ _LAG_S = 0.25
 _NOTHING = Changes()
 
 
-class Monitor(Overview, Wishes):
+class Monitor(Overview, Wishes, ResumeWishes, TaskWishes):
     """Servers, their sessions and all jobs. An async context manager that owns one task group.
 
     Nothing it publishes is ever missed or reordered for a listener that subscribed before.
@@ -100,7 +103,8 @@ class Monitor(Overview, Wishes):
         tracker = Tracker(key_of=self._key_of, saves=True, cancel_grace_s=cancel_grace_s)
         Overview.__init__(self, tracker, self.now)
         self._listeners = Listeners()
-        identity = ClientIdentity({"name": APPLICATION, "version": __version__}, {})
+        info = {"name": APPLICATION, "version": __version__}
+        identity = ClientIdentity(info, {}, with_extension({}))
         started_ms = int(self._clock.wall() * 1000)
         questions = Questions(self._on_questions, self._hold)
         desk = Desk(questions, SettingsFile(settings), self.job_of)
@@ -133,14 +137,30 @@ class Monitor(Overview, Wishes):
             self._restorer.look,
             self._start,
         )
+        following = Following(
+            store,
+            self._keeper,
+            self._calls,
+            self._manager,
+            self._tracker,
+            self._clock,
+            self._changed,
+            self._resumer.reach,
+            self._start,
+        )
+        ResumeWishes.__init__(self, self._resumer, self._keeper, self._tracker)
+        TaskWishes.__init__(self, following, self._manager)
 
     async def __aenter__(self) -> Self:
         """Open the store and the task group that sessions live in, and let time pass for jobs."""
         await self._restorer.open(restores=self._restores)
+        if self._restores:
+            await self._following.restore()
         self._tasks = await anyio.create_task_group().__aenter__()
         self._tasks.start_soon(self._tick, name="one second")
         self._tasks.start_soon(self._keeper.run, name="saving resume tokens")
         self._tasks.start_soon(self._restorer.watch, name="other programs")
+        self._tasks.start_soon(self._following.watch, name="tasks left at servers")
         self._tasks.start_soon(self.recorder.run, name="recording")
         await self.recorder.opened()
         return self
@@ -156,6 +176,7 @@ class Monitor(Overview, Wishes):
             return
         with anyio.CancelScope(shield=True):
             await self.aclose()
+            await self._following.closed()
             await self._keeper.close()
             await self.recorder.close()
         tasks, self._tasks = self._tasks, None
@@ -166,6 +187,7 @@ class Monitor(Overview, Wishes):
     async def aclose(self) -> None:
         """Disconnect all servers, at the same time, and wait until their processes are gone."""
         self._resumer.close()
+        self._following.close()
         sessions = self._manager.sessions()
         for session in sessions:
             session.close()
@@ -225,6 +247,7 @@ class Monitor(Overview, Wishes):
         except anyio.get_cancelled_exc_class():
             session.close()
             raise
+        self._following.on_connected(name)
         return self._manager.snapshot(name)
 
     async def disconnect(self, name: str) -> None:
@@ -274,48 +297,14 @@ class Monitor(Overview, Wishes):
         """Give a job other limits while it runs; None and 0 are off. `ProblemError` as above."""
         self._calls.set_limits(job, limits)
 
-    async def resume(
-        self,
-        job: JobId,
-        *,
-        auto_resume: AutoResume | None = None,
-        use_saved_definition: bool = False,
-    ) -> Outcome:
-        """Go on with a resumable job: the same request with its newest token.
-
-        The server is connected first if need be. With `auto_resume`, or where that was switched
-        on, attempts follow each other and the outcome is that of the last one.
-
-        Raises:
-            ServerChangedError: the server is defined otherwise now; `use_saved_definition` has it
-                started as it was.
-            ProblemError: the job cannot be resumed, is in flight here or in another program, or
-                its server cannot be reached.
-        """
-        return await self._resumer.resume(
-            job, auto_resume, use_saved_definition=use_saved_definition
-        )
-
-    def set_automatic(self, job: JobId, automatic: AutoResume | None) -> None:
-        """Go on with a job by itself from now on, or with None no more.
-
-        A job that rests is gone on with at once. `ProblemError` when that cannot be.
-        """
-        self._resumer.set_automatic(job, automatic)
-
-    def use_server(self, job: JobId, name: str) -> None:
-        """Let a saved job be resumed by another server than it was begun with.
-
-        For as long as this program runs: on disk it stays as it was.
-        """
-        self._keeper.move(job, self._manager.snapshot(name).definition)
-
     async def forget(self, jobs: Iterable[JobId]) -> None:
         """Delete the saved tokens of `jobs` and their rows; those that run stay.
 
         `ProblemError` when the disk refuses, and for jobs that another program is resuming.
         """
-        found = [self.snapshot(job) for job in jobs]
+        wanted = list(jobs)
+        await self._following.forget(wanted)
+        found = [self.snapshot(job) for job in wanted]
         over = [job.id for job in found if job is not None and job.state.is_over]
         for job in over:
             self._resumer.set_automatic(job, None)
@@ -333,26 +322,13 @@ class Monitor(Overview, Wishes):
         origin, reach = self._keeper.origins.get(job), self._resumer.reach
         return await self.call(await call_anew(detail, origin, self.connect, reach, self._integers))
 
-    @property
-    def store_problem(self) -> Problem | None:
-        """Why resume tokens are not saved, to be told once; None while all is well."""
-        return self._keeper.problem
-
-    @property
-    def resuming_size(self) -> int:
-        """How much is kept in memory of jobs that can be resumed; for tests of its bounds."""
-        return self._tracker.chains.size + len(self._keeper.origins) + self._resumer.size
-
-    def find_resumable(self, resume_id: int) -> JobId | None:
-        """The job whose saved chain has this id; None when there is none (any more)."""
-        chains = self._tracker.chains
-        return next((job for job in self.jobs() if _has_id(chains.of(job), resume_id)), None)
-
     def remove_jobs(self, jobs: Iterable[JobId]) -> None:
         """Forget those of `jobs` that are over; those that can be resumed stay (see `forget`)."""
         found = [(job, self._tracker.chains.of(job)) for job in jobs]
         refused = [c.id for _, c in found if c is not None and c.id is not None and not c.token]
-        self._publish(changes=self._tracker.remove([job for job, _ in found]))
+        changes = self._tracker.remove([job for job, _ in found])
+        self._following.note_removed(changes.removed)
+        self._publish(changes=changes)
         self._keeper.owe(refused)
 
     def detail(self, job: JobId) -> JobDetail | None:
@@ -462,7 +438,4 @@ class Monitor(Overview, Wishes):
             self._keeper.take(changes)
             self._restorer.drop(changes.removed)
             self._resumer.drop(changes.removed)
-
-
-def _has_id(chain: Chain | None, resume_id: int) -> bool:
-    return chain is not None and chain.id == resume_id
+            self._following.drop(changes.removed)

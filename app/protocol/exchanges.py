@@ -139,9 +139,12 @@ class Exchanges:
         ledger = self.of[_other(sender)]
         owner = ledger.find_token(params.get("progressToken"))
         if owner.standing is Standing.UNKNOWN:
-            task = ledger.beginner_of(related_task(params))
-            if task is not None:
-                owner, problems = owner._replace(number=task), (*problems, OTHER_TOKEN)
+            related = related_task(params)
+            beginner, asker = ledger.beginner_of(related), ledger.asker_of(related)
+            if beginner is not None:
+                owner, problems = owner._replace(number=beginner), (*problems, OTHER_TOKEN)
+            elif asker is not None:  # its token was given on another connection
+                owner = Ended(asker, Standing.ACTIVE)
         return any_progress(frame, sender, params, owner, problems)
 
     def _cancelled(

@@ -91,6 +91,7 @@ class Ledger:
         self._recent_tokens = _Recent()
         self._tasks: dict[str, OpenRequest] = {}
         self._known_tasks: dict[str, int | None] = {}
+        self._askers: dict[str, int] = {}
 
     @property
     def open_count(self) -> int:
@@ -106,7 +107,7 @@ class Ledger:
     def remembered_count(self) -> int:
         """How many ended requests, ended tokens and tasks are remembered."""
         tasks = len(self._tasks) + len(self._known_tasks)
-        return len(self._recent) + len(self._recent_tokens) + tasks
+        return len(self._recent) + len(self._recent_tokens) + tasks + len(self._askers)
 
     def open_number(self, identity: Any) -> int | None:
         """The open request with that id, None if there is none."""
@@ -165,6 +166,16 @@ class Ledger:
         if len(self._known_tasks) > MOST_TASKS:
             del self._known_tasks[next(iter(self._known_tasks))]
 
+    def ask_for_task(self, task: str, request: int) -> None:
+        """Know that a task, begun elsewhere, is there: `request` was the first to ask for it."""
+        self._askers.setdefault(task, request)
+        if len(self._askers) > MOST_TASKS:
+            del self._askers[next(iter(self._askers))]
+
+    def asker_of(self, task: str | None) -> int | None:
+        """The first request about a task that none on this connection began; None if none was."""
+        return None if task is None else self._askers.get(task)
+
     def is_known_task(self, task: str) -> bool:
         """Whether a request on this connection began that task, or was about it."""
         return task in self._known_tasks
@@ -192,6 +203,7 @@ class Ledger:
             self._recent_tokens,
             self._tasks,
             self._known_tasks,
+            self._askers,
         ):
             table.clear()
 

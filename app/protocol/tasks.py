@@ -130,6 +130,9 @@ def _asked_for(answer: RequestAnswered, method: str, asked: str, ledger: Ledger)
     elif task is None and result is not None and how == "get":
         notes.append("the reply states no task")
     found = task or TaskView(asked, "")
+    is_elsewhere = how == "get" and task is not None and ledger.beginner_of(asked) is None
+    if is_elsewhere and answer.request is not None:
+        ledger.ask_for_task(asked, answer.request)
     return _stated(answer, found, how, ledger, [*notes, *found.problems], result if task else None)
 
 

@@ -99,6 +99,10 @@ class Resumer:
             self._automatic.pop(job, None)
             self._limits.pop(job, None)
 
+    def use_server(self, job: JobId, name: str) -> None:
+        """Let a saved job be resumed by another server than it was begun with."""
+        self._keeper.move(job, self._manager.snapshot(name).definition)
+
     def note_removed(self, definition: ServerDefinition) -> None:
         """The user removed a server: it is not brought back without asking."""
         self._removed.add(definition.fingerprint)

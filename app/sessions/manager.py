@@ -125,6 +125,11 @@ class Manager:
                 return session.current
         return None
 
+    def session_of(self, connection: str) -> Session | None:
+        """The session that has the connection with this id."""
+        found = (s for s in self.sessions() if s.current is not None and s.current.id == connection)
+        return next(found, None)
+
     def begin(self, name: str) -> Session:
         """A new session with a server whose last one is over; the caller runs it."""
         entry = self._entry(name)

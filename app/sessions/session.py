@@ -18,7 +18,7 @@ from app.sessions.rounds import Rounds
 from app.sessions.snapshot import ServerSnapshot, ServerState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Coroutine
 
     from anyio.abc import TaskGroup
 
@@ -73,6 +73,7 @@ class Session:
         self._problem: Problem | None = None
         self._asked: list[str] = []
         self._scope = anyio.CancelScope()
+        self._group: TaskGroup | None = None
         self._ready = anyio.Event()
         self._over = anyio.Event()
 
@@ -121,14 +122,25 @@ class Session:
         """Wait until the server's process is gone and all is told."""
         await self._over.wait()
 
+    def start_soon(self, work: Callable[[], Coroutine[object, object, None]], name: str) -> None:
+        """Have `work` done while the session lives; at the end it is cancelled, and waited for.
+
+        `ProblemError` when the session is over.
+        """
+        if self._group is None:
+            raise ProblemError(not_connected(self._definition.name))
+        self._group.start_soon(work, name=name)
+
     async def run(self) -> None:
         """Live the session from start to end; never raises for what a server does."""
         try:
             with self._scope:
                 async with anyio.create_task_group() as tasks:
+                    self._group = tasks
                     await self._guarded(tasks)
                     tasks.cancel_scope.cancel()
         finally:
+            self._group = None
             self._become(ServerState.FAILED if self._problem else ServerState.CLOSED)
             self._ready.set()
             self._over.set()

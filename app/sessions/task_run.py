@@ -30,6 +30,8 @@ from app.sessions.task_wire import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from anyio.abc import TaskGroup
 
     from app.protocol.facts import JsonObject, NotificationReceived, RequestAnswered
@@ -48,13 +50,13 @@ _TRIES: Final = 3
 class Followed(NamedTuple):
     """What is to be followed: the task as last stated, and the job it is of.
 
-    `request` is the number of the job's newest request; `began_at` the task's beginning, from which
-    its time to live counts, monotonic seconds. Unless it `is_known` how it is now, that is asked
-    first.
+    `request` tells the number of the job's newest request; `began_at` is the task's beginning, from
+    which its time to live counts, monotonic seconds. Unless it `is_known` how it is now, that is
+    asked first.
     """
 
     view: TaskView
-    request: int
+    request: Callable[[], int]
     began_at: float
     is_known: bool = True
 
@@ -100,7 +102,7 @@ class TaskRun:
     @property
     def request(self) -> int:
         """The number of the job's newest request."""
-        return self._followed.request
+        return self._followed.request()
 
     @property
     def expires_at(self) -> float | None:
@@ -339,8 +341,7 @@ class TaskRun:
 
     def _fate_without_end(self) -> TaskEnd:
         """Why nothing more is heard of the task."""
-        is_ours = bool(self._words) and self.connection.is_open
-        fate = TaskFate.GIVEN_UP if is_ours else TaskFate.DISCONNECTED
+        fate = TaskFate.GIVEN_UP if self._words else TaskFate.DISCONNECTED
         return TaskEnd(fate, self.view.status, self.connection.now(), words=self._words)
 
     # From outside
@@ -381,8 +382,7 @@ class TaskRun:
         if not self.connection.is_open:
             return
         outcome = "cancelled" if is_wanted else "failed"
-        request = self._followed.request
-        await self.connection.tell("call_ended", request=request, outcome=outcome, text=words)
+        await self.connection.tell("call_ended", request=self.request, outcome=outcome, text=words)
         self._words = words
         if self.offer.has_cancel:
             await self._wire.ask(task_requests.CANCEL)

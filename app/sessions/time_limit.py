@@ -2,38 +2,68 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from app import text
 from app.sessions.connect_failure import evidence, in_line
 from app.sessions.exchange import End
+from app.sessions.limits import Limit
 
 if TYPE_CHECKING:
+    from app.sessions.call_clock import CallClock
     from app.sessions.connection import Connection
     from app.sessions.exchange import Exchange
+    from app.sessions.limits import Limits
+    from app.sessions.task_run import TaskRun
+
+_SHOWN: Final = 60
 
 
 def words(exchange: Exchange, connection: Connection, last_tick_at: float | None) -> str:
     """The story of `exchange`, which ended at a limit of its clock; several lines."""
-    now = connection.now()
-    waited = text.duration(now - exchange.made_at)
+    waited = text.duration(connection.now() - exchange.made_at)
     outstanding = f"{exchange.method} (id {exchange.outgoing.id}) has no reply after {waited}"
     if exchange.request is None:
         outstanding += "; it was never written"
+    limit = Limit.TOTAL if exchange.end is End.TOTAL_TIMEOUT else Limit.IDLE
+    others = connection.mail.due_count - 1
+    return _story(limit, exchange.clock, outstanding, connection, last_tick_at, others)
+
+
+def words_of_task(run: TaskRun, limit: Limit, made_at: float, last_tick_at: float | None) -> str:
+    """The story of a task that was waited for until `limit`; several lines."""
+    connection, view = run.connection, run.view
+    waited = text.duration(connection.now() - made_at)
+    name, status = text.one_line(view.id, _SHOWN), text.one_line(view.status, _SHOWN)
+    outstanding = f"the task {name} has not ended after {waited}, its status is {status!r}"
+    others = connection.mail.due_count
+    return _story(limit, run.clock, outstanding, connection, last_tick_at, others)
+
+
+def _story(
+    limit: Limit,
+    clock: CallClock,
+    outstanding: str,
+    connection: Connection,
+    last_tick_at: float | None,
+    others: int,
+) -> str:
+    """`others` is how many more requests wait for the server."""
+    now = connection.now()
     last_byte, last_tick = _since(connection.last_received_at, now), _since(last_tick_at, now)
+    last = f"Last byte from the server: {last_byte}. Last tick: {last_tick}"
     unread = in_line(connection.mail)
     parts = [
-        f"{_limit(exchange)}: {outstanding}.",
+        f"{_limit(limit, clock.limits)}: {outstanding}.",
         f"{unread}." if unread else "",
-        f"Last byte from the server: {last_byte}. Last tick: {last_tick}. {_wire(connection)}.",
+        f"{last}. {_wire(connection, others)}.",
         evidence(connection),
     ]
     return "\n".join(filter(None, parts))
 
 
-def _limit(exchange: Exchange) -> str:
-    limits = exchange.clock.limits
-    if exchange.end is End.TOTAL_TIMEOUT:
+def _limit(limit: Limit, limits: Limits) -> str:
+    if limit is Limit.TOTAL:
         return f"The limit of {_chosen(limits.total_s)} in all was reached"
     return f"The limit of {_chosen(limits.idle_s)} without a sign of life was reached"
 
@@ -44,9 +74,9 @@ def _chosen(seconds: float | None) -> str:
     return text.duration(whole if whole == seconds else seconds or 0.0)
 
 
-def _wire(connection: Connection) -> str:
+def _wire(connection: Connection, others: int) -> str:
     """Whether the server is there, and whether it is only this call that waits."""
-    code, others = connection.exit_code, connection.mail.waiting_count - 1
+    code = connection.exit_code
     process = f"process {connection.pid}"
     state = f"{process} is running" if code is None else f"{process} has ended ({code})"
     if others > 0:

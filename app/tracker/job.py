@@ -417,9 +417,10 @@ class Job:
         self.state = JobState.RUNNING
         self.failure = self.ended_at = None
 
-    def follow(self, connection: str) -> None:
-        """Go on with what was begun on another connection of the same server."""
-        self.request = self.request._replace(connection=connection)
+    def follow(self, request: RequestMade, at: float) -> None:
+        """Go on over another connection of the same server: `request` asks there for the task."""
+        self.begin_round(request)
+        self.heard_at = at
 
     def chart(self) -> list[ChartPoint]:
         """The whole course up to the newest tick."""

@@ -22,7 +22,12 @@ METHODS: Final = frozenset(
 """What is a job even without a progress token; with one, every request is."""
 
 NAME_LIMIT: Final = 200
-_SUBJECTS: Final = {"tools/call": "name", "prompts/get": "name", "resources/read": "uri"}
+_SUBJECTS: Final = {
+    "tools/call": "name",
+    "prompts/get": "name",
+    "resources/read": "uri",
+    "tasks/get": "taskId",
+}
 _LEFT_OUT: Final = frozenset({"_meta", "arguments"})
 
 
@@ -44,7 +49,7 @@ def is_job(request: RequestMade) -> bool:
 
 
 def name(request: Request) -> str:
-    """The tool, prompt or resource that is asked for, else the method; visible, bounded."""
+    """The tool, prompt, resource or task that is asked for, else the method; visible, bounded."""
     subject = request.params.get(_SUBJECTS.get(request.method, ""))
     if isinstance(subject, str) and subject:
         return text.one_line(subject, NAME_LIMIT)

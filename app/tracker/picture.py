@@ -12,6 +12,7 @@ from app.tracker.snapshot import AttemptPicture, JobDetail, JobSnapshot, JobStat
 
 if TYPE_CHECKING:
     from app.tracker.job import Job
+    from app.tracker.snapshot import TaskStep
 
 
 def snapshot_of(job: Job, now: float) -> JobSnapshot:
@@ -54,9 +55,24 @@ def snapshot_of(job: Job, now: float) -> JobSnapshot:
         failure=job.failure,
         reply_size=None if job.answer is None else job.answer.size,
         is_automatic=job.is_automatic,
-        **_of_chain(job),
-        **_of_dealings(job, now),
+        **_of_few(job, now),
     )
+
+
+def _of_few(job: Job, now: float) -> dict[str, Any]:
+    """The fields that only few jobs have."""
+    fields = _of_chain(job)
+    if job.parent is not None:
+        fields["parent"], fields["parent_is_guess"] = job.parent, job.parent_is_guess
+    if job.asked is not None or job.task is not None:
+        fields["questions"] = _questions(job)
+    if job.task is not None and not job.task.is_saving:
+        is_ours = job.request.sender is Side.CLIENT and job.is_going_on
+        fields["task"] = job.task.picture(now, is_ours=is_ours)
+    if job.cancel_at is not None or job.is_cancel_sent or job.state is JobState.CANCELLING:
+        state = cancels.state_of(job)
+        fields["cancel_state"], fields["cancel_s"] = state, _cancel_s(job, state, now)
+    return fields
 
 
 def _of_chain(job: Job) -> dict[str, Any]:
@@ -74,20 +90,8 @@ def _of_chain(job: Job) -> dict[str, Any]:
     }
 
 
-def _of_dealings(job: Job, now: float) -> dict[str, Any]:
-    """The fields that only jobs have which were asked something, ask it, or are a task."""
-    fields: dict[str, Any] = {}
-    if job.parent is not None:
-        fields = {"parent": job.parent, "parent_is_guess": job.parent_is_guess}
-    if job.asked is not None or job.task is not None:
-        fields["questions"] = _questions(job)
-    if job.task is not None:
-        is_ours = job.request.sender is Side.CLIENT and job.is_going_on
-        fields["task"] = job.task.picture(now, is_ours=is_ours)
-    if job.cancel_at is not None or job.is_cancel_sent or job.state is JobState.CANCELLING:
-        state = cancels.state_of(job)
-        fields["cancel_state"], fields["cancel_s"] = state, _cancel_s(job, state, now)
-    return fields
+def _task_course(job: Job) -> tuple[TaskStep, ...]:
+    return () if job.task is None or job.task.is_saving else tuple(job.task.steps)
 
 
 def _questions(job: Job) -> tuple[int, ...]:
@@ -150,7 +154,7 @@ def detail_of(job: Job, now: float) -> JobDetail:
         attempts=() if chain is None else chain.pictures(running),
         resume_token=None if chain is None else chain.token,
         marked=_marked(job),
-        task_course=() if job.task is None else tuple(job.task.steps),
+        task_course=_task_course(job),
         children=() if job.asked is None else tuple(job.asked.children),
         rounds=0 if job.asked is None else job.asked.rounds,
         asked=() if job.asked is None else tuple(job.asked.history),

@@ -92,9 +92,10 @@ class TaskPicture(NamedTuple):
 
     `status` is as received. `ttl_left_s` counts down to `expires_at` (monotonic seconds) and stays
     at 0; both are None when the task is kept without limit, or that is not known. `poll_count` is
-    how often its state was asked for. `is_ours_to_cancel` says that `tasks/cancel` can be sent:
-    our request began it and it is not over. Without `is_followed` nobody hears of it now: its
-    connection is gone, or it was found on disk and its server has not been asked yet.
+    how often its state was asked for, `polled_s` how long ago that was told last.
+    `is_ours_to_cancel` says that `tasks/cancel` can be sent: our request began it and it is not
+    over. Without `is_followed` nobody hears of it now: its connection is gone, or it was found on
+    disk and its server has not been asked yet.
     """
 
     id: str
@@ -107,6 +108,7 @@ class TaskPicture(NamedTuple):
     is_ours_to_cancel: bool = False
     is_followed: bool = True
     created: str | None = None
+    polled_s: float | None = None
 
 
 class TaskStep(NamedTuple):

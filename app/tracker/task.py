@@ -24,7 +24,7 @@ _ANSWERED_KEPT: Final = 1000
 class Task:
     """A task of a job. `status` is the last one that counts: a terminal one is final.
 
-    `status_before` a statement is what `take` returns, so that its caller judges the step.
+    `key` is its server's identity. While it `is_saving` it is not shown yet.
     """
 
     __slots__ = (
@@ -36,9 +36,12 @@ class Task:
         "id",
         "is_flat",
         "is_followed",
+        "is_saving",
+        "key",
         "message",
         "poll_count",
         "poll_ms",
+        "polled_at",
         "status",
         "steps",
         "ttl_ms",
@@ -51,7 +54,10 @@ class Task:
         self.is_flat = view.is_flat
         self.began_at = began_at
         self.is_followed = True
+        self.is_saving = False
+        self.key = ""
         self.poll_count = 0
+        self.polled_at: float | None = None
         self.status = ""
         self.message: str | None = None
         self.created: str | None = view.created
@@ -91,7 +97,9 @@ class Task:
         """Take what is stated; whether that is news. The status of a task that is over stays."""
         view = fact.task
         self.is_followed = True
-        self.poll_count += fact.how == "get"
+        if fact.how == "get":
+            self.poll_count += 1
+            self.polled_at = fact.at
         if not view.status:
             return False
         is_step = self._step(fact)
@@ -101,8 +109,7 @@ class Task:
         if not self.is_over:
             self.status, self.message = view.status, view.message
             self.ttl_ms, self.poll_ms = view.ttl_ms, view.poll_ms
-        self._ask(fact)
-        return is_news
+        return self._ask(fact) or is_news
 
     def _step(self, fact: TaskStated) -> bool:
         """Note a change of status or message; whether there was one."""
@@ -112,8 +119,13 @@ class Task:
         self.steps.append(TaskStep(view.status, view.message, fact.at, fact.how, fact.number))
         return True
 
-    def _ask(self, fact: TaskStated) -> None:
-        """Note which questions are open now."""
+    def _ask(self, fact: TaskStated) -> bool:
+        """Note which questions are open now; whether others than before."""
+        before = set(self._asks)
+        self._take_asks(fact)
+        return self._asks.keys() != before
+
+    def _take_asks(self, fact: TaskStated) -> None:
         if self.status != TaskStatus.INPUT_REQUIRED:
             self._asks.clear()
             self._is_met = False
@@ -149,4 +161,5 @@ class Task:
             is_ours and self.is_followed and not self.is_over,
             self.is_followed,
             self.created,
+            None if self.polled_at is None else max(now - self.polled_at, 0.0),
         )

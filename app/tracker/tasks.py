@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from app.protocol.eras import as_object
-from app.protocol.facts import RequestAnswered, Standing
+from app.protocol.facts import RequestAnswered, Side, Standing
 from app.protocol.task_state import TaskStatus, is_terminal
 from app.protocol.tasks import RESULT, created_task, task_named_by
 from app.text import one_line
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from app.tracker.job import Job
     from app.tracker.questions import Questions
     from app.tracker.rows import Rows
+    from app.tracker.snapshot import JobId
 
 _CANCEL: Final = "tasks/cancel"
 _UPDATE: Final = "tasks/update"
@@ -58,11 +59,15 @@ class Tasks:
         key_of: Callable[[str], str],
         finish: Callable[[Job, Ending, float, Delta], None],
         keep_answer: Callable[[Job, Delta], None],
+        *,
+        saves: bool = False,
     ) -> None:
         """Tasks of the jobs in `rows`; `key_of` tells a connection's server, whatever its name.
 
-        `finish` ends a job, `keep_answer` accounts for the reply that one got after its end.
+        `finish` ends a job, `keep_answer` accounts for the reply that one got after its end. With
+        `saves`, a task that begins is put on disk before it is shown: see `note_saved`.
         """
+        self._saves = saves
         self._rows = rows
         self._key_of = key_of
         self._finish = finish
@@ -87,13 +92,14 @@ class Tasks:
         """Let a job be the task `task` of the server with the identity `key`."""
         self.leave(job)
         job.task = task
+        task.key = key
         self._by_id[key, task.id] = job
 
     def leave(self, job: Job) -> None:
         """Find the job by its task no more."""
         if job.task is None:
             return
-        key = (self._key_of(job.request.connection), job.task.id)
+        key = (job.task.key, job.task.id)
         if self._by_id.get(key) is job:
             del self._by_id[key]
 
@@ -130,7 +136,10 @@ class Tasks:
         key = self._key_of(fact.connection)
         if fact.how == "created" or job.task is None:
             began_at = fact.at if fact.how == "created" else None
-            self.enter(job, Task(fact.task, began_at), key)
+            task = Task(fact.task, began_at)
+            is_ours = fact.how == "created" and job.request.sender is Side.CLIENT
+            task.is_saving = self._saves and is_ours and fact.standing is Standing.ACTIVE
+            self.enter(job, task, key)
             _mark_unasked(job, fact)
         delta.progressed.add(job.id)
         for problem in fact.problems:
@@ -179,6 +188,8 @@ class Tasks:
             self._find_again(fact, job, delta)
         if job.is_settling or job.state is JobState.RESUMABLE:
             return
+        if job.is_going_on:
+            self._follow(fact, job)
         if not job.is_going_on:
             self._take_late_status(fact, job, task, delta)
         elif task.is_over:
@@ -194,19 +205,28 @@ class Tasks:
         self._follow(fact, job)
 
     def _follow(self, fact: TaskStated, job: Job) -> None:
-        """Hear of a task on another connection from now on."""
-        if job.request.connection != fact.connection:
-            self.leave(job)
-            job.follow(fact.connection)
-            if job.task is not None:
-                self.enter(job, job.task, self._key_of(fact.connection))
+        """Hear of a task on another connection from now on.
+
+        The request that asks for it there becomes the job's own: what the log says of the job from
+        now on is about that.
+        """
+        if job.request.connection == fact.connection or job.task is None:
+            return
+        self.leave(job)
+        before = job.request.number
+        number = before if fact.asked is None else fact.asked
+        request = job.request._replace(connection=fact.connection, number=number)
+        if number != before:
+            self._rows.go_on(job, request, None if before == job.first.number else before)
+        job.follow(request, fact.at)
+        self.enter(job, job.task, self._key_of(fact.connection))
 
     def _take_late_status(self, fact: TaskStated, job: Job, task: Task, delta: Delta) -> None:
         """Take a status that comes when the job is over already."""
         if not task.is_over:
             words = f"The task is {_shown(task.status)} after the job's end ({job.state.value})"
             job.marks.note(marks.TASK_STATUS, words, fact.number)
-        elif fact.result is not None or fact.error is not None:
+        elif job.answer is None and (fact.result is not None or fact.error is not None):
             self._take_result(fact, job, task, delta)
 
     def _end(self, fact: TaskStated, job: Job, task: Task, delta: Delta) -> None:
@@ -314,6 +334,14 @@ class Tasks:
             job.marks.note(marks.TASK_STATUS, words, fact.number)
 
     # What happens to jobs
+
+    def note_saved(self, job: JobId) -> bool:
+        """Let a task be shown that is on disk now, or cannot be; whether it was not before."""
+        found = self._rows.by_id.get(job)
+        if found is None or found.task is None or not found.task.is_saving:
+            return False
+        found.task.is_saving = False
+        return True
 
     def lose(self, jobs: Iterable[Job]) -> None:
         """The connection of these jobs is gone: nobody hears of their tasks."""

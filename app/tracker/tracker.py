@@ -78,7 +78,8 @@ class Tracker:
         self._plain = PlainRequests()
         self._replies = Replies(self._rows, self.chains, self._plain, self._begin)
         self._cancels = Cancels(self._rows, cancel_grace_s, self._replies.finish)
-        self._tasks = Tasks(self._rows, key_of, self._replies.finish, self._replies.keep_answer)
+        replies = self._replies
+        self._tasks = Tasks(self._rows, key_of, replies.finish, replies.keep_answer, saves=saves)
         self._questions = Questions(self._rows, self._tasks.of)
         self._replies.connect(self._questions)
         self._tasks.connect(self._questions, self._cancels)
@@ -239,6 +240,11 @@ class Tracker:
                 self._tasks.enter(job, job.task, restored.key)
             delta.added.append(job.id)
         return delta.freeze()
+
+    def note_task_saved(self, job: JobId) -> Changes:
+        """Show the task that a job has become: it is on disk, or cannot be."""
+        is_news = self._tasks.note_saved(job)
+        return Changes(progressed=frozenset({job}) if is_news else frozenset())
 
     def task_job(self, connection: str, task: str) -> JobId | None:
         """The job whose task has that id at a connection's server; None when there is none."""

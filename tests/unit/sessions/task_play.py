@@ -114,9 +114,8 @@ async def followed(
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(connection.run)
         await connection.opened()
-        began = Followed(
-            server.view(**(view or {})), 1, connection.now() - began_s_ago, is_known=is_known
-        )
+        began_at = connection.now() - began_s_ago
+        began = Followed(server.view(**(view or {})), lambda: 1, began_at, is_known=is_known)
         run = TaskRun(connection, offer, began, CallClock(connection.now()), ask)
         tasks.start_soon(run.run)
         yield Followed1(run, server, log)

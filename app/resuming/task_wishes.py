@@ -1,0 +1,68 @@
+"""What can be wished of tasks that run at servers: the part of a monitor for that."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+
+from app.problem import ProblemError
+from app.protocol.task_requests import TaskOffer
+from app.sessions.session import not_connected
+from app.sessions.task_listing import list_tasks
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from app.calls import Outcome
+    from app.protocol.task_state import TaskView
+    from app.resuming.following import Following
+    from app.sessions.manager import Manager
+    from app.tracker.snapshot import JobId
+
+
+class TaskWishes:
+    """Tasks by job and by server."""
+
+    def __init__(self, following: Following, manager: Manager) -> None:
+        """Wishes to `following`."""
+        self._following = following
+        self._manager = manager
+
+    def can_pick_up(self, job: JobId) -> bool:
+        """Whether a job is a task that may go on at its server while nobody hears of it."""
+        return self._following.can_pick_up(job)
+
+    async def pick_up(self, job: JobId, *, use_saved_definition: bool = False) -> Outcome:
+        """Go on with a task that was left at its server, and wait for its end.
+
+        The server is connected first if need be. Tasks are picked up by themselves when their
+        server is connected.
+
+        Raises:
+            ServerChangedError: the server is defined otherwise now; `use_saved_definition` has it
+                started as it was.
+            ProblemError: the job is no such task, is followed already, here or in another program,
+                has expired, or its server cannot be reached.
+        """
+        return await self._following.pick_up(job, use_saved_definition=use_saved_definition)
+
+    async def list_tasks(self, server: str) -> Sequence[TaskView]:
+        """All tasks that a connected server of 2025-11-25 knows, also those of other clients.
+
+        `ProblemError` when it is not connected, offers no list, or refuses it.
+        """
+        connection, snapshot = self._manager.connection(server), self._manager.snapshot(server)
+        offer = TaskOffer.of(snapshot.revision or "", snapshot.capabilities)
+        try:
+            return await list_tasks(connection, offer)
+        except anyio.ClosedResourceError as error:
+            raise ProblemError(not_connected(server)) from error
+
+    def task_job(self, server: str, task: str) -> JobId | None:
+        """The job whose task has that id at a server; None when it is none of ours."""
+        return self._following.task_job(server, task)
+
+    def leave_tasks(self) -> None:
+        """The program is about to close: giving up a call leaves its task at the server."""
+        self._following.close()
