@@ -139,6 +139,7 @@ class _Caller:
             idle_timeout_s=USUAL if order.idle_timeout is None else order.idle_timeout,
             total_timeout_s=USUAL if order.total_timeout is None else order.total_timeout,
             auto_resume=automatic(order),
+            as_task=True if order.as_task else None,
         )
 
 
