@@ -208,7 +208,9 @@ class Calls:
             except anyio.get_cancelled_exc_class():
                 run.give_up("The caller gave up")
                 raise
-        if reached is not None:
+        if reached is None:
+            await run.settled.wait()
+        else:
             found = self._tracker.snapshot(job, self._now())
             tick_at = None if found is None else found.last_tick_at
             words = time_limit.words_of_task(run, reached, made_at, tick_at)

@@ -389,6 +389,7 @@ class Monitor(Overview, Wishes, ResumeWishes, TaskWishes):
         """Let go of calls whose job, or attempt, has ended by time alone."""
         for job in changes.lapsed:
             self._calls.let_go(job)
+            self._following.let_go(job)
 
     def _key_of(self, connection: str) -> str:
         return self._manager.key_of(server_name(connection))

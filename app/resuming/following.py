@@ -37,8 +37,8 @@ if TYPE_CHECKING:
     from app.sessions.exchange import Exchange
     from app.sessions.manager import Manager
     from app.sessions.session import Session
-    from app.store.chains import Origin
     from app.store.resumes import ResumeStore
+    from app.store.tasks import SavedTaskId
     from app.tracker.snapshot import Changes, JobId, JobSnapshot
     from app.tracker.tracker import Tracker
 
@@ -79,7 +79,10 @@ class Following:
         self._spawn = spawn
         self._runs: dict[JobId, TaskRun] = {}
         self._reaching: set[JobId] = set()
+        self._beginning: set[JobId] = set()
         self._is_closing = False
+        self.picks_up_alone = True
+        """Whether a task goes on as soon as its server is connected, without being asked for."""
         calls.begin_task = self.begin
         calls.cancel_otherwise = self.cancel
 
@@ -108,12 +111,12 @@ class Following:
             return None
         if self._tracker.task_job(connection.id, view.id) != job:
             return None
-        origin = self._origin(job, session, exchange)
-        if origin is not None:
+        self._beginning.add(job)
+        try:
             with anyio.CancelScope(shield=True):
-                await self._keeper.begin(job, origin, view, reply.at)
-        else:
-            self._publish(self._tracker.note_task_saved(job))
+                await self._save(job, session, exchange, view, reply.at)
+        finally:
+            self._beginning.discard(job)
         found = self._snapshot(job)
         followed = self._followed(job, view, reply.at)
         try:
@@ -125,11 +128,14 @@ class Following:
             run.cancel()  # it was cancelled before anybody knew that it is a task
         return run
 
-    def _origin(self, job: JobId, session: Session, exchange: Exchange) -> Origin | None:
+    async def _save(
+        self, job: JobId, session: Session, exchange: Exchange, view: TaskView, at: float
+    ) -> None:
+        """Save a task that has begun; nobody sees it before that."""
         detail = self._tracker.detail(job, self._clock.monotonic())
-        if detail is None:
-            return None
-        return origin_of(detail, session.snapshot(), exchange.first.raw)
+        if detail is not None:
+            origin = origin_of(detail, session.snapshot(), exchange.first.raw)
+            await self._keeper.begin(job, origin, view, at)
 
     def _followed(self, job: JobId, view: TaskView, began_at: float) -> Followed:
         def request() -> int:
@@ -169,6 +175,7 @@ class Following:
         finally:
             with anyio.CancelScope(shield=True):
                 await self._conclude(job, run)
+            run.settled.set()
 
     async def _conclude(self, job: JobId, run: TaskRun) -> None:
         if self._runs.get(job) is run:
@@ -191,6 +198,9 @@ class Following:
         `ProblemError` when the server does not offer that, or is not connected.
         """
         run = self._runs.get(job.id)
+        if run is None and job.id in self._beginning:  # it is sent once the task is followed
+            self._publish(self._tracker.note_cancel_requested(job.id))
+            return True
         if run is None:
             if job.task is None or job.state.is_over:
                 return False
@@ -206,6 +216,12 @@ class Following:
         await run.connection.tell("cancel_requested", **fields)
         return True
 
+    def let_go(self, job: JobId) -> None:
+        """Follow a task no longer whose job has ended by time alone."""
+        run = self._runs.get(job)
+        if run is not None:
+            run.stop("The server did not answer the cancel")
+
     def can_pick_up(self, job: JobId) -> bool:
         """Whether a job is a task that may go on at its server, and that nobody follows."""
         entry = self._keeper.entries.get(job)
@@ -217,6 +233,16 @@ class Following:
     def task_job(self, server: str, task: str) -> JobId | None:
         """The job whose task has that id at a server."""
         return self._tracker.task_job(f"{server}#0", task)
+
+    def saved_id(self, job: JobId) -> SavedTaskId | None:
+        """What names a job's task on disk; None once its end is known, or if it is not saved."""
+        entry = self._keeper.entries.get(job)
+        return None if entry is None else entry.saved
+
+    def find(self, saved: SavedTaskId) -> JobId | None:
+        """The job of a task on disk."""
+        found = (job for job, entry in self._keeper.entries.items() if entry.saved == saved)
+        return next(found, None)
 
     async def pick_up(self, job: JobId, *, use_saved_definition: bool = False) -> Outcome:
         """Follow a task again, and wait for its end; its server is connected first if need be.
@@ -248,6 +274,8 @@ class Following:
 
     def on_connected(self, server: str) -> None:
         """Pick up what waits for a server that is connected now."""
+        if not self.picks_up_alone:
+            return
         key = self._manager.key_of(server)
         for job, entry in list(self._keeper.entries.items()):
             if entry.origin.server_key == key and self.can_pick_up(job):

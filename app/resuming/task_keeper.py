@@ -216,4 +216,6 @@ def _restored(saved: SavedTask) -> RestoredTask:
         created_when=saved.started_when,
         began_when=saved.began_when,
         view=_view(saved),
+        progress=saved.standing.progress.progress,
+        total=saved.standing.progress.total,
     )

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from app.protocol.task_state import TaskView
     from app.resuming.following import Following
     from app.sessions.manager import Manager
+    from app.store.tasks import SavedTaskId
     from app.tracker.snapshot import JobId
 
 
@@ -46,6 +47,21 @@ class TaskWishes:
                 has expired, or its server cannot be reached.
         """
         return await self._following.pick_up(job, use_saved_definition=use_saved_definition)
+
+    def leave_tasks_alone(self) -> None:
+        """Pick up no task by itself from now on, only those that are asked for.
+
+        For a front end that shows no others: an end that nobody sees would be lost.
+        """
+        self._following.picks_up_alone = False
+
+    def saved_task(self, job: JobId) -> SavedTaskId | None:
+        """What names a job's task for good; None once its end is known, or if it is not saved."""
+        return self._following.saved_id(job)
+
+    def find_task(self, saved: SavedTaskId) -> JobId | None:
+        """The job of a saved task; None when there is none (any more)."""
+        return self._following.find(saved)
 
     async def list_tasks(self, server: str) -> Sequence[TaskView]:
         """All tasks that a connected server of 2025-11-25 knows, also those of other clients.

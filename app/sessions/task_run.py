@@ -85,6 +85,8 @@ class TaskRun:
         self.offer = offer
         self.is_left = False
         """Whether the program is closing: then giving up leaves the task as it is."""
+        self.settled = anyio.Event()
+        """Set by whoever saves tasks, once the end is accounted for."""
         self._followed = followed
         self._wire = TaskWire(connection, followed.view.id)
         self._input = None if ask is None else TaskInput(self._wire, ask, self._refuse_input)
@@ -160,6 +162,11 @@ class TaskRun:
         self._words = self._words or words
         self.cancel()
         self._scope.deadline = min(self._scope.deadline, anyio.current_time() + _AFTERMATH_S)
+
+    def stop(self, words: str) -> None:
+        """Look at the task no longer: its job is over, and the server says nothing."""
+        self._words = self._words or words
+        self._scope.cancel()
 
     # The loop
 

@@ -30,6 +30,8 @@ class RestoredTask(NamedTuple):
     created_when: float
     began_when: float
     view: TaskView
+    progress: int | float | None = None
+    total: int | float | None = None
 
 
 def job_of_task(job: JobId, restored: RestoredTask, offset: float) -> Job:
@@ -44,6 +46,7 @@ def job_of_task(job: JobId, restored: RestoredTask, offset: float) -> Job:
     task.ttl_ms, task.poll_ms = view.ttl_ms, view.poll_ms
     task.is_followed = False
     made.message = view.message
+    _take_progress(made, restored)
     task.steps.append(TaskStep(view.status, view.message, restored.began_when + offset, "saved"))
     return made
 
@@ -70,9 +73,7 @@ def _request(job: JobId, restored: Restored | RestoredTask, offset: float) -> Re
 def job_of(job: JobId, restored: Restored, offset: float) -> Job:
     """A row for a chain from the disk; `offset` is added to wall times to make monotonic ones."""
     made = Job(job, _request(job, restored, offset))
-    if restored.progress is not None:
-        made.progress = restored.progress
-    made.total = made.known_total = restored.total
+    _take_progress(made, restored)
     made.message = restored.message
     chain = made.chain = Chain(restored.key)
     chain.id, chain.token, chain.token_when = restored.id, restored.token, restored.updated_when
@@ -86,3 +87,9 @@ def _resting_or_refused(restored: Restored) -> Ending:
     if restored.token is not None:
         return Ending(JobState.RESUMABLE)
     return Ending(JobState.FAILED, Failure("server", restored.reason, verdicts.INVALID_PARAMS))
+
+
+def _take_progress(job: Job, restored: Restored | RestoredTask) -> None:
+    if restored.progress is not None:
+        job.progress = restored.progress
+    job.total = job.known_total = restored.total
