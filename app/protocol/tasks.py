@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from app.protocol.eras import as_object
-from app.protocol.facts import RequestAnswered, TaskStated
+from app.protocol.facts import RequestAnswered, Standing, TaskStated
 from app.protocol.reading import shown
 from app.protocol.task_state import TaskStatus, TaskView, read_task
 
@@ -103,7 +103,8 @@ def _created(answer: RequestAnswered, task: TaskView, ledger: Ledger) -> TaskSta
         notes.append(f"the task id {shown(task.id)} is that of the request of frame {other}")
     if not task.is_flat and task.status and task.status != TaskStatus.WORKING:
         notes.append(f"a new task is {shown(task.status)}, not working")
-    ledger.begin_task(task.id, answer.request)
+    if other is None or answer.standing is Standing.ACTIVE:
+        ledger.begin_task(task.id, answer.request)
     return _stated(answer, task, "created", ledger, notes)
 
 

@@ -134,11 +134,12 @@ class Tasks:
     def take(self, fact: TaskStated, job: Job, delta: Delta) -> None:
         """Let what a message states of a job's task show on it."""
         key = self._key_of(fact.connection)
-        if fact.how == "created" or job.task is None:
+        is_begin = fact.how == "created" and fact.standing is Standing.ACTIVE
+        if is_begin or job.task is None:
             began_at = fact.at if fact.how == "created" else None
             task = Task(fact.task, began_at)
-            is_ours = fact.how == "created" and job.request.sender is Side.CLIENT
-            task.is_saving = self._saves and is_ours and fact.standing is Standing.ACTIVE
+            is_ours = job.request.sender is Side.CLIENT
+            task.is_saving = self._saves and is_ours and is_begin
             self.enter(job, task, key)
             _mark_unasked(job, fact)
         delta.progressed.add(job.id)
@@ -146,7 +147,7 @@ class Tasks:
             job.marks.note(marks.TASK, problem, fact.number)
         if job.task is not None and fact.standing is Standing.ACTIVE:
             self._take(fact, job, job.task, delta)
-        elif job.task is not None:
+        elif job.task is not None and not job.is_going_on:
             job.task.take(fact)  # a task made of a request that was given up: only to be seen
 
     def find(self, fact: TaskStated) -> Job | None:

@@ -340,3 +340,12 @@ def test_no_order_of_messages_about_tasks_is_too_much(
         if is_told:
             wire.receive(notification("notifications/tasks/status", **params))
     assert wire.conversation.open_requests == 0
+
+
+def test_a_second_reply_does_not_take_a_task_from_its_request() -> None:
+    wire = _begun()
+    wire.send(call(2, "b"))
+    wire.receive(result(2, content=[]))
+    late = _task(wire.receive(result(2, task=nested())))
+    assert (late.standing, late.request) == (Standing.ANSWERED, 1)
+    assert _ask(wire, "tasks/get", result(0, **nested())).request == 1

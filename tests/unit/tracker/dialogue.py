@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import collections
 from typing import TYPE_CHECKING, Any
 
 from app.protocol.conversation import Conversation
@@ -33,7 +34,9 @@ class Dialogue:
         self.tracker = Tracker() if tracker is None else tracker
         self.now = 0.0
         self.ids = 0
-        self.changes: list[Changes] = []
+        self.facts: list[Fact] | None = None
+        """All facts, where they are to be kept."""
+        self.changes: collections.deque[Changes] = collections.deque(maxlen=50)
         self._numbers = FrameNumbers()
         self._connections = 0
         self.connect()
@@ -68,6 +71,8 @@ class Dialogue:
         self._apply(self._conversation.read([frame]))
 
     def _apply(self, facts: list[Fact]) -> None:
+        if self.facts is not None:
+            self.facts += facts
         self.changes.append(self.tracker.apply(facts, self.now))
 
     def wait(self, seconds: float) -> None:

@@ -23,6 +23,8 @@ from app.protocol.facts import (
 )
 from app.tracker.rows import Rows
 from app.tracker.tracker import Tracker
+from tests.unit.protocol.wire import request, result
+from tests.unit.tracker.dialogue import Dialogue, nested
 from tests.unit.tracker.story import Story
 from tests.unit.tracker.test_amount import NUMBERS
 
@@ -176,6 +178,36 @@ def test_calls_leave_nothing_behind_but_their_bounded_rows() -> None:
     assert len(story.tracker.jobs()) == 50
     assert story.tracker.dropped_count == 2650
     assert after - before < 2000 * 2  # the slack is for the allocator: no pointer has two bytes
+
+
+def _dealings(wire: Dialogue, count: int) -> None:
+    """Tasks, rounds and questions from their begin to their end, each in its own way."""
+    for place in range(count):
+        wire.now += 1
+        wire.call(f"t{place}", task={})
+        wire.reply(task=nested("working", f"T{place}"))
+        wire.receive(request(place, "elicitation/create"))
+        wire.send(result(place, action="accept"))
+        wire.tell(nested("input_required", f"T{place}"))
+        wire.tell(nested("completed", f"T{place}"))
+        wire.call(f"r{place}")
+        wire.reply(resultType="input_required", inputRequests={"k": {}}, requestState=f"s{place}")
+        wire.call(f"r{place}", requestState=f"s{place}", inputResponses={"k": {}})
+        wire.reply(content=[])
+
+
+@pytest.mark.usefixtures("_traced")
+def test_tasks_rounds_and_questions_leave_nothing_behind() -> None:
+    wire = Dialogue(Tracker(Rows(ended_kept=50)))
+    sizes = []
+    for _ in range(3):
+        _dealings(wire, 300)
+        wire.reconnect()  # what a conversation remembers is bounded by more than these
+        gc.collect()
+        sizes.append(tracemalloc.get_traced_memory()[0])
+    assert wire.tracker.open_count == 0
+    assert len(wire.tracker.jobs()) == 50
+    assert sizes[-1] - sizes[-2] < 300 * 2
 
 
 @pytest.mark.usefixtures("_traced")

@@ -710,9 +710,27 @@ def test_no_order_of_what_is_said_of_tasks_breaks_anything(
         for saved in wire.changes[-1].steps:
             wire.tracker.chains.note_saved(saved.job, saved.job)
         for job in wire.tracker.jobs():
+            wire.tracker.note_task_saved(job)
             _check(wire, job)
     wire.event("closed")
     assert wire.tracker.open_count == 0
+
+
+@given(st.lists(st.tuples(_STEP, _STATUS, _EXTRA), max_size=15))
+def test_a_recording_shows_the_same_tasks_and_questions(
+    steps: list[tuple[str, str, dict[str, Any]]],
+) -> None:
+    wire = Dialogue()
+    wire.facts = []
+    wire.begin()
+    for step, status, extra in steps:
+        if step != "wait":  # the ticks of the clock are no facts
+            _take_step(wire, step, status, extra)
+    again = Tracker()
+    again.apply(wire.facts, wire.now)
+    assert again.jobs() == wire.tracker.jobs()
+    for job in again.jobs():
+        assert again.detail(job, wire.now) == wire.tracker.detail(job, wire.now)
 
 
 def _take_step(wire: Dialogue, step: str, status: str, extra: dict[str, Any]) -> None:
@@ -759,7 +777,7 @@ def _check(wire: Dialogue, job: int) -> None:
     task = snapshot.task
     assert task is None or task.ttl_left_s is None or task.ttl_left_s >= 0
     assert task is None or not (task.is_ours_to_cancel and snapshot.state.is_over)
-    assert (task is None) == (detail.task_course == ()) or task is not None
+    assert task is not None or not detail.task_course
     for child in detail.children:
         found = wire.tracker.snapshot(child, wire.now)
         assert found is not None
