@@ -56,6 +56,7 @@ class Evidence(NamedTuple):
     stderr: tuple[Line, ...] = ()
     stderr_before: int = 0
     close: Close | None = None
+    is_cut: bool = False
 
 
 def gather(source: Source, job: JobSnapshot) -> Slices[Evidence]:
@@ -74,7 +75,8 @@ def gather(source: Source, job: JobSnapshot) -> Slices[Evidence]:
         yield
     lines, before = yield from _stderr(timeline, job, start, end)
     close = yield from _close(timeline, job.connection, start, end)
-    return found._replace(stderr=lines, stderr_before=before, close=close)
+    is_cut = source.is_ended and not job.state.is_over
+    return found._replace(stderr=lines, stderr_before=before, close=close, is_cut=is_cut)
 
 
 def _stderr(

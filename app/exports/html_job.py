@@ -74,7 +74,7 @@ class JobSection:
         title = element("h2", job_title(job, words), id=f"job-{job.id}") if has_title else ""
         token = json.dumps(job.token, ensure_ascii=False, default=str)
         asked = (
-            ("State", state_words(job)),
+            ("State", state_words(job, is_last=self._source.is_ended)),
             ("Progress", amount(job)),
             ("Server", words.line(job.server)),
             ("Method", words.line(job.method)),

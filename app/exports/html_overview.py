@@ -22,12 +22,23 @@ _IRREGULAR: Final = ("Job", "What", "Times", "First in message")
 
 
 class Overview:
-    """Makes the tables of `jobs`; those of `told` are linked with what is told of them."""
+    """Makes the tables of `jobs`; those of `told` are linked with what is told of them.
 
-    def __init__(self, jobs: Sequence[JobSnapshot], told: Collection[JobId], words: Words) -> None:
+    With `is_last`, nothing follows: what runs is not known to have gone on.
+    """
+
+    def __init__(
+        self,
+        jobs: Sequence[JobSnapshot],
+        told: Collection[JobId],
+        words: Words,
+        *,
+        is_last: bool,
+    ) -> None:
         self._jobs = jobs
         self._told = frozenset(told)
         self._words = words
+        self._is_last = is_last
 
     def parts(self) -> Iterator[Html]:
         """The tables, some rows at a time."""
@@ -47,7 +58,7 @@ class Overview:
         said = job.message if job.failure is None else job.failure.message
         return (
             self._name(job),
-            state_words(job),
+            state_words(job, is_last=self._is_last),
             job_bar(job),
             amount(job),
             text.duration(job.elapsed_s),

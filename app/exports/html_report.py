@@ -59,7 +59,8 @@ class HtmlReport:
         found = [job for job in map(self._source.snapshot, wanted) if job is not None]
         told = sorted(sorted(found, key=_importance)[:_TOLD], key=_number)
         yield self._begin(self._words.line(title), self._extent(found))
-        for part in Overview(found, [job.id for job in told], self._words).parts():
+        ids, is_last = [job.id for job in told], self._source.is_ended
+        for part in Overview(found, ids, self._words, is_last=is_last).parts():
             yield _bytes(part)
         yield _bytes(self._servers())
         for job in told:

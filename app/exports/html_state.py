@@ -43,9 +43,11 @@ def tone(job: JobSnapshot) -> str:
     return "quiet" if is_wanted else _TONES[job.state]
 
 
-def state_words(job: JobSnapshot) -> Html:
-    """The state with its sign."""
-    return element("span", f"{_SIGNS[job.state]} {job.state.value}", class_=f"state {tone(job)}")
+def state_words(job: JobSnapshot, *, is_last: bool) -> Html:
+    """The state with its sign; where nothing follows, that it is not known how it went on."""
+    is_cut = is_last and not job.state.is_over
+    words = f"{_SIGNS[job.state]} {job.state.value}{'; the recording ends here' if is_cut else ''}"
+    return element("span", words, class_=f"state {tone(job)}")
 
 
 def job_bar(job: JobSnapshot) -> Html:

@@ -43,6 +43,7 @@ _MEANINGS: Final = {
         "far the work went after the last tick is unknown."
     ),
 }
+_CUT: Final = "The request was open then. What became of it is not in the recording."
 _CODES: Final = {
     -32700: "the server could not read the message as JSON",
     -32600: "the server took the message for no valid request",
@@ -130,17 +131,20 @@ def _amount(job: JobSnapshot) -> str:
     return f"{known} of an unknown total" if job.total is None else known
 
 
-def _end(detail: JobDetail, _: Evidence, words: Words) -> Iterator[str]:
+def _end(detail: JobDetail, evidence: Evidence, words: Words) -> Iterator[str]:
     job = detail.snapshot
     if job.last_tick_at is not None:
         yield _silence(job)
     state = element("b", job.state.value, class_="state")
-    yield joined((f"{_after(job)} it {'ended as' if job.state.is_over else 'is'} ", state, "."))
+    verb = "ended as" if job.state.is_over else "is"
+    end = ", while the recording ends here, it" if evidence.is_cut else " it"
+    yield joined((f"{_after(job)}{end} {verb} ", state, "."))
     if job.failure is not None and job.state is not JobState.DONE:
         yield from _failure(detail, job.failure, words)
     if job.resume_note:
         yield _sentence("Of its stop was noted: ", job.resume_note, words)
-    yield element("span", meaning(job.state), class_="muted")
+    told = _CUT if evidence.is_cut else meaning(job.state)
+    yield element("span", told, class_="muted")
 
 
 def _silence(job: JobSnapshot) -> str:

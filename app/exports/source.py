@@ -19,6 +19,10 @@ class Source(Protocol):
     def timeline(self) -> Timeline:
         """All frames by place."""
 
+    @property
+    def is_ended(self) -> bool:
+        """Whether nothing will come any more: a job that runs then is of a recording cut off."""
+
     def now(self) -> float:
         """Monotonic seconds on the clock of the frames."""
 

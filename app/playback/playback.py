@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +25,9 @@ if TYPE_CHECKING:
     from app.protocol.facts import Fact, JsonObject
     from app.protocol.frame import Frame
     from app.recording.reader import Chunk
+    from app.sessions.questions import Question
     from app.sessions.snapshot import ServerSnapshot
+    from app.tracker.snapshot import JobDetail, JobId, JobSnapshot
 
 RUNNING_KEPT: Final = 100_000
 """Jobs without an end that are listed: a hostile file may have any number of them."""
@@ -59,8 +62,8 @@ class Playback(Overview):
         self.is_loaded = False
         """Whether all of the recording is here."""
         self._servers = Servers()
-        tracker = Tracker(Rows(running_kept=RUNNING_KEPT), self._servers.key_of)
-        super().__init__(tracker, self.now)
+        self._rows = Rows(running_kept=RUNNING_KEPT)
+        super().__init__(Tracker(self._rows, self._servers.key_of), self.now)
         self._connections = Connections()
         self._now = self._ticked_at = self._begin_at
         self._chunk: Chunk | None = None
@@ -73,6 +76,9 @@ class Playback(Overview):
     def problems(self) -> list[Problem]:
         """What of the recording is not sound, as far as it has been read."""
         problems = [*self._reader.problems, *self._connections.problems, *self._servers.problems]
+        running = len(self._rows.running) if self.is_ended else 0
+        if running:
+            problems.insert(0, _cut_off(running, self.path))
         dropped = self._tracker.dropped_count
         if dropped:
             what = "The recording has more jobs than are listed: the oldest are in its log alone"
@@ -119,9 +125,34 @@ class Playback(Overview):
         """Monotonic seconds of the recording."""
         return self._now
 
+    @property
+    def is_ended(self) -> bool:
+        """Whether all has been taken in: what runs then, nobody counts on."""
+        return self.is_loaded and self._chunk is None and self._reading is None
+
+    def snapshot(self, job: JobId) -> JobSnapshot | None:
+        """A job now; None when there is none of that id, or no more."""
+        found = super().snapshot(job)
+        return None if found is None else self._as_of_end(found)
+
+    def detail(self, job: JobId) -> JobDetail | None:
+        """The longer story of a job; None when there is none of that id, or no more."""
+        found = super().detail(job)
+        return None if found is None else found._replace(snapshot=self._as_of_end(found.snapshot))
+
+    def _as_of_end(self, job: JobSnapshot) -> JobSnapshot:
+        """No speed and no time left of what the recording does not go on with."""
+        if job.state.is_over or not self.is_ended:
+            return job
+        return dataclasses.replace(job, rate=None, eta_s=None)
+
     def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
         """Call `listener` for every update until the returned function is called."""
         return self._listeners.add(listener)
+
+    def questions(self) -> tuple[Question, ...]:
+        """None: those of a recording were answered then, and are told of with their jobs."""
+        return ()
 
     def servers(self) -> list[ServerSnapshot]:
         """All servers, in the order in which they were first heard of."""
@@ -173,8 +204,8 @@ class Playback(Overview):
         deadline = time.perf_counter() + budget_s
         while self._turn(until):
             if time.perf_counter() >= deadline:
-                return not self._is_at_end()
-        return not self._is_at_end()
+                return not self.is_ended
+        return not self.is_ended
 
     def _turn(self, until: float) -> bool:
         """Do a few milliseconds' work; False when there is nothing to do up to `until`."""
@@ -204,9 +235,6 @@ class Playback(Overview):
         while self._peek() is None and not self.is_loaded:
             pass
         return self._chunk
-
-    def _is_at_end(self) -> bool:
-        return self.is_loaded and self._chunk is None and self._reading is None
 
     def _time_of(self, chunk: Chunk) -> float:
         """When a chunk is due: a time that lies beyond the end is that of the end."""
@@ -264,6 +292,9 @@ class Playback(Overview):
         self.is_loaded = True
         self._now = max(self._now, self._end_at)
         self._tick()
+        cut_off = frozenset(job.id for job in self._rows.running.values())
+        if cut_off:
+            self._publish(changes=Changes(progressed=cut_off))
 
     def _publish(
         self,
@@ -273,3 +304,13 @@ class Playback(Overview):
         servers: frozenset[str] = frozenset(),
     ) -> None:
         self._listeners.tell(Update(frames, facts, changes, servers))
+
+
+def _cut_off(running: int, path: Path) -> Problem:
+    verb = "was" if running == 1 else "were"
+    return Problem(
+        f"The recording ends here while {text.count(running, 'job')} {verb} running",
+        str(path),
+        "The program that wrote it was ended, or is still writing: what became of them is not in "
+        "it.",
+    )

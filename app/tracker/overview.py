@@ -19,6 +19,11 @@ class Overview:
         self._tracker = tracker
         self._now_of = now
 
+    @property
+    def is_ended(self) -> bool:
+        """Whether nothing will come any more, as of a recording that was read to its end."""
+        return False
+
     def snapshot(self, job: JobId) -> JobSnapshot | None:
         """A job now; None when there is none of that id, or no more."""
         return self._tracker.snapshot(job, self._now_of())

@@ -238,8 +238,11 @@ async def test_a_session_that_was_killed_is_played_up_to_its_last_whole_line(
     assert (job.state, job.tick_count) == (JobState.RUNNING, 3)
     assert playback.server("demo").state is ServerState.CONNECTED
     assert playback.server("demo").pid is not None
-    (problem,) = playback.problems
-    assert problem.what == "The recording ends within a line, which is left out"
+    assert (job.rate, job.eta_s) == (None, None)
+    assert [problem.what for problem in playback.problems] == [
+        "The recording ends here while 1 job was running",
+        "The recording ends within a line, which is left out",
+    ]
 
 
 async def _one_call(monitor: Monitor, _watch: Watch) -> None:

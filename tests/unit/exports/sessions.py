@@ -42,6 +42,7 @@ class Session:
         self.timeline = Timeline()
         self.updates: list[Update] = []
         self.at = 0.0
+        self.is_ended = False
         self.connection = connection
         self._memory = Memory()
         self.timeline.add_part(1, self._memory)

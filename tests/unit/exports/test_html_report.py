@@ -119,6 +119,20 @@ def test_a_stalled_job_tells_how_long_it_has_been_silent() -> None:
     assert "may be busy, or may hang" in told
 
 
+def test_a_job_that_a_recording_ends_within_is_not_told_to_go_on() -> None:
+    session = Session()
+    session.called("export_orders")
+    session.ticked(3, total=10)
+    session.at = 4.0
+    session.is_ended = True
+    page = _report(session, 1)
+    assert "Running; the recording ends here" in page.text
+    assert "After 4.0 s in all, while the recording ends here, it is Running" in page.text
+    assert "What became of it is not in the recording." in page.text
+    assert "expected to go on" not in page.text
+    assert "Running; the recording ends here" in _report(session).text
+
+
 def test_a_job_that_timed_out_tells_its_limit() -> None:
     session = Session()
     request = session.called("export")

@@ -184,6 +184,33 @@ def test_a_job_that_the_recording_left_silent_is_stalled_at_the_end(tmp_path: Pa
     assert job.state is JobState.STALLED
 
 
+def test_where_the_recording_ends_nothing_is_counted_on_and_it_is_said(tmp_path: Path) -> None:
+    written = Written()
+    written.call(at=1.0)
+    for place in range(1, 11):
+        written.tick(place * 5, 1.0 + place)
+    playback = Playback(written.save(tmp_path / "a.mcprec"))
+    updates: list[Update] = []
+    playback.subscribe(updates.append)
+    playback.play_until(9.2, 1.0)
+    before = playback.snapshot(1)
+    assert before is not None
+    assert before.eta_s is not None
+    assert playback.problems == []
+    while playback.advance(0.01):
+        pass
+    assert updates[-1].changes.progressed == {1}
+    job, detail = playback.snapshot(1), playback.detail(1)
+    assert job is not None
+    assert detail is not None
+    assert (job.state, job.rate, job.eta_s) == (JobState.RUNNING, None, None)
+    assert detail.snapshot == job
+    (problem,) = playback.problems
+    assert problem.what == "The recording ends here while 1 job was running"
+    playback.restart()
+    assert playback.problems == []
+
+
 def test_a_budget_is_kept_to_and_the_next_call_goes_on(tmp_path: Path) -> None:
     written = Written()
     written.call()
@@ -279,8 +306,9 @@ def test_jobs_of_a_hostile_file_are_bounded_and_it_is_said(
         written.call(identity, token=identity)
     playback = loaded(written.save(tmp_path / "a.mcprec"))
     assert len(playback.jobs()) == 10
-    (problem,) = playback.problems
-    assert problem.detail == "20 jobs"
+    running, gone = playback.problems
+    assert "10 jobs were running" in running.what
+    assert gone.detail == "20 jobs"
 
 
 @pytest.mark.parametrize("name", ["version-1.mcprec", "version-2.mcprec"])
