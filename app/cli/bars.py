@@ -22,7 +22,7 @@ from app.tracker.snapshot import JobState
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from app.cli.words import Snapshots
+    from app.cli.words import Label, Snapshots
     from app.tracker.snapshot import Changes, JobId, JobSnapshot
 
 _INTERVAL_S = 0.1
@@ -50,7 +50,7 @@ class BarMeter:
         self,
         book: Snapshots,
         console: Console | None = None,
-        numbers: Mapping[JobId, int] = NUMBERS,
+        numbers: Mapping[JobId, Label] = NUMBERS,
     ) -> None:
         """Draw on `console`, standard error by default; `numbers` stand for jobs' own ones."""
         self._numbers = numbers
@@ -155,7 +155,7 @@ def _id(job: JobSnapshot) -> int:
 
 
 def _cells(
-    job: JobSnapshot, terminal_width: int, number: int | None
+    job: JobSnapshot, terminal_width: int, number: Label | None
 ) -> tuple[Text | ProgressBar, ...]:
     style = _STYLES.get(job.state, "")
     name = elide(words.name(job, number), max(terminal_width // 4, 8))

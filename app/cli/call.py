@@ -28,12 +28,14 @@ if TYPE_CHECKING:
     from app.cli.front import Front
     from app.cli.options import Invocation
     from app.cli.order import CallOrder
+    from app.cli.saved_id import SavedId
     from app.monitor import Monitor, Outcome
     from app.protocol.facts import JsonObject
     from app.protocol.messages import Tool
     from app.protocol.tokens import TokenChoice
     from app.sessions.definitions import ServerDefinition
     from app.sessions.snapshot import ServerSnapshot
+    from app.tracker.snapshot import JobId
 
 
 def call_tool(invocation: Invocation, order: CallOrder) -> int:
@@ -91,7 +93,11 @@ class _Caller:
             raise self._refusal
         return first_failure(self._codes)
 
-    def left(self) -> list[int]:
+    def owns(self, job: JobId) -> bool:
+        """Every job is of this command."""
+        return True
+
+    def left(self) -> list[SavedId]:
         """What the command `resume` takes to go on with these calls."""
         monitor = self._monitor
         return [] if monitor is None else resumable_ids(monitor, monitor.jobs())

@@ -14,6 +14,7 @@ import click
 from app import __version__
 from app.cli.options import Invocation, Seconds, common_options, name_values, own_options
 from app.cli.order import CallOrder, OpenOrder, ResumeOrder
+from app.cli.saved_id import saved_ids
 from app.sessions.limits import LONGEST_LIMIT_S
 
 _GROUP_EXAMPLES = """\b
@@ -75,6 +76,10 @@ Examples:
   mcp-progress-monitor resume 3
   mcp-progress-monitor resume 3 5 --auto-resume --json
   mcp-progress-monitor resume 3 -- python new_server.py
+  mcp-progress-monitor resume t2
+
+An ID that begins with t is that of a task, which goes on at its server by itself: resume connects
+the server and waits for the task's end. Answer files are described by: call --help
 
 Ctrl+C once cancels politely and waits a moment; what was reached stays resumable.
 """
@@ -278,7 +283,7 @@ def call(invocation: Invocation, /, **chosen: Any) -> int:
 
 @program.command(cls=_ServerCommand, epilog=_RESUME_EXAMPLES)
 @common_options
-@click.argument("ids", metavar="[ID]...", nargs=-1, type=click.IntRange(min=1))
+@click.argument("ids", metavar="[ID]...", nargs=-1, callback=saved_ids)
 @click.option("--list", "is_list", is_flag=True, help="List the saved jobs and their IDs.")
 @click.option(
     "--auto-resume",
@@ -294,7 +299,7 @@ def call(invocation: Invocation, /, **chosen: Any) -> int:
     help="Write one JSON event per line; with --list, one JSON document.",
 )
 def resume(invocation: Invocation, /, **chosen: Any) -> int:
-    """Go on with saved jobs whose servers handed out a token for that.
+    """Go on with saved jobs whose servers handed out a token for that, and with tasks.
 
     Each job's server is started as it was; "-- SERVER_COMMAND [ARG]...", --config or --demo name
     another one. Several jobs are resumed at once.

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from app.cli.front import Front
     from app.cli.options import Invocation
     from app.cli.text_front import Meter
+    from app.cli.words import Label
     from app.monitor import Monitor
     from app.tracker.snapshot import JobId
 
@@ -29,7 +30,7 @@ def front_of(
     *,
     as_json: bool,
     is_numbered: bool,
-    numbers: Mapping[JobId, int] = NUMBERS,
+    numbers: Mapping[JobId, Label] = NUMBERS,
 ) -> Front:
     """The front for calls: events on `output`, or progress on standard error.
 
@@ -45,7 +46,7 @@ def front_of(
 
 
 def _meter(
-    errors: Output, monitor: Monitor, numbers: Mapping[JobId, int], *, is_numbered: bool
+    errors: Output, monitor: Monitor, numbers: Mapping[JobId, Label], *, is_numbered: bool
 ) -> Meter:
     if errors.is_terminal and os.environ.get("TERM") != "dumb":
         from app.cli.bars import BarMeter

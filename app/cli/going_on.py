@@ -13,6 +13,7 @@ from app.cli.exits import ExitCode
 from app.cli.output import Output
 from app.cli.recorded import session_recorder
 from app.cli.saved import saved_jobs
+from app.cli.saved_id import SavedId
 from app.cli.visit import run_visit
 from app.text import visible
 
@@ -41,7 +42,10 @@ class Resumable(Protocol):
     async def work(self, monitor: Monitor) -> ExitCode:
         """Do it."""
 
-    def left(self) -> list[int]:
+    def owns(self, job: JobId) -> bool:
+        """Whether a job is of this command, and no other one that was saved."""
+
+    def left(self) -> list[SavedId]:
         """Once all is closed: what the command `resume` takes to go on with it."""
 
 
@@ -51,12 +55,19 @@ def run_resumable(command: Resumable, common: CommonOptions) -> ExitCode:
     That holds however it stopped: after an attempt, through Ctrl+C, because nobody reads our
     output any more.
     """
-    code, left = ExitCode.CANCELLED, []
+    code = ExitCode.CANCELLED
+    left: list[SavedId] = []
     recorded = session_recorder(common)
     saved = saved_jobs(common, restores=command.restores)
     try:
         code = run_visit(
-            command.output, command.make_front, command.work, recorded, saved, command.means
+            command.output,
+            command.make_front,
+            command.work,
+            recorded,
+            saved,
+            command.means,
+            command.owns,
         )
     finally:
         left = command.left()
@@ -65,21 +76,32 @@ def run_resumable(command: Resumable, common: CommonOptions) -> ExitCode:
     return ExitCode.RESUMABLE if left and code is ExitCode.CANCELLED else code
 
 
-def resumable_ids(monitor: Monitor, jobs: Iterable[JobId]) -> list[int]:
+def resumable_ids(monitor: Monitor, jobs: Iterable[JobId]) -> list[SavedId]:
     """What the command `resume` calls those of `jobs` that it would take."""
-    found = [monitor.snapshot(job) for job in jobs]
-    return [
-        job.chain for job in found if job is not None and job.can_resume and job.chain is not None
-    ]
+    return [saved for job in jobs if (saved := _saved_id(monitor, job)) is not None]
 
 
-def tell_command(errors: Output, ids: Sequence[int], data_dir: Path | None) -> None:
+def _saved_id(monitor: Monitor, job: JobId) -> SavedId | None:
+    found, task = monitor.snapshot(job), monitor.saved_task(job)
+    if task is not None:
+        return SavedId(task, is_task=True)
+    if found is None or found.chain is None or not found.can_resume:
+        return None
+    return SavedId(found.chain)
+
+
+def tell_command(errors: Output, ids: Sequence[SavedId], data_dir: Path | None) -> None:
     """Say how to go on, the command alone on its line."""
+    command = f"  {resume_command(ids, data_dir)}\n"
+    if all(each.is_task for each in ids):
+        what = "Its task" if len(ids) == 1 else f"{len(ids)} tasks"
+        errors.text(f"{what} may go on at the server. To hear of the end:\n{command}")
+        return
     what = "It stopped" if len(ids) == 1 else f"{len(ids)} jobs stopped"
-    errors.text(f"{what} while resumable. To go on:\n  {resume_command(ids, data_dir)}\n")
+    errors.text(f"{what} while resumable. To go on:\n{command}")
 
 
-def resume_command(ids: Sequence[int], data_dir: Path | None) -> str:
+def resume_command(ids: Sequence[SavedId], data_dir: Path | None) -> str:
     """The command line, quoted for the user's shell, with the folder the user chose if any."""
     words = [*_program(), "resume", *map(str, ids)]
     if data_dir is not None:

@@ -13,7 +13,7 @@ from app.tracker import marks
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from app.cli.words import Snapshots
+    from app.cli.words import Label, Snapshots
     from app.protocol.facts import ProgressReceived, RequestAnswered
     from app.tracker.snapshot import Changes, JobId, JobSnapshot
 
@@ -60,7 +60,7 @@ class Irregularities:
     which there may be any, is told of once.
     """
 
-    def __init__(self, book: Snapshots, numbers: Mapping[JobId, int] | None = None) -> None:
+    def __init__(self, book: Snapshots, numbers: Mapping[JobId, Label] | None = None) -> None:
         """`numbers` tell jobs apart, as `app.cli.words` has it; None where there is but one."""
         self._book = book
         self._numbers = numbers

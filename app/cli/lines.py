@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from app.cli.output import Output
-    from app.cli.words import Snapshots
+    from app.cli.words import Label, Snapshots
     from app.tracker.snapshot import Changes, JobId, JobSnapshot
 
 _BETWEEN_LINES_S = 1.0
@@ -35,7 +35,7 @@ class LineMeter:
         book: Snapshots,
         *,
         is_numbered: bool,
-        numbers: Mapping[JobId, int] = NUMBERS,
+        numbers: Mapping[JobId, Label] = NUMBERS,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         """Write to `errors`; `is_numbered` adds a number to the job's name.

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from app.calls import AutoResume
+    from app.cli.saved_id import SavedId
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -61,7 +62,7 @@ class CallOrder:
 class ResumeOrder:
     """The options of one `resume` command, as typed; `ids` name saved jobs."""
 
-    ids: tuple[int, ...] = ()
+    ids: tuple[SavedId, ...] = ()
     is_list: bool = False
     auto_resume: bool = False
     resume_limit: int | None = None

@@ -18,6 +18,7 @@ from app.cli.going_on import resumable_ids, resume_command, run_resumable
 from app.cli.order import automatic
 from app.cli.output import Output
 from app.cli.program_log import log_to_stderr
+from app.cli.saved_id import SavedId
 from app.cli.saved_list import list_saved, listing, read_saved
 from app.cli.target import named_servers
 from app.paths import data_dir
@@ -28,7 +29,8 @@ if TYPE_CHECKING:
     from app.cli.front import Front
     from app.cli.options import CommonOptions, Invocation
     from app.cli.order import ResumeOrder
-    from app.monitor import Monitor
+    from app.cli.words import Label
+    from app.monitor import Monitor, Outcome
     from app.sessions.definitions import ServerDefinition
     from app.tracker.snapshot import JobId
 
@@ -55,17 +57,17 @@ def _check_folder(common: CommonOptions) -> None:
 
 def _which(common: CommonOptions) -> CommandFailed:
     """What to say when no job was named: those that there are."""
-    chains, obstacle = read_saved(common)
-    if not chains:
+    saved, obstacle = read_saved(common)
+    if not saved.chains and not saved.tasks:
         problem = Problem(
             "There is no saved job to resume",
             hint="A call saves its tokens itself.",
             detail="" if obstacle is None else obstacle.as_text(),
         )
     else:
-        usable = [chain.id for chain in chains if chain.is_usable][-1:]
+        usable = saved.usable()[-1:]
         hint = f"For example: {resume_command(usable, common.data_dir)}" if usable else ""
-        table = listing(chains, time.time()).rstrip()
+        table = listing(saved, time.time()).rstrip()
         problem = Problem("Which job? Give its ID", hint=hint, detail=table)
     return CommandFailed(ExitCode.USAGE, problem)
 
@@ -92,7 +94,8 @@ class _Resumer:
         self._invocation = invocation
         self.means = means_of(order.answer, as_json=order.as_json)
         self._monitor: Monitor | None = None
-        self._ids: dict[JobId, int] = {}
+        self._ids: dict[JobId, SavedId] = {}
+        self._labels: dict[JobId, Label] = {}
         self._codes: list[ExitCode] = []
         self._declined: dict[JobId, int] = {}
         self.output = Output(sys.stdout)
@@ -106,7 +109,7 @@ class _Resumer:
             monitor,
             as_json=order.as_json,
             is_numbered=len(set(order.ids)) > 1,
-            numbers=self._ids,
+            numbers=self._labels,
         )
         return self._front
 
@@ -118,7 +121,9 @@ class _Resumer:
             # Told already, before there was work; a script still learns that all is over.
             self._front.fail(CommandFailed(ExitCode.UNWRITABLE, obstacle))
             return ExitCode.UNWRITABLE
+        monitor.leave_tasks_alone()
         self._ids.update(self._found(monitor))
+        self._labels.update({job: str(saved) for job, saved in self._ids.items()})
         if self._definition is not None:
             self._take_in(monitor, self._definition)
         self._codes = [ExitCode.CANCELLED] * len(self._ids)
@@ -127,7 +132,11 @@ class _Resumer:
                 group.start_soon(self._one, monitor, job, index)
         return first_failure(self._codes)
 
-    def left(self) -> list[int]:
+    def owns(self, job: JobId) -> bool:
+        """Whether the user named the job."""
+        return job in self._ids
+
+    def left(self) -> list[SavedId]:
         """Those of the jobs that can be gone on with once more; not where nothing was begun."""
         monitor = self._monitor
         if monitor is None:
@@ -135,13 +144,12 @@ class _Resumer:
         begun = [job for job in self._ids if _attempts(monitor, job) != self._declined.get(job)]
         return resumable_ids(monitor, begun)
 
-    def _found(self, monitor: Monitor) -> dict[JobId, int]:
+    def _found(self, monitor: Monitor) -> dict[JobId, SavedId]:
         """The jobs that the user named, and how; `CommandFailed` if there is no such job."""
-        found = {id_: monitor.find_resumable(id_) for id_ in self._order.ids}
+        found = {id_: _job_of(monitor, id_) for id_ in self._order.ids}
         unknown = [str(id_) for id_, job in found.items() if job is None]
         if unknown:
-            snapshots = map(monitor.snapshot, monitor.jobs())
-            known = [str(job.chain) for job in snapshots if job is not None and job.chain]
+            known = _known(monitor)
             hint = f"Saved jobs: {', '.join(known)}." if known else "No job is saved."
             what = f"There is no saved job {' or '.join(unknown)}"
             problem = Problem(what, hint=f"{hint} See: resume --list")
@@ -166,13 +174,18 @@ class _Resumer:
     async def _one(self, monitor: Monitor, job: JobId, index: int) -> None:
         attempts = _attempts(monitor, job)
         try:
-            outcome = await monitor.resume(job, auto_resume=automatic(self._order))
+            outcome = await self._gone_on(monitor, job)
         except ProblemError as error:
             self._declined[job] = attempts
             self._codes[index] = self._decline(monitor, job, error.problem)
             return
         self._front.show(outcome)
         self._codes[index] = code_of(outcome)
+
+    async def _gone_on(self, monitor: Monitor, job: JobId) -> Outcome:
+        if self._ids[job].is_task:
+            return await monitor.pick_up(job)
+        return await monitor.resume(job, auto_resume=automatic(self._order))
 
     def _decline(self, monitor: Monitor, job: JobId, problem: Problem) -> ExitCode:
         """Tell why a job cannot be gone on with; what is wrong with the store is no one job's."""
@@ -183,6 +196,20 @@ class _Resumer:
         where = ", ".join(filter(None, (problem.where, f"saved job {self._ids[job]}")))
         self._front.decline(job, problem._replace(where=where))
         return ExitCode.NOT_CONNECTED if is_of_server else ExitCode.USAGE
+
+
+def _job_of(monitor: Monitor, saved: SavedId) -> JobId | None:
+    if saved.is_task:
+        return monitor.find_task(saved.number)
+    return monitor.find_resumable(saved.number)
+
+
+def _known(monitor: Monitor) -> list[str]:
+    """What all saved jobs are called, also those that cannot be gone on with."""
+    tasks = map(monitor.saved_task, monitor.jobs())
+    found = map(monitor.snapshot, monitor.jobs())
+    chains = [str(job.chain) for job in found if job is not None and job.chain]
+    return chains + [str(SavedId(task, is_task=True)) for task in tasks if task is not None]
 
 
 def _attempts(monitor: Monitor, job: JobId) -> int:

@@ -13,7 +13,7 @@ from app.tracker.snapshot import JobState
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-    from app.cli.words import Snapshots
+    from app.cli.words import Label, Snapshots
     from app.monitor import Update
     from app.tracker.snapshot import JobId, JobSnapshot, TaskPicture
 
@@ -23,7 +23,7 @@ _NAME = 60
 class TaskLines:
     """Remembers what was told of each task, so that looking again and again tells nothing."""
 
-    def __init__(self, book: Snapshots, numbers: Mapping[JobId, int] | None = None) -> None:
+    def __init__(self, book: Snapshots, numbers: Mapping[JobId, Label] | None = None) -> None:
         """`numbers` tell jobs apart, as `app.cli.words` has it; None where there is but one."""
         self._book = book
         self._numbers = numbers

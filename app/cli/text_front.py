@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from app.cli.events import JobBook
     from app.cli.exits import CommandFailed
     from app.cli.output import Output
+    from app.cli.words import Label
     from app.monitor import Outcome, Update
     from app.problem import Problem
     from app.protocol.facts import Fact
@@ -78,7 +79,7 @@ class TextFront:
         meter: Meter,
         book: JobBook,
         level: str,
-        numbers: Mapping[JobId, int] | None = None,
+        numbers: Mapping[JobId, Label] | None = None,
     ) -> None:
         """`level` is the least weighty of a server's messages to show.
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from app.problem import Problem
     from app.sessions.definitions import ServerDefinition
     from app.sessions.snapshot import ServerSnapshot
-    from app.tracker.snapshot import JobSnapshot
+    from app.tracker.snapshot import JobId, JobSnapshot
 
     Work: TypeAlias = Callable[[Monitor], Awaitable[ExitCode]]
     """What a command does with its monitor once that is open."""
@@ -45,6 +45,10 @@ Time is looked at once a second: who interrupts waits two seconds at most for th
 """
 
 
+def _owns_all(_job: JobId) -> bool:
+    return True
+
+
 def run_visit(
     output: Output,
     make_front: Callable[[Monitor], Front],
@@ -52,13 +56,15 @@ def run_visit(
     recorded: Recorded,
     saved: Saved = NOTHING_SAVED,
     means: Means = NO_MEANS,
+    owns: Callable[[JobId], bool] = _owns_all,
 ) -> ExitCode:
     """Run a command's `work` with a monitor that records, and keeps resume tokens, as told.
 
-    Questions of servers are answered by `means`. `CommandFailed` when `work` raises it, and when
+    Questions of servers are answered by `means`; jobs that the command `owns` are those that it
+    cancels. `CommandFailed` when `work` raises it, and when
     standard output cannot be written. The servers' processes are gone in every case.
     """
-    visit = Visit(output, make_front, work, recorded, saved, means)
+    visit = Visit(output, make_front, work, recorded, saved, means, owns)
     anyio.run(visit.run)
     return visit.verdict()
 
@@ -86,7 +92,8 @@ class Visit:
         work: Work,
         recorded: Recorded,
         saved: Saved,
-        means: Means = NO_MEANS,
+        means: Means,
+        owns: Callable[[JobId], bool],
     ) -> None:
         """Nothing is started yet."""
         self._output = output
@@ -95,6 +102,8 @@ class Visit:
         self._recorded = recorded
         self._saved = saved
         self._means = means
+        self._owns = owns
+        self._uncancelled: set[JobId] = set()
         self._told: set[Problem] = set()
         self._monitor = Monitor(
             store=saved.store,
@@ -187,11 +196,22 @@ class Visit:
             scope.cancel()
         while not interrupts.firm.is_set():
             for job in self._busy():
-                await self._monitor.cancel(job.id)  # nothing, where it was asked before
+                await self._cancel(job.id, front)
             with anyio.move_on_after(_NEWCOMERS_S):
                 await interrupts.firm.wait()
+        self._monitor.leave_tasks()  # who leaves at once has not asked them to stop, or in vain
         front.leave()  # before the loop can learn that the servers' processes are gone
         scope.cancel()
+
+    async def _cancel(self, job: JobId, front: Front) -> None:
+        """Cancel a job, which does nothing where it was asked before; tell if it cannot be."""
+        if job in self._uncancelled:
+            return
+        try:
+            await self._monitor.cancel(job)
+        except ProblemError as error:
+            self._uncancelled.add(job)
+            front.warn(error.problem)
 
     def _busy(self) -> list[JobSnapshot]:
         """Jobs of ours that run, or wait to be resumed automatically."""
@@ -201,6 +221,8 @@ class Visit:
             for job in found
             if job is not None
             and job.sender is Side.CLIENT
+            and self._owns(job.id)
+            and (job.task is None or job.task.is_followed)
             and (not job.state.is_over or job.next_attempt_at is not None)
         ]
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from app import text
 from app.tracker.snapshot import JobState
@@ -13,8 +13,10 @@ if TYPE_CHECKING:
 
     from app.tracker.snapshot import JobId, JobSnapshot
 
+Label: TypeAlias = int | str
+"""What tells jobs apart for the user: a number, or `t` and the number of a saved task."""
 NAME_LENGTH = 40
-NUMBERS: Mapping[JobId, int] = MappingProxyType({})
+NUMBERS: Mapping[JobId, Label] = MappingProxyType({})
 """What stands for which job instead of its own number: nothing, unless somebody says so."""
 ASKED_TO_STOP = "asked to stop, still working"
 _SILENCE_WORTH_TELLING_S = 5.0
@@ -27,7 +29,7 @@ class Snapshots(Protocol):
         """The job now."""
 
 
-def name(job: JobSnapshot, number: int | None = None) -> str:
+def name(job: JobSnapshot, number: Label | None = None) -> str:
     """The tool's name, with a number where several jobs run at once."""
     short = text.one_line(job.name, NAME_LENGTH)
     return short if number is None else f"{short} #{number}"
@@ -83,7 +85,7 @@ def message(job: JobSnapshot) -> str:
     return "" if newest is None else text.one_line(newest)
 
 
-def line(job: JobSnapshot, number: int | None = None) -> str:
+def line(job: JobSnapshot, number: Label | None = None) -> str:
     """All of that in one line."""
     parts = (amount(job), pace(job), "" if job.state.is_over else message(job))
     return f"{name(job, number)}: {'  '.join(part for part in parts if part)}"

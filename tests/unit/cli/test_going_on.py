@@ -11,12 +11,13 @@ import pytest
 
 from app.cli.going_on import resume_command, tell_command
 from app.cli.output import Output
+from app.cli.saved_id import SavedId
 
 
 def test_a_checkout_is_started_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys, "argv", ["/checkout/app/__main__.py"])
     monkeypatch.setattr(sys, "executable", "/my env/bin/python")
-    assert resume_command([3], None) == "'/my env/bin/python' -m app resume 3"
+    assert resume_command([SavedId(3)], None) == "'/my env/bin/python' -m app resume 3"
 
 
 def test_an_installed_program_is_called_by_its_name(
@@ -26,7 +27,7 @@ def test_an_installed_program_is_called_by_its_name(
     program.touch(mode=0o700)
     monkeypatch.setattr(sys, "argv", [str(program)])
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert resume_command([3, 4], None) == "mcp-progress-monitor resume 3 4"
+    assert resume_command([SavedId(3), SavedId(4)], None) == "mcp-progress-monitor resume 3 4"
 
 
 def test_a_program_that_is_not_on_the_path_is_called_where_it_lies(
@@ -36,23 +37,41 @@ def test_a_program_that_is_not_on_the_path_is_called_where_it_lies(
     program.touch(mode=0o700)
     monkeypatch.setattr(sys, "argv", [str(program)])
     monkeypatch.setenv("PATH", "")
-    assert resume_command([3], None) == f"{shlex.quote(str(program))} resume 3"
+    assert resume_command([SavedId(3)], None) == f"{shlex.quote(str(program))} resume 3"
 
 
 def test_the_users_folder_is_named_from_anywhere_and_quoted(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    words = shlex.split(resume_command([3], Path("my data; rm -r")))
+    words = shlex.split(resume_command([SavedId(3)], Path("my data; rm -r")))
     assert words[-4:] == ["resume", "3", "--data-dir", str(tmp_path / "my data; rm -r")]
-    assert shlex.split(resume_command([3], Path("~/data")))[-1] == str(Path.home() / "data")
+    assert shlex.split(resume_command([SavedId(3)], Path("~/data")))[-1] == str(
+        Path.home() / "data"
+    )
 
 
-@pytest.mark.parametrize(("ids", "what"), [([3], "It stopped"), ([3, 4], "2 jobs stopped")])
-def test_the_command_has_a_line_to_itself(ids: list[int], what: str) -> None:
+TASK = SavedId(3, is_task=True)
+
+
+@pytest.mark.parametrize(
+    ("ids", "what"),
+    [
+        ([SavedId(3)], "It stopped while resumable. To go on:"),
+        ([SavedId(3), SavedId(4)], "2 jobs stopped while resumable. To go on:"),
+        ([SavedId(3), TASK], "2 jobs stopped while resumable. To go on:"),
+        ([TASK], "Its task may go on at the server. To hear of the end:"),
+        ([TASK, TASK], "2 tasks may go on at the server. To hear of the end:"),
+    ],
+)
+def test_the_command_has_a_line_to_itself(ids: list[SavedId], what: str) -> None:
     written = io.BytesIO()
     stream = io.TextIOWrapper(written, "utf-8")
     tell_command(Output(stream), ids, None)
     head, command = written.getvalue().decode().splitlines()
-    assert head == f"{what} while resumable. To go on:"
+    assert head == what
     assert command.strip() == resume_command(ids, None)
+
+
+def test_tasks_are_told_apart_by_their_letter() -> None:
+    assert resume_command([SavedId(3), TASK], None).endswith(" resume 3 t3")

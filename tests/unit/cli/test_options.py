@@ -14,6 +14,7 @@ from app.calls import AutoResume
 from app.cli import main
 from app.cli.options import CommonOptions
 from app.cli.order import automatic
+from app.cli.saved_id import SavedId
 
 
 @pytest.fixture
@@ -163,8 +164,8 @@ def test_help_and_version_load_nothing_heavy(words: list[str]) -> None:
 @pytest.mark.parametrize(
     "words",
     [
-        ["resume", "3", "5", "--auto-resume", "--json", "--data-dir", "d"],
-        ["--data-dir", "d", "resume", "--json", "3", "--auto-resume", "5", "--", "python", "s.py"],
+        ["resume", "3", "t5", "--auto-resume", "--json", "--data-dir", "d"],
+        ["--data-dir", "d", "resume", "--json", "3", "--auto-resume", "T5", "--", "python", "s.py"],
     ],
 )
 def test_resume_takes_ids_and_choices_in_any_order(seen: list[Any], words: list[str]) -> None:
@@ -173,7 +174,7 @@ def test_resume_takes_ids_and_choices_in_any_order(seen: list[Any], words: list[
     assert invocation.common.data_dir == Path("d")
     assert invocation.common.command == (("python", "s.py") if "--" in words else None)
     assert (order.ids, order.auto_resume, order.as_json, order.is_list) == (
-        (3, 5),
+        (SavedId(3), SavedId(5, is_task=True)),
         True,
         True,
         False,
@@ -196,8 +197,9 @@ def test_call_may_resume_by_itself(seen: list[Any]) -> None:
     [
         (["--list", "3"], "--list resumes nothing"),
         (["--list", "--auto-resume"], "--list resumes nothing"),
-        (["three"], "'three' is not a valid integer"),
-        (["0"], "0 is not in the range"),
+        (["three"], "'three' is not an ID such as 3 or t3"),
+        (["t0"], "'t0' is not an ID"),
+        (["--list", "--answer", "a.json"], "--list resumes nothing"),
     ],
 )
 def test_what_resume_cannot_do_is_refused(

@@ -63,6 +63,25 @@ class FakeMonitor(FakeJobs):
         """The job as numbered above."""
         return resume_id // 10 if resume_id in {30, 50, 70} else None
 
+    def find_task(self, saved: int) -> JobId | None:
+        """Task t80 is our job 8."""
+        return 8 if saved == 80 else None
+
+    def saved_task(self, job_id: JobId) -> int | None:
+        """As numbered above, until it has ended."""
+        return 80 if job_id == 8 and ("pick up", 8) not in self.done else None
+
+    def leave_tasks_alone(self) -> None:
+        """There are no others."""
+
+    async def pick_up(self, job_id: JobId) -> Outcome:
+        """End as the test said."""
+        self.done.append(("pick up", job_id))
+        end = self.ends.get(job_id, outcome({}, None, JobState.DONE, b"{}"))
+        if isinstance(end, Problem):
+            raise ProblemError(end)
+        return end
+
     def add_server(self, definition: ServerDefinition) -> str:
         """Note it."""
         self.done.append(("add", definition.name, *definition.args))
@@ -144,7 +163,7 @@ def test_an_unknown_id_keeps_all_from_being_resumed(
     assert main(["resume", "30", "3"]) == 2
     said = capsys.readouterr().err
     assert "There is no saved job 3" in said
-    assert "Saved jobs: 30, 50, 70." in said
+    assert "Saved jobs: 30, 50, 70, t80." in said
     assert monitor.done == []
 
 
@@ -238,3 +257,17 @@ def test_several_servers_of_a_configuration_are_too_many(
     assert main(["resume", "30", "--config", str(config)]) == 2
     assert "add --server and a, b" in capsys.readouterr().err
     assert monitor.done == []
+
+
+def test_a_task_is_picked_up_beside_resumed_jobs(monitor: FakeMonitor) -> None:
+    assert main(["resume", "t80", "30"]) == 0
+    assert ("pick up", 8) in monitor.done
+    assert len(monitor.done) == 2
+
+
+def test_a_task_that_cannot_be_picked_up_is_declined(
+    monitor: FakeMonitor, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monitor.ends[8] = Problem("Another running program follows this task")
+    assert main(["resume", "T80"]) == 2
+    assert "Another running program follows this task (saved job t80)" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import json
 import math
@@ -11,10 +12,11 @@ import anyio
 import pytest
 
 from app.cli import main
-from app.cli.saved_list import document, listing
+from app.cli.saved_list import SavedJobs, document, listing
 from app.problem import Problem
 from app.store.chains import Standing
 from app.store.resumes import FILE, ResumeStore
+from app.store.tasks import SavedTask, TaskStanding
 from tests.unit.cli.chains import NOW, asked, chain
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
 def entry(saved: SavedChain) -> dict[str, Any]:
     """The one job of the JSON document."""
-    (only,) = json.loads(document([saved], None, NOW))["jobs"]
+    (only,) = json.loads(document(SavedJobs([saved]), None, NOW))["jobs"]
     assert isinstance(only, dict)
     return only
 
@@ -40,7 +42,7 @@ def test_the_table_has_a_row_for_each_job_and_its_last_words_below() -> None:
         attempt_count=1,
     )
     elsewhere = chain(id=13, is_elsewhere=True)
-    assert listing([chain(), refused, elsewhere], NOW).splitlines() == [
+    assert listing(SavedJobs([chain(), refused, elsewhere]), NOW).splitlines() == [
         "ID  SERVER    JOB               STOPPED   PROGRESS        ATTEMPTS  STATE",
         "3   local-db  export_orders     14 s ago  5 / 20  25.0 %  2         usable",
         '    region="eu"',
@@ -55,7 +57,7 @@ def test_the_table_has_a_row_for_each_job_and_its_last_words_below() -> None:
 
 def test_columns_stay_straight_beside_wide_characters() -> None:
     wide = chain(origin=chain().origin._replace(server="資料庫"))
-    header, row = listing([wide], NOW).splitlines()[:2]
+    header, row = listing(SavedJobs([wide]), NOW).splitlines()[:2]
     assert header.index("JOB") == row.index("export_orders") + 3
 
 
@@ -92,13 +94,15 @@ def test_the_unknown_is_null_and_oddities_are_still_json() -> None:
 
 
 def test_what_is_wrong_with_the_store_is_in_the_document() -> None:
-    found = json.loads(document([], Problem("Full", "/here", "Free some space"), NOW))
+    found = json.loads(document(SavedJobs(), Problem("Full", "/here", "Free some space"), NOW))
     problem = {"what": "Full", "where": "/here", "hint": "Free some space", "detail": ""}
-    assert found == {"jobs": [], "problem": problem}
+    assert found == {"jobs": [], "tasks": [], "problem": problem}
 
 
 def test_tokens_are_in_neither() -> None:
-    assert "s3cret" not in document([chain()], None, NOW) + listing([chain()], NOW)
+    assert "s3cret" not in document(SavedJobs([chain()]), None, NOW) + listing(
+        SavedJobs([chain()]), NOW
+    )
 
 
 async def _saved(data_dir: Path) -> None:
@@ -192,3 +196,66 @@ class TestCommand:
         assert said.out == ""
         assert said.err.startswith("Which job? Give its ID\nID  SERVER")
         assert f"resume 1 --data-dir {data_dir}" in said.err
+
+
+def saved_task(**changes: Any) -> SavedTask:
+    """A task that was heard of 14.5 s before `NOW`, and is kept for an hour."""
+    progress = Standing(5, 20, "Chunk 5 of 20")
+    plain = SavedTask(
+        id=2,
+        origin=chain().origin,
+        task="T",
+        is_flat=True,
+        standing=TaskStanding("input_required", "Who?\n", "?", 3_600_000, 500, progress),
+        started_when=NOW - 61,
+        began_when=NOW - 60,
+        updated_when=NOW - 14.5,
+        is_elsewhere=False,
+    )
+    return dataclasses.replace(plain, **changes)
+
+
+def test_tasks_have_rows_of_their_own() -> None:
+    gone = saved_task(id=11, began_when=NOW - 3600.5)
+    endless = saved_task(id=12, standing=TaskStanding("working"), is_elsewhere=True)
+    what = "local-db  export_orders  14 s ago"
+    assert listing(SavedJobs([], [saved_task(), gone, endless]), NOW).splitlines() == [
+        "ID   SERVER    JOB            STOPPED   PROGRESS        ATTEMPTS  STATE",
+        f"t2   {what}  5 / 20  25.0 %            task, input required, kept for 59 min 0 s",
+        '    region="eu"',
+        "    Who?\\n",
+        f"t11  {what}  5 / 20  25.0 %            task, expired",
+        '    region="eu"',
+        "    Who?\\n",
+        f"t12  {what}                            task, followed elsewhere",
+        '    region="eu"',
+    ]
+
+
+def test_tasks_are_in_the_document() -> None:
+    content = json.loads(document(SavedJobs([], [saved_task()]), None, NOW))
+    assert content["jobs"] == []
+    assert content["tasks"] == [
+        {
+            "resume_id": "t2",
+            "server": "local-db",
+            "method": "tools/call",
+            "name": "export_orders",
+            "summary": 'region="eu"',
+            "created": "2026-11-20T16:00:06.000Z",
+            "updated": "2026-11-20T16:00:52.500Z",
+            "age_s": 14.5,
+            "taskId": "T",
+            "status": "input_required",
+            "statusMessage": "Who?\n",
+            "expires": "2026-11-20T17:00:07.000Z",
+            "progress": 5,
+            "total": 20,
+            "elsewhere": False,
+        }
+    ]
+
+
+def test_what_can_be_gone_on_with_is_named() -> None:
+    saved = SavedJobs([chain(id=3), chain(id=4, is_usable=False)], [saved_task()])
+    assert [str(each) for each in saved.usable()] == ["3", "t2"]

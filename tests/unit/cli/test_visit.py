@@ -73,6 +73,9 @@ class FakeMonitor:
     def questions(self) -> list[Question]:
         return []
 
+    def leave_tasks(self) -> None:
+        """There are none."""
+
     def servers(self) -> list[ServerSnapshot]:
         return []
 
