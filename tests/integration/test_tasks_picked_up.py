@@ -1,0 +1,268 @@
+"""Tasks that outlive a connection, the program, or its being killed, and two programs at once."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+
+from app.problem import ProblemError
+from app.resuming.servers import ServerChangedError
+from app.sessions.definitions import StdioDefinition
+from app.tracker.snapshot import JobState
+from tests.integration.resumable import Place, running, the_job
+from tests.integration.tasks import ERAS, begun, called, saved_tasks, task_call
+from tests.unit.store.samples import query
+
+if TYPE_CHECKING:
+    from app.monitor import Monitor
+    from app.sessions.definitions import Era
+    from tests.integration.watching import Watch
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def place(tmp_path: Path) -> Place:
+    return Place(tmp_path)
+
+
+async def left(place: Place, era: Era, tool: str = "task_work", **wished: object) -> str:
+    """Begin a task, leave it at its server by closing the program, and tell its id."""
+    async with running(place, era=era) as (monitor, watch):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(lambda: called(monitor, tool, era, **wished))
+            job = await begun(monitor, watch)
+            monitor.leave_tasks()
+            tasks.cancel_scope.cancel()
+        assert watch.sent("tasks/cancel") == []
+    assert job.task is not None
+    return job.task.id
+
+
+async def ended(monitor: Monitor, watch: Watch, state: JobState) -> None:
+    await watch.until(lambda: the_job(monitor).state is state)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_closing_the_program_leaves_a_task_that_the_next_one_picks_up(
+    place: Place, era: Era
+) -> None:
+    identity = await left(place, era, steps=30)
+    assert saved_tasks(place) == [identity]
+    async with running(place, is_connected=False) as (monitor, watch):
+        job = the_job(monitor)
+        assert (job.state, job.method, job.name) == (JobState.RUNNING, "tools/call", "task_work")
+        assert job.task is not None
+        assert (job.task.id, job.task.is_followed) == (identity, False)
+        assert monitor.can_pick_up(1)
+        with anyio.fail_after(20):
+            outcome = await monitor.pick_up(1)
+        assert outcome.job == 1
+        assert outcome.state is JobState.DONE
+        assert outcome.result is not None
+        assert outcome.raw
+        assert [message["params"]["name"] for message in watch.sent("tools/call")] == []
+        assert saved_tasks(place) == []
+        assert not the_job(monitor).marks
+    async with running(place, is_connected=False) as (monitor, _watch):
+        assert monitor.jobs() == ()
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_task_goes_on_by_itself_once_its_server_is_connected(
+    place: Place, era: Era
+) -> None:
+    await left(place, era, steps=10)
+    async with running(place, era=era) as (monitor, watch):
+        await ended(monitor, watch, JobState.DONE)
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_task_outlives_its_connection(place: Place, era: Era) -> None:
+    async with running(place, era=era) as (monitor, watch):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(lambda: called(monitor, "task_work", era, steps=40))
+            await begun(monitor, watch)
+            await monitor.disconnect("demo")
+        lost = the_job(monitor)
+        assert lost.state is JobState.LOST
+        assert lost.failure is not None
+        assert "may still run at the server" in lost.failure.message
+        assert monitor.can_pick_up(1)
+        await monitor.connect("demo")
+        await ended(monitor, watch, JobState.RUNNING)
+        assert the_job(monitor).connection == "demo#2"
+        with pytest.raises(ProblemError, match="followed already"):
+            await monitor.pick_up(1)
+        await ended(monitor, watch, JobState.DONE)
+        assert len(monitor.jobs()) == 1
+
+
+async def test_a_task_that_was_picked_up_can_be_cancelled(place: Place) -> None:
+    await left(place, "handshake", "task_never_ends")
+    async with running(place, is_connected=False) as (monitor, watch):
+        with pytest.raises(ProblemError, match="Nobody follows this task"):
+            await monitor.cancel(1)
+        await monitor.connect("demo") if monitor.servers() else None
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(monitor.pick_up, 1)
+            await begun(monitor, watch, is_so=lambda job: job.task and job.task.is_ours_to_cancel)
+            await monitor.cancel(1)
+        assert the_job(monitor).state is JobState.CANCELLED
+        assert the_job(monitor).cancel_state == "confirmed"
+    assert saved_tasks(place) == []
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_task_that_the_server_has_forgotten_meanwhile_is_told_and_removed(
+    place: Place, era: Era
+) -> None:
+    await left(place, era, "task_never_ends")
+    for path in place.state_dir.rglob("*.json"):
+        path.unlink()
+    async with running(place, is_connected=False) as (monitor, _watch):
+        with anyio.fail_after(10):
+            outcome = await monitor.pick_up(1)
+        assert outcome.state in {JobState.FAILED, JobState.LOST}
+        assert outcome.failure is not None
+        assert not monitor.can_pick_up(1)
+        with pytest.raises(ProblemError, match="no task that runs at a server"):
+            await monitor.pick_up(1)
+    assert saved_tasks(place) == []
+
+
+async def test_a_task_whose_time_is_over_is_told_as_expired_and_removed(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.resuming.following._LOOK_S", 0.05)
+    await left(place, "per-request", "task_never_ends", ttl_s=3600)
+    query(place.data_dir, "UPDATE tasks SET began_when = began_when - 3600")
+    async with running(place, is_connected=False) as (monitor, watch):
+        with pytest.raises(ProblemError, match="time to live is over"):
+            await monitor.pick_up(1)
+        assert not monitor.can_pick_up(1)
+        await ended(monitor, watch, JobState.LOST)
+        failure = the_job(monitor).failure
+        assert failure is not None
+        assert "time to live is over" in failure.message
+    assert saved_tasks(place) == []
+
+
+@pytest.mark.parametrize("era", ERAS)
+async def test_two_programs_never_follow_one_task(
+    place: Place, era: Era, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.resuming.following._LOOK_S", 0.1)
+    async with running(place, era=era) as (monitor, watch):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(lambda: called(monitor, "task_work", era, steps=30))
+            await begun(monitor, watch)
+            async with running(place, is_connected=False) as (other, other_watch):
+                assert not other.can_pick_up(1)
+                with pytest.raises(ProblemError, match="Another running program"):
+                    await other.pick_up(1)
+                await ended(other, other_watch, JobState.LOST)
+                failure = the_job(other).failure
+                assert failure is not None
+                assert "in another program" in failure.message
+        assert the_job(monitor).state is JobState.DONE
+    assert saved_tasks(place) == []
+
+
+async def test_a_task_of_a_server_that_is_defined_otherwise_now_asks_first(place: Place) -> None:
+    await left(place, "handshake", "task_never_ends")
+    async with running(place, is_connected=False) as (monitor, watch):
+        monitor.add_server(StdioDefinition(name="demo", command="elsewhere"))
+        with pytest.raises(ServerChangedError):
+            await monitor.pick_up(1)
+        assert monitor.can_pick_up(1)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(lambda: monitor.pick_up(1, use_saved_definition=True))
+            await begun(monitor, watch, is_so=lambda job: job.task and job.task.is_ours_to_cancel)
+            await monitor.cancel(1)
+    assert saved_tasks(place) == []
+
+
+async def test_a_task_that_is_forgotten_is_gone_from_the_list_and_the_disk(place: Place) -> None:
+    await left(place, "handshake", "task_never_ends")
+    async with running(place, is_connected=False) as (monitor, _watch):
+        await monitor.forget([1])
+        assert monitor.jobs() == ()
+    assert saved_tasks(place) == []
+
+
+async def test_a_lost_task_that_is_removed_from_the_list_does_not_come_back(place: Place) -> None:
+    async with running(place, era="handshake") as (monitor, watch):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(called, monitor, "task_never_ends", "handshake")
+            await begun(monitor, watch)
+            await monitor.disconnect("demo")
+        monitor.remove_jobs([1])
+        assert monitor.jobs() == ()
+    assert saved_tasks(place) == []
+
+
+async def test_without_a_store_a_task_is_followed_all_the_same(place: Place) -> None:
+    async with running(place, saves=False, era="handshake") as (monitor, watch):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(lambda: called(monitor, "task_work", "handshake", steps=20))
+            await begun(monitor, watch)
+            await monitor.disconnect("demo")
+        await monitor.connect("demo")
+        await ended(monitor, watch, JobState.DONE)
+
+
+async def test_a_full_disk_costs_the_saving_of_a_task_and_not_the_task(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with running(place, era="handshake") as (monitor, _watch):
+        query(place.data_dir, "DROP TABLE tasks")
+        outcome = await called(monitor, "task_work", "handshake")
+        assert outcome.state is JobState.DONE
+        assert monitor.store_problem is not None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="kills by signal")
+@pytest.mark.parametrize("era", ERAS)
+async def test_a_program_that_is_killed_loses_no_task_that_anybody_saw(
+    place: Place, era: Era
+) -> None:
+    victim = await anyio.open_process(
+        [sys.executable, "-m", "tests.integration.task_victim", str(place.folder), era, "40"],
+        cwd=ROOT,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    async with victim:
+        assert victim.stdout is not None
+        with anyio.fail_after(20):
+            word, identity = (await victim.stdout.receive()).decode().split()[:2]
+        assert word == "seen"
+        await anyio.sleep(len(identity.encode()) % 7 / 20)
+        os.kill(victim.pid, signal.SIGKILL)
+        await victim.wait()
+    assert saved_tasks(place) == [identity]
+    async with running(place, is_connected=False) as (monitor, _watch):
+        job = the_job(monitor)
+        assert job.task is not None
+        assert job.task.id == identity
+        with anyio.fail_after(20):
+            outcome = await monitor.pick_up(1)
+        assert outcome.state is JobState.DONE
+        assert outcome.result is not None
+        assert "Finished all 40 steps." in str(outcome.result)
+    assert saved_tasks(place) == []
+
+
+async def test_a_call_of_a_tool_as_a_task_is_refused_before_anything_is_sent(place: Place) -> None:
+    async with running(place, era="handshake") as (monitor, watch):
+        with pytest.raises(ProblemError, match="A task cannot be kept for -5 ms"):
+            await monitor.call(task_call("task_work", "handshake", task_ttl_ms=-5))
+        assert watch.sent("tools/call") == []
