@@ -28,7 +28,10 @@ _Index = QModelIndex | QPersistentModelIndex
 
 
 class JobGroup(enum.Enum):
-    """The status filters, in the order in which they are shown. A job is in one besides ALL."""
+    """The status filters, in the order in which they are shown. A job is in one besides ALL.
+
+    What a server asked because of a job is shown with that, and not counted again.
+    """
 
     ALL = "All"
     RUNNING = "Running"
@@ -120,12 +123,17 @@ class JobFilter(QSortFilterProxyModel):
     def _is_in_group(self, job: JobId) -> bool:
         if self._group is JobGroup.ALL:
             return True
-        state = self._jobs.settled_state(job)
+        state = self._jobs.telling_state(job)
         return state is not None and GROUP_OF_STATE[state] is self._group
 
     def _is_found(self, job: JobId) -> bool:
-        if not self._words:
+        """Whether every word occurs; what a server asked is found with its job as well."""
+        if not self._words or self._has_words(job):
             return True
+        parent = self._jobs.parent_of(job)
+        return parent is not None and self._has_words(parent)
+
+    def _has_words(self, job: JobId) -> bool:
         words = self._searched.get(job)
         if words is None:
             words = self._searched[job] = self._constant_words(job)
@@ -184,7 +192,7 @@ class GroupsModel(QAbstractListModel):
     @Slot()
     def _on_groups_changed(self) -> None:
         counts = _by_group(self._jobs.count_by_state())
-        counts[JobGroup.ALL] = self._jobs.rowCount()
+        counts[JobGroup.ALL] = self._jobs.job_count
         if counts != self._counts:
             self._counts = counts
             self.dataChanged.emit(self.index(0), self.index(len(self._groups) - 1))

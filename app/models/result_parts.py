@@ -65,7 +65,7 @@ def _error_parts(error: JsonObject) -> list[ResultPart]:
 def _content_parts(result: JsonObject) -> Iterator[ResultPart]:
     is_error = result.get("isError") is True
     for block in _blocks(result):
-        yield _block_part(block)._replace(is_error=is_error)
+        yield block_part(block)._replace(is_error=is_error)
     if "structuredContent" in result:
         yield ResultPart(PartKind.JSON, tr("Structured"), result["structuredContent"], is_error)
 
@@ -80,7 +80,8 @@ def _blocks(result: JsonObject) -> Iterator[Any]:
         yield message.get("content") if isinstance(message, dict) else message
 
 
-def _block_part(block: Any) -> ResultPart:
+def block_part(block: Any) -> ResultPart:
+    """One content block, whatever it is."""
     if not isinstance(block, dict):
         return ResultPart(PartKind.JSON, tr("Part"), block)
     kind = block.get("type")

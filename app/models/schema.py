@@ -18,6 +18,8 @@ DEEPEST: Final = 12
 
 _REFERENCES: Final = 32
 _OFFERED: Final = 1_000
+_TICKED: Final = 40
+"""Values that get a box to tick each; of more, some are added one by one."""
 
 
 class Unset(enum.Enum):
@@ -42,6 +44,8 @@ class FieldKind(enum.Enum):
     NULL = "null"
     CHOICE = "choice"
     """One of listed values."""
+    SELECTION = "selection"
+    """Any of listed values, each once, in the order of the list."""
     VARIANTS = "variants"
     """One of several schemas."""
     ANY = "any"
@@ -51,7 +55,7 @@ class FieldKind(enum.Enum):
 _TYPES: Final = {
     kind.value: kind
     for kind in FieldKind
-    if kind not in {FieldKind.CHOICE, FieldKind.VARIANTS, FieldKind.ANY}
+    if kind not in {FieldKind.CHOICE, FieldKind.SELECTION, FieldKind.VARIANTS, FieldKind.ANY}
 }
 
 
@@ -77,6 +81,8 @@ def kind_of(schema: Schema) -> FieldKind:
     """Say which field a resolved schema wants."""
     if choices(schema):
         return FieldKind.CHOICE
+    if selectable(schema):
+        return FieldKind.SELECTION
     if len(variants(schema)) > 1:
         return FieldKind.VARIANTS
     named = schema.get("type")
@@ -105,6 +111,18 @@ def choices(schema: Schema) -> list[tuple[str, Any]]:
     return []
 
 
+def selectable(schema: Schema) -> list[tuple[str, Any]]:
+    """Return the listed values of which an array may hold any, with their titles; else nothing.
+
+    2025-11-25 "Elicitation" has such fields ("multi-select enum").
+    """
+    items = schema.get("items")
+    if schema.get("type") != "array" or not isinstance(items, dict) or "prefixItems" in schema:
+        return []
+    offered = choices(items)
+    return offered if len(offered) <= _TICKED else []
+
+
 def variants(schema: Schema) -> list[Schema]:
     """Return the schemas of which one is to be chosen: `oneOf`, `anyOf`, several types."""
     for key in ("oneOf", "anyOf"):
@@ -126,6 +144,8 @@ def fits_kind(kind: FieldKind, schema: Schema, value: object) -> bool:
             return True
         case FieldKind.CHOICE:
             return any(is_same(value, offered) for _, offered in choices(schema))
+        case FieldKind.SELECTION:
+            return _is_selection(schema, value)
         case FieldKind.INTEGER:
             is_whole = isinstance(value, float) and value.is_integer()
             return is_whole or (isinstance(value, int) and not isinstance(value, bool))
@@ -135,6 +155,14 @@ def fits_kind(kind: FieldKind, schema: Schema, value: object) -> bool:
             return value is None
         case _:
             return isinstance(value, _PYTHON[kind])
+
+
+def _is_selection(schema: Schema, value: object) -> bool:
+    """Whether `value` holds offered values alone, each once and in their order."""
+    if not isinstance(value, list):
+        return False
+    kept = [each for _, each in selectable(schema) if any(is_same(each, one) for one in value)]
+    return len(kept) == len(value) and all(map(is_same, kept, value))
 
 
 _PYTHON: Final[dict[FieldKind, type]] = {

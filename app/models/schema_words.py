@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from app.models.job_texts import tr
 from app.models.schema import FieldKind, kind_of, words
 from app.text import number, one_line
 
@@ -19,6 +20,8 @@ def range_words(schema: Schema) -> str:
 
 def _type(schema: Schema) -> str:
     kind = kind_of(schema)
+    if kind is FieldKind.SELECTION:
+        return tr("any of these")
     if kind in {FieldKind.CHOICE, FieldKind.VARIANTS, FieldKind.ANY}:
         return ""
     wanted = words(schema, "format") if kind is FieldKind.STRING else ""

@@ -53,6 +53,16 @@ class ImageView(QWidget):
         self.setAccessibleDescription(self._words)
         self.update()
 
+    def shrink(self, side: int) -> None:
+        """Keep no more of the image than a square of `side` pixels shows."""
+        if not self._image.isNull() and max(self._image.width(), self._image.height()) > side:
+            self._image = self._image.scaled(
+                QSize(side, side),
+                Qt.AspectRatioMode.KeepAspectRatio,
+                Qt.TransformationMode.SmoothTransformation,
+            )
+        self.update()
+
     def paintEvent(self, _event: QPaintEvent) -> None:
         """Paint the image in the middle, its description below."""
         painter = QPainter(self)

@@ -27,15 +27,19 @@ class JsonEditor(QWidget):
     mistake_changed = Signal(object)
     """Why the text is no JSON object; empty when it is one."""
 
-    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, appearance: Appearance, parent: QWidget | None = None, *, name: str = ""
+    ) -> None:
+        """An editor of arguments, unless what it is of has another `name`."""
         super().__init__(parent)
         self._appearance = appearance
         self._mistake = ""
+        self._name = name or self.tr("Arguments")
         self._text = QPlainTextEdit(self)
         self._text.setTabChangesFocus(True)
         self._text.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
-        self._text.setAccessibleName(self.tr("Arguments as JSON"))
-        self._text.setToolTip(self.tr("The arguments as JSON, in step with the form"))
+        self._text.setAccessibleName(self.tr("{} as JSON").format(self._name))
+        self._text.setToolTip(self.tr("{} as JSON, in step with the form").format(self._name))
         self._text.setFont(monospaced(self.font()))
         self._problem = plain_label(self)
         self._problem.hide()
@@ -59,6 +63,13 @@ class JsonEditor(QWidget):
     def text(self) -> str:
         """The text as it stands."""
         return typed_text(self._text.document())
+
+    def value(self) -> dict[str, Any]:
+        """The object as typed so far; empty while the text is none."""
+        try:
+            return self._read()
+        except InputError:
+            return {}
 
     def show_value(self, value: object) -> None:
         """Show an object instead of what was there; tells nobody."""
@@ -85,7 +96,7 @@ class JsonEditor(QWidget):
     def _read(self) -> dict[str, Any]:
         value = read_json(self.text) if self.text.strip() else {}
         if not isinstance(value, dict):
-            raise InputError(self.tr("arguments are an object in braces: { … }"))
+            raise InputError(self.tr("this is to be an object in braces: { … }"))
         return value
 
     def _show_mistake(self, mistake: str) -> None:

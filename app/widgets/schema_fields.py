@@ -9,6 +9,7 @@ from app.widgets.schema_array import ArrayField
 from app.widgets.schema_field import Field, FieldContext
 from app.widgets.schema_inputs import ChoiceField, JsonField, NullField, NumberField, TextField
 from app.widgets.schema_object import ObjectField
+from app.widgets.schema_selection import SelectionField
 from app.widgets.schema_value import ValueField
 from app.widgets.schema_variant import VariantField
 
@@ -23,6 +24,7 @@ _FIELDS: Final[dict[FieldKind, type[Field]]] = {
     FieldKind.NUMBER: NumberField,
     FieldKind.BOOLEAN: ChoiceField,
     FieldKind.CHOICE: ChoiceField,
+    FieldKind.SELECTION: SelectionField,
     FieldKind.NULL: NullField,
     FieldKind.ANY: JsonField,
     FieldKind.OBJECT: ObjectField,

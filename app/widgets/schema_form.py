@@ -14,6 +14,8 @@ from app.widgets.json_editor import JsonEditor
 from app.widgets.schema_fields import root_field
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from app.widgets.schema_value import ValueField
 
 _CHECK_MS: Final = 150
@@ -31,9 +33,13 @@ class SchemaForm(QWidget):
     remade = Signal()
     """There may be other controls than before: the order of Tab has to be set anew."""
 
-    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+    def __init__(
+        self, appearance: Appearance, parent: QWidget | None = None, *, name: str = ""
+    ) -> None:
+        """A form of arguments, unless what is filled in has another `name`."""
         super().__init__(parent)
         self._appearance = appearance
+        self._name = name or self.tr("Arguments")
         self._schema: Schema = {}
         self._insists = False
         self._field: ValueField | None = None
@@ -42,7 +48,7 @@ class SchemaForm(QWidget):
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self._editor = JsonEditor(appearance, self)
+        self._editor = JsonEditor(appearance, self, name=self._name)
         self._splitter = QSplitter(Qt.Orientation.Horizontal, self)
         self._checking = QTimer(self)
         self._checking.setSingleShot(True)
@@ -68,13 +74,13 @@ class SchemaForm(QWidget):
         column = QVBoxLayout(page)
         column.setContentsMargins(GAP, GAP, GAP, GAP)
         field = root_field(shown, self._appearance, page)
-        field.set_name(self.tr("Arguments"))
+        field.set_name(self._name)
         field.begin_required()
         if value is not UNSET:
             field.set_value(value)
         field.changed.connect(self._on_form_changed)
         if not schema.get("properties"):
-            column.addWidget(QLabel(self.tr("No arguments are described."), page))
+            column.addWidget(QLabel(self.tr("No fields are described."), page))
         column.addWidget(field)
         column.addStretch(1)
         self._area.setWidget(page)
@@ -82,6 +88,15 @@ class SchemaForm(QWidget):
         self._editor.show_value(self.value())
         self._area.setEnabled(True)
         self.remade.emit()
+
+    def show_json(self, *, is_shown: bool) -> None:
+        """Show the JSON beside the form, or the form alone; both stay in step."""
+        self._editor.setVisible(is_shown)
+
+    def show_refused(self, problems: Sequence[SchemaProblem]) -> None:
+        """Show what somebody else found wrong, at its fields."""
+        if self._field is not None:
+            self._field.show_problems(problems)
 
     def set_value(self, value: object) -> None:
         """Show other arguments on both sides."""

@@ -22,13 +22,14 @@ if TYPE_CHECKING:
 _HELP: Final = 600
 """Characters of a description that are shown."""
 
-_ONE_LINE: Final = frozenset(
+_AT_ONCE: Final = frozenset(
     {
         FieldKind.STRING,
         FieldKind.INTEGER,
         FieldKind.NUMBER,
         FieldKind.BOOLEAN,
         FieldKind.CHOICE,
+        FieldKind.SELECTION,
     }
 )
 
@@ -45,7 +46,7 @@ class MemberRow(QWidget):
         self.name = name
         self._context = context
         self._is_required = is_required
-        self._is_simple = kind_of(context.schema) in _ONE_LINE
+        self._is_simple = kind_of(context.schema) in _AT_ONCE
         self._field: ValueField | None = None
         self._there = QCheckBox(self)
         self._column = QVBoxLayout(self)

@@ -9,6 +9,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from app.models.filters import COUNT, GROUP, GROUP_OF_STATE, GroupsModel, JobFilter, JobGroup
 from app.models.jobs import JobsModel
+from app.protocol.facts import Side
 from app.tracker.snapshot import Changes, JobState
 from tests.job_stand_ins import FakeJobs, job, new_job, resumable
 
@@ -168,3 +169,41 @@ def test_resumable_jobs_are_a_group_of_their_own_with_a_count(
     assert shown.rowCount() == 2
     shown.set_text("nightly")
     assert [shown.job_at(shown.index(row, 0)) for row in range(shown.rowCount())] == [6]
+
+
+def ask(source: FakeJobs, jobs: JobsModel, parent: int, state: JobState) -> None:
+    """Have a server ask something because of `parent`."""
+    child = job(id=9, name="elicitation/create", sender=Side.SERVER, parent=parent, state=state)
+    source.put(child)
+    jobs.apply(Changes(added=(9,), moved=frozenset({9})))
+
+
+def test_what_a_server_asks_is_shown_with_its_job_and_not_counted_again(
+    jobs: JobsModel, source: FakeJobs, shown: JobFilter, groups: GroupsModel
+) -> None:
+    source.put(job(id=1, name="Export", state=JobState.NEEDS_YOU))
+    jobs.apply(Changes(moved=frozenset({1}), progressed=frozenset({1})))
+    ask(source, jobs, 1, JobState.RUNNING)
+    shown.set_group(JobGroup.NEEDS_YOU)
+    assert [shown.job_at(shown.index(row, 0)) for row in range(shown.rowCount())] == [1, 9]
+    assert groups.count(JobGroup.NEEDS_YOU) == 1
+    assert groups.count(JobGroup.RUNNING) == 0
+    assert groups.count(JobGroup.ALL) == 4
+
+
+def test_a_question_that_outlives_its_job_is_counted_by_itself(
+    jobs: JobsModel, source: FakeJobs, shown: JobFilter, groups: GroupsModel
+) -> None:
+    ask(source, jobs, 3, JobState.NEEDS_YOU)
+    shown.set_group(JobGroup.NEEDS_YOU)
+    assert [shown.job_at(shown.index(row, 0)) for row in range(shown.rowCount())] == [9]
+    assert groups.count(JobGroup.NEEDS_YOU) == 1
+
+
+def test_what_a_server_asks_is_found_by_the_words_of_its_job(
+    jobs: JobsModel, source: FakeJobs, shown: JobFilter
+) -> None:
+    ask(source, jobs, 1, JobState.RUNNING)
+    for words, found in (("export", [1, 9]), ("elicitation", [9]), ("crawl", [2])):
+        shown.set_text(words)
+        assert [shown.job_at(shown.index(row, 0)) for row in range(shown.rowCount())] == found

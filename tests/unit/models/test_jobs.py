@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
@@ -10,6 +10,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from app.models.job_columns import COLUMNS, Column
 from app.models.jobs import SETTLED_AFTER_S, SNAPSHOT, JobsModel
+from app.protocol.facts import Side
 from app.sessions.call_clock import Clocks
 from app.tracker.snapshot import Changes, JobState, Mark
 from tests.job_stand_ins import FakeJobs, TimedJobs, job, new_job, resumable
@@ -18,6 +19,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pytestqt.qtbot import QtBot
+
+    from app.tracker.snapshot import JobSnapshot
 
 pytestmark = pytest.mark.usefixtures("qapp")
 
@@ -350,3 +353,47 @@ def test_a_live_row_counts_down_to_a_limit_that_is_near_and_a_recorded_one_does_
     assert model.index(0, Column.STATUS).data().startswith("idle limit in 41 s")
     model.set_source(FakeJobs(job(id=1)))
     assert "limit" not in model.index(0, Column.STATUS).data()
+
+
+def asked(job_id: int, parent: int, **changes: Any) -> JobSnapshot:
+    """What a server asks because of a job."""
+    return job(id=job_id, sender=Side.SERVER, parent=parent, **changes)
+
+
+def test_what_a_server_asks_stands_below_the_job_that_caused_it(
+    model: JobsModel, source: FakeJobs
+) -> None:
+    source.put(job(id=1), job(id=2), asked(3, 1), asked(4, 2), asked(5, 1))
+    model.apply(Changes(added=(1, 2, 3, 4, 5)))
+    assert shown(model) == [1, 3, 5, 2, 4]
+
+
+@pytest.mark.parametrize(
+    ("order", "expected"), [(ASCENDING, [2, 4, 1, 3]), (DESCENDING, [1, 3, 2, 4])]
+)
+def test_it_stands_there_however_the_jobs_are_sorted(
+    model: JobsModel, source: FakeJobs, order: Qt.SortOrder, expected: list[int]
+) -> None:
+    source.put(
+        job(id=1, name="b"), job(id=2, name="a"), asked(3, 1, name="0"), asked(4, 2, name="z")
+    )
+    model.apply(Changes(added=(1, 2, 3, 4)))
+    model.sort(Column.JOB, order)
+    assert shown(model) == expected
+
+
+def test_a_question_whose_job_is_removed_stands_by_itself(
+    model: JobsModel, source: FakeJobs
+) -> None:
+    source.put(job(id=1), job(id=2), asked(3, 1))
+    model.apply(Changes(added=(1, 2, 3)))
+    model.apply(Changes(removed=(1,)))
+    assert shown(model) == [2, 3]
+    assert model.parent_of(3) is None
+    assert model.job_count == 2
+
+
+def test_no_row_stands_below_itself_or_a_later_one(model: JobsModel, source: FakeJobs) -> None:
+    source.put(asked(1, 2), asked(2, 2), asked(3, 99))
+    model.apply(Changes(added=(1, 2, 3)))
+    assert shown(model) == [1, 2, 3]
