@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from app.tracker import marks
 from app.tracker.snapshot import JobState
 from tests.unit.protocol.wire import notification
-from tests.unit.tracker.dialogue import Dialogue
+from tests.unit.tracker.dialogue import Dialogue, flat, nested
+
+TEXT = {"content": [{"type": "text", "text": "all of it"}]}
 
 
 @pytest.fixture
@@ -106,3 +109,90 @@ def test_a_cancelled_attempt_of_what_can_be_resumed_is_confirmed(wire: Dialogue)
     assert (wire.state(made), wire.job(made).cancel_state) == (JobState.RESUMABLE, "confirmed")
     wire.ask("tools/call", name="export", _meta={"progressToken": "a", "resumeToken": "t"})
     assert (wire.state(made), wire.job(made).cancel_state) == (JobState.RUNNING, "")
+
+
+# Tasks
+
+
+def test_cancelling_a_task_is_confirmed_by_its_status(wire: Dialogue) -> None:
+    made = wire.begin()
+    wire.event("cancel_requested", request=made, reason="Enough", grace_s=5)
+    assert wire.job(made).cancel_state == "requested"
+    wire.ask("tasks/cancel", taskId="T")
+    assert (wire.state(made), wire.job(made).cancel_state) == (JobState.CANCELLING, "sent")
+    wire.reply(**nested("cancelled"))
+    assert (wire.state(made), wire.job(made).cancel_state) == (JobState.CANCELLED, "confirmed")
+    assert wire.failure(made) == "Enough"
+
+
+def test_cancelling_in_the_extension_is_a_wish(wire: Dialogue) -> None:
+    made = wire.begin(is_flat=True)
+    wire.ask("tasks/cancel", taskId="T")
+    wire.reply(resultType="complete")
+    wire.wait(60)
+    wire.poll(flat("working"))
+    assert (wire.state(made), wire.job(made).cancel_state) == (JobState.CANCELLING, "sent")
+    assert wire.job(made).cancel_s == 60
+    wire.poll(flat("completed", result=TEXT))
+    job = wire.job(made)
+    assert (job.state, job.cancel_state, job.cancel_s) == (JobState.DONE, "ignored", 60)
+
+
+def test_a_refused_cancel_leaves_the_task_as_it_was(wire: Dialogue) -> None:
+    made = wire.begin()
+    wire.ask("tasks/cancel", taskId="T")
+    wire.refuse(-32601, "not here")
+    assert (wire.state(made), wire.job(made).cancel_state) == (JobState.RUNNING, "ignored")
+    assert wire.words(made) == ["tasks/cancel was refused: not here"]
+    wire.wait(60)
+    assert wire.state(made) is JobState.RUNNING
+
+
+def test_silence_confirms_the_cancel_of_a_task_that_may_still_run(wire: Dialogue) -> None:
+    made = wire.begin()
+    wire.ask("tasks/cancel", taskId="T")
+    wire.wait(6)
+    assert wire.state(made) is JobState.CANCELLED
+    assert "may still run" in wire.failure(made)
+    wire.tell(nested("working"))
+    assert wire.marks(made) == {marks.TASK_STATUS: 1}
+
+
+def test_a_task_that_is_working_in_the_reply_to_its_cancelling_is_marked(wire: Dialogue) -> None:
+    made = wire.begin()
+    wire.ask("tasks/cancel", taskId="T")
+    wire.reply(**nested("working"))
+    assert wire.marks(made) == {marks.TASK_STATUS: 1}
+    assert wire.state(made) is JobState.CANCELLING
+
+
+def test_cancelling_what_is_over_is_marked(wire: Dialogue) -> None:
+    made = wire.begin()
+    wire.tell(nested("completed"))
+    wire.ask("tasks/cancel", taskId="T")
+    assert (wire.state(made), wire.marks(made)) == (JobState.DONE, {marks.CANCEL_TOO_LATE: 1})
+
+
+def test_a_cancelled_notice_for_a_task_is_too_late(wire: Dialogue) -> None:
+    made = wire.begin()
+    wire.send(notification("notifications/cancelled", requestId=wire.ids))
+    assert (wire.state(made), wire.marks(made)) == (JobState.RUNNING, {marks.CANCEL_TOO_LATE: 1})
+
+
+def test_an_error_to_a_fetch_confirms_the_cancel(wire: Dialogue) -> None:
+    made = wire.begin()
+    wire.ask("tasks/result", taskId="T")
+    fetch = wire.ids
+    wire.ask("tasks/cancel", taskId="T")
+    wire.receive({"jsonrpc": "2.0", "id": fetch, "error": {"code": -1, "message": "gone"}})
+    assert (wire.state(made), wire.failure(made)) == (JobState.CANCELLED, "gone")
+
+
+def test_a_task_made_of_a_cancelled_request_is_seen_and_changes_nothing(wire: Dialogue) -> None:
+    made = wire.call(task={})
+    wire.send(notification("notifications/cancelled", requestId=wire.ids))
+    wire.reply(task=nested())
+    job = wire.job(made)
+    assert (job.state, job.cancel_state) == (JobState.CANCELLED, "ignored")
+    assert job.task is not None
+    assert (job.task.status, job.task.is_ours_to_cancel) == ("working", False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import gc
 import math
 import tracemalloc
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
@@ -21,16 +21,19 @@ from app.protocol.facts import (
     Side,
     Standing,
 )
+from app.protocol.tasks import RELATED
 from app.tracker.rows import Rows
+from app.tracker.snapshot import JobState
 from app.tracker.tracker import Tracker
-from tests.unit.protocol.wire import request, result
-from tests.unit.tracker.dialogue import Dialogue, nested
+from tests.unit.protocol.wire import JSON, notification, progress, request, result
+from tests.unit.tracker.dialogue import Dialogue, flat, nested
 from tests.unit.tracker.story import Story
 from tests.unit.tracker.test_amount import NUMBERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
+META = {"_meta": {RELATED: {"taskId": "T"}}}
 _REQUESTS = st.sampled_from([1, 2, 3, 4, 5])
 _RESUME = st.sampled_from([None, "t1", "t2", "", 3])
 _KNOWN = st.one_of(st.none(), _REQUESTS)
@@ -220,3 +223,108 @@ def test_removed_jobs_leave_nothing_behind() -> None:
         sizes.append(_traced_bytes(story))
     assert story.tracker.jobs() == ()
     assert sizes[-1] - sizes[0] < 1200 * 2
+
+
+_STATUS = st.sampled_from(
+    ["working", "input_required", "completed", "failed", "cancelled", "odd", ""]
+)
+
+
+_EXTRA = st.dictionaries(
+    st.sampled_from(["result", "error", "inputRequests", "statusMessage", "ttl", "ttlMs", "_meta"]),
+    st.one_of(JSON, st.dictionaries(st.sampled_from(["k", "isError", "code", "message"]), JSON)),
+)
+
+
+_STEP = st.sampled_from(
+    [
+        "call", "created", "created flat", "get", "result", "cancel", "update", "list", "status",
+        "error", "question", "answer", "progress", "notice", "give up", "close", "wait", "retry",
+        "input",
+    ]
+)  # fmt: skip
+
+
+@given(st.lists(st.tuples(_STEP, _STATUS, _EXTRA), max_size=25), st.booleans())
+def test_no_order_of_what_is_said_of_tasks_breaks_anything(
+    steps: list[tuple[str, str, dict[str, Any]]], saves: bool
+) -> None:
+    wire = Dialogue(Tracker(Rows(ended_kept=3), saves=saves))
+    wire.begin()
+    for step, status, extra in steps:
+        _take_step(wire, step, status, extra)
+        for saved in wire.changes[-1].steps:
+            wire.tracker.chains.note_saved(saved.job, saved.job)
+        for job in wire.tracker.jobs():
+            wire.tracker.note_task_saved(job)
+            _check_dealings(wire, job)
+    wire.event("closed")
+    assert wire.tracker.open_count == 0
+
+
+@given(st.lists(st.tuples(_STEP, _STATUS, _EXTRA), max_size=15))
+def test_a_recording_shows_the_same_tasks_and_questions(
+    steps: list[tuple[str, str, dict[str, Any]]],
+) -> None:
+    wire = Dialogue()
+    wire.facts = []
+    wire.begin()
+    for step, status, extra in steps:
+        if step != "wait":  # the ticks of the clock are no facts
+            _take_step(wire, step, status, extra)
+    again = Tracker()
+    again.apply(wire.facts, wire.now)
+    assert again.jobs() == wire.tracker.jobs()
+    for job in again.jobs():
+        assert again.detail(job, wire.now) == wire.tracker.detail(job, wire.now)
+
+
+def _take_step(wire: Dialogue, step: str, status: str, extra: dict[str, Any]) -> None:
+    wire.now += 1
+    if step in {"get", "cancel", "update", "result", "list"}:
+        wire.ask(f"tasks/{step}", taskId="T", inputResponses=extra)
+        stated = {**nested(status), **extra}
+        wire.reply(**{"result": extra, "list": {"tasks": [stated, extra]}}.get(step, stated))
+        return
+    _OTHER_STEPS[step](wire, status, extra)
+
+
+_OTHER_STEPS: dict[str, Callable[[Dialogue, str, dict[str, Any]], object]] = {
+    "call": lambda wire, _, __: wire.call("a", task={}),
+    "created": lambda wire, status, extra: wire.reply(task={**nested(status), **extra}),
+    "created flat": lambda wire, status, extra: wire.reply(
+        **{**flat(status), **extra, "resultType": "task"}
+    ),
+    "error": lambda wire, _, __: (wire.ask("tasks/get", taskId="T"), wire.refuse(-32602)),
+    "status": lambda wire, status, extra: wire.tell({**nested(status), **extra}),
+    "question": lambda wire, _, __: wire.receive(request("q", "elicitation/create", **META)),
+    "answer": lambda wire, _, extra: wire.send(result("q", **extra)),
+    "progress": lambda wire, _, extra: wire.receive(progress("a", len(extra))),
+    "input": lambda wire, _, extra: wire.reply(**{**extra, "resultType": "input_required"}),
+    "retry": lambda wire, _, extra: wire.call("a", inputResponses=extra),
+    "notice": lambda wire, _, __: wire.send(notification("notifications/cancelled", requestId=1)),
+    "give up": lambda wire, _, __: wire.event("cancel_requested", request=1),
+    "close": lambda wire, _, __: wire.reconnect(),
+    "wait": lambda wire, _, __: wire.wait(10),
+}
+
+
+def _check_dealings(wire: Dialogue, job: int) -> None:
+    """What holds for any job, whatever was said of it."""
+    detail = wire.tracker.detail(job, wire.now)
+    assert detail is not None
+    snapshot = detail.snapshot
+    assert snapshot.state.is_over == (snapshot.ended_at is not None)
+    assert snapshot.cancel_state in {"", "requested", "sent", "confirmed", "ignored"}
+    assert (snapshot.state is JobState.NEEDS_YOU) <= (
+        bool(snapshot.questions)
+        or (snapshot.task is not None and snapshot.task.status == "input_required")
+    )
+    task = snapshot.task
+    assert task is None or task.ttl_left_s is None or task.ttl_left_s >= 0
+    assert task is None or not (task.is_ours_to_cancel and snapshot.state.is_over)
+    assert task is not None or not detail.task_course
+    for child in detail.children:
+        found = wire.tracker.snapshot(child, wire.now)
+        assert found is not None
+        assert found.parent == job

@@ -1,13 +1,18 @@
-"""Chains from the disk as rows, and what other programs make of them."""
+"""Chains and tasks from the disk as rows, and what other programs make of them."""
 
 from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+from app.protocol.task_state import TaskView
 from app.tracker.chain import Restored
 from app.tracker.endings import Ending
+from app.tracker.restoring import RestoredTask
 from app.tracker.snapshot import AttemptPicture, Failure, JobState
 from tests.unit.tracker.attempts import PARAMS, resumed, saving
+from tests.unit.tracker.dialogue import Dialogue, nested
 
 
 def _restored(**changes: Any) -> Restored:
@@ -114,3 +119,48 @@ def test_an_attempt_that_was_never_written_counts_and_leaves_the_token() -> None
     assert detail.snapshot.attempt_count == 4
     assert detail.attempts[-1].detail == "not connected"
     assert not story.tracker.chains.note_unsent(99, ending, 1e9, 5.0).steps
+
+
+# Tasks
+
+
+@pytest.fixture
+def wire() -> Dialogue:
+    return Dialogue()
+
+
+def _restored_task(wire: Dialogue, **more: Any) -> int:
+    view = TaskView("T", "working", "half", nested()["createdAt"], None, 60_000, 500, **more)
+    params = {"name": "export", "_meta": {"progressToken": "a"}}
+    found = RestoredTask("s", "s", "tools/call", params, 1e9 - 20, 1e9 - 10, view)
+    changes = wire.tracker.restore_tasks([found], wire.now, 1e9 + wire.now)
+    (job,) = changes.added
+    return job
+
+
+def test_a_task_from_the_disk_is_picked_up_where_its_server_tells_of_it(wire: Dialogue) -> None:
+    job = _restored_task(wire)
+    found = wire.tracker.snapshot(job, 0.0)
+    assert found is not None
+    assert found.task is not None
+    assert (found.state, found.message, found.token) == (JobState.RUNNING, "half", "a")
+    assert (found.task.is_followed, found.task.ttl_left_s) == (False, 50.0)
+    assert wire.tracker.task_job("s#1", "T") == job
+    wire.poll(nested("completed"))
+    found = wire.tracker.snapshot(job, 0.0)
+    assert found is not None
+    assert (found.state, found.connection) == (JobState.DONE, "s#1")
+    assert [step.how for step in wire.tracker.detail(job, 0.0).task_course] == [  # type: ignore[union-attr]
+        "saved",
+        "get",
+    ]
+
+
+def test_a_task_from_the_disk_is_lost_when_its_time_is_over(wire: Dialogue) -> None:
+    job = _restored_task(wire)
+    wire.wait(49)
+    assert wire.tracker.open_count == 1
+    wire.wait(2)
+    found = wire.tracker.snapshot(job, wire.now)
+    assert found is not None
+    assert found.state is JobState.LOST
