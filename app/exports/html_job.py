@@ -10,8 +10,10 @@ from app.exports.chart_svg import chart
 from app.exports.evidence import gather
 from app.exports.html_messages import MessageMarks, messages
 from app.exports.html_parts import Html, element, facts, joined, table
+from app.exports.html_questions import questions
 from app.exports.html_result import answer_parts
 from app.exports.html_state import amount, job_bar, state_words, tone
+from app.exports.html_task import task_course
 from app.exports.html_ticks import TicksTable
 from app.exports.job_story import story, summary
 from app.tracker.snapshot import JobState
@@ -65,6 +67,9 @@ class JobSection:
         ticks = TicksTable(self._timeline, self._words, self._marks, job.started_at)
         yield self._titled("Ticks", ticks.made(evidence.ticks, self._depth))
         yield self._titled("Attempts", self._attempts(detail.attempts))
+        yield self._titled("Task", task_course(detail, self._words))
+        asked = questions(detail, self._source.detail, self._words)
+        yield self._titled("Questions", asked)
 
     def _titled(self, title: str, content: Html) -> Html:
         return joined((element("h3", title), content)) if content else content
@@ -134,6 +139,8 @@ def job_title(job: JobSnapshot, words: Words) -> Html:
 
 
 def _times(job: JobSnapshot) -> Iterator[tuple[str, str]]:
+    if job.parent is not None:
+        yield "Because of", f"Job {job.parent}{' (a guess)' if job.parent_is_guess else ''}"
     yield "Started", text.date_and_clock(job.started_when)
     if job.ended_at is not None:
         ended_when = job.started_when + job.ended_at - job.started_at

@@ -90,6 +90,11 @@ class Session:
     def answered(self, result: dict[str, Any], request_id: int = 1) -> None:
         self.heard({"jsonrpc": "2.0", "id": request_id, "result": result})
 
+    def replied(self, result: dict[str, Any], request_id: int) -> None:
+        """Send the answer to a request of the server."""
+        message = {"jsonrpc": "2.0", "id": request_id, "result": result}
+        self._take([self._framer.sent(json.dumps(message).encode(), *self._now())])
+
     def refused(self, code: int, message: str, request_id: int = 1, **fields: Any) -> None:
         error = {"code": code, "message": message, **fields}
         self.heard({"jsonrpc": "2.0", "id": request_id, "error": error})
