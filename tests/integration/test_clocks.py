@@ -12,6 +12,7 @@ import pytest
 
 from app.monitor import Call, Monitor, Outcome
 from app.problem import ProblemError
+from app.sessions.answers import Decline
 from app.sessions.call_clock import Clocks
 from app.sessions.definitions import demo_definition
 from app.sessions.limits import Limits
@@ -21,6 +22,7 @@ from tests.integration.watching import Watch
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
+    from app.sessions.definitions import Era
     from app.tracker.snapshot import JobId
 
 SILENT = {"steps": 2, "interval_s": 0.002}
@@ -69,10 +71,12 @@ def often(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextlib.asynccontextmanager
-async def bench(cancel_grace_s: float = 0.1, **limits: float) -> AsyncIterator[Bench]:
+async def bench(
+    cancel_grace_s: float = 0.1, era: Era = "auto", **limits: float
+) -> AsyncIterator[Bench]:
     """A bench whose server is connected; `limits` are those of its definition."""
     async with Monitor(cancel_grace_s=cancel_grace_s) as monitor:
-        monitor.add_server(demo_definition().model_copy(update=limits))
+        monitor.add_server(demo_definition(era=era).model_copy(update=limits))
         await monitor.connect("demo")
         yield Bench(monitor)
 
@@ -174,6 +178,24 @@ async def test_what_is_over_or_unknown_has_no_clocks_and_says_so() -> None:
             assert at.monitor.clocks(job) is None
             with pytest.raises(ProblemError, match="nothing to be timed"):
                 at.monitor.extend(job, idle_s=1)
+
+
+async def test_nobodys_time_runs_out_while_it_is_unknown_who_of_several_asks() -> None:
+    async with bench(era="handshake") as at, anyio.create_task_group() as calls:
+        calls.start_soon(at.silent_call)
+        await at.until_ticks(1, 2)
+        calls.start_soon(at.call, "ask_form", {})
+        await at.until(at.monitor.questions)
+        assert at.job(3).parent_is_guess
+        for job in (1, 2):
+            at.monitor.set_limits(job, Limits(0.1, None))
+            assert at.clocks(job).is_suspended
+        await anyio.sleep(0.3)
+        assert at.outcomes == []
+        (question,) = at.monitor.questions()
+        at.monitor.answer(question.id, Decline())
+        await at.until(lambda: at.job(1).state.is_over)
+        assert at.job(1).state is JobState.TIMED_OUT
 
 
 async def test_many_are_cancelled_at_once_and_the_connection_is_not_hurt() -> None:
