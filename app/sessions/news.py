@@ -190,7 +190,10 @@ class News:
     async def _listen_for(self, wanted: JsonObject) -> None:
         """Listen, and again when the server ends it; not once it refuses."""
         for pause_s in _endless(_PAUSES_S):
-            exchange = self._connection.mail.ask(LISTEN, {"notifications": wanted})
+            try:
+                exchange = self._connection.mail.ask(LISTEN, {"notifications": wanted})
+            except anyio.ClosedResourceError:
+                return
             try:
                 await exchange.over()
             finally:

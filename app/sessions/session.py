@@ -129,7 +129,7 @@ class Session:
         """
         if self._group is None:
             raise ProblemError(not_connected(self._definition.name))
-        self._group.start_soon(work, name=name)
+        self._group.start_soon(self._beside, work, name=name)
 
     async def run(self) -> None:
         """Live the session from start to end; never raises for what a server does."""
@@ -150,11 +150,22 @@ class Session:
             await self._serve(tasks)
         except ProblemError as error:
             self._fail(error.problem)
-        except Exception:  # noqa: BLE001
-            # The one place for our own errors in a session: it ends, the others go on.
-            _log.exception("the session with %s met a defect", self._definition.name)
-            what = "A defect of this program ended the session"
-            self._fail(Problem(what, self._definition.name))
+        except Exception:  # noqa: BLE001  # see _fail_by_defect
+            self._fail_by_defect()
+
+    async def _beside(self, work: Callable[[], Coroutine[object, object, None]]) -> None:
+        """Do what goes on beside the session; a defect in it ends this one, and no other."""
+        try:
+            await work()
+        except Exception:  # noqa: BLE001  # see _fail_by_defect
+            self._fail_by_defect()
+            self._scope.cancel()
+
+    def _fail_by_defect(self) -> None:
+        """End with our own error, logged in this one place: the other sessions go on."""
+        _log.exception("the session with %s met a defect", self._definition.name)
+        what = "A defect of this program ended the session"
+        self._fail(Problem(what, self._definition.name))
 
     async def _serve(self, tasks: TaskGroup) -> None:
         connection, agreement = await self._establish(tasks)
@@ -163,7 +174,7 @@ class Session:
         self._lists = ServerLists(connection, agreement.capabilities, self._on_change)
         self._become(ServerState.CONNECTED)
         tasks.start_soon(self._keep, self._lists)
-        tasks.start_soon(self.news.run)
+        tasks.start_soon(self._beside, self.news.run)
         await connection.ended()
         self._become(ServerState.CLOSING)
         await connection.over()
@@ -192,8 +203,8 @@ class Session:
         tasks.start_soon(connection.run)
         self.incoming = incoming = Incoming(connection, self._context, self._identity)
         self.rounds = Rounds(connection, incoming)
-        tasks.start_soon(incoming.run)
-        tasks.start_soon(self.rounds.run)
+        tasks.start_soon(self._beside, incoming.run)
+        tasks.start_soon(self._beside, self.rounds.run)
         await connection.opened()
         self._on_change()
         try:

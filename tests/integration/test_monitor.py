@@ -353,9 +353,9 @@ async def test_lines_of_stderr_reach_listeners_and_the_servers_snapshot() -> Non
         assert any("demo" in u.servers for u in watch.updates if u.frames and u.frames[0] in frames)
 
 
-async def test_requests_of_the_server_are_answered_with_method_not_found() -> None:
+async def test_unknown_requests_of_the_server_are_answered_with_method_not_found() -> None:
     async with connected(era="handshake") as (monitor, watch):
-        call = {"method": "roots/list", "even_if_forbidden": True, "timeout_s": 5}
+        call = {"method": "demo/no_such_method", "even_if_forbidden": True, "timeout_s": 5}
         outcome = await monitor.call(tool("ask_client", call))
     assert outcome.result is not None or outcome.failure is not None
     sent = [f for u in watch.updates for f in u.frames if f.channel is Channel.SENT]

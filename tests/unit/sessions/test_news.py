@@ -178,3 +178,15 @@ async def test_a_subscription_that_the_server_ends_is_begun_again(
         await reader.server.until_count(2)
     assert reader.server.methods[:2] == ["subscriptions/listen"] * 2
     assert reader.news.problem is None
+
+
+async def test_nothing_is_listened_for_once_the_connection_ends() -> None:
+    async with reading(
+        by_method(), "2026-07-28", tools={}, resources={"subscribe": True}
+    ) as reader:
+        await anyio.wait_all_tasks_blocked()
+        reader.connection.end("enough")
+        reader.news.subscribe("demo://a", is_wanted=True)
+        await reader.connection.over()
+        await anyio.wait_all_tasks_blocked()
+    assert reader.server.sent == []

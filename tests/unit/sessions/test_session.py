@@ -244,3 +244,19 @@ async def test_a_moment_of_not_reading_is_not_told_of() -> None:
         sent = len(server.sent)
         await server.until_count(sent + 2000)
         assert problems == []
+
+
+@pytest.mark.announces_log("the session with s met a defect")
+async def test_a_defect_beside_a_session_ends_that_session_alone() -> None:
+    async def defective() -> None:
+        raise RuntimeError("a mistake of ours")
+
+    life = Life([well_behaved()])
+    async with lived(life) as session:
+        await session.ready()
+        session.start_soon(defective, "defective")
+        await session.over()
+    problem = session.snapshot().problem
+    assert problem is not None
+    assert problem.what == "A defect of this program ended the session"
+    assert session.snapshot().state is ServerState.FAILED
