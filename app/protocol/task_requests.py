@@ -8,13 +8,15 @@ from __future__ import annotations
 
 import enum
 import math
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from app.problem import Problem, ProblemError
 from app.protocol import eras
 from app.protocol.eras import Era, as_object, era_of
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from app.protocol.facts import JsonObject
 
 EXTENSION: Final = "io.modelcontextprotocol/tasks"
@@ -115,7 +117,7 @@ def params_as_wished(
     if wish.as_task is True:
         _refuse_impossible(method, offer, support)
     if offer.way is TaskWay.EXTENSION:
-        return _undeclared(params, stamps) if wish.as_task is False else params
+        return without_extension(params, stamps) if wish.as_task is False else params
     is_demanded = support == "required" and method == _CALL and offer.has_calls
     if wish.as_task is False or not (wish.as_task or is_demanded):
         return params
@@ -144,7 +146,14 @@ def with_extension(capabilities: JsonObject) -> JsonObject:
     }
 
 
-def _undeclared(params: JsonObject, stamps: JsonObject) -> JsonObject:
+def lacks_extension(meta: Mapping[str, Any], stamps: Mapping[str, Any]) -> bool:
+    """Whether a request with `meta` went out without the extension that `stamps` declare."""
+    own, usual = (as_object(each.get(eras.CAPABILITIES_KEY)) for each in (meta, stamps))
+    is_usual = EXTENSION in as_object(usual.get("extensions"))
+    return is_usual and bool(meta) and EXTENSION not in as_object(own.get("extensions"))
+
+
+def without_extension(params: JsonObject, stamps: Mapping[str, Any]) -> JsonObject:
     """`params` with capabilities of their own, which lack the extension."""
     declared = as_object(stamps.get(eras.CAPABILITIES_KEY))
     extensions = as_object(declared.get("extensions"))

@@ -19,6 +19,7 @@ from app.problem import ProblemError
 from app.protocol.eras import Era, as_object
 from app.protocol.outline import finish, object_members
 from app.protocol.reading import NotJsonError, TooDeepError, read_value, shown
+from app.protocol.task_requests import lacks_extension, without_extension
 from app.sessions.answers import RpcError, result_of
 from app.sessions.asked import ELICITATION
 from app.sessions.exchange import End
@@ -258,8 +259,13 @@ def _state(raw: bytes | None) -> bytes | None:
 
 
 def _first_params(exchange: Exchange, stamps: Mapping[str, Any]) -> JsonObject:
-    """The parameters of the first request, progress token and all, without its stamps."""
+    """The parameters of the first request, progress token and all, without its stamps.
+
+    A call that was made without the extension for tasks is made so again.
+    """
     params = as_object(json.loads(exchange.first.raw).get("params"))
-    meta = {k: v for k, v in as_object(params.get("_meta")).items() if k not in stamps}
+    first = as_object(params.get("_meta"))
+    meta = {key: value for key, value in first.items() if key not in stamps}
     kept = {name: value for name, value in params.items() if name not in _OF_A_ROUND}
-    return {**kept, "_meta": meta}
+    again = {**kept, "_meta": meta}
+    return without_extension(again, stamps) if lacks_extension(first, stamps) else again

@@ -12,6 +12,7 @@ import anyio
 import mcp_types
 import pytest
 
+from app.calls import Call
 from app.problem import ProblemError
 from app.sessions.answers import Accept
 from app.tracker.snapshot import JobState
@@ -129,6 +130,17 @@ async def test_without_the_extension_a_server_of_2026_answers_plainly(place: Pla
         assert watch.sent("tasks/get") == []
         meta = watch.sent("tools/call")[0]["params"]["_meta"]
         assert "extensions" not in meta["io.modelcontextprotocol/clientCapabilities"]
+
+
+async def test_a_call_without_the_extension_is_made_so_again_in_each_round(place: Place) -> None:
+    async with running(place, era="per-request") as (monitor, watch):
+        params = {"name": "state_only", "arguments": {"rounds": 2, "interval_s": 0.01}}
+        outcome = await monitor.call(Call("demo", "tools/call", params, as_task=False))
+        assert outcome.state is JobState.DONE
+        stamped = [m["params"]["_meta"] for m in watch.sent("tools/call")]
+    key = "io.modelcontextprotocol/clientCapabilities"
+    assert len(stamped) == 3
+    assert all("extensions" not in meta[key] for meta in stamped)
 
 
 async def test_a_plain_answer_to_a_task_request_and_a_task_unasked_for_both_work(

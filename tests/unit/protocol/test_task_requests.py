@@ -15,6 +15,7 @@ from app.protocol.task_requests import (
     TaskOffer,
     TaskWay,
     TaskWish,
+    lacks_extension,
     params_as_wished,
     with_extension,
 )
@@ -101,6 +102,14 @@ def test_a_call_that_is_not_to_be_a_task_goes_out_without_the_extension() -> Non
     sent = params(TaskWish(as_task=False), EXTENDED)
     assert sent == {**CALL, "_meta": {eras.CAPABILITIES_KEY: {"sampling": {}}}}
     assert params_as_wished("tools/call", CALL, TaskWish(as_task=False), EXTENDED, None, {}) == CALL
+
+
+def test_a_request_that_went_out_without_the_extension_is_known_by_its_metadata() -> None:
+    plain = params(TaskWish(as_task=False), EXTENDED)["_meta"]
+    assert lacks_extension({**STAMPS, **plain}, STAMPS)
+    assert not lacks_extension(STAMPS, STAMPS)
+    assert not lacks_extension({}, STAMPS)
+    assert not lacks_extension({**STAMPS, **plain}, {})
 
 
 def test_the_official_types_read_what_is_asked_as_it_is_meant() -> None:
