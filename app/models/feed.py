@@ -2,21 +2,35 @@
 
 from __future__ import annotations
 
+import collections
 from typing import TYPE_CHECKING, Final, Protocol
 
 from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer, Signal, Slot
 
+from app.protocol.facts import NotificationReceived
 from app.protocol.frame import Channel
 from app.tracker.snapshot import Changes
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
+    from app.protocol.facts import Fact
     from app.protocol.frame import Frame
     from app.tracker.snapshot import JobId
 
 INTERVAL_MS: Final = 100
 """Least time between two batches: at most ten updates a second for each token."""
+
+
+_LOGGED: Final = 10_000
+"""Newest log messages of a batch: as many as are shown."""
+_MESSAGE: Final = "notifications/message"
+
+
+def _logged(facts: Sequence[Fact]) -> Iterator[NotificationReceived]:
+    for fact in facts:
+        if isinstance(fact, NotificationReceived) and fact.method == _MESSAGE:
+            yield fact
 
 
 class UpdateRead(Protocol):
@@ -27,12 +41,20 @@ class UpdateRead(Protocol):
         """The frames of one chunk, in order, all of one channel."""
 
     @property
+    def facts(self) -> Sequence[Fact]:
+        """What was read from them."""
+
+    @property
     def changes(self) -> Changes:
         """What they did to the jobs."""
 
     @property
     def servers(self) -> frozenset[str]:
         """Names of the servers whose state changed."""
+
+    @property
+    def questions(self) -> frozenset[int]:
+        """Ids of the questions that came, went or changed."""
 
 
 class Publisher(Protocol):
@@ -60,7 +82,8 @@ class Feed(QObject):
     Between batches changes are merged, so nothing is lost and nothing is told twice; after a batch
     the views get `INTERVAL_MS` to breathe, however long it took them. Frames are only counted:
     the timeline has them, and what is gathered must not grow with a flood. Order within a batch:
-    servers, then jobs, then marks, then frames, so that a row that refers to any of them finds it.
+    servers, then jobs, then questions, then marks, then frames, so that a row that refers to any
+    of them finds it.
     """
 
     frames_marked = Signal(object)
@@ -73,15 +96,21 @@ class Feed(QObject):
     """`Changes` of jobs alone: frames, marks and snapshots tell the rest."""
     servers_changed = Signal(object)
     """`frozenset[str]`, never empty."""
+    messages_logged = Signal(object)
+    """`list[NotificationReceived]`: log messages of servers, the newest in order; never empty."""
+    questions_changed = Signal(object)
+    """`frozenset[int]`: questions of servers that came, went or changed; never empty."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._frame_count = 0
         self._stderr: list[Frame] = []
+        self._logged: collections.deque[NotificationReceived] = collections.deque(maxlen=_LOGGED)
         self._changes = Changes()
         self._progressed: set[JobId] = set()
         self._marked: dict[int, str] = {}
         self._servers: frozenset[str] = frozenset()
+        self._questions: frozenset[int] = frozenset()
         self._unsubscribe: Callable[[], None] | None = None
         self._since_batch = QElapsedTimer()
         self._timer = QTimer(self)
@@ -110,26 +139,37 @@ class Feed(QObject):
     def flush(self) -> None:
         """Pass on at once what waits. For the end of a session; views are fed by the timer."""
         self._timer.stop()
-        frame_count, self._frame_count = self._frame_count, 0
-        stderr, self._stderr = self._stderr, []
+        frame_count = self._frame_count
         changes = self._changes._replace(progressed=self._changes.progressed | self._progressed)
         self._changes = Changes()
         self._progressed.clear()
         servers, self._servers = self._servers, frozenset()
+        questions, self._questions = self._questions, frozenset()
         marked, self._marked = self._marked, {}
-        if not (servers or frame_count or marked or changes != Changes()):
+        if not (servers or questions or frame_count or marked or changes != Changes()):
             return
         if servers:
             self.servers_changed.emit(servers)
         if changes != Changes():
             self.jobs_changed.emit(changes)
+        if questions:
+            self.questions_changed.emit(questions)
         if marked:
             self.frames_marked.emit(marked)
         if frame_count:
-            self.frames_added.emit(frame_count)
+            self._pass_on_frames()
+        self._since_batch.start()
+
+    def _pass_on_frames(self) -> None:
+        frame_count, self._frame_count = self._frame_count, 0
+        stderr, self._stderr = self._stderr, []
+        logged = list(self._logged)
+        self._logged.clear()
+        self.frames_added.emit(frame_count)
         if stderr:
             self.stderr_added.emit(stderr)
-        self._since_batch.start()
+        if logged:
+            self.messages_logged.emit(logged)
 
     def _gather(self, update: UpdateRead) -> None:
         """Keep an update; quick, for it runs between reading and tracking."""
@@ -138,6 +178,8 @@ class Feed(QObject):
         # A chunk is of one channel: one look at its first frame, whatever comes.
         if frames and frames[0].channel is Channel.STDERR:
             self._stderr.extend(frames)
+        if NotificationReceived in set(map(type, update.facts)):
+            self._logged.extend(_logged(update.facts))
         changes = update.changes
         if changes.added or changes.removed or changes.moved:
             self._changes = merged(self._changes, changes)
@@ -148,6 +190,7 @@ class Feed(QObject):
         if changes.marked:
             self._marked.update(changes.marked)
         self._servers |= update.servers
+        self._questions |= update.questions
         if not self._timer.isActive():
             self._timer.start(self._wait_ms())
 

@@ -20,6 +20,7 @@ SILENT_AFTER_S: Final = 2.0
 """A running job without a tick for so long says when the last one came."""
 _GIVEN_UP: Final = frozenset({JobState.CANCELLED, JobState.TIMED_OUT, JobState.LOST})
 _ANSWERED: Final = frozenset({JobState.DONE, JobState.FAILED})
+_CENTURY_S: Final = 3.2e9
 _UNITS: Final = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 
 
@@ -55,6 +56,12 @@ def name(job: JobSnapshot) -> str:
 def direction(job: JobSnapshot) -> str:
     """`"from the server"` for what a server asks of us; nothing for what we ask."""
     return tr("from the server") if job.sender is Side.SERVER else ""
+
+
+def cause(job: JobSnapshot) -> str:
+    """That several jobs may have made a server ask this, where that is so."""
+    words = tr("The server does not say which of the running jobs it is for")
+    return words if job.parent_is_unclear else ""
 
 
 def summary(job: JobSnapshot) -> str:
@@ -145,6 +152,21 @@ def next_attempt(job: JobSnapshot) -> str:
     return tr("attempt {number} in {time}").format(number=number, time=text.duration(left_s))
 
 
+def is_left_at_server(job: JobSnapshot) -> bool:
+    """Whether the job is a task that may go on at its server while nobody hears of it."""
+    return job.task is not None and not job.task.is_followed and not job.state.is_over
+
+
+def task_left(job: JobSnapshot) -> str:
+    """`"kept 4 min 12 s more"` of a task, by the second; nothing where there is no known limit."""
+    left_s = None if job.task is None else job.task.ttl_left_s
+    if left_s is None or left_s > _CENTURY_S:
+        return ""
+    if left_s <= 0:
+        return tr("its time to live is over")
+    return tr("kept {} more").format(text.duration(math.ceil(left_s)))
+
+
 def moment(when: float) -> str:
     """A wall time: without its date if that is today's."""
     dated = text.date_and_clock(when)
@@ -156,6 +178,8 @@ def status(job: JobSnapshot) -> str:
     """The second line under the state: rate, time left, elapsed; or how it ended."""
     if job.state is JobState.RESUMABLE:
         parts = [next_attempt(job) or saved(job), "" if next_attempt(job) else attempts(job)]
+    elif is_left_at_server(job):
+        parts = [task_left(job) or tr("can be picked up")]
     elif job.state.is_over:
         return ", ".join(part for part in (cancelling(job), elapsed(job), ticks(job)) if part)
     elif job.silent_s >= SILENT_AFTER_S or job.tick_count == 0:
@@ -186,7 +210,10 @@ def cancelling(job: JobSnapshot) -> str:
         return ""
     if job.cancel_state != "sent" or job.cancel_s is None:
         return tr("not sent yet")
-    return tr("sent {} ago").format(text.duration(math.floor(job.cancel_s)))
+    ago = text.duration(math.floor(job.cancel_s))
+    if job.task is not None:
+        return tr("asked to stop {} ago, still working").format(ago)
+    return tr("sent {} ago").format(ago)
 
 
 def _ignored(job: JobSnapshot) -> str:
@@ -213,6 +240,8 @@ def state(job: JobSnapshot) -> str:
     """The state's name, and that a resumable job goes on by itself."""
     if job.state is JobState.RESUMABLE and job.is_automatic:
         return tr("Resumable, automatic")
+    if is_left_at_server(job):
+        return tr("Left at its server")
     return state_word(job.state)
 
 
@@ -237,6 +266,7 @@ def mark(words: str, times: int) -> str:
 
 def spoken(job: JobSnapshot) -> str:
     """The whole row as one sentence, for screen readers and as a plain tool tip."""
-    who = (name(job), direction(job), line(job.server))
+    is_task = "" if job.task is None else tr("task")
+    who = (name(job), is_task, direction(job), line(job.server))
     parts = (*who, state(job), amount(job), message(job))
     return ", ".join(part for part in (*parts, status(job)) if part)

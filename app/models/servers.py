@@ -15,6 +15,8 @@ from PySide6.QtCore import (
 )
 
 from app import text
+from app.protocol.eras import as_object
+from app.protocol.task_requests import TaskOffer
 from app.sessions.snapshot import ServerState
 
 if TYPE_CHECKING:
@@ -28,6 +30,7 @@ ABOUT: Final = SERVER + 1
 """Role of what is known of a server, in short."""
 STORY: Final = SERVER + 2
 """Role of all that is known of a server, in lines."""
+_UPDATES_TOLD: Final = 10
 
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -58,8 +61,29 @@ def about(server: ServerSnapshot, stray_ticks: int = 0) -> str:
     stray = _of_stray(stray_ticks)
     if server.state is not ServerState.CONNECTED:
         return " · ".join(part for part in (stray, transport, state_word(server.state)) if part)
-    parts = (stray, text.count(len(server.tools), "tool"), server.revision or "", transport)
+    tools = text.count(len(server.tools), "tool")
+    parts = (stray, _of_updates(server), tools, server.revision or "", transport)
     return " · ".join(text.one_line(part) for part in parts if part)
+
+
+def _of_updates(server: ServerSnapshot) -> str:
+    """That resources were updated, and how often; nothing when none was."""
+    number = sum(each.number for each in server.resource_updates)
+    words = QCoreApplication.translate("Servers", "resource update")
+    return text.count(number, words) if number else ""
+
+
+def _updates(server: ServerSnapshot) -> str:
+    """The newest updates of resources, a line each, the last one first."""
+    words = QCoreApplication.translate("Servers", "{uri} updated {count}, last at {time}")
+    return "\n".join(
+        words.format(
+            uri=text.one_line(each.uri),
+            count=text.count(each.number, "time"),
+            time=text.clock(each.when)[:8],
+        )
+        for each in reversed(server.resource_updates[-_UPDATES_TOLD:])
+    )
 
 
 def _of_stray(ticks: int) -> str:
@@ -75,11 +99,22 @@ def story(server: ServerSnapshot, stray_ticks: int = 0) -> str:
     command = text.one_line(server.definition.command_line, 400)
     process = "" if server.pid is None else f"pid {server.pid}"
     head = f"{text.one_line(server.name)}: {state_word(server.state)}"
-    if problem:
-        known = (text.visible(problem, keep_line_ends=True), _of_stray(stray_ticks))
-    else:
-        known = (about(server), _of_stray(stray_ticks))
-    return "\n".join(part for part in (head, command, process, *known) if part)
+    known = text.visible(problem, keep_line_ends=True) if problem else about(server)
+    parts = (head, command, process, known, _of_stray(stray_ticks), _updates(server))
+    return "\n".join(part for part in parts if part)
+
+
+def lists_tasks(server: ServerSnapshot) -> bool:
+    """Whether a server can be asked now for the tasks that it knows."""
+    offer = TaskOffer.of(server.revision or "", server.capabilities)
+    return server.state is ServerState.CONNECTED and offer.has_list
+
+
+def tells_of_resources(server: ServerSnapshot) -> bool:
+    """Whether a server can be asked now to tell when a resource of its changes."""
+    offer = as_object(server.capabilities.get("resources"))
+    has_any = bool(server.resources or server.subscriptions)
+    return server.state is ServerState.CONNECTED and has_any and offer.get("subscribe") is True
 
 
 class ServersModel(QAbstractListModel):

@@ -14,6 +14,7 @@ from app import paths, text
 from app.monitor import Monitor
 from app.recording.beginning import recorder_for
 from app.sessions.clock import Clock
+from app.sessions.server_settings import FILE_NAME
 from app.shell.aio import Tasks, run_on_qt
 from app.shell.control import Control
 from app.shell.dialogs import Dialogs
@@ -26,9 +27,11 @@ from app.shell.main_window import MainWindow
 from app.shell.models import Models
 from app.shell.navigation import Navigation
 from app.shell.preferences import Preferences
+from app.shell.questioning import Questioning
 from app.shell.recordings import Recordings
 from app.shell.resuming import Resuming
 from app.shell.status_bar import StatusBar
+from app.shell.tasking import Tasking
 from app.store.resumes import ResumeStore
 from app.widgets.appearance import Appearance
 
@@ -70,12 +73,14 @@ class Program(QObject):
         folder, clock = self._options.data_dir.absolute(), Clock()
         recorder, problem = recorder_for(folder, self._options.record, clock)
         store = ResumeStore(folder)
-        monitoring = Monitor(clock, store, recorder=recorder)
+        settings = folder / FILE_NAME
+        monitoring = Monitor(clock, store, recorder=recorder, settings=settings)
         async with monitoring as monitor, Tasks(self._tell, failures.note) as tasks:
             self.monitor = monitor
             self._build(tasks)
-            if problem is not None:
-                self._tell(problem)
+            for each in (problem, monitor.settings_problem):
+                if each is not None:
+                    self._tell(each)
             self._life.show(self.window)
             self._begin()
             await self._life.last()
@@ -97,11 +102,17 @@ class Program(QObject):
         self.dialogs = Dialogs(
             self.window, self.monitor, self.control, self._preferences, appearance
         )
+        self.questioning = Questioning(
+            self.window, self.monitor, self._models, appearance, self._tell
+        )
         self._resuming = Resuming(self.monitor, tasks, self._tell, self)
         self._job_dialogs = JobDialogs(self.window, self.monitor, self._resuming, self._preferences)
         self._garbage = Garbage(self)
         self._navigation = Navigation(
             self.window, self.monitor, self._models.shown_jobs, self._tell
+        )
+        self.tasking = Tasking(
+            self.window, self.monitor, tasks, appearance, self._tell, self._navigation.open_job
         )
         today = text.date_and_clock(time.time())[:10]
         title = self.tr("Session of {date}").format(date=today)
@@ -133,6 +144,7 @@ class Program(QObject):
         window.job_pane.limits_requested.connect(control.set_limits)
         for pane in (window.job_list, window.job_pane):
             pane.resume_requested.connect(self._resuming.resume)
+            pane.pick_up_requested.connect(self._resuming.pick_up)
             pane.automatic_requested.connect(self._resuming.set_automatic)
             pane.reissue_requested.connect(self._job_dialogs.ask_to_reissue)
         window.job_pane.automatic_limit_changed.connect(self._resuming.set_limit)
@@ -171,6 +183,7 @@ class Program(QObject):
             self._life.take_picture(options.screenshot, options.after_s)
 
     def _put_away(self) -> None:
+        self.monitor.leave_tasks()
         self.window.remember()
         self.window.remember_limit()
         self.dialogs.close()

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QShowEvent
 from PySide6.QtWidgets import (
+    QApplication,
     QDockWidget,
     QMainWindow,
     QMenu,
@@ -22,11 +23,14 @@ from app.shell.actions import Actions
 from app.shell.scheme import SchemeChoice
 from app.shell.sorting import SortingChoice
 from app.shell.tool_bar import ToolBar
+from app.text import number
 from app.widgets.job_filters import JobFilterEdit, JobFilters
 from app.widgets.job_list import JobList
 from app.widgets.job_pane import JobPane
 from app.widgets.log_pane import LogPane
+from app.widgets.messages_pane import MessagesPane
 from app.widgets.notice_bar import NoticeBar
+from app.widgets.question_panel import QuestionPanel
 from app.widgets.server_list import ServerList
 from app.widgets.stderr_pane import StderrPane
 from app.widgets.welcome import Welcome
@@ -74,6 +78,8 @@ class MainWindow(QMainWindow):
         self.job_pane.setMinimumHeight(_JOB_PANE_HEIGHT)
         self.log_pane = LogPane(models.log, models.source, appearance, self, models.notes)
         self.stderr_pane = StderrPane(self)
+        self.messages_pane = MessagesPane(models.messages, appearance, self)
+        self.question_panel = QuestionPanel(models.questions, appearance, self)
         self.docks: dict[str, QDockWidget] = {}
         self._is_first = True
         self._sorting = SortingChoice(self.job_list.table)
@@ -102,9 +108,33 @@ class MainWindow(QMainWindow):
         self._middle.setCurrentWidget(self.job_list if are_any else self.welcome)
 
     def open_dock(self, name: str) -> None:
-        """Bring the pane `name` (log, job, stderr) to the front."""
+        """Bring the pane `name` (log, job, stderr, messages, questions) to the front."""
         self.docks[name].show()
         self.docks[name].raise_()
+
+    def show_questions(self, count: int, *, is_new: bool) -> None:
+        """Say how many questions are open; a new one opens their pane, none left closes it.
+
+        The focus stays where it is, and the pane that has it stays in front.
+        """
+        dock = self.docks["questions"]
+        words = self.tr("Questions")
+        dock.setWindowTitle(f"{words} ({number(count)})" if count else words)
+        if is_new:
+            self._open_quietly(dock)
+        elif not count and not dock.isHidden():
+            self._close_quietly(dock)
+
+    def _open_quietly(self, dock: QDockWidget) -> None:
+        dock.show()  # only what is shown has tabs beside it
+        beside = [each for each in self.tabifiedDockWidgets(dock) if _has_focus(each)]
+        (beside[0] if beside else dock).raise_()
+
+    def _close_quietly(self, dock: QDockWidget) -> None:
+        had_focus = _has_focus(dock)
+        dock.hide()
+        if had_focus:
+            self.job_list.setFocus()
 
     def remember(self) -> None:
         """Keep geometry, docks and columns for the next start."""
@@ -162,10 +192,15 @@ class MainWindow(QMainWindow):
             ("log", self.tr("Log"), self.log_pane),
             ("job", self.tr("Job"), self.job_pane),
             ("stderr", self.tr("stderr"), self.stderr_pane),
+            ("messages", self.tr("Messages"), self.messages_pane),
+            ("questions", self.tr("Questions"), self.question_panel),
         ):
             self._dock(name, title, pane, _BOTTOM)
         self.tabifyDockWidget(self.docks["log"], self.docks["job"])
         self.tabifyDockWidget(self.docks["job"], self.docks["stderr"])
+        self.tabifyDockWidget(self.docks["stderr"], self.docks["messages"])
+        self.tabifyDockWidget(self.docks["messages"], self.docks["questions"])
+        self.docks["questions"].hide()
         self.docks["log"].raise_()
         self.resize(_FIRST_SIZE)
 
@@ -216,9 +251,10 @@ class MainWindow(QMainWindow):
 
     def _fill_jobs_menu(self, menu: QMenu) -> None:
         do, on_jobs = self.actions_, self.job_list.action
-        menu.addActions([do.call, on_jobs("open"), on_jobs("cancel")])
+        menu.addActions([do.call, on_jobs("open"), on_jobs("answer"), on_jobs("cancel")])
         menu.addSeparator()
-        menu.addActions([on_jobs("resume"), on_jobs("automatic"), on_jobs("reissue")])
+        menu.addActions([on_jobs("resume"), on_jobs("pick-up"), on_jobs("automatic")])
+        menu.addAction(on_jobs("reissue"))
         menu.addActions([on_jobs("edit"), on_jobs("follow")])
         menu.addSeparator()
         menu.addActions([on_jobs("report"), on_jobs("ticks")])
@@ -231,6 +267,7 @@ class MainWindow(QMainWindow):
         kept = self._preferences
         self.restoreGeometry(kept.bytes_of("window/geometry"))
         self._is_first = not self.restoreState(kept.bytes_of("window/docks"))
+        self.docks["questions"].hide()  # there were questions then; now there are none yet
         self.job_list.restore_layout(kept.bytes_of(_COLUMNS))
         self.log_pane.restore(kept.json_of("log/look"))
 
@@ -239,3 +276,8 @@ class MainWindow(QMainWindow):
         """Put the cursor into the filter field."""
         self.filter_edit.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.filter_edit.selectAll()
+
+
+def _has_focus(widget: QWidget) -> bool:
+    focused = QApplication.focusWidget()
+    return focused is not None and widget.isAncestorOf(focused)

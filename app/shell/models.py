@@ -9,6 +9,8 @@ from app.models.filters import GroupsModel, JobFilter
 from app.models.jobs import JobsModel
 from app.models.log import LogModel
 from app.models.log_notes import LogNotes
+from app.models.messages import MessagesModel
+from app.models.questions import QuestionsModel
 from app.models.servers import ServersModel
 from app.recording.notes import notes_path
 
@@ -31,12 +33,17 @@ class Models:
         self.shown_jobs = JobFilter(self.jobs, parent)
         self.groups = GroupsModel(self.jobs, parent)
         self.servers = ServersModel(parent)
+        self.questions = QuestionsModel(parent)
+        self.messages = MessagesModel(parent)
         self.log = LogModel(source.timeline, source.requests_of, parent)
         self.notes = LogNotes(parent=parent)
         self.jobs.set_source(source)
         self.servers.set_source(source)
+        self.questions.set_source(source)
         self.feed.jobs_changed.connect(self.jobs.apply)
         self.feed.servers_changed.connect(self.servers.apply)
+        self.feed.messages_logged.connect(self.messages.add)
+        self.feed.questions_changed.connect(self.questions.apply)
         self.feed.frames_marked.connect(self.log.mark)
         self.feed.frames_marked.connect(self.servers.count_again)
         self.feed.frames_added.connect(self.log.refresh)

@@ -159,6 +159,7 @@ class RecordingProgram(QObject):
         self._models.feed.flush()
         self._models.log.refresh()
         self.window.stderr_pane.clear()
+        self._models.messages.clear()
 
     @Slot(object)
     def _on_problem_found(self, problem: Problem) -> None:

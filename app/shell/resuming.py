@@ -53,6 +53,12 @@ class Resuming(QObject):
         for job in jobs:
             self._tasks.start(f"resume job {job}", self._resume, job)
 
+    @Slot(object)
+    def pick_up(self, jobs: Iterable[JobId]) -> None:
+        """Go on with tasks that were left at their servers."""
+        for job in jobs:
+            self._tasks.start(f"pick up job {job}", self._pick_up, job)
+
     @Slot(object, bool)
     def set_automatic(self, jobs: Iterable[JobId], is_wanted: bool) -> None:
         """Go on with `jobs` by themselves from now on, or no more."""
@@ -95,5 +101,14 @@ class Resuming(QObject):
             hint = self.tr("Edit and send the request, or connect the server as it was first.")
             raise ProblemError(changed.problem._replace(hint=hint)) from changed
 
+    async def _pick_up(self, job: JobId) -> None:
+        try:
+            await self._monitor.pick_up(job)
+        except ServerChangedError as changed:
+            self.server_wanted.emit(job, changed)
+
     async def _resume_as_saved(self, job: JobId) -> None:
-        await self._monitor.resume(job, use_saved_definition=True)
+        if self._monitor.can_pick_up(job):
+            await self._monitor.pick_up(job, use_saved_definition=True)
+        else:
+            await self._monitor.resume(job, use_saved_definition=True)

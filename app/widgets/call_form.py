@@ -55,6 +55,7 @@ class CallForm(QWidget):
         super().__init__(parent)
         self._appearance = appearance
         self._memory = CallMemory()
+        self._task_memory = CallMemory()
         self._servers: dict[str, ServerSnapshot] = {}
         self._offer: Offer | None = None
         self._offer_of = ""
@@ -149,11 +150,13 @@ class CallForm(QWidget):
             "kind": self._kind.currentIndex(),
             "arguments": self._memory.state(),
             "options": self._options.state(),
+            "tasks": self._task_memory.state(),
         }
 
     def restore(self, state: dict[str, Any]) -> None:
         """Take up what was remembered; what makes no sense is left out."""
         self._memory.restore(state.get("arguments"))
+        self._task_memory.restore(state.get("tasks"))
         options, kind, server = state.get("options"), state.get("kind"), state.get("server")
         if isinstance(options, dict):
             self._options.restore(options)
@@ -294,6 +297,7 @@ class CallForm(QWidget):
         """Say that the chosen server is not connected, and offer to connect it."""
         server = self._servers.get(self._server.currentText())
         words = ""
+        self._options.task.show_offer(server, self._offer)
         if server is not None:
             usual = usual_limits(self._current_kind().value, server.definition)
             self._options.show_usual(usual)
@@ -321,11 +325,17 @@ class CallForm(QWidget):
         """What to show of `offer` at first: what stands there, or the last arguments sent."""
         if offer.kind is not OfferKind.RESOURCE and self._is_the_same(offer):
             return self._form.value()
-        last = self._memory.recall(self._server.currentText(), offer.kind.value, offer.name)
+        last = self._memory.recall(*self._key_of(offer))
         return UNSET if last is None else last
+
+    def _key_of(self, offer: Offer) -> tuple[str, str, str]:
+        """What of `offer` is remembered under."""
+        return self._server.currentText(), offer.kind.value, offer.name
 
     def _show_offer(self, offer: Offer | None) -> None:
         entered = UNSET if offer is None else self._entered(offer)
+        if offer is not None and not self._is_the_same(offer):
+            self._options.task.restore(self._task_memory.recall(*self._key_of(offer)))
         self._offer = offer
         self._offer_of = self._server.currentText()
         self._say("")
@@ -383,7 +393,8 @@ class CallForm(QWidget):
         if self._offer is None:
             return
         server, arguments = self._server.currentText(), self._form.value()
-        self._memory.remember(server, self._offer.kind.value, self._offer.name, arguments)
+        self._memory.remember(*self._key_of(self._offer), arguments)
+        self._task_memory.remember(*self._key_of(self._offer), self._options.task.state())
         call = Call(
             server,
             self._offer.kind.value,
@@ -393,6 +404,8 @@ class CallForm(QWidget):
             idle_timeout_s=options.idle_s,
             total_timeout_s=options.total_s,
             auto_resume=AutoResume() if options.is_automatic else None,
+            as_task=options.task.as_task,
+            task_ttl_ms=options.task.ttl_ms,
         )
         for _ in range(options.repeats):
             self.call_requested.emit(call)

@@ -1,8 +1,8 @@
-"""How to make a call: its progress token, its limits, how often, whether it goes on by itself."""
+"""How to make a call: its progress token, its limits, how often, by itself or not, as a task."""
 
 from __future__ import annotations
 
-from typing import Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from PySide6.QtCore import Signal, Slot
 from PySide6.QtWidgets import (
@@ -20,6 +20,10 @@ from app.protocol.tokens import AUTO, TokenChoice
 from app.sessions.limits import LimitChoice, Limits
 from app.widgets.appearance import GAP, GAP_S, Appearance
 from app.widgets.schema_field import QuietComboBox, mark_wrong
+from app.widgets.task_options import TaskOptions
+
+if TYPE_CHECKING:
+    from app.protocol.task_requests import TaskWish
 
 _MOST_REPEATS: Final = 10_000
 _AUTOMATIC, _STRING, _INTEGER, _NONE = range(4)
@@ -35,6 +39,7 @@ class Options(NamedTuple):
     repeats: int
     is_automatic: bool
     """Whether to go on by itself when the server hands out a resume token."""
+    task: TaskWish
 
 
 class CallOptions(QWidget):
@@ -62,6 +67,7 @@ class CallOptions(QWidget):
         self._repeats.setRange(1, _MOST_REPEATS)
         self._repeats.setGroupSeparatorShown(True)
         self.automatic = QCheckBox(self.tr("Resume &automatically"), self)
+        self.task = TaskOptions(appearance, self)
         self._name_controls()
         self._lay_out()
         self._kind.currentIndexChanged.connect(self._on_kind_changed)
@@ -80,6 +86,7 @@ class CallOptions(QWidget):
             self._read(self._total, self._total_limit),
             self._repeats.value(),
             self.automatic.isChecked(),
+            self.task.wish(),
         )
 
     def show_usual(self, limits: Limits) -> None:
@@ -166,7 +173,8 @@ class CallOptions(QWidget):
         grid.addWidget(self._total, 1, 3)
         grid.addWidget(self._label(self.tr("Ti&mes"), self._repeats), 1, 4)
         grid.addWidget(self._repeats, 1, 5)
-        grid.addWidget(self.automatic, 2, 0, 1, 4)
+        grid.addWidget(self.automatic, 2, 0, 1, 2)
+        grid.addWidget(self.task, 2, 2, 1, 4)
         grid.setColumnStretch(3, 1)
         grid.setColumnStretch(5, 1)
 

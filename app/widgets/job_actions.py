@@ -9,9 +9,11 @@ from PySide6.QtGui import QAction, QKeySequence, QShortcut
 
 from app.models.job_texts import tr
 from app.widgets.row_actions import (
+    is_answerable,
     is_cancellable,
     is_kept,
     is_resumable,
+    may_be_picked_up,
     may_go_on_by_itself,
 )
 
@@ -30,6 +32,14 @@ _MADE: Final = (
     # key, words, icon, shortcut, where that works, what it does
     ("open", QT_TRANSLATE_NOOP("Jobs", "&Open"), "info", "Return", _LIST, ""),
     (
+        "answer",
+        QT_TRANSLATE_NOOP("Jobs", "&Answer…"),
+        "answer",
+        "Ctrl+Shift+A",
+        _WINDOW,
+        QT_TRANSLATE_NOOP("Jobs", "Show what the server asks"),
+    ),
+    (
         "cancel",
         QT_TRANSLATE_NOOP("Jobs", "&Cancel"),
         "cancel",
@@ -44,6 +54,16 @@ _MADE: Final = (
         "Ctrl+R",
         _WINDOW,
         QT_TRANSLATE_NOOP("Jobs", "Go on with the selected jobs where they stopped"),
+    ),
+    (
+        "pick-up",
+        QT_TRANSLATE_NOOP("Jobs", "&Pick up"),
+        "resume",
+        "Ctrl+Alt+P",
+        _WINDOW,
+        QT_TRANSLATE_NOOP(
+            "Jobs", "Go on with the selected tasks, which were left at their servers"
+        ),
     ),
     (
         "automatic",
@@ -111,7 +131,7 @@ _MADE: Final = (
 _ALSO: Final = (("open", "Enter"), ("cancel", "Del"))
 """Further keys, which work in the list alone: elsewhere they mean something else."""
 _CHANGING: Final = frozenset(
-    {"cancel", "resume", "automatic", "reissue", "edit", "remove", "forget"}
+    {"answer", "cancel", "resume", "pick-up", "automatic", "reissue", "edit", "remove", "forget"}
 )
 """What asks something of a server, or takes a job away."""
 
@@ -165,8 +185,10 @@ class JobActions(QObject):
         current = chosen[0] if chosen else None
         automatic = [job for job in chosen if may_go_on_by_itself(job)]
         can_work = {
+            "answer": any(is_answerable(job) for job in chosen),
             "cancel": any(is_cancellable(job) for job in chosen),
             "resume": any(is_resumable(job) for job in chosen),
+            "pick-up": any(may_be_picked_up(job) for job in chosen),
             "automatic": bool(automatic),
             "result": current is not None and current.reply_size is not None,
             "token": current is not None and current.token is not None,

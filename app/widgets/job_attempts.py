@@ -145,7 +145,7 @@ class AttemptsSection(QWidget):
 
     @Slot(bool)
     def _on_show_toggled(self, is_shown: bool) -> None:
-        words = self.tr("Hide to&ken") if is_shown else self.tr("Sho&w token")
+        words = self.tr("Hide toke&n") if is_shown else self.tr("Sho&w token")
         self.show_token.setText(words)
         self._put_token()
 

@@ -9,6 +9,7 @@ from PySide6.QtGui import QFont, QPainter
 
 from app.models import job_texts
 from app.models.job_columns import COLUMNS, Column
+from app.protocol.facts import Side
 from app.tracker.snapshot import JobState
 from app.widgets.appearance import GAP, GAP_S, Appearance, Tone, state_icon, tone_of
 from app.widgets.bar_painter import BarPainter, is_settling
@@ -77,14 +78,25 @@ class JobCells:
             self._draw_icon(painter, inner, action.icon, Tone.TEXT if is_hovered else Tone.MUTED)
 
     def _paint_job(self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot) -> None:
+        if job.sender is Side.SERVER:
+            cell = self._paint_direction(painter, faces, cell)
         side = round(faces.first.height * 1.15)
         icon = QRect(cell.left(), cell.top() + (cell.height() - side) // 2, side, side)
         self._draw_icon(painter, icon, state_icon(job.state), tone_of(job))
         first, second = faces.lines(cell.adjusted(side + GAP, 0, 0, 0))
         room = self._paint_badge(painter, faces, first, job)
+        room += self._paint_task_sign(painter, first.adjusted(0, 0, -room, 0), job)
         name = first.adjusted(0, 0, -room, 0)
         self._write(painter, faces, faces.heavy, name, job_texts.name(job), Tone.TEXT)
-        self._write(painter, faces, faces.second, second, job_texts.line(job.summary), Tone.MUTED)
+        self._write(painter, faces, faces.second, second, job_texts.summary(job), Tone.MUTED)
+
+    def _paint_direction(self, painter: QPainter, faces: RowFaces, cell: QRect) -> QRect:
+        """Paint the arrow of what a server asks, set in below its job; what is left of `cell`."""
+        side = round(faces.first.height)
+        inner = cell.adjusted(side, 0, 0, 0)
+        place = QRect(inner.left(), inner.center().y() - side // 2, side, side)
+        self._draw_icon(painter, place, "received", Tone.MUTED)
+        return inner.adjusted(side + GAP_S, 0, 0, 0)
 
     def _paint_badge(
         self, painter: QPainter, faces: RowFaces, line: QRect, job: JobSnapshot
@@ -100,6 +112,15 @@ class JobCells:
         self._draw_icon(painter, icon, "warning", Tone.WARNING)
         self._write(painter, faces, faces.second, line, words, Tone.WARNING, _RIGHT)
         return width + GAP
+
+    def _paint_task_sign(self, painter: QPainter, line: QRect, job: JobSnapshot) -> int:
+        """Paint that the job is a task, at the right end of `line`; its width with the gap."""
+        if job.task is None:
+            return 0
+        side = round(line.height() * 0.8)
+        place = QRect(line.right() + 1 - side, line.center().y() - side // 2, side, side)
+        self._draw_icon(painter, place, "task", Tone.MUTED)
+        return side + GAP
 
     def _paint_server(
         self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot

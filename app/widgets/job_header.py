@@ -22,7 +22,7 @@ from app.widgets.appearance import GAP, GAP_L, Appearance, Tone, state_icon, ton
 from app.widgets.bar_painter import BarPainter
 from app.widgets.job_clocks import JobClocks
 from app.widgets.plain_text import plain_tip
-from app.widgets.row_actions import CANCEL, RESUME, offered
+from app.widgets.row_actions import CANCEL, PICK_UP, RESUME, offered
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
@@ -39,6 +39,7 @@ class JobHeader(QWidget):
 
     cancel_clicked = Signal()
     resume_clicked = Signal()
+    pick_up_clicked = Signal()
     reissue_clicked = Signal()
     report_clicked = Signal()
     ticks_clicked = Signal()
@@ -62,6 +63,9 @@ class JobHeader(QWidget):
         self._resume = self._button(
             self.tr("Resume"), self.tr("Go on with this job where it stopped (Ctrl+R)")
         )
+        self._pick_up = self._button(
+            self.tr("Pick up"), self.tr("Go on with this task, left at its server (Ctrl+Alt+P)")
+        )
         self._reissue = self._button(
             self.tr("Re-issue"),
             self.tr("Send the whole request again, from the start (Ctrl+Shift+R)"),
@@ -71,6 +75,7 @@ class JobHeader(QWidget):
         self._save.setMenu(self._made_save_menu())
         self._cancel.clicked.connect(self.cancel_clicked)
         self._resume.clicked.connect(self.resume_clicked)
+        self._pick_up.clicked.connect(self.pick_up_clicked)
         self._reissue.clicked.connect(self.reissue_clicked)
         # These give way in a narrow pane, and are read in their tips then.
         self._cut_off = (self._name, self._ids)
@@ -104,8 +109,10 @@ class JobHeader(QWidget):
         actions = [] if self._is_read_only else offered(job)
         self._cancel.setVisible(CANCEL in actions)
         self._resume.setVisible(RESUME in actions)
+        self._pick_up.setVisible(PICK_UP in actions)
         self._cancel.setIcon(self._appearance.icon("cancel"))
         self._resume.setIcon(self._appearance.icon("resume"))
+        self._pick_up.setIcon(self._appearance.icon("resume"))
         self._reissue.setIcon(self._appearance.icon("again"))
         self._save.setIcon(self._appearance.icon("save"))
 
@@ -153,6 +160,7 @@ class JobHeader(QWidget):
         head.addSpacing(GAP)
         head.addWidget(self._cancel)
         head.addWidget(self._resume)
+        head.addWidget(self._pick_up)
         head.addWidget(self._reissue)
         head.addWidget(self._save)
         bar = QHBoxLayout()

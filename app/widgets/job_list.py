@@ -23,13 +23,17 @@ from app.widgets.job_actions import JobActions
 from app.widgets.job_delegate import JobDelegate
 from app.widgets.job_table import JobTable
 from app.widgets.row_actions import (
+    ANSWER,
     CANCEL,
+    PICK_UP,
     RESUME,
     RowAction,
+    is_answerable,
     is_cancellable,
     is_kept,
     is_removable,
     is_resumable,
+    may_be_picked_up,
     may_go_on_by_itself,
 )
 
@@ -46,8 +50,8 @@ if TYPE_CHECKING:
 
 _SECOND_MS: Final = 1000
 _MENU: Final = (
-    ("open",),
-    ("cancel", "resume", "automatic"),
+    ("open", "answer"),
+    ("cancel", "resume", "pick-up", "automatic"),
     ("reissue", "edit", "follow"),
     ("request", "result", "token"),
     ("report", "ticks"),
@@ -63,10 +67,14 @@ class JobList(QWidget):
 
     cancel_requested = Signal(object)
     """`tuple[JobId, ...]`: those of the selection that can be cancelled."""
+    answer_requested = Signal(object)
+    """`JobId` that waits for the user, or is a question itself."""
     job_opened = Signal(object)
     """`JobId`: double click or Enter."""
     resume_requested = Signal(object)
     """`tuple[JobId, ...]`: those of the selection that can be gone on with."""
+    pick_up_requested = Signal(object)
+    """`tuple[JobId, ...]`: those of the selection that are tasks left at their servers."""
     automatic_requested = Signal(object, bool)
     """`tuple[JobId, ...]`, and whether they are to be gone on with by themselves."""
     reissue_requested = Signal(object)
@@ -161,8 +169,10 @@ class JobList(QWidget):
     def _connect_actions(self) -> None:
         do = self._actions
         do["open"].triggered.connect(self._on_open)
+        do["answer"].triggered.connect(self._on_answer)
         do["cancel"].triggered.connect(self._on_cancel)
         do["resume"].triggered.connect(self._on_resume)
+        do["pick-up"].triggered.connect(self._on_pick_up)
         do["automatic"].triggered.connect(self._on_automatic)
         do["reissue"].triggered.connect(self._on_reissue)
         do["edit"].triggered.connect(self._on_edit)
@@ -209,12 +219,21 @@ class JobList(QWidget):
             self.job_opened.emit(job)
 
     @Slot()
+    def _on_answer(self) -> None:
+        for job in self._those(is_answerable)[:1]:
+            self.answer_requested.emit(job)
+
+    @Slot()
     def _on_cancel(self) -> None:
         _emit_any(self.cancel_requested, self._those(is_cancellable))
 
     @Slot()
     def _on_resume(self) -> None:
         _emit_any(self.resume_requested, self._those(is_resumable))
+
+    @Slot()
+    def _on_pick_up(self) -> None:
+        _emit_any(self.pick_up_requested, self._those(may_be_picked_up))
 
     @Slot(bool)
     def _on_automatic(self, is_wanted: bool) -> None:
@@ -273,7 +292,14 @@ class JobList(QWidget):
 
     @Slot(object, object)
     def _on_action_clicked(self, job: JobId, action: RowAction) -> None:
-        wish = {CANCEL.key: self.cancel_requested, RESUME.key: self.resume_requested}
+        if action.key == ANSWER.key:
+            self.answer_requested.emit(job)
+            return
+        wish = {
+            CANCEL.key: self.cancel_requested,
+            RESUME.key: self.resume_requested,
+            PICK_UP.key: self.pick_up_requested,
+        }
         wish[action.key].emit((job,))
 
     @Slot()

@@ -10,9 +10,11 @@ from PySide6.QtWidgets import QLabel, QStackedLayout, QTabWidget, QVBoxLayout, Q
 
 from app.models.clocks import ClockSource
 from app.tracker.snapshot import JobState
+from app.widgets.job_asked import AskedSection
 from app.widgets.job_attempts import AttemptsSection
 from app.widgets.job_header import JobHeader
 from app.widgets.job_sections import CourseSection
+from app.widgets.job_task import TaskSection
 from app.widgets.job_ticks import TicksSection
 from app.widgets.json_page import JsonPage
 from app.widgets.result_view import ResultView
@@ -34,6 +36,8 @@ class JobPane(QWidget):
     cancel_requested = Signal(object)
     """`tuple[JobId, ...]`."""
     resume_requested = Signal(object)
+    """`tuple[JobId, ...]`."""
+    pick_up_requested = Signal(object)
     """`tuple[JobId, ...]`."""
     automatic_requested = Signal(object, bool)
     automatic_limit_changed = Signal(int)
@@ -66,6 +70,8 @@ class JobPane(QWidget):
         self.request = JsonPage(appearance, self.tr("Request as a tree"), self)
         self.result = ResultView(appearance, self)
         self.attempts = AttemptsSection(self)
+        self.asked = AskedSection(self)
+        self.task = TaskSection(appearance, self)
         self.tabs = self._made_tabs()
         self._second = QTimer(self)
         self._second.setInterval(_SECOND_MS)
@@ -74,6 +80,7 @@ class JobPane(QWidget):
         self._pages = self._lay_out()
         self.header.cancel_clicked.connect(self._on_cancel)
         self.header.resume_clicked.connect(self._on_resume)
+        self.header.pick_up_clicked.connect(self._on_pick_up)
         self.header.reissue_clicked.connect(self._on_reissue)
         self.header.report_clicked.connect(self._on_report)
         self.header.ticks_clicked.connect(self._on_ticks)
@@ -81,7 +88,7 @@ class JobPane(QWidget):
         self.header.clocks.limits_wanted.connect(self._on_limits_wanted)
         self.attempts.automatic_clicked.connect(self._on_automatic)
         self.attempts.limit_changed.connect(self.automatic_limit_changed)
-        for section in (self.course, self.ticks, self.attempts):
+        for section in (self.course, self.ticks, self.attempts, self.asked, self.task):
             section.frame_followed.connect(self.frame_followed)
         for view in (self.request, self.result):
             view.search_requested.connect(self.search_requested)
@@ -141,6 +148,8 @@ class JobPane(QWidget):
         tabs.addTab(self.request, self.tr("Re&quest"))
         tabs.addTab(self.result, self.tr("Resu&lt"))
         tabs.addTab(self.attempts, self.tr("&Attempts"))
+        tabs.addTab(self.asked, self.tr("Quest&ions"))
+        tabs.addTab(self.task, self.tr("Tas&k"))
         tabs.currentChanged.connect(self._on_section_chosen)
         return tabs
 
@@ -173,6 +182,7 @@ class JobPane(QWidget):
             return
         self.header.show_job(detail.snapshot)
         self._show_clocks(detail.snapshot)
+        self.tabs.setTabVisible(self.tabs.indexOf(self.task), detail.snapshot.task is not None)
         self._show_section(detail)
         self._keep_time(detail)
 
@@ -182,8 +192,10 @@ class JobPane(QWidget):
 
     def _show_section(self, detail: JobDetail) -> None:
         section = self.tabs.currentWidget()
-        if isinstance(section, CourseSection | TicksSection | AttemptsSection):
+        if isinstance(section, CourseSection | TicksSection | AttemptsSection | TaskSection):
             section.show_detail(detail)
+        elif section is self.asked and self._source is not None:
+            self.asked.show_detail(detail, self._source.detail)
         elif section is self.result:
             self.result.show_result(detail.snapshot, detail.answer)
         elif self._request_of != self._job:
@@ -210,6 +222,11 @@ class JobPane(QWidget):
     def _on_resume(self) -> None:
         if self._job is not None:
             self.resume_requested.emit((self._job,))
+
+    @Slot()
+    def _on_pick_up(self) -> None:
+        if self._job is not None:
+            self.pick_up_requested.emit((self._job,))
 
     @Slot(bool)
     def _on_automatic(self, is_wanted: bool) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PySide6.QtCore import QT_TRANSLATE_NOOP
 
-from app.models.job_texts import tr
+from app.models.job_texts import is_left_at_server, tr
 from app.protocol.facts import Side
 from app.tracker.snapshot import JobState
 
@@ -19,9 +19,21 @@ _CANCELLABLE: Final = frozenset({JobState.RUNNING, JobState.STALLED, JobState.NE
 
 
 def is_cancellable(job: JobSnapshot) -> bool:
-    """Whether `job` can be ended, or be kept from going on by itself."""
+    """Whether `job` can be ended, or be kept from going on by itself.
+
+    What a server asked is not ours to cancel: it is answered.
+    """
+    if job.sender is Side.SERVER:
+        return False
     is_waiting = job.state is JobState.RESUMABLE and job.is_automatic
-    return is_waiting or job.state in _CANCELLABLE
+    is_out_of_reach = job.task is not None and not job.task.is_ours_to_cancel
+    return is_waiting or (job.state in _CANCELLABLE and not is_out_of_reach)
+
+
+def is_answerable(job: JobSnapshot) -> bool:
+    """Whether `job` waits for an answer of the user, or is itself the question."""
+    is_question = job.sender is Side.SERVER and not job.state.is_over
+    return is_question or bool(job.questions) or job.state is JobState.NEEDS_YOU
 
 
 def is_resumable(job: JobSnapshot) -> bool:
@@ -29,9 +41,14 @@ def is_resumable(job: JobSnapshot) -> bool:
     return job.can_resume
 
 
+def may_be_picked_up(job: JobSnapshot) -> bool:
+    """Whether `job` is such a task, and its server need still know it."""
+    return is_left_at_server(job) and job.task is not None and job.task.ttl_left_s != 0
+
+
 def is_kept(job: JobSnapshot) -> bool:
     """Whether what is needed to go on would be lost with the row of `job`."""
-    return job.state is JobState.RESUMABLE
+    return job.state is JobState.RESUMABLE or is_left_at_server(job)
 
 
 def is_removable(job: JobSnapshot) -> bool:
@@ -69,7 +86,13 @@ CANCEL: Final = RowAction(
 RESUME: Final = RowAction(
     "resume", "resume", QT_TRANSLATE_NOOP("Jobs", "Resume"), "Ctrl+R", is_resumable
 )
-ROW_ACTIONS: Final = (RESUME, CANCEL)
+ANSWER: Final = RowAction(
+    "answer", "answer", QT_TRANSLATE_NOOP("Jobs", "Answer"), "Ctrl+Shift+A", is_answerable
+)
+PICK_UP: Final = RowAction(
+    "pick-up", "resume", QT_TRANSLATE_NOOP("Jobs", "Pick up"), "Ctrl+Alt+P", may_be_picked_up
+)
+ROW_ACTIONS: Final = (ANSWER, RESUME, PICK_UP, CANCEL)
 
 
 def offered(job: JobSnapshot, actions: Sequence[RowAction] = ROW_ACTIONS) -> list[RowAction]:

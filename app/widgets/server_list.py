@@ -8,8 +8,10 @@ from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal, Slot
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QListView, QMenu, QToolButton, QVBoxLayout, QWidget
 
-from app.models.servers import SERVER, STORY, ServersModel
+from app.models.servers import SERVER, STORY, ServersModel, lists_tasks, tells_of_resources
 from app.sessions.snapshot import ServerSnapshot
+from app.widgets.level_menu import LevelMenu
+from app.widgets.resource_menu import ResourceMenu
 from app.widgets.side_delegate import ServerDelegate
 from app.widgets.side_heading import SideHeading
 
@@ -26,6 +28,16 @@ class ServerList(QWidget):
     server_opened = Signal(str)
     """Double click or Enter on a server that is up: its details are wanted."""
     server_add_requested = Signal()
+    rules_requested = Signal(str)
+    """The rules for what a server asks are to be shown."""
+    roots_requested = Signal(str)
+    """The folders that a server may use are to be shown."""
+    log_level_requested = Signal(str, object)
+    """A server's name, and the level of log messages wanted; None for as it likes."""
+    tasks_requested = Signal(str)
+    """The tasks that a server knows are to be listed."""
+    subscription_requested = Signal(str, str, bool)
+    """A server's name, a resource's URI, and whether news of it are wanted."""
 
     def __init__(
         self, servers: ServersModel, appearance: Appearance, parent: QWidget | None = None
@@ -35,6 +47,10 @@ class ServerList(QWidget):
         self._appearance = appearance
         self.view = QListView(self)
         self._menu = QMenu(self)
+        self._levels = LevelMenu(self)
+        self._levels.level_chosen.connect(self._on_level_chosen)
+        self._resources = ResourceMenu(self)
+        self._resources.subscription_changed.connect(self._on_subscription_changed)
         self._is_read_only = False
         self._add = QToolButton(self)
         self._heading = SideHeading(self.tr("Servers"), appearance, self)
@@ -59,7 +75,8 @@ class ServerList(QWidget):
         """Offer nothing but to look at servers; `why` is told in the actions' tips."""
         self._is_read_only = True
         self._add.hide()
-        for action in (self._open, self._connect, self._disconnect, self._remove):
+        changing = (self._open, self._connect, self._disconnect, self._remove)
+        for action in (*changing, self._rules, self._roots, self._tasks):
             action.setEnabled(False)
             action.setToolTip(why)
 
@@ -87,11 +104,17 @@ class ServerList(QWidget):
         self._copy = self._action(
             self.tr("Copy de&tails"), [QKeySequence(QKeySequence.StandardKey.Copy)]
         )
+        self._rules = self._action(self.tr("Rules for &questions…"), [])
+        self._roots = self._action(self.tr("&Folders (roots)…"), [])
+        self._tasks = self._action(self.tr("&Tasks at the server…"), [])
         self._remove = self._action(self.tr("Re&move"), [QKeySequence(Qt.Key.Key_Delete)])
         self._open.triggered.connect(self._on_open)
         self._connect.triggered.connect(self._on_connect)
         self._disconnect.triggered.connect(self._on_disconnect)
         self._copy.triggered.connect(self._on_copy)
+        self._rules.triggered.connect(self._on_rules)
+        self._roots.triggered.connect(self._on_roots)
+        self._tasks.triggered.connect(self._on_tasks)
         self._remove.triggered.connect(self._on_remove)
 
     def _action(self, words: str, keys: list[QKeySequence]) -> QAction:
@@ -116,6 +139,9 @@ class ServerList(QWidget):
             (self._connect, "connect"),
             (self._disconnect, "disconnect"),
             (self._copy, "copy"),
+            (self._rules, "state-needs-you"),
+            (self._roots, "open"),
+            (self._tasks, "task"),
             (self._remove, "remove"),
         ):
             action.setIcon(self._appearance.icon(icon))
@@ -139,6 +165,15 @@ class ServerList(QWidget):
             return
         self._menu.addAction(self._disconnect if server.state.is_up else self._connect)
         self._menu.addAction(self._copy)
+        self._menu.addSeparator()
+        self._menu.addActions([self._rules, self._roots])
+        self._levels.show_level(server.settings.log_level)
+        self._menu.addMenu(self._levels)
+        if tells_of_resources(server):
+            self._resources.show_server(server)
+            self._menu.addMenu(self._resources)
+        if lists_tasks(server):
+            self._menu.addAction(self._tasks)
         self._menu.addSeparator()
         self._menu.addAction(self._remove)
 
@@ -170,6 +205,36 @@ class ServerList(QWidget):
         words = self.view.currentIndex().data(STORY)
         if words:
             QGuiApplication.clipboard().setText(words)
+
+    @Slot()
+    def _on_rules(self) -> None:
+        server = self.current()
+        if server is not None:
+            self.rules_requested.emit(server.name)
+
+    @Slot()
+    def _on_roots(self) -> None:
+        server = self.current()
+        if server is not None:
+            self.roots_requested.emit(server.name)
+
+    @Slot(object)
+    def _on_level_chosen(self, level: str | None) -> None:
+        server = self.current()
+        if server is not None:
+            self.log_level_requested.emit(server.name, level)
+
+    @Slot()
+    def _on_tasks(self) -> None:
+        server = self.current()
+        if server is not None:
+            self.tasks_requested.emit(server.name)
+
+    @Slot(str, bool)
+    def _on_subscription_changed(self, uri: str, is_wanted: bool) -> None:
+        server = self.current()
+        if server is not None:
+            self.subscription_requested.emit(server.name, uri, is_wanted)
 
     @Slot()
     def _on_remove(self) -> None:

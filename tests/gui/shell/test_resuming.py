@@ -34,9 +34,18 @@ class Monitor:
     def __init__(self) -> None:
         self.asked: list[tuple[Any, ...]] = []
         self.raises: dict[int, ProblemError] = {}
+        self.tasks: set[int] = set()
 
     async def resume(self, job: int, *, use_saved_definition: bool = False) -> None:
         self.asked.append(("resume", job, use_saved_definition))
+        if job in self.raises:
+            raise self.raises[job]
+
+    def can_pick_up(self, job: int) -> bool:
+        return job in self.tasks
+
+    async def pick_up(self, job: int, *, use_saved_definition: bool = False) -> None:
+        self.asked.append(("pick up", job, use_saved_definition))
         if job in self.raises:
             raise self.raises[job]
 

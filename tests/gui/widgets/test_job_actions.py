@@ -15,7 +15,7 @@ from app.models.filters import JobFilter
 from app.models.job_columns import Column
 from app.models.jobs import JobsModel
 from app.protocol.facts import Side
-from app.tracker.snapshot import Changes, JobState
+from app.tracker.snapshot import Changes, JobState, TaskPicture
 from app.widgets.job_list import JobList
 from tests.gui.widgets.job_lists import CONTROL, LEFT, PLAIN, SHIFT, click, heard, place_of
 from tests.job_stand_ins import FakeJobs, job, resumable
@@ -30,8 +30,10 @@ if TYPE_CHECKING:
 
 KEYS = (
     "open",
+    "answer",
     "cancel",
     "resume",
+    "pick-up",
     "automatic",
     "reissue",
     "edit",
@@ -106,9 +108,12 @@ def test_all_of_a_selection_are_sent_again(pane: JobList) -> None:
 @pytest.mark.parametrize(
     ("job_id", "dead"),
     [
-        (1, {"resume", "result", "remove", "forget"}),
-        (3, {"cancel", "resume", "automatic", "forget"}),
-        (4, {"cancel", "resume", "automatic", "result", "token", "forget"}),
+        (1, {"answer", "resume", "pick-up", "result", "remove", "forget"}),
+        (3, {"answer", "cancel", "resume", "pick-up", "automatic", "forget"}),
+        (
+            4,
+            {"answer", "cancel", "resume", "pick-up", "automatic", "result", "token", "forget"},
+        ),
     ],
 )
 def test_exactly_those_actions_are_enabled_that_can_work(
@@ -255,7 +260,12 @@ def test_a_waiting_row_has_two_buttons(qtbot: QtBot, stopped: JobList) -> None:
 
 def test_exactly_what_can_work_for_a_resumable_job_is_enabled(stopped: JobList) -> None:
     stopped.select(5)
-    assert {key for key in KEYS if not stopped.action(key).isEnabled()} == {"cancel", "result"}
+    assert {key for key in KEYS if not stopped.action(key).isEnabled()} == {
+        "answer",
+        "pick-up",
+        "cancel",
+        "result",
+    }
 
 
 def test_no_two_actions_share_a_key(pane: JobList) -> None:
@@ -282,3 +292,43 @@ def test_the_tip_of_a_resumable_state_says_all(stopped: JobList) -> None:
     QToolTip.hideText()
     for words in ("Resumable, 40.0 %", "saved 0 s ago", "connection lost"):
         assert words in tip
+
+
+@pytest.fixture
+def left(jobs: JobsModel, source: FakeJobs) -> FakeJobs:
+    """The second job is a task that was left at its server, the third one that is followed."""
+    source.put(
+        job(id=2, task=TaskPicture("t-2", "working", ttl_left_s=60.0, is_followed=False)),
+        job(id=3, task=TaskPicture("t-3", "working", is_ours_to_cancel=True)),
+    )
+    changed = frozenset({2, 3})
+    jobs.apply(Changes(progressed=changed, moved=changed))
+    return source
+
+
+@pytest.mark.usefixtures("left")
+def test_a_task_left_at_its_server_is_picked_up_and_not_cancelled(pane: JobList) -> None:
+    wished, cancelled = heard(pane.pick_up_requested), heard(pane.cancel_requested)
+    pane.table.selectAll()
+    pane.action("pick-up").trigger()
+    pane.action("cancel").trigger()
+    assert wished == [(2,)]
+    assert cancelled == [(1, 3)]
+
+
+@pytest.mark.usefixtures("left")
+def test_a_click_on_the_button_of_such_a_row_picks_it_up(pane: JobList) -> None:
+    wished = heard(pane.pick_up_requested)
+    place = place_of(pane, 1, Column.ACTIONS)
+    QTest.mouseClick(pane.table.viewport(), LEFT, PLAIN, place)
+    assert wished == [(2,)]
+
+
+def test_a_task_whose_time_is_over_is_not_offered_to_be_picked_up(
+    pane: JobList, jobs: JobsModel, source: FakeJobs
+) -> None:
+    source.put(job(id=2, task=TaskPicture("t-2", "working", ttl_left_s=0.0, is_followed=False)))
+    jobs.apply(Changes(progressed=frozenset({2}), moved=frozenset({2})))
+    pane.select(2)
+    assert not pane.action("pick-up").isEnabled()
+    assert pane.action("forget").isEnabled()

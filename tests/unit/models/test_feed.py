@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QCoreApplication
 
 from app.models.feed import INTERVAL_MS, Feed, UpdateRead, merged
+from app.protocol.facts import NotificationReceived, Side
 from app.protocol.frame import Channel, Frame
 from app.tracker.snapshot import Changes
 
@@ -19,14 +20,18 @@ if TYPE_CHECKING:
 
     from pytestqt.qtbot import QtBot
 
+    from app.protocol.facts import Fact
+
 
 pytestmark = pytest.mark.usefixtures("qapp")
 
 
 class Update(NamedTuple):
     frames: Sequence[Frame] = ()
+    facts: Sequence[Fact] = ()
     changes: Changes = Changes()
     servers: frozenset[str] = frozenset()
+    questions: frozenset[int] = frozenset()
 
 
 class Station:
@@ -227,9 +232,36 @@ def test_marks_come_in_one_batch_before_the_frames_they_are_of(qtbot: QtBot) -> 
     feed.frames_added.connect(told.append)
     feed.jobs_changed.connect(told.append)
     frames = [Frame(number, "a#1", Channel.RECEIVED, 0, 0, b"") for number in (1, 2)]
-    station.publish(Update(frames[:1], Changes(marked={1: "late"})))
-    station.publish(Update(frames[1:], Changes(marked={2: "early"})))
+    station.publish(Update(frames[:1], changes=Changes(marked={1: "late"})))
+    station.publish(Update(frames[1:], changes=Changes(marked={2: "early"})))
     feed.flush()
     assert told == [{1: "late", 2: "early"}, 2]
     feed.flush()
     assert len(told) == 2
+
+
+def test_questions_are_told_after_the_jobs_they_belong_to(station: Station, feed: Feed) -> None:
+    told: list[object] = []
+    feed.jobs_changed.connect(told.append)
+    feed.questions_changed.connect(told.append)
+    station.publish(Update(questions=frozenset({1})))
+    station.publish(Update(questions=frozenset({2}), changes=Changes(added=(1,))))
+    feed.flush()
+    assert told == [Changes(added=(1,)), frozenset({1, 2})]
+
+
+def test_log_messages_of_servers_are_passed_on_and_no_other_notifications(
+    station: Station, feed: Feed
+) -> None:
+    told: list[object] = []
+    feed.messages_logged.connect(told.extend)
+    facts = [
+        NotificationReceived(number, "a#1", 0.0, 0.0, Side.SERVER, method, {}, ())
+        for number, method in enumerate(
+            ("notifications/message", "notifications/tools/list_changed", "notifications/message")
+        )
+    ]
+    frames = [Frame(number, "a#1", Channel.RECEIVED, 0, 0, b"") for number in range(3)]
+    station.publish(Update(frames, facts))
+    feed.flush()
+    assert told == [facts[0], facts[2]]
