@@ -14,7 +14,9 @@ import pytest
 
 from app.calls import Call
 from app.problem import ProblemError
+from app.protocol.facts import TaskStated
 from app.sessions.answers import Accept
+from app.store.tasks import TaskStore
 from app.tracker.snapshot import JobState
 from tests.integration.resumable import Place, running, the_job
 from tests.integration.tasks import ERAS, begun, called, saved_tasks, sent, task_call
@@ -169,6 +171,29 @@ async def test_a_cancelled_task_is_cancelled_by_its_own_request(place: Place, er
         cancelled = [m["params"]["requestId"] for m in watch.sent("notifications/cancelled")]
         assert call not in cancelled
         assert saved_tasks(place) == []
+
+
+async def test_a_cancel_while_the_task_is_being_saved_is_sent_once_it_is(
+    place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    is_cancelled, save = anyio.Event(), TaskStore.begin
+
+    async def slow(*args: Any, **named: Any) -> int:
+        await is_cancelled.wait()
+        return await save(*args, **named)
+
+    monkeypatch.setattr(TaskStore, "begin", slow)
+    async with running(place, era="handshake") as (monitor, watch):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(called, monitor, "task_never_ends", "handshake")
+            await watch.until(lambda: any(isinstance(f, TaskStated) for f in watch.facts))
+            await anyio.wait_all_tasks_blocked()
+            assert the_job(monitor).task is None
+            await monitor.cancel(1)
+            assert the_job(monitor).state is JobState.CANCELLING
+            is_cancelled.set()
+        assert the_job(monitor).state is JobState.CANCELLED
+        assert len(watch.sent("tasks/cancel")) == 1
 
 
 async def test_a_cooperative_task_goes_on_until_it_stops_and_is_followed_till_then(
