@@ -7,7 +7,7 @@ from bisect import bisect_left
 from itertools import compress
 from typing import TYPE_CHECKING, Any, Final
 
-from app.filtering.quantities import time_of_day, utc_offset_s
+from app.filtering.quantities import utc_offset_s
 from app.filtering.stride import picked
 from app.protocol.frame_kind import FrameKind
 from app.recording.columns import Segment
@@ -281,12 +281,12 @@ def _spans(
 
 
 def _times_of_day(whens: Sequence[float]) -> Sequence[float]:
-    if not whens:
-        return whens
-    if min(whens) // _QUARTER_S != max(whens) // _QUARTER_S:
-        return [time_of_day(when) for when in whens]
-    offset = utc_offset_s(whens[0])
-    return [(when + offset) % _DAY_S for when in whens]
+    # Zones change their offsets at quarters of an hour: it is asked for once for each of them.
+    quarters = [when // _QUARTER_S for when in whens]
+    offsets = {quarter: utc_offset_s(quarter * _QUARTER_S) for quarter in set(quarters)}
+    return [
+        (when + offsets[quarter]) % _DAY_S for when, quarter in zip(whens, quarters, strict=True)
+    ]
 
 
 class Durations:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import time
 from typing import TYPE_CHECKING, Final
 
 from app.filtering.columns import KindTest
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from app.filtering.words import Word
     from app.protocol.frame_kind import FrameKind
 
+_PAUSE_S: Final = 0.0003
 _UTF8: Final = codecs.getincrementaldecoder("utf-8")
 
 
@@ -75,6 +77,8 @@ class PatternTest:
     def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
         """See `app.filtering.compiling.Test`."""
         found: list[int] = []
+        needed = self._pattern.required
+        pause_at = time.perf_counter() + _PAUSE_S
         for group in stride.groups(rows):
             if stride.is_long(group):
                 texts = _texts(stride.pieces(group[0]))
@@ -82,9 +86,14 @@ class PatternTest:
                     found.append(group[0])
                 continue
             for row, raw in zip(group, stride.raws(group), strict=True):
+                if needed not in raw:
+                    continue
                 if self._pattern.search(raw.decode(errors="replace")):
                     found.append(row)
-                yield
+                if time.perf_counter() > pause_at:
+                    yield
+                    pause_at = time.perf_counter() + _PAUSE_S
+            yield
         return found
 
 

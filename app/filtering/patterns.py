@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
+from app.filtering.literals import required
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
@@ -52,12 +54,20 @@ class Pattern:
 
     def __init__(self, text: str) -> None:
         self._pattern = compiled_pattern(text)
+        self.required = required(text)
+        """Bytes that are in every text that has a match; empty where that is not known."""
         self.timed_out = 0
         """How many texts were given up."""
 
     def search(self, text: str) -> bool:
         """Whether the pattern has a match in the text."""
-        return any(self.steps(_cut(text)))
+        if len(text) > PIECE:
+            return any(self.steps(_cut(text)))
+        try:
+            return self._pattern.search(text, timeout=self._limit_s()) is not None
+        except TimeoutError:
+            self.timed_out += 1
+            return False
 
     def steps(self, texts: Iterable[str]) -> Iterator[bool]:
         """Search a text that comes in pieces: False while it goes on, True at a match.

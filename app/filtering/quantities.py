@@ -108,11 +108,6 @@ def _length(seconds: str | None, fraction: str | None, otherwise: float) -> floa
     return 1.0 if fraction is None else float(10 ** (1 - len(fraction)))
 
 
-def time_of_day(when: float) -> float:
-    """Seconds since the beginning of the local day."""
-    return (when + utc_offset_s(when)) % _DAY_S
-
-
 def utc_offset_s(when: float) -> float:
     """How far local time is ahead of UTC; it changes at quarters of an hour only."""
     try:

@@ -14,10 +14,12 @@ if TYPE_CHECKING:
 
 _FIRST: Final = 256
 _LARGEST: Final = 1 << 14
-_QUICK_S: Final = 0.001
+_QUICK_S: Final = 0.0005
 """A stride that took less is followed by a larger one: looking at the index alone is quick."""
 _SLOW_S: Final = 0.05
 """One that took longer, by a smaller one: what it found is told at its end."""
+_HELD_S: Final = 0.001
+"""One that went on for longer without a pause, too."""
 
 
 class Search:
@@ -36,6 +38,7 @@ class Search:
         self._work: Work[Rows] | None = None
         self._length = _FIRST
         self._spent_s = 0.0
+        self._held_s = 0.0
         self.place = place
         """Everything before it has been searched."""
 
@@ -62,6 +65,7 @@ class Search:
             self._step(found)
             now_s, before_s = time.perf_counter(), now_s
             self._spent_s += now_s - before_s
+            self._held_s = max(self._held_s, now_s - before_s)
             if self._stride is None:
                 self._adapt()
             if now_s >= deadline_s:
@@ -96,7 +100,7 @@ class Search:
         escapes.refresh(self._timeline.columns.sources)
         self._stride = Stride(self._timeline, segment, row, stop, escapes.numbers)
         self._work = self._predicate.select(self._stride)
-        self._spent_s = 0.0
+        self._spent_s = self._held_s = 0.0
         return True
 
     def _step(self, found: list[int]) -> None:
@@ -115,5 +119,5 @@ class Search:
     def _adapt(self) -> None:
         if self._spent_s < _QUICK_S:
             self._length = min(self._length * 2, _LARGEST)
-        elif self._spent_s > _SLOW_S:
+        elif self._spent_s > _SLOW_S or self._held_s > _HELD_S:
             self._length = max(self._length // 2, _FIRST)

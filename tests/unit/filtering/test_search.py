@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import time
+from datetime import datetime
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -13,7 +15,10 @@ from app.filtering.errors import FilterError
 from app.filtering.search import Search
 from app.protocol.frame import Channel
 from app.protocol.frame_kind import FrameKind
-from tests.unit.filtering.logs import Log, all_of, error, notification
+from tests.unit.filtering.logs import WHEN, Log, all_of, error, notification
+
+if TYPE_CHECKING:
+    from app.filtering.stride import Stride
 
 _HOSTILE = 'text matches "^(a|aa)+$"'
 """Takes 2^40 steps to fail on forty letters and something else."""
@@ -408,3 +413,42 @@ def test_a_token_is_another_one_on_another_connection_and_of_the_other_side() ->
     assert log.found("dt == 8s") == [4]
     assert log.found("dt == 6s") == [5]
     assert all_of(log.search("dt == 6s", place=5)) == [5]
+
+
+@pytest.mark.parametrize("text", ["number > 3", "time > 08:00", "dt > 1", "size > 1"])
+def test_strides_over_the_index_grow_no_longer_than_a_pause_allows(
+    text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    log = Log()
+    for _ in range(20):
+        _ticks(log, 1000)
+    lengths: list[int] = []
+    search = log.search(text)
+    select = type(search._predicate).select  # noqa: SLF001  # strides are seen nowhere else
+
+    def watched(self: object, stride: Stride) -> object:
+        lengths.append(stride.stop - stride.start)
+        clock.now += 4e-7 * lengths[-1]
+        return select(self, stride)  # type: ignore[arg-type]  # it is a predicate
+
+    clock = _Clock()
+    monkeypatch.setattr(time, "perf_counter", clock)
+    monkeypatch.setattr(type(search._predicate), "select", watched)  # noqa: SLF001
+    all_of(search)
+    assert 256 < max(lengths) <= 4096
+
+
+class _Clock:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_times_of_day_are_those_of_each_quarter_of_an_hour() -> None:
+    log = Log()
+    _ticks(log, 2)
+    log.tick(7, 1, dt=3600)
+    log.tick(7, 1, dt=86_400)
+    clock = datetime.fromtimestamp(WHEN + 3600).astimezone()
+    assert log.found(f"time == {clock:%H:%M}") == [2, 3]
