@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -11,9 +13,6 @@ from app.cli.asking.answer_file import EXAMPLE, AnswerFile, Found, read_answers
 from app.cli.exits import CommandFailed, ExitCode
 from app.sessions.questions import Accept, Decline, Dismiss, Refused, Sampled
 from tests.unit.cli.asking.questions import asked, form
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -133,6 +132,13 @@ def test_the_example_of_the_help_is_sound(file: Path) -> None:
     assert answers.take(asked()) == Found(Accept({"name": "Ada"}), "$[0]")
     assert len(answers.unused()) == 2
     assert not answers.answers_roots
+
+
+def test_the_examples_of_the_readme_are_sound(file: Path) -> None:
+    readme = (Path(__file__).parents[4] / "README.md").read_text("utf-8")
+    examples = re.findall(r"```json\n(.*?)```", readme, re.DOTALL)
+    unused = [read(file, example).unused() for example in examples]
+    assert [len(each) for each in unused] == [4, 1]
 
 
 @pytest.mark.parametrize(
