@@ -160,7 +160,8 @@ def _tip(job: JobSnapshot, column: Column) -> str:
         state = f"{job_texts.state(job)}, {job_texts.amount(job)}".removesuffix(", ")
         parts = (state, job_texts.status(job), _more(job))
     elif column is Column.JOB:
-        parts = (job_texts.name(job), job_texts.line(job.summary), job_texts.marks(job))
+        about = (job_texts.summary(job), job_texts.cause(job))
+        parts = (job_texts.name(job), "\n".join(filter(None, about)), job_texts.marks(job))
     else:
         parts = (COLUMNS[column].text(job), "", "")
     return "\n".join(part for part in parts if part)

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from app.widgets.appearance import Appearance
 
 WHY = "Not in a recording"
-CHANGING = ("cancel", "resume", "automatic", "reissue", "edit", "remove", "forget")
+CHANGING = ("answer", "cancel", "resume", "automatic", "reissue", "edit", "remove", "forget")
 
 
 @pytest.fixture

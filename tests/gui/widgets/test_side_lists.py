@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import QEvent, QPoint, Qt
-from PySide6.QtGui import QFontMetrics, QGuiApplication, QHelpEvent
+from PySide6.QtGui import QAction, QFontMetrics, QGuiApplication, QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QToolButton, QToolTip
 
@@ -15,9 +15,11 @@ from app.models.filters import GroupsModel, JobFilter, JobGroup
 from app.models.jobs import JobsModel
 from app.models.servers import ServersModel
 from app.problem import Problem
+from app.sessions.server_settings import ServerSettings
 from app.sessions.snapshot import ServerState
 from app.tracker.snapshot import JobState
 from app.widgets.job_filters import JobFilterEdit, JobFilters
+from app.widgets.level_menu import LevelMenu
 from app.widgets.server_list import ServerList
 from app.widgets.side_delegate import wrapped
 from tests.job_stand_ins import FakeJobs, job
@@ -153,9 +155,10 @@ def test_only_a_server_that_is_up_can_be_disconnected(qtbot: QtBot, servers: Ser
 
 def test_the_menu_offers_what_can_work(qtbot: QtBot, servers: ServerList) -> None:
     choose(servers, 0)
-    assert menu_of(qtbot, servers, 0) == ["Disconnect", "Copy details", "Remove"]
+    settings = ["Rules for questions…", "Folders (roots)…", "Log level"]
+    assert menu_of(qtbot, servers, 0) == ["Disconnect", "Copy details", *settings, "Remove"]
     choose(servers, 1)
-    assert menu_of(qtbot, servers, 1) == ["Connect", "Copy details", "Remove"]
+    assert menu_of(qtbot, servers, 1) == ["Connect", "Copy details", *settings, "Remove"]
     assert menu_of(qtbot, servers, None) == ["Add a server…"]
 
 
@@ -214,3 +217,39 @@ def test_words_beyond_the_last_line_stay_on_it_to_be_elided(servers: ServerList)
 def test_a_row_has_room_for_name_and_two_lines(servers: ServerList) -> None:
     height = servers.view.visualRect(servers.view.model().index(0, 0)).height()
     assert height >= 2.6 * servers.fontMetrics().height()
+
+
+def action_of(servers: ServerList, words: str) -> QAction:
+    return next(a for a in servers.findChildren(QAction) if a.text().replace("&", "") == words)
+
+
+def test_rules_and_folders_of_the_chosen_server_are_asked_for(
+    qtbot: QtBot, servers: ServerList
+) -> None:
+    choose(servers, 1)
+    with qtbot.waitSignal(servers.rules_requested) as told:
+        action_of(servers, "Rules for questions…").trigger()
+    assert told.args == ["down"]
+    with qtbot.waitSignal(servers.roots_requested) as told:
+        action_of(servers, "Folders (roots)…").trigger()
+    assert told.args == ["down"]
+
+
+def test_the_log_level_that_is_asked_for_is_ticked_and_another_can_be_chosen(
+    qtbot: QtBot, servers: ServerList, source: FakeServers
+) -> None:
+    chatty = ServerSettings(log_level="debug")
+    source.held[0] = dataclasses.replace(source.held[0], settings=chatty)
+    model = servers.view.model()
+    assert isinstance(model, ServersModel)
+    model.apply(frozenset({"up"}))
+    choose(servers, 0)
+    menu_of(qtbot, servers, 0)
+    levels = servers.findChild(LevelMenu)
+    assert isinstance(levels, LevelMenu)
+    ticked = [action.text() for action in levels.actions() if action.isChecked()]
+    assert ticked == ["debug"]
+    for words, level in (("error", "error"), ("As the server likes", None)):
+        with qtbot.waitSignal(servers.log_level_requested) as told:
+            action_of(servers, words).trigger()
+        assert told.args == ["up", level]
