@@ -271,8 +271,10 @@ class Calls:
         found = None if job is None else self._tracker.snapshot(job, self._now())
         if found is not None and found.state.is_over:
             return Hold((), self._now)
-        if found is not None and found.parent is not None:
-            job = None if found.parent_is_guess else found.parent
+        if found is not None and found.parent_is_unclear:
+            job = None
+        elif found is not None and found.parent is not None:
+            job = found.parent
         return self.hold(question.connection, job)
 
     @contextlib.contextmanager

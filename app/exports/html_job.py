@@ -140,7 +140,9 @@ def job_title(job: JobSnapshot, words: Words) -> Html:
 
 def _times(job: JobSnapshot) -> Iterator[tuple[str, str]]:
     if job.parent is not None:
-        yield "Because of", f"Job {job.parent}{' (a guess)' if job.parent_is_guess else ''}"
+        yield "Because of", f"Job {job.parent}"
+    elif job.parent_is_unclear:
+        yield "Because of", "One of the jobs that were running: the server does not say which"
     yield "Started", text.date_and_clock(job.started_when)
     if job.ended_at is not None:
         ended_when = job.started_when + job.ended_at - job.started_at

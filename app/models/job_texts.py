@@ -108,7 +108,8 @@ def elapsed(job: JobSnapshot) -> str:
 
 def last_tick(job: JobSnapshot) -> str:
     """`"last tick 2 s ago"`, that there was none yet, or nothing when the job is over."""
-    if job.state.is_over:
+    is_untold = job.last_tick_at is None and job.task is not None  # it states, and may not tick
+    if job.state.is_over or is_untold:
         return ""
     return tr("no tick yet") if job.last_tick_at is None else text.last_tick(job.silent_s)
 
@@ -212,7 +213,7 @@ def cancelling(job: JobSnapshot) -> str:
         return tr("not sent yet")
     ago = text.duration(math.floor(job.cancel_s))
     if job.task is not None:
-        return tr("asked to stop {} ago, still working").format(ago)
+        return tr("asked to stop, still working · {}").format(ago)
     return tr("sent {} ago").format(ago)
 
 

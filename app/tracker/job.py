@@ -102,7 +102,7 @@ class Job:
         "name",
         "odd_count",
         "parent",
-        "parent_is_guess",
+        "parent_is_unclear",
         "progress",
         "request",
         "sample_at",
@@ -124,7 +124,7 @@ class Job:
         self.task: Task | None = None
         self.asked: Asked | None = None
         self.parent: JobId | None = None
-        self.parent_is_guess = False
+        self.parent_is_unclear = False
         self.attempt_at = self.heard_at = request.at
         self.attempt_ticks = 0
         self.worked_s = 0.0
@@ -172,7 +172,11 @@ class Job:
     def needs_user(self) -> bool:
         """Whether something is asked that only the user can answer."""
         is_asked = self.asked is not None and bool(self.asked.open)
-        return is_asked or (self.task is not None and self.task.needs_user)
+        return (
+            is_asked
+            or naming.is_question(self.request)
+            or (self.task is not None and self.task.needs_user)
+        )
 
     @property
     def good_count(self) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, Protocol
 
 from app import text
+from app.protocol.facts import Side
 
 if TYPE_CHECKING:
     from app.protocol.facts import JsonObject, RequestMade
@@ -20,6 +21,9 @@ METHODS: Final = frozenset(
     }
 )
 """What is a job even without a progress token; with one, every request is."""
+
+QUESTIONS: Final = frozenset({"sampling/createMessage", "elicitation/create"})
+"""Requests of a server that ask something of the user."""
 
 NAME_LIMIT: Final = 200
 _SUBJECTS: Final = {
@@ -46,6 +50,11 @@ class Request(Protocol):
 def is_job(request: RequestMade) -> bool:
     """Whether a request is an operation that the user sees as a job."""
     return request.token is not None or request.method in METHODS
+
+
+def is_question(request: RequestMade) -> bool:
+    """Whether a request asks something of the user."""
+    return request.sender is Side.SERVER and request.method in QUESTIONS
 
 
 def name(request: Request) -> str:

@@ -62,8 +62,8 @@ def snapshot_of(job: Job, now: float) -> JobSnapshot:
 def _of_few(job: Job, now: float) -> dict[str, Any]:
     """The fields that only few jobs have."""
     fields = _of_chain(job)
-    if job.parent is not None:
-        fields["parent"], fields["parent_is_guess"] = job.parent, job.parent_is_guess
+    if job.parent is not None or job.parent_is_unclear:
+        fields["parent"], fields["parent_is_unclear"] = job.parent, job.parent_is_unclear
     if job.asked is not None or job.task is not None:
         fields["questions"] = _questions(job)
     if job.task is not None and not job.task.is_saving:

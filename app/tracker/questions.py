@@ -10,10 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from app.protocol.eras import as_object
-from app.protocol.facts import Side
 from app.protocol.jsonrpc import canonical
 from app.protocol.tasks import related_task
-from app.tracker import marks
+from app.tracker import marks, naming
 from app.tracker.asked import Asked
 from app.tracker.snapshot import JobState
 from app.tracker.verdicts import is_usable
@@ -26,9 +25,6 @@ if TYPE_CHECKING:
     from app.tracker.job import Job
     from app.tracker.rows import Rows
     from app.tracker.snapshot import JobId
-
-METHODS: Final = frozenset({"sampling/createMessage", "elicitation/create"})
-"""Requests of a server that ask something of the user."""
 
 _ANSWERS: Final = ("inputResponses", "requestState")
 _OF_ROUND: Final = frozenset({*_ANSWERS, "_meta"})
@@ -104,19 +100,24 @@ class Questions:
     def adopt(self, child: Job, delta: Delta) -> None:
         """Put a job that the other side asked for under the one that caused it."""
         fact = child.request
-        parent, is_guess = self._cause_of(fact)
+        self.review(child, fact.at, delta)
+        parent, child.parent_is_unclear = self._cause_of(fact)
         if parent is None:
             return
-        child.parent, child.parent_is_guess = parent.id, is_guess
+        child.parent = parent.id
         asked = parent.asked = parent.asked or Asked()
         asked.adopt(child.id)
         delta.progressed.add(parent.id)
-        if fact.method in METHODS and fact.sender is Side.SERVER:
+        if naming.is_question(fact):
             asked.open[fact.number] = None
             self.review(parent, fact.at, delta)
 
     def _cause_of(self, fact: RequestMade) -> tuple[Job | None, bool]:
-        """The job that made the other side ask, and whether others may have as well."""
+        """The job that made the other side ask; of several that may have, none, and that is said.
+
+        A request does not tell what it is for, but for one that names a task: nobody is told of a
+        job that it needs the user where that may be another.
+        """
         task = related_task(fact.params)
         known = None if task is None else self._task_job(fact.connection, task)
         if known is not None and known.is_going_on and known.request.sender is not fact.sender:
@@ -128,7 +129,7 @@ class Questions:
             and job.request.sender is not fact.sender
             and job.is_going_on
         ]
-        return (running[-1], len(running) > 1) if running else (None, False)
+        return (running[0], False) if len(running) == 1 else (None, bool(running))
 
     # The end of jobs
 
@@ -154,7 +155,7 @@ class Questions:
         for child in () if job.asked is None else job.asked.children:
             orphan = self._rows.by_id.get(child)
             if orphan is not None and orphan.parent == job.id:
-                orphan.parent, orphan.parent_is_guess = None, False
+                orphan.parent, orphan.parent_is_unclear = None, False
         parent = None if job.parent is None else self._rows.by_id.get(job.parent)
         if parent is not None and parent.asked is not None:
             parent.asked.children.pop(job.id, None)

@@ -146,7 +146,8 @@ class JobSnapshot:
     stopped; `saved_when` is when its newest token was received. With `is_automatic` it is gone on
     with by itself, at `next_attempt_at` if it waits for that.
 
-    `parent` is the job that made the other side ask this; `parent_is_guess` when several may have.
+    `parent` is the job that made the other side ask this; None as well when several may have,
+    which is `parent_is_unclear`.
     `questions` are the numbers of the frames that ask something of the user for this job: requests
     of the server, or replies that require input. `cancel_state` is empty while nobody cancelled,
     else "requested" (by the user), "sent" (to the server), "confirmed" (by it, or by its silence)
@@ -192,7 +193,7 @@ class JobSnapshot:
     next_attempt_at: float | None = None
     saved_when: float | None = None
     parent: JobId | None = None
-    parent_is_guess: bool = False
+    parent_is_unclear: bool = False
     task: TaskPicture | None = None
     questions: tuple[int, ...] = ()
     cancel_state: str = ""

@@ -186,7 +186,7 @@ async def test_nobodys_time_runs_out_while_it_is_unknown_who_of_several_asks() -
         await at.until_ticks(1, 2)
         calls.start_soon(at.call, "ask_form", {})
         await at.until(at.monitor.questions)
-        assert at.job(3).parent_is_guess
+        assert at.job(3).parent_is_unclear
         for job in (1, 2):
             at.monitor.set_limits(job, Limits(0.1, None))
             assert at.clocks(job).is_suspended

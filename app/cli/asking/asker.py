@@ -217,7 +217,7 @@ class Asker:
         """The name of what is called, if it is known for which call the question is."""
         job = None if question.job is None else self._book.snapshot(question.job)
         if job is not None and job.parent is not None:
-            job = None if job.parent_is_guess else self._book.snapshot(job.parent)
+            job = self._book.snapshot(job.parent)
         return "" if job is None or job.method == question.method else one_line(job.name, _NAME)
 
 

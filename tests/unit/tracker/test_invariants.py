@@ -317,7 +317,8 @@ def _check_dealings(wire: Dialogue, job: int) -> None:
     assert snapshot.state.is_over == (snapshot.ended_at is not None)
     assert snapshot.cancel_state in {"", "requested", "sent", "confirmed", "ignored"}
     assert (snapshot.state is JobState.NEEDS_YOU) <= (
-        bool(snapshot.questions)
+        snapshot.sender is Side.SERVER
+        or bool(snapshot.questions)
         or (snapshot.task is not None and snapshot.task.status == "input_required")
     )
     task = snapshot.task

@@ -40,10 +40,10 @@ def test_a_question_is_a_job_under_the_one_that_caused_it(wire: Dialogue, method
     child = wire.job(question)
     assert (child.sender, child.state, child.parent) == (
         Side.SERVER,
-        JobState.RUNNING,
+        JobState.NEEDS_YOU,
         wire.job(made).id,
     )
-    assert not child.parent_is_guess
+    assert not child.parent_is_unclear
     assert (wire.state(made), wire.job(made).questions) == (JobState.NEEDS_YOU, (question,))
     assert wire.detail(made).children == (child.id,)
     wire.send(result("q", action="accept"))
@@ -82,23 +82,25 @@ def test_progress_that_we_send_shows_on_the_question(wire: Dialogue) -> None:
     assert (job.progress, job.message, job.fraction) == (1, "Displaying form", 0.25)
     assert wire.job(made).tick_count == 0
     wire.wait(600)
-    assert wire.state(question) is JobState.RUNNING, "the user may think as long as they like"
+    assert wire.state(question) is JobState.NEEDS_YOU, "the user may think as long as they like"
 
 
-def test_of_several_running_jobs_the_newest_is_guessed(wire: Dialogue) -> None:
+def test_none_of_several_running_jobs_is_said_to_need_the_user(wire: Dialogue) -> None:
     first, second = wire.call("a"), wire.call("b")
     child = wire.job(_question(wire))
-    assert (child.parent, child.parent_is_guess) == (wire.job(second).id, True)
+    assert (child.parent, child.parent_is_unclear) == (None, True)
+    assert child.state is JobState.NEEDS_YOU
+    assert wire.state(first) is wire.state(second) is JobState.RUNNING
     wire.reply(content=[])
     child = wire.job(_question(wire, "r"))
-    assert (child.parent, child.parent_is_guess) == (wire.job(first).id, False)
+    assert (child.parent, child.parent_is_unclear) == (wire.job(first).id, False)
 
 
 def test_a_question_that_names_its_task_belongs_to_that(wire: Dialogue) -> None:
     made = wire.begin()
     wire.call("b")
     child = wire.job(_question(wire, _meta={RELATED: {"taskId": "T"}}))
-    assert (child.parent, child.parent_is_guess) == (wire.job(made).id, False)
+    assert (child.parent, child.parent_is_unclear) == (wire.job(made).id, False)
     wire.tell(nested("completed"))
     child = wire.job(_question(wire, "r", _meta={RELATED: {"taskId": "T"}}))
     assert child.parent != wire.job(made).id, "a task that is over asks nothing"
@@ -108,7 +110,7 @@ def test_a_question_without_a_job_stands_alone(wire: Dialogue) -> None:
     made = wire.call()
     wire.reply(content=[])
     child = wire.job(_question(wire))
-    assert (child.parent, child.parent_is_guess) == (None, False)
+    assert (child.parent, child.parent_is_unclear) == (None, False)
     wire.connect()
     wire.call("b")
     other = wire.connection
@@ -145,7 +147,7 @@ def test_a_job_that_is_being_cancelled_shows_that_first(wire: Dialogue) -> None:
 def test_a_job_that_ends_with_its_question_open_is_over(wire: Dialogue) -> None:
     made, question = wire.call(), _question(wire)
     wire.reply(content=[])
-    assert (wire.state(made), wire.state(question)) == (JobState.DONE, JobState.RUNNING)
+    assert (wire.state(made), wire.state(question)) == (JobState.DONE, JobState.NEEDS_YOU)
     wire.send(result("q", action="accept"))
     assert (wire.state(made), wire.job(made).questions) == (JobState.DONE, ())
 

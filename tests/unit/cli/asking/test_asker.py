@@ -37,7 +37,11 @@ class Book(FakeJobs):
     """Open questions, whose answers are checked as a monitor does."""
 
     def __init__(self) -> None:
-        super().__init__(job(id=1), job(id=2, parent=1), job(id=3, parent_is_unclear=True))
+        super().__init__(
+            job(id=1),
+            job(id=2, parent=1),
+            job(id=3, method="elicitation/create", parent_is_unclear=True),
+        )
         self.open: dict[int, Question] = {}
         self.answers: dict[int, Answer] = {}
         self.changed = anyio.Event()
