@@ -16,7 +16,9 @@ from app.exports.secret_words import (
     is_command,
     is_environment,
     is_headers,
+    is_key,
     is_secret,
+    looks_random,
     may_be_count,
 )
 
@@ -166,7 +168,10 @@ class SecretRemover:
             return self._text(_argument(level.previous, words))
         if rule is _Rule.ENVIRONMENT:
             return self._text(_without_value(words))
-        return _header(words) if rule is _Rule.HEADERS else self._text(words)
+        if rule is _Rule.HEADERS:
+            return _header(words)
+        is_hidden = level.is_object and is_key(level.key) and looks_random(words)
+        return REMOVED if is_hidden else self._text(words)
 
     def _rule_of_value(self) -> _Rule:
         """The rule for what comes next: of its own name, else of the container around it."""

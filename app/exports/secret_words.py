@@ -12,7 +12,8 @@ _NOT_LETTERS: Final = re.compile(r"[^a-z]+")
 _SECRET_NAME: Final = re.compile(
     r"pass(?:word|wd|phrase|code)|^pass$|pwd|secret|credential|authorization|cookie|bearer|jwt"
     r"|(?:api|private|access|signing|encryption|auth|account|master|ssh)keys?(?:value)?$"
-    r"|^auth$|^pin$|^otp$|(?<!progress)tokens?(?:value|string)?$"
+    r"|^auth$|^pin$|^otp$|(?<!progress)tokens?(?:value|string)?$|sessionid$"
+    r"|^sig$|(?:amz|goog|url|request)signature$"
 )
 _HEADERS_NAME: Final = re.compile(
     "(?:http|request|response|extra|custom|default|additional|static)*headers?"
@@ -31,6 +32,20 @@ def is_secret(name: str) -> bool:
 def may_be_count(name: str) -> bool:
     """Whether a number under that name counts something: `max_tokens`."""
     return _COUNTED_NAME.search(_letters(name)) is not None
+
+
+def is_key(name: str) -> bool:
+    """Whether a member of that name may hold a secret, as it may the name of anything else."""
+    return _letters(name) in {"key", "xkey"}
+
+
+def looks_random(words: str) -> bool:
+    """Whether small letters, capitals and digits take turns as they do in no name; no UUID."""
+    if not _RANDOM.fullmatch(words) or _UUID.fullmatch(words):
+        return False
+    stretches = _STRETCH.findall(words)
+    has_digit = any(stretch[0].isdigit() for stretch in stretches)
+    return has_digit and len(stretches) * _LONGEST_STRETCH >= len(words)
 
 
 def is_environment(name: str) -> bool:
@@ -57,7 +72,7 @@ def _letters(name: str) -> str:
 _NAMED: Final = (
     r"(?:pass(?:word|wd|phrase|code)|pwd|secret|credentials?|jwt"
     r"|(?:api|private|access|secret|signing|encryption|auth|account|master|ssh)[ _.-]?key)"
-    r"[\w.-]{0,40}"
+    r"[\w.-]{0,40}|(?:mcp[_-])?session[ _-]?id(?![\w-])"
     r"|(?<!progress)(?<!progress[ _-])tokens?(?![\w-])"
 )
 _SIGN: Final = r"""\\{0,8}["'`]?\s{0,8}(?::=|=>|[:=])\s{0,8}"""
@@ -81,6 +96,35 @@ _ENV_OPTION: Final = re.compile(
     r"""(?:(?P<quote>["'])[^\r\n]{0,10000}?(?P=quote)|[^\s"']++)"""
 )
 _ADDRESS: Final = re.compile(r"(?P<kept>[a-z][a-z0-9+.-]{1,20}://[^\s/:@]{0,200}:)[^\s/@]++(?=@)")
+# Addresses that let in whoever has them. JSON and HTML may have escaped the sign before a name.
+_SIGNED: Final = re.compile(
+    r"(?P<kept>(?:[?&;]|\\u0026)(?![\w.-]{0,40}progress[_-]?token)(?:sig|hmac|key"
+    r"|x-(?:amz|goog|ms)-[\w-]{0,40}(?:signature|credential|token)"
+    r"|[\w.-]{0,40}(?:token|signature|secret|password|session[_-]?id|api[_-]?key))=)"
+    r"""(?:\(removed\)|[^\s&#;"'`<>\\)\]}]++)""",
+    re.IGNORECASE,
+)
+_ORDINARY: Final = (
+    "(?:required|missing|invalid|wrong|(?:in)?correct|not|too|needed|empty|blank|set|unset|weak"
+    "|short|long|strong|hidden|the|an?|your|my|our|their|in|on|at|for|from|to|of|now|never|always"
+    "|only|case|optional|mandatory|unknown|null|none|ok|okay|fine|about|already|still|no|neither"
+    r"|same|shown|kept|sent|valid|bad|here|there|what|why|how|one|[a-z]+(?:ed|ing|able|ible|ary))"
+    r"(?![\w-])"
+)
+_SAID: Final = re.compile(
+    rf"(?P<kept>\bpass(?:word|wd|phrase|code)\s{{1,4}}(?:is|was)\s{{1,4}}:?)(?!{_ORDINARY})"
+    rf"(?:{_QUOTED}|{_BARE})",
+    re.IGNORECASE,
+)
+_KEY: Final = re.compile(
+    rf"""(?P<kept>(?<![\w])(?:x-)?key{_SIGN})(?P<value>[\w+/=-]{{16,512}})(?![\w+/=-])""",
+    re.IGNORECASE,
+)
+_UUID: Final = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", re.IGNORECASE)
+_RANDOM: Final = re.compile(r"[\w+/=-]{16,512}")
+_STRETCH: Final = re.compile(r"[a-z]+|[A-Z]+|[0-9]+")
+_LONGEST_STRETCH: Final = 3
+"""Characters of one kind that follow each other in what nobody made up, on the average."""
 _SCHEME: Final = re.compile(r"(?P<kept>\b(?:bearer|basic)\s{1,8})[\w.~+/=-]{6,}", re.IGNORECASE)
 _SHAPED: Final = re.compile(
     r"-----BEGIN [A-Z ]{0,40}PRIVATE KEY-----.*?(?:-----END [A-Z ]{0,40}-----|\Z)"
@@ -96,6 +140,8 @@ _KEEPING: Final = (
     _HEADER,
     _ASSIGNED,
     _OPTION,
+    _SIGNED,
+    _SAID,
     _SCHEME,
     _ADDRESS,
 )
@@ -108,7 +154,12 @@ def without_secrets(words: str) -> str:
     """
     for pattern in _KEEPING:
         words = pattern.sub(_kept, words)
+    words = _KEY.sub(_unless_a_name, words)
     return _SHAPED.sub(REMOVED, words)
+
+
+def _unless_a_name(found: re.Match[str]) -> str:
+    return f"{found['kept']}{REMOVED}" if looks_random(found["value"]) else found[0]
 
 
 def _kept(found: re.Match[str]) -> str:
@@ -118,7 +169,8 @@ def _kept(found: re.Match[str]) -> str:
 
 _TRIGGERS: Final = tuple(
     b"pass pwd secret credential key auth cookie bearer basic jwt env header arg command cmd -h -e"
-    b' pin" otp" eyj sk- sk_ pk- pk_ rk- rk_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- xox npm_'
+    b' pin" otp" session sig= sig" signature hmac= eyj'
+    b" sk- sk_ pk- pk_ rk- rk_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- xox npm_"
     b" hf_ pypi- akia asia aiza @ \\u00".split(b" ")
 )
 

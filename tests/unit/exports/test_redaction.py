@@ -40,6 +40,10 @@ _NAMES = st.sampled_from(
         "resumeToken",
         "nextResumeToken",
         "\u0070assword",
+        "sessionId",
+        "session_id",
+        "Mcp-Session-Id",
+        "X-Amz-Signature",
     ]
 )
 _PLAIN_NAMES = st.sampled_from(
@@ -190,6 +194,42 @@ def test_what_is_passed_over_in_haste_would_not_have_changed(value: Any) -> None
 )
 def test_names_and_numbers_stay_and_values_go(before: str, after: str) -> None:
     assert Redaction().raw(before.encode()).decode() == after
+
+
+_RANDOM = "a1B2c3D4e5F6g7H8"
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        ("the password is hunter2. Bye", "the password is (removed) Bye"),
+        ("Password was 'open sesame'", "Password was '(removed)'"),
+        ("password: swordfish", "password: (removed)"),
+        ("the password is required", None),
+        ("password was incorrect", None),
+        (f"https://a/b?n=1&sig={SECRET}&c=2", "https://a/b?n=1&sig=(removed)&c=2"),
+        (f"https://a/b?X-Amz-Signature={SECRET}#x", "https://a/b?X-Amz-Signature=(removed)#x"),
+        (f"https://a/b?X-Goog-Credential={SECRET}", "https://a/b?X-Goog-Credential=(removed)"),
+        (f"https://a/b?token={SECRET}", "https://a/b?token=(removed)"),
+        (f"https://a/b?progressToken={SECRET}&n=1", None),
+        (f"Mcp-Session-Id: {SECRET}", "Mcp-Session-Id: (removed)"),
+        (f"session_id={SECRET};n=1", "session_id=(removed);n=1"),
+        (f"key: {_RANDOM}", "key: (removed)"),
+        ("key: orders-2026-11-20-final-report", None),
+        ("key=550e8400-e29b-41d4-a716-446655440000", None),
+        (f"monkey: {_RANDOM}", None),
+        (f'{{"key":"{_RANDOM}"}}', '{"key":"(removed)"}'),
+        ('{"key":"orders-2026-11-20-final-report"}', None),
+        (f'{{"progressToken":"{_RANDOM}"}}', None),
+    ],
+)
+def test_secrets_in_prose_and_addresses_go_and_ordinary_words_stay(
+    before: str, after: str | None
+) -> None:
+    cleaned = Redaction().text(before)
+    assert cleaned == (before if after is None else after)
+    assert Redaction().text(cleaned) == cleaned
+    assert Redaction().raw(before.encode()).decode() == cleaned
 
 
 def test_what_was_left_undecoded_becomes_words() -> None:
