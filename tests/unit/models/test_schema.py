@@ -127,3 +127,34 @@ def test_no_schema_breaks_reading_it(schema: Any) -> None:
     for each in variants(found):
         variant_title(each, root)
     range_words(found)
+
+
+@pytest.mark.parametrize(
+    ("value", "fits"),
+    [
+        (["a"], True),
+        (["a", "c"], True),
+        ([], True),
+        (["c", "a"], False),
+        (["a", "a"], False),
+        (["x"], False),
+        ("a", False),
+    ],
+)
+def test_a_selection_holds_listed_values_once_in_their_order(value: object, fits: object) -> None:
+    schema = {"type": "array", "items": {"enum": ["a", "b", "c"]}}
+    assert kind_of(schema) is FieldKind.SELECTION
+    assert fits_kind(FieldKind.SELECTION, schema, value) is fits
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "array", "items": {"type": "string"}},
+        {"type": "array", "items": {"enum": list(range(41))}},
+        {"type": "array", "items": {"enum": ["a"]}, "prefixItems": [{"type": "string"}]},
+        {"type": "array", "items": True},
+    ],
+)
+def test_other_arrays_are_filled_in_item_by_item(schema: dict[str, Any]) -> None:
+    assert kind_of(schema) is FieldKind.ARRAY

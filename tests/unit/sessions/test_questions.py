@@ -7,7 +7,7 @@ import pytest
 from app.problem import ProblemError
 from app.sessions.call_clock import CallClock, Hold
 from app.sessions.phases import Phase
-from app.sessions.questions import Accept, Decline, Pending, Question, Questions
+from app.sessions.questions import BY_RULE, Accept, Decline, Pending, Question, Questions
 from tests.unit.sessions.questioned import question
 
 
@@ -101,3 +101,13 @@ def test_ended_questions_are_remembered_but_not_for_ever() -> None:
         desk.questions.answer(desk.questions.open()[0].id, Decline())
     known = [number for number in range(1, 301) if desk.questions.find(number)]
     assert known == list(range(101, 301))
+
+
+def test_a_question_that_a_rule_answers_is_told_of_and_never_open() -> None:
+    desk = Desk()
+    desk.questions.note_ruled(question())
+    ended = desk.questions.find(1)
+    assert desk.told == [1]
+    assert desk.questions.open() == ()
+    assert ended is not None
+    assert ended.ended == BY_RULE
