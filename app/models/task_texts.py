@@ -62,14 +62,14 @@ def row(step: TaskStep, job: JobSnapshot) -> tuple[str, ...]:
 
 
 def standing(job: JobSnapshot, task: TaskPicture) -> str:
-    """`"Working: counting files"`, and what became of a cancel that its server was asked for."""
-    word = status_word(task.status)
-    parts = [f"{word}: {line(task.message)}" if task.message else word]
+    """`"Working · counting files"`, and what became of a cancel that its server was asked for."""
+    parts = [status_word(task.status)]
     if job.state is JobState.CANCELLING and not is_terminal(task.status):
         parts.append(tr("asked to stop, still working"))
     if is_left_at_server(job):
         parts.append(tr("left at its server: it is picked up when that is connected"))
-    return " · ".join(parts)
+    parts.append(line(task.message or ""))
+    return " · ".join(part for part in parts if part)
 
 
 def numbers(detail: JobDetail, task: TaskPicture) -> str:

@@ -15,12 +15,14 @@ from app.protocol.facts import (
     ConnectionClosed,
     ConnectionNegotiated,
     ConnectionOpened,
+    NotificationReceived,
     RequestAnswered,
     RequestMade,
     StderrReceived,
 )
 from app.protocol.frame import server_name
 from app.sessions.definitions import StdioDefinition
+from app.sessions.news import ResourceUpdates, with_update
 from app.sessions.snapshot import ServerSnapshot, ServerState
 
 if TYPE_CHECKING:
@@ -43,6 +45,13 @@ class _Server:
         self.stderr: collections.deque[str] = collections.deque(maxlen=_STDERR_TAIL)
         self.offers = Offers(name)
         self.bare = ServerSnapshot(name, _definition(name, {}))
+        self.updates: tuple[ResourceUpdates, ...] = ()
+
+    def note_update(self, fact: NotificationReceived) -> bool:
+        """Count that a resource has changed, if that is told; whether it is."""
+        before = self.updates
+        self.updates = with_update(before, fact)
+        return self.updates is not before
 
     def snapshot(self) -> ServerSnapshot:
         bare, offers = self.bare, self.offers
@@ -53,6 +62,7 @@ class _Server:
             prompts=offers.prompts,
             stderr_tail=tuple(self.stderr),
             problem=bare.problem or offers.problem,
+            resource_updates=self.updates,
         )
 
 
@@ -89,6 +99,10 @@ class Servers:
             raise ProblemError(Problem("There is no such server", name))
         return self._servers[name].snapshot()
 
+    def knows(self, connection: str) -> bool:
+        """Whether the server of a connection was heard of."""
+        return server_name(connection) in self._servers
+
     def key_of(self, connection: str) -> str:
         """What the server of a connection is, whatever it is called."""
         name = server_name(connection)
@@ -115,6 +129,8 @@ class Servers:
                 is_changed = True
             elif type(fact) in _REPLY:
                 is_changed |= server.offers.take(fact, frames)
+            elif isinstance(fact, NotificationReceived):
+                is_changed |= server.note_update(fact)
         return is_changed
 
     def _new(self, name: str) -> _Server | None:
@@ -145,6 +161,7 @@ def _on_opened(server: _Server, fact: ConnectionOpened) -> None:
     name, pid = server.bare.name, fact.detail.get("pid")
     server.stderr.clear()
     server.offers = Offers(fact.connection)
+    server.updates = ()
     server.bare = ServerSnapshot(
         name,
         _definition(name, fact.detail),

@@ -13,6 +13,7 @@ import anyio
 
 from app.problem import Problem
 from app.protocol.eras import LOG_LEVEL_KEY, Era, as_object
+from app.protocol.facts import Side
 from app.sessions.exchange import End, Limits
 
 if TYPE_CHECKING:
@@ -47,6 +48,18 @@ class ResourceUpdates(NamedTuple):
     when: float
 
 
+def with_update(
+    updates: tuple[ResourceUpdates, ...], fact: NotificationReceived
+) -> tuple[ResourceUpdates, ...]:
+    """`updates` with the one that `fact` tells of, as the newest; the same if it tells of none."""
+    uri = fact.params.get("uri")
+    if fact.method != UPDATED or fact.sender is not Side.SERVER or not isinstance(uri, str):
+        return updates
+    others = tuple(each for each in updates if each.uri != uri)
+    count = 1 + sum(each.number for each in updates if each.uri == uri)
+    return (*others, ResourceUpdates(uri, count, fact.when))[-_MOST_UPDATES:]
+
+
 class News:
     """Keeps a server told of what we want to hear. `run` is its one task."""
 
@@ -66,7 +79,7 @@ class News:
         self._on_change = on_change
         self._subscribed: dict[str, None] = {}
         self._told: dict[str, None] = {}
-        self._updates: dict[str, ResourceUpdates] = {}
+        self._updates: tuple[ResourceUpdates, ...] = ()
         self._level: str | None = None
         self._wake = anyio.Event()
         connection.mail.watchers.append(self._watch)
@@ -79,7 +92,7 @@ class News:
     @property
     def updates(self) -> tuple[ResourceUpdates, ...]:
         """The updates that came, the newest last."""
-        return tuple(self._updates.values())
+        return self._updates
 
     @property
     def can_subscribe(self) -> bool:
@@ -212,15 +225,10 @@ class News:
             self._connection.mail.give_up(exchange, End.CANCELLED)
 
     def _watch(self, fact: NotificationReceived) -> None:
-        uri = fact.params.get("uri")
-        if fact.method != UPDATED or not isinstance(uri, str):
-            return
-        before = self._updates.pop(uri, None)
-        count = 1 if before is None else before.number + 1
-        self._updates[uri] = ResourceUpdates(uri, count, fact.when)
-        if len(self._updates) > _MOST_UPDATES:
-            del self._updates[next(iter(self._updates))]
-        self._on_change()
+        before = self._updates
+        self._updates = with_update(before, fact)
+        if self._updates is not before:
+            self._on_change()
 
 
 def _endless(pauses_s: tuple[float, ...]) -> Iterable[float]:

@@ -6,11 +6,20 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication
-from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
 
 from app.models import task_texts
 from app.models.course import FIRST_FRAME, CourseModel
 from app.models.job_texts import line
+from app.text import elide
 from app.widgets.appearance import GAP, GAP_S, Appearance
 from app.widgets.job_sections import PlainTable
 from app.widgets.plain_text import plain_tip
@@ -18,13 +27,17 @@ from app.widgets.plain_text import plain_tip
 if TYPE_CHECKING:
     from app.tracker.snapshot import JobDetail
 
-_STATUS: Final = 20  # digits
-_TIME: Final = 25  # digits: with a date
-_WAY: Final = 30
+_ID: Final = 40  # characters: a UUID and a little more; the whole can be copied
+_STATUS: Final = 17  # digits
+_TIME: Final = 16
+_WAY: Final = 27
 
 
 class TaskSection(QWidget):
-    """Three lines about the task as it is, above a row for each change, oldest first."""
+    """Two lines about the task as it is, above a row for each change, oldest first.
+
+    What has no room in a narrow pane is read in tips.
+    """
 
     frame_followed = Signal(object)
     """The number of the frame that told of a change."""
@@ -39,6 +52,7 @@ class TaskSection(QWidget):
         self.copy_id = QToolButton(self)
         self.copy_id.setText(self.tr("Copy i&d"))
         self.copy_id.setToolTip(self.tr("Copy the task's id (Alt+D)"))
+        self.copy_id.setAutoRaise(True)
         self.copy_id.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         self.copy_id.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.copy_id.clicked.connect(self._on_copy)
@@ -55,13 +69,17 @@ class TaskSection(QWidget):
         """Show the task of a job; nothing of one that is none."""
         job, task = detail.snapshot, detail.snapshot.task
         steps = () if task is None else detail.task_course
+        bar = self.table.verticalScrollBar()
+        is_at_end = bar.value() >= bar.maximum()
         self.model.show_rows(
             [task_texts.row(step, job) for step in steps], [step.number for step in steps]
         )
+        if is_at_end:
+            self.table.scrollToBottom()
         if task is None:
             return
         self._task = task.id
-        _put(self.identity, line(task.id) or self.tr("(an empty id)"))
+        _put(self.identity, elide(line(task.id), _ID) or self.tr("(an empty id)"))
         _put(self.standing, task_texts.standing(job, task))
         _put(self.numbers, task_texts.numbers(detail, task))
 
@@ -73,15 +91,16 @@ class TaskSection(QWidget):
             self.table.setColumnWidth(column, digit * digits)
 
     def _lay_out(self) -> None:
+        self.identity.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
         first = QHBoxLayout()
         first.setSpacing(GAP)
-        first.addWidget(self.identity, 1)
+        first.addWidget(self.standing, 1)
+        first.addWidget(self.identity)
         first.addWidget(self.copy_id)
         facts = QVBoxLayout()
         facts.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
         facts.setSpacing(GAP_S // 2)
         facts.addLayout(first)
-        facts.addWidget(self.standing)
         facts.addWidget(self.numbers)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -92,8 +111,8 @@ class TaskSection(QWidget):
     def _label(self, name: str) -> QLabel:
         label = QLabel(self)
         label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setWordWrap(True)
         label.setMinimumWidth(1)
+        label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         label.setAccessibleName(name)
         label.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse

@@ -69,7 +69,7 @@ class TasksDialog(QDialog):
         self._second.timeout.connect(self.table.viewport().update)
         self._second.start()
         self._lay_out()
-        self.resize(760, 340)
+        self.resize(880, 340)
 
     @Slot()
     def ask(self) -> None:
@@ -99,7 +99,7 @@ class TasksDialog(QDialog):
         for column in (_ID, _MESSAGE):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
         digit = self.table.fontMetrics().horizontalAdvance("0")
-        for column, digits in ((1, 18), (3, 16), (4, 26), (5, 10)):
+        for column, digits in ((1, 18), (3, 15), (4, 24), (5, 9)):
             self.table.setColumnWidth(column, digit * digits)
         close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
         close.rejected.connect(self.reject)

@@ -413,3 +413,42 @@ def test_a_job_of_a_server_that_is_not_connected_can_be_edited(form: CallForm) -
     assert form.offer is not None
     assert form.offer.is_listed
     assert form.form.value() == {"rows": 3}
+
+
+_TASKS = dataclasses.replace(
+    _DB, revision="2025-11-25", capabilities={"tasks": {"requests": {"tools": {"call": {}}}}}
+)
+
+
+def test_a_call_as_a_task_is_asked_for_and_remembered_for_its_tool(
+    dialog: CallDialog, calls: list[Call]
+) -> None:
+    form = dialog.form
+    form.set_servers([_TASKS])
+    form.choose("db", "tools/call", "export", {"rows": 3})
+    form.options.task.choice.setCurrentIndex(1)
+    form.options.task.ttl.setText("90")
+    form.send()
+    assert [(call.as_task, call.task_ttl_ms) for call in calls] == [(True, 90_000.0)]
+    form.choose("db", "tools/call", "crawl", {})
+    assert not form.options.task.choice.isEnabled()
+    form.send()
+    assert (calls[-1].as_task, calls[-1].task_ttl_ms) == (None, None)
+    state = json.loads(json.dumps(form.state()))
+    form.choose("db", "tools/call", "export")
+    assert form.options.task.state() == {"as_task": True, "ttl_s": "90"}
+    form.choose("db", "tools/call", "crawl")
+    form.restore(state)
+    form.choose("db", "tools/call", "export")
+    assert form.options.task.state() == {"as_task": True, "ttl_s": "90"}
+
+
+def test_a_time_to_live_that_is_none_is_said_before_anything_is_sent(
+    dialog: CallDialog, calls: list[Call]
+) -> None:
+    form = dialog.form
+    form.set_servers([_TASKS])
+    form.choose("db", "tools/call", "export", {"rows": 3})
+    form.options.task.ttl.setText("-1")
+    form.send()
+    assert calls == []

@@ -15,11 +15,14 @@ from app.models.filters import GroupsModel, JobFilter, JobGroup
 from app.models.jobs import JobsModel
 from app.models.servers import ServersModel
 from app.problem import Problem
+from app.protocol.messages import Resource
+from app.sessions.news import ResourceUpdates
 from app.sessions.server_settings import ServerSettings
 from app.sessions.snapshot import ServerState
 from app.tracker.snapshot import JobState
 from app.widgets.job_filters import JobFilterEdit, JobFilters
 from app.widgets.level_menu import LevelMenu
+from app.widgets.resource_menu import ResourceMenu
 from app.widgets.server_list import ServerList
 from app.widgets.side_delegate import wrapped
 from tests.job_stand_ins import FakeJobs, job
@@ -253,3 +256,32 @@ def test_the_log_level_that_is_asked_for_is_ticked_and_another_can_be_chosen(
         with qtbot.waitSignal(servers.log_level_requested) as told:
             action_of(servers, words).trigger()
         assert told.args == ["up", level]
+
+
+def test_tasks_and_resources_are_offered_where_the_server_offers_them(
+    qtbot: QtBot, servers: ServerList, source: FakeServers
+) -> None:
+    resource = Resource("demo://a&b", "a", None, None, None, None, {})
+    source.held[0] = dataclasses.replace(
+        source.held[0],
+        revision="2025-11-25",
+        capabilities={"tasks": {"list": {}}, "resources": {"subscribe": True}},
+        resources=(resource,),
+        resource_updates=(ResourceUpdates("demo://a&b", 2, 1.7e9),),
+    )
+    servers.view.model().apply(frozenset({"up"}))  # type: ignore[attr-defined]  # our model
+    choose(servers, 0)
+    assert {"Resource updates", "Tasks at the server…"} <= set(menu_of(qtbot, servers, 0))
+    asked: list[object] = []
+    servers.tasks_requested.connect(asked.append)
+    servers.subscription_requested.connect(lambda *wish: asked.append(wish))
+    menu = servers.findChild(ResourceMenu)
+    assert menu is not None
+    (action,) = menu.actions()
+    assert action.text().startswith("demo://a&&b\t2 updates, ")
+    assert not action.isChecked()
+    action.trigger()
+    next(
+        each for each in servers.view.actions() if each.text() == "&Tasks at the server…"
+    ).trigger()
+    assert asked == [("up", "demo://a&b", True), "up"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Any
 
 from app.playback.playback import Playback
@@ -107,3 +108,18 @@ def test_servers_of_a_hostile_file_are_bounded(tmp_path: Path) -> None:
         pass
     assert len(playback.servers()) == SERVERS_KEPT
     assert any("the others are not listed" in problem.what for problem in playback.problems)
+
+
+def test_updates_of_resources_are_counted_until_the_next_connection(tmp_path: Path) -> None:
+    written = Written()
+    negotiated(written)
+    for uri in ("demo://a", "demo://b", "demo://a", 7):
+        told = {"method": "notifications/resources/updated", "params": {"uri": uri}}
+        raw = json.dumps({"jsonrpc": "2.0", **told}).encode()
+        written.line(Channel.RECEIVED, raw, connection="demo#1")
+    (server,) = played(written, tmp_path)
+    counted = [(each.uri, each.number) for each in server.resource_updates]
+    assert counted == [("demo://b", 1), ("demo://a", 2)]
+    written.event("opened", 3.0, "demo#2", command="python3", pid=8)
+    (server,) = played(written, tmp_path)
+    assert server.resource_updates == ()

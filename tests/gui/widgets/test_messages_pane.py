@@ -1,0 +1,93 @@
+"""The pane of servers' log messages: levels in words and colour, and the newest in sight."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
+
+from app.models.messages import MessagesModel
+from app.protocol.facts import NotificationReceived, Side
+from app.sessions.server_settings import LOG_LEVELS
+from app.widgets.appearance import Tone
+from app.widgets.messages_pane import MessagesPane, level_tone
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+    from app.widgets.appearance import Appearance
+
+
+def message(number: int, level: Any, data: str = "said") -> NotificationReceived:
+    params = {"level": level, "data": data}
+    method = "notifications/message"
+    return NotificationReceived(number, "db#1", 0.0, 1.7e9, Side.SERVER, method, params, ())
+
+
+@pytest.fixture
+def model() -> MessagesModel:
+    return MessagesModel()
+
+
+@pytest.fixture
+def pane(qtbot: QtBot, model: MessagesModel, appearance: Appearance) -> MessagesPane:
+    made = MessagesPane(model, appearance)
+    model.setParent(made)
+    qtbot.addWidget(made)
+    made.resize(700, 200)
+    with qtbot.waitExposed(made):
+        made.show()
+    return made
+
+
+def test_an_empty_pane_says_why(pane: MessagesPane) -> None:
+    assert pane.state.text() == "No server has logged anything yet."
+
+
+def test_a_level_hides_what_is_below_it_and_says_how_many(
+    pane: MessagesPane, model: MessagesModel
+) -> None:
+    model.add([message(number, level) for number, level in enumerate(LOG_LEVELS)])
+    assert pane.state.text() == "8 messages"
+    pane.least.setCurrentIndex(LOG_LEVELS.index("error"))
+    assert pane.shown.rowCount() == 4
+    assert pane.state.text() == "8 messages, 4 below this level are hidden"
+
+
+def test_the_newest_stays_in_sight_until_the_user_looks_back(
+    pane: MessagesPane, model: MessagesModel
+) -> None:
+    bar = pane.table.verticalScrollBar()
+    model.add([message(number, "info") for number in range(100)])
+    assert bar.value() == bar.maximum() > 0
+    bar.setValue(3)
+    model.add([message(100, "info")])
+    assert bar.value() == 3
+
+
+def test_enter_shows_the_message_in_the_log(pane: MessagesPane, model: MessagesModel) -> None:
+    model.add([message(41, "info")])
+    followed: list[object] = []
+    pane.frame_followed.connect(followed.append)
+    pane.table.activated.emit(pane.shown.index(0, 4))
+    assert followed == [41]
+
+
+def test_levels_have_tones_from_quiet_to_bad() -> None:
+    tones = [level_tone(rank) for rank in range(len(LOG_LEVELS) + 1)]
+    assert tones[:4] == [Tone.MUTED, Tone.TEXT, Tone.ACCENT, Tone.WARNING]
+    assert set(tones[4:8]) == {Tone.BAD}
+    assert tones[8] is Tone.WARNING
+
+
+def test_a_message_is_painted_in_the_tone_of_its_level(
+    pane: MessagesPane, model: MessagesModel, appearance: Appearance
+) -> None:
+    model.add([message(1, "error")])
+    option = QStyleOptionViewItem()
+    delegate = pane.table.itemDelegate()
+    assert isinstance(delegate, QStyledItemDelegate)
+    delegate.initStyleOption(option, pane.shown.index(0, 4))
+    assert option.palette.color(QPalette.ColorRole.Text) == appearance.colour(Tone.BAD)

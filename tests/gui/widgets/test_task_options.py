@@ -1,0 +1,102 @@
+"""Whether a call becomes a task can be chosen where server and tool allow it; tips say why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from app.models.json_input import InputError
+from app.models.offers import Offer, OfferKind
+from app.protocol.task_requests import EXTENSION, TaskWish
+from app.sessions.snapshot import ServerState
+from app.widgets.task_options import TaskOptions
+from tests.server_stand_ins import server
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+    from app.sessions.snapshot import ServerSnapshot
+    from app.widgets.appearance import Appearance
+
+CORE: dict[str, Any] = {"tasks": {"requests": {"tools": {"call": {}}}}}
+
+
+def of(revision: str, capabilities: dict[str, Any]) -> ServerSnapshot:
+    changes = {"revision": revision, "capabilities": capabilities}
+    return server("db", state=ServerState.CONNECTED, **changes)
+
+
+def tool(support: str = "optional", kind: OfferKind = OfferKind.TOOL) -> Offer:
+    return Offer(kind, "export", "", "", {}, support)
+
+
+@pytest.fixture
+def options(qtbot: QtBot, appearance: Appearance) -> TaskOptions:
+    made = TaskOptions(appearance)
+    qtbot.addWidget(made)
+    made.show_offer(of("2025-11-25", CORE), tool())
+    return made
+
+
+@pytest.mark.parametrize(
+    ("capabilities", "offer", "why"),
+    [
+        ({}, tool(), "offers no tasks"),
+        (CORE, tool("forbidden"), "forbids it"),
+        (CORE, tool("", OfferKind.PROMPT), "Only calls of tools"),
+        (CORE, None, "nothing is chosen"),
+    ],
+)
+def test_what_cannot_be_a_task_says_why(
+    options: TaskOptions, capabilities: dict[str, Any], offer: Offer | None, why: str
+) -> None:
+    options.choice.setCurrentIndex(1)
+    options.show_offer(of("2025-11-25", capabilities), offer)
+    assert not options.choice.isEnabled()
+    assert why in options.choice.toolTip()
+    assert not options.ttl.isEnabled()
+    assert options.wish() == TaskWish()
+
+
+@pytest.mark.parametrize("support", ["optional", "required"])
+def test_what_the_tool_says_is_in_the_tip(options: TaskOptions, support: str) -> None:
+    options.show_offer(of("2025-11-25", CORE), tool(support))
+    assert options.choice.isEnabled()
+    assert f"“{support}”" in options.choice.toolTip()
+
+
+def test_a_task_is_wished_for_with_its_time_to_live(options: TaskOptions) -> None:
+    options.choice.setCurrentIndex(1)
+    options.ttl.setText("90")
+    assert options.wish() == TaskWish(True, 90_000.0)
+    options.choice.setCurrentIndex(2)
+    assert options.wish() == TaskWish(False, None)
+
+
+@pytest.mark.parametrize("entered", ["0", "-3", "soon", "1e400", "true"])
+def test_a_time_to_live_that_is_none_is_refused_by_name(options: TaskOptions, entered: str) -> None:
+    options.ttl.setText(entered)
+    with pytest.raises(InputError, match="Time to live in seconds"):
+        options.wish()
+
+
+def test_in_the_extension_the_server_decides_and_keeps_as_it_likes(options: TaskOptions) -> None:
+    options.show_offer(of("2026-07-28", {"extensions": {EXTENSION: {}}}), tool("forbidden"))
+    assert options.choice.isEnabled()
+    assert "the server decides" in options.choice.toolTip()
+    assert not options.ttl.isEnabled()
+    options.choice.setCurrentIndex(2)
+    assert options.wish() == TaskWish(False, None)
+
+
+def test_what_was_chosen_is_remembered_and_nonsense_is_the_automatic(options: TaskOptions) -> None:
+    options.choice.setCurrentIndex(2)
+    options.ttl.setText("5")
+    state = options.state()
+    options.restore(None)
+    assert options.state() == {"as_task": None, "ttl_s": ""}
+    options.restore(state)
+    assert options.state() == {"as_task": False, "ttl_s": "5"}
+    options.restore({"as_task": "yes", "ttl_s": 7})
+    assert options.state() == {"as_task": None, "ttl_s": ""}
