@@ -6,6 +6,7 @@ answered as a whole (see `app.sessions.rounds`). Several questions are open side
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import functools
 import math
@@ -149,7 +150,9 @@ class Incoming:
             self._refuse(fact, error)
             return
         request = self._open[fact.number] = _Request()
-        self._work.send_nowait(_Work(fact, raw, asked, request))
+        # Servers go on asking while they are being ended; nobody answers that any more.
+        with contextlib.suppress(anyio.ClosedResourceError):
+            self._work.send_nowait(_Work(fact, raw, asked, request))
 
     def _check_room(self, fact: RequestMade) -> None:
         if self.era is Era.PER_REQUEST:

@@ -8,6 +8,7 @@ exact bytes that came are sent, whatever escapes the server chose.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
@@ -94,7 +95,7 @@ class Rounds:
     def _take(self, exchange: Exchange, reply: RequestAnswered, raw: bytes) -> bool:
         """Whether a reply is no end, but requires input that we can try to give."""
         if as_object(reply.error).get("code") == URL_NEEDED:
-            self._work.send_nowait(_Work(exchange, reply.number, raw))
+            self._put(_Work(exchange, reply.number, raw))
         is_required = as_object(reply.result).get("resultType") == "input_required"
         if not is_required or exchange.method not in _METHODS or exchange.end is not None:
             return False
@@ -102,8 +103,13 @@ class Rounds:
             return False
         exchange.is_asking = True
         exchange.rounds += 1
-        self._work.send_nowait(_Work(exchange, reply.number, raw))
+        self._put(_Work(exchange, reply.number, raw))
         return True
+
+    def _put(self, work: _Work) -> None:
+        """Have `run` do it; while the connection is being ended nobody is asked any more."""
+        with contextlib.suppress(anyio.ClosedResourceError):
+            self._work.send_nowait(work)
 
     async def _go_on(self, work: _Work) -> None:
         """Ask, then go on; neither if the exchange is over by itself before that."""

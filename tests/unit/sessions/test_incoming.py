@@ -169,6 +169,19 @@ async def test_the_end_of_the_connection_closes_what_is_open() -> None:
     assert not desk.clock.is_suspended
 
 
+async def test_what_is_asked_while_the_connection_ends_is_left_unanswered_and_harms_nothing() -> (
+    None
+):
+    async with questioned() as desk:
+        desk.server.last_words = [request("late", ELICIT, FORM), request("l2", "roots/list")]
+        desk.connection.end("enough")
+        await desk.connection.over()
+    assert desk.connection.problem is None
+    assert desk.connection.reason == "enough"
+    assert desk.questions.open() == ()
+    assert desk.server.sent == []
+
+
 @pytest.mark.parametrize(
     ("method", "params", "code"),
     [

@@ -15,9 +15,16 @@ from app.sessions import mail
 from app.sessions.clock import Clock
 from app.sessions.definitions import StdioDefinition
 from app.sessions.desk import Desk
+from app.sessions.exchange import End
 from app.sessions.session import Session
 from app.sessions.snapshot import ServerState
-from tests.unit.sessions.playbook import INITIALIZED, PlayedServer, by_method, connection_to
+from tests.unit.sessions.playbook import (
+    INITIALIZED,
+    PlayedServer,
+    by_method,
+    connection_to,
+    result,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -260,3 +267,17 @@ async def test_a_defect_beside_a_session_ends_that_session_alone() -> None:
     assert problem is not None
     assert problem.what == "A defect of this program ended the session"
     assert session.snapshot().state is ServerState.FAILED
+
+
+async def test_a_call_that_needs_input_while_its_server_is_ended_is_lost() -> None:
+    offer = {"supportedVersions": ["2026-07-28"], "capabilities": {"tools": {}}}
+    server = PlayedServer(by_method(discover={**offer, "serverInfo": {}}, list={"tools": [TOOL]}))
+    async with lived(Life([server], era="per-request")) as session:
+        await session.ready()
+        connection = session.current
+        assert connection is not None
+        exchange = connection.mail.ask("tools/call", {"name": "t"})
+        asked = await server.until_sent("tools/call")
+        server.last_words = [result(asked, {"resultType": "input_required", "requestState": "s"})]
+    assert exchange.end is End.LOST
+    assert connection.problem is None
