@@ -79,7 +79,8 @@ class JobCells:
 
     def _paint_job(self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot) -> None:
         if job.sender is Side.SERVER:
-            cell = self._paint_direction(painter, faces, cell)
+            indent = 0 if job.parent is None else round(faces.first.height)
+            cell = self._paint_direction(painter, faces, cell.adjusted(indent, 0, 0, 0))
         side = round(faces.first.height * 1.15)
         icon = QRect(cell.left(), cell.top() + (cell.height() - side) // 2, side, side)
         self._draw_icon(painter, icon, state_icon(job.state), tone_of(job))
@@ -91,12 +92,11 @@ class JobCells:
         self._write(painter, faces, faces.second, second, job_texts.summary(job), Tone.MUTED)
 
     def _paint_direction(self, painter: QPainter, faces: RowFaces, cell: QRect) -> QRect:
-        """Paint the arrow of what a server asks, set in below its job; what is left of `cell`."""
+        """Paint the arrow of what a server asks; what is left of `cell`."""
         side = round(faces.first.height)
-        inner = cell.adjusted(side, 0, 0, 0)
-        place = QRect(inner.left(), inner.center().y() - side // 2, side, side)
+        place = QRect(cell.left(), cell.center().y() - side // 2, side, side)
         self._draw_icon(painter, place, "received", Tone.MUTED)
-        return inner.adjusted(side + GAP_S, 0, 0, 0)
+        return cell.adjusted(side + GAP_S, 0, 0, 0)
 
     def _paint_badge(
         self, painter: QPainter, faces: RowFaces, line: QRect, job: JobSnapshot

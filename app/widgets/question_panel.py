@@ -12,6 +12,7 @@ from app.models.questions import QUESTION, QuestionsModel
 from app.sessions.questions import Question
 from app.widgets.question_delegate import QuestionDelegate
 from app.widgets.question_view import QuestionView
+from app.widgets.schema_field import recolour
 from app.widgets.tab_order import controls_in, order_tabs
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ class QuestionPanel(QWidget):
         questions.rowsRemoved.connect(self._choose_any)
         questions.dataChanged.connect(self._on_data_changed)
         questions.modelReset.connect(self._on_reset)
-        appearance.changed.connect(self.list.viewport().update)
+        appearance.changed.connect(self._on_recoloured)
         self._on_reset()
 
     def current(self) -> QuestionView | None:
@@ -204,6 +205,11 @@ class QuestionPanel(QWidget):
     @Slot()
     def _on_data_changed(self) -> None:
         self._follow()
+
+    @Slot()
+    def _on_recoloured(self) -> None:
+        self.list.viewport().update()
+        recolour(self, self._appearance)
 
     @Slot()
     def _on_second(self) -> None:

@@ -122,12 +122,14 @@ class QuestionView(QWidget):
         halves.setStretchFactor(0, 2)
         halves.setStretchFactor(1, 3)
         halves.setSizes([260, 400])
+        said = QHBoxLayout()
+        said.setContentsMargins(GAP, 0, GAP, 0)
+        said.addWidget(self.note)
         foot = QHBoxLayout()
         foot.setContentsMargins(GAP, 0, GAP, GAP_S)
         foot.setSpacing(GAP)
         foot.addWidget(self.show_job)
         foot.addWidget(self.json)
-        foot.addWidget(self.note, 1)
         foot.addStretch()
         for button in (self.dismiss, self.decline, self.accept):
             foot.addWidget(button)
@@ -135,6 +137,7 @@ class QuestionView(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(GAP_S)
         column.addWidget(halves, 1)
+        column.addLayout(said)
         column.addLayout(foot)
 
     def _said(self) -> QWidget:

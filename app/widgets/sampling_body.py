@@ -10,6 +10,7 @@ from PySide6.QtWidgets import (
     QLabel,
     QLineEdit,
     QPlainTextEdit,
+    QSizePolicy,
     QStackedLayout,
     QWidget,
 )
@@ -55,6 +56,9 @@ class SamplingBody(QuestionBody):
         self.stop.setEditable(True)
         self.stop.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         self.stop.addItems(list(_STOP_REASONS))
+        reason = QLineEdit(self.stop)
+        self.stop.setLineEdit(reason)
+        reason.setCursorPosition(0)
         self.stop.setAccessibleName(self.tr("Stop reason"))
         self.stop.setToolTip(self.tr("Why the model stopped; may be left empty"))
         self.problem = plain_label(self)
@@ -107,7 +111,9 @@ class SamplingBody(QuestionBody):
         grid.addWidget(self.model, 2, 1)
         grid.addWidget(QLabel(self.tr("Stop reason"), page), 2, 2)
         grid.addWidget(self.stop, 2, 3)
-        grid.setColumnStretch(1, 1)
+        for column, (field, share) in {1: (self.model, 1), 3: (self.stop, 1)}.items():
+            field.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+            grid.setColumnStretch(column, share)
         grid.setRowStretch(0, 1)
         self._pages.addWidget(page)
         self._pages.addWidget(self.editor)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPalette
@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QWheelEvent
 
     from app.models.schema_check import SchemaProblem
+
+
+_TONE: Final = "tone"
+"""Property of a label that is written in the colour of a tone."""
 
 
 class FieldContext(NamedTuple):
@@ -132,10 +136,19 @@ def plain_label(parent: QWidget, words: str = "") -> QLabel:
 
 
 def set_text_colour(label: QWidget, appearance: Appearance, tone: Tone) -> None:
-    """Write a label in the colour of `tone`."""
+    """Write a label in the colour of `tone`; see `recolour`."""
+    label.setProperty(_TONE, tone.value)
     palette = label.palette()
     palette.setColor(QPalette.ColorRole.WindowText, appearance.colour(tone))
     label.setPalette(palette)
+
+
+def recolour(root: QWidget, appearance: Appearance) -> None:
+    """Write every label within `root` that has a tone in that tone's colour of now."""
+    for label in root.findChildren(QLabel):
+        tone = label.property(_TONE)
+        if tone is not None:
+            set_text_colour(label, appearance, Tone(tone))
 
 
 def mark_wrong(control: QWidget, appearance: Appearance, *, is_wrong: bool) -> None:

@@ -50,7 +50,9 @@ class UrlBody(QuestionBody):
         self.warnings = plain_label(self, "\n".join((*parts.warnings, parts.refusal)).strip())
         set_text_colour(self.warnings, appearance, Tone.BAD if parts.refusal else Tone.WARNING)
         self.warnings.setVisible(bool(self.warnings.text()))
-        self.open = QPushButton(appearance.icon("open"), self.tr("Op&en in the browser"), self)
+        self.open = QPushButton(self.tr("Op&en in the browser"), self)
+        appearance.changed.connect(self._on_recoloured)
+        self._on_recoloured()
         self.open.setAutoDefault(False)
         self.open.setEnabled(not parts.refusal)
         self.open.setToolTip(parts.refusal or self.tr("Open the whole address in your browser"))
@@ -89,6 +91,10 @@ class UrlBody(QuestionBody):
         column.addWidget(self.warnings)
         column.addWidget(self.note)
         column.addStretch(1)
+
+    @Slot()
+    def _on_recoloured(self) -> None:
+        self.open.setIcon(self.appearance.icon("open"))
 
     @Slot()
     def _on_open_clicked(self) -> None:

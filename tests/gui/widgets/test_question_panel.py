@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QColor, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
 from app.models.questions import QuestionsModel
 from app.problem import Problem
 from app.sessions.answers import Accept, Decline, Dismiss
+from app.widgets.appearance import Tone, contrast
 from app.widgets.question_panel import QuestionPanel
 from tests.gui.widgets.job_lists import CONTROL, heard
 from tests.job_stand_ins import job
@@ -196,6 +198,17 @@ def test_a_page_that_is_done_says_so(
     view = panel.view(2)
     assert view is not None
     assert view.question.is_complete
+
+
+def test_what_is_written_follows_the_colours_of_the_desktop(
+    panel: QuestionPanel, appearance: Appearance
+) -> None:
+    about = shown(panel).about
+    dark = QPalette(QColor("#202020"))
+    appearance.follow(dark)
+    written = about.palette().color(QPalette.ColorRole.WindowText)
+    assert written == appearance.colour(Tone.MUTED)
+    assert contrast(written, dark.color(QPalette.ColorRole.Base)) > 4
 
 
 def test_every_control_has_a_name(panel: QuestionPanel) -> None:
