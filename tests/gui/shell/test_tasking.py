@@ -209,3 +209,30 @@ async def test_tools_that_come_and_go_change_the_count_of_the_server(
         before = str(index.data(ABOUT))
         await begin(program, "change_list", as_task=False, list="tools")
         await until(lambda: str(index.data(ABOUT)) != before)
+
+
+async def test_a_task_of_another_client_is_listed_and_cancelled_by_its_id(
+    qapp: QApplication, folder: Path, tmp_path: Path
+) -> None:
+    kept = ("--state-dir", str(tmp_path / "tasks"))
+    async with opened(qapp, folder) as program:
+        await connect(program, "handshake", *kept)
+        await begin(program, "task_never_ends")
+    other = tmp_path / "other"
+    other.mkdir()
+    async with opened(qapp, other) as program:
+        await connect(program, "handshake", *kept)
+        assert not program.monitor.jobs()
+        program.window.servers.tasks_requested.emit("demo")
+        dialog = program.window.findChild(TasksDialog)
+        assert dialog is not None
+        await until(lambda: dialog.model.rowCount() == 1)
+        assert dialog.model.index(0, 5).data() == "not ours"
+        assert not dialog.open_job.isEnabled()
+        dialog.cancel.click()
+        await until(lambda: dialog.model.index(0, 1).data() == "Cancelled")
+        assert not program.monitor.jobs()
+        await program.monitor.disconnect("demo")
+        dialog.refresh.click()
+        await until(lambda: "demo" in dialog.message.text() and dialog.refresh.isEnabled())
+        dialog.close()
