@@ -24,6 +24,11 @@ _LONGEST_HEADER: Final = 64 * 1024
 _MOST_PARTS: Final = 10_000
 _NAME: Final = re.compile(r"(?P<base>.+?)(?:\.\d{1,6})?" + re.escape(SUFFIX), re.DOTALL)
 _NEWER_HINT: Final = "Update this program to open it."
+_BOM: Final = b"\xef\xbb\xbf"
+_EDITED: Final = (
+    "Save it as UTF-8 without a byte order mark and with line ends as on Unix (LF), or open the "
+    "original."
+)
 _FOREIGN_HINT: Final = f"Recordings are files that end in {SUFFIX}, written by this program."
 
 
@@ -73,6 +78,9 @@ def open_part(path: Path) -> RecordingPart:
     if not head:
         raise ProblemError(Problem("The recording is empty", str(path), _FOREIGN_HINT))
     line, feed, _ = head.partition(b"\n")
+    bare = line.removeprefix(_BOM).removesuffix(b"\r")
+    if bare.startswith(HEADER) and bare != line:
+        raise ProblemError(Problem("The recording was changed by an editor", str(path), _EDITED))
     if not line.startswith(HEADER):
         return _without_header(path, line, size)
     if not feed and size > len(head):

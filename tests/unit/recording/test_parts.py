@@ -34,6 +34,8 @@ def test_a_header_tells_part_number_and_base(tmp_path: Path) -> None:
         (b"\x00\x01\x02\xff" * 50, "no recording"),
         (b"# A heading\n\nSome text\n", "no recording"),
         (b'{"jsonrpc":"2.0"}\n', "no recording"),
+        (b'\xef\xbb\xbf#mcp-recording {"version":2}\n', "changed by an editor"),
+        (b'#mcp-recording {"version":2}\r\n', "changed by an editor"),
         (b"#mcp-recording \n", "header cannot be read"),
         (b"#mcp-recording {\n", "header cannot be read"),
         (b"#mcp-recording " + b"[" * 5000 + b"\n", "header cannot be read"),
