@@ -15,6 +15,7 @@ from app.recording.folder import RecordingsFolder
 from app.recording.format import SUFFIX
 from app.recording.recorder import Recorder
 from app.recording.settings import RecordingSettings
+from app.sessions.answers import Decline, Refused
 from app.sessions.clock import Clock
 from app.sessions.definitions import demo_definition
 from app.sessions.snapshot import ServerState
@@ -40,8 +41,19 @@ _SMALLER: dict[str, dict[str, Any]] = {
     "burst": {"count": 4000},
     "long_line": {"megabytes": 3},
     "changing_total": {"steps": 40},
+    "question_cancelled": {"after_s": 0.05},
+    "task_cooperative": {"goes_on_s": 0.1},
 }
-_LEFT_OUT = frozenset({"crash", "never_answers", "impossible_arguments", "resumable_export"})
+_LEFT_OUT = frozenset(
+    {
+        "crash",
+        "never_answers",
+        "impossible_arguments",
+        "resumable_export",
+        "task_never_ends",
+        "task_repeats_key",
+    }
+)
 """Those have scenes of their own, or never end."""
 
 
@@ -134,6 +146,24 @@ async def every_tool(monitor: Monitor, _watch: Watch) -> None:
         async with limit:
             await monitor.call(tool(name, arguments))
 
+    async with anyio.create_task_group() as whole:
+        whole.start_soon(say_no, monitor)
+        await _call_all(monitor, call)
+        whole.cancel_scope.cancel()
+
+
+async def say_no(monitor: Monitor) -> None:
+    """Turn away whatever servers ask of the user."""
+    while True:
+        for question in monitor.questions():
+            is_sampling = question.kind == "sampling"
+            monitor.answer(question.id, Refused("No") if is_sampling else Decline())
+        await anyio.sleep(0.01)
+
+
+async def _call_all(
+    monitor: Monitor, call: Callable[[str, dict[str, Any]], Awaitable[None]]
+) -> None:
     async with anyio.create_task_group() as calls:
         for offer in monitor.server("demo").tools:
             known = offer.input_schema.get("properties", {})
