@@ -347,7 +347,10 @@ class TaskRun:
             self.clock.stir()
 
     def _fate_without_end(self) -> TaskEnd:
-        """Why nothing more is heard of the task."""
+        """Why nothing more is heard of the task; what was heard last may be its end already."""
+        if self._news is not None and self._news.status == TaskStatus.CANCELLED:
+            self.view = self._news
+            return TaskEnd(TaskFate.ENDED, self.view.status, self.connection.now())
         fate = TaskFate.GIVEN_UP if self._words else TaskFate.DISCONNECTED
         return TaskEnd(fate, self.view.status, self.connection.now(), words=self._words)
 

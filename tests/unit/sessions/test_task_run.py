@@ -415,6 +415,21 @@ async def test_a_task_that_is_left_is_not_cancelled() -> None:
 # Connections
 
 
+async def test_a_cancel_that_was_confirmed_right_before_following_stops_is_the_end(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("app.sessions.task_run.SHORTEST_S", 60.0)
+    server = TaskServer(CORE, cancel="cancelled")
+    async with followed(server, CORE) as play:
+        await anyio.wait_all_tasks_blocked()
+        server.tell("cancelled")
+        await anyio.wait_all_tasks_blocked()
+        play.run.stop("")
+        end = (await play.ended()).end
+    assert end is not None
+    assert (end.fate, end.status) == (TaskFate.ENDED, "cancelled")
+
+
 async def test_a_task_outlives_its_connection() -> None:
     server = TaskServer(EXTENDED, ["working"])
     async with followed(server, EXTENDED) as play:
