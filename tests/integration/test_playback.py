@@ -23,7 +23,7 @@ from app.tracker.snapshot import JobState
 from tests.integration.watching import Watch
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Sequence
+    from collections.abc import Awaitable, Callable, Coroutine, Sequence
     from pathlib import Path
 
     from app.protocol.frame import Frame
@@ -162,7 +162,7 @@ async def say_no(monitor: Monitor) -> None:
 
 
 async def _call_all(
-    monitor: Monitor, call: Callable[[str, dict[str, Any]], Awaitable[None]]
+    monitor: Monitor, call: Callable[[str, dict[str, Any]], Coroutine[Any, Any, None]]
 ) -> None:
     async with anyio.create_task_group() as calls:
         for offer in monitor.server("demo").tools:
