@@ -114,11 +114,10 @@ async def test_a_list_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyP
 
 async def test_a_connection_that_ends_meanwhile_is_told_as_such() -> None:
     server = PlayedServer(lambda _message: [])
-    async with connected(server) as connection:
-        async with anyio.create_task_group() as tasks:
-            tasks.start_soon(_end_when_asked, server)
-            with pytest.raises(anyio.ClosedResourceError):
-                await list_tasks(connection, LISTED)
+    async with connected(server) as connection, anyio.create_task_group() as tasks:
+        tasks.start_soon(_end_when_asked, server)
+        with pytest.raises(anyio.ClosedResourceError):
+            await list_tasks(connection, LISTED)
 
 
 async def _end_when_asked(server: PlayedServer) -> None:
