@@ -163,6 +163,8 @@ class TextFront:
         """Tell what was asked and how it was answered."""
         asked = one_line(question.message or question.method, 400)
         self._turns.say(f"{one_line(question.server)} asks ({question.kind}): {asked}")
+        if question.problem:
+            self._turns.say(f"  wrong with it: {one_line(question.problem, 2000)}")
         self._turns.say(f"  {_ANSWERED[action]}: {one_line(words, 2000)}")
 
     def interrupt(self) -> None:

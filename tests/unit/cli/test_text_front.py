@@ -15,6 +15,7 @@ from app.problem import Problem
 from app.tracker.snapshot import Failure, JobState
 from tests.unit.cli.outcomes import outcome
 from tests.unit.cli.traffic import Traffic, notice, tick
+from tests.unit.sessions.questioned import question
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -236,3 +237,14 @@ def test_problems_are_told_in_safe_words() -> None:
     shown.front.warn(Problem("Full\x1b", hint="Free some space."))
     assert shown.err == "It was refused\\x1b (demo)\nRe-issue it.\n"
     assert shown.meter.lines == ["Full\\x1b", "Free some space."]
+
+
+def test_what_is_wrong_with_a_question_that_was_answered_unseen_is_told() -> None:
+    shown = Shown()
+    asked = question(message="Who?", problem="requestedSchema is\x1b no JSON schema")
+    shown.front.tell_answer(asked, "accept", "as the file says")
+    assert shown.meter.lines == [
+        "s asks (form): Who?",
+        "  wrong with it: requestedSchema is\\x1b no JSON schema",
+        "  accepted: as the file says",
+    ]
