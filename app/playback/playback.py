@@ -10,6 +10,8 @@ from app import text
 from app.playback.connections import Connections
 from app.playback.servers import Servers
 from app.problem import Problem
+from app.protocol.frame import Channel
+from app.protocol.framing import may_be_batch
 from app.recording.reader import FileBytes, RecordingReader
 from app.recording.timeline import Timeline
 from app.tracker.overview import Overview
@@ -32,6 +34,11 @@ if TYPE_CHECKING:
 RUNNING_KEPT: Final = 100_000
 """Jobs without an end that are listed: a hostile file may have any number of them."""
 _TICK_S: Final = 1.0
+_SMALL: Final = 32
+"""Frames from which on a chunk is taken in alone …"""
+_TOGETHER: Final = 256
+"""… and how many of smaller ones are at one go, or a few more."""
+_WIRE: Final = frozenset({Channel.SENT, Channel.RECEIVED})
 _FOR_EVER: Final = float("inf")
 _NOTHING: Final = Changes()
 
@@ -217,9 +224,50 @@ class Playback(Overview):
             return not self.is_loaded
         if self._time_of(chunk) > until:
             return False
-        head, self._chunk = (chunk, None) if until == _FOR_EVER else chunk.until(until)
-        self._take(head)
+        if until == _FOR_EVER:
+            self._chunk = None
+            self._take_some(chunk)
+        else:
+            head, self._chunk = chunk.until(until)
+            self._take(head)
         return True
+
+    def _take_some(self, chunk: Chunk) -> None:
+        """Take in a chunk with the small ones behind it.
+
+        Where connections speak in turns each frame is a chunk, and telling of each takes twice as
+        long as reading it. What is known of jobs is the same however facts are divided.
+        """
+        together, count = [chunk], len(chunk.frames)
+        most = _TOGETHER if self._goes_along(chunk) else 0
+        while count < most:
+            following = next(self._slices, None)
+            if following is None:
+                break
+            if following.part != chunk.part or not self._goes_along(following):
+                self._chunk = following
+                break
+            together.append(following)
+            count += len(following.frames)
+        if len(together) == 1:
+            self._take(chunk)
+        else:
+            self._apply_all(together)
+
+    def _goes_along(self, chunk: Chunk) -> bool:
+        """Whether a chunk is small, and nothing in it changes what the next ones mean."""
+        frame = chunk.frames[0]
+        return (
+            len(chunk.frames) < _SMALL
+            and chunk.facts is None
+            and chunk.is_escaped is None
+            and frame.channel in _WIRE
+            and frame.is_complete
+            and frame.part is None
+            and not may_be_batch(frame.raw)
+            and self._servers.knows(frame.connection)
+            and not self._connections.is_large(chunk.frames)
+        )
 
     def _peek(self) -> Chunk | None:
         """The next chunk; None as a pause, and at the end."""
@@ -274,6 +322,29 @@ class Playback(Overview):
         changes = self._tracker.apply(facts, self._now)
         self.timeline.mark(changes.marked)
         servers = self._servers.take(frames, facts)
+        self._publish(frames, facts, changes, servers)
+
+    def _apply_all(self, chunks: Sequence[Chunk]) -> None:
+        """Do for many small chunks of one part what `_apply` does for each, at one go."""
+        frames: list[Frame] = []
+        facts: list[Fact] = []
+        offsets: list[int] = []
+        sizes: list[int] = []
+        read = []
+        for chunk in chunks:
+            found = self._connections.of(chunk.frames[0].connection).read(chunk.frames)
+            read.append((chunk.frames, found))
+            frames += chunk.frames
+            facts += found
+            offsets += chunk.offsets
+            sizes += chunk.sizes
+            self._now = max(self._now, min(chunk.frames[-1].at, self._end_at))
+        self.timeline.columns.take(frames, facts, chunks[0].part, offsets, sizes, is_mixed=True)
+        changes = self._tracker.apply(facts, self._now)
+        self.timeline.mark(changes.marked)
+        servers: frozenset[str] = frozenset()
+        for some, of_some in read:
+            servers |= self._servers.take(some, of_some)
         self._publish(frames, facts, changes, servers)
 
     def _pass(self, now: float) -> None:

@@ -188,8 +188,11 @@ class Columns:
         sizes: Sequence[int],
         *,
         is_escaped: Sequence[bool] | None = None,
+        is_mixed: bool = False,
     ) -> bool:
         """Enter frames of one connection, with the facts read from them.
+
+        With `is_mixed` they may be of several, all of them complete and none of a batch.
 
         `offsets` and `sizes` tell where each one's bytes stand in `part`; they rise, but for the
         elements of a batch. `is_escaped` tells of each whether its line feeds are escaped there.
@@ -203,7 +206,9 @@ class Columns:
             some = slice(done, until) if (done or until < len(frames)) else slice(None)
             segment.enter_places(offsets[some], sizes[some])
             if ticks is not None:
-                self._enter_ticks(segment, frames[some], ticks.requests[some], ticks.tokens[some])
+                entered = frames[some]
+                self._enter_ticks(segment, entered, ticks.requests[some], ticks.tokens[some])
+                segment.sources += self._sources_of(entered, is_mixed=is_mixed)
             else:
                 escaped = None if is_escaped is None else is_escaped[some]
                 self._enter(segment, frames[some], facts, escaped)
@@ -347,14 +352,13 @@ class Columns:
         requests: Sequence[int],
         tokens: Sequence[int],
     ) -> None:
-        """Enter ticks of one connection: hundreds of thousands a second."""
+        """Enter ticks but for their sources: hundreds of thousands a second."""
         frame, count = frames[0], len(frames)
         self._note_runs(segment.end, frame, count)
         if frame.at == frames[-1].at:
             segment.ats += array("d", (frame.at,)) * count
         else:
             segment.ats.extend(map(_at_of, frames))
-        segment.sources += array("H", (self._source(frame, is_escaped=False),)) * count
         segment.methods += array("H", (self._progress,)) * count
         segment.tokens += array("I", tokens)
         segment.exchanges += _whole_numbers(requests)
@@ -410,6 +414,11 @@ class Columns:
         key = (frame.connection, frame.channel, frame.is_complete, is_escaped)
         known = self.sources.ids.get(key)
         return self.sources.number(key, Source(*key)) if known is None else known
+
+    def _sources_of(self, frames: Sequence[Frame], *, is_mixed: bool) -> array[int]:
+        if not is_mixed:
+            return array("H", (self._source(frames[0], is_escaped=False),)) * len(frames)
+        return array("H", [self._source(frame, is_escaped=False) for frame in frames])
 
     def _token(self, token: Any) -> int:
         return NONE if token is None else self.tokens.number(key_of(token), token)

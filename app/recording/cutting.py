@@ -181,7 +181,8 @@ class Cutter:
     def _made(self, run: _Run) -> Iterator[Chunk | None]:
         """The chunks of a run."""
         for begin in range(0, len(run.raws), MOST_FRAMES):
-            part = run.part(begin, begin + MOST_FRAMES)
+            is_whole = len(run.raws) <= MOST_FRAMES
+            part = run if is_whole else run.part(begin, begin + MOST_FRAMES)
             if part.is_plain:
                 yield self._plain(part)
                 continue

@@ -75,6 +75,10 @@ def _of_wire(detail: JobDetail) -> JobDetail:
     known = dataclasses.replace(
         detail.snapshot, chain=None, is_automatic=False, next_attempt_at=None, resume_note=""
     )
+    if known.task is not None:
+        # Both count from when they are read, which live is some milliseconds after the last frame.
+        task = known.task._replace(ttl_left_s=None, polled_s=None)
+        known = dataclasses.replace(known, task=task)
     return detail._replace(snapshot=known)
 
 

@@ -184,6 +184,41 @@ def test_a_job_that_the_recording_left_silent_is_stalled_at_the_end(tmp_path: Pa
     assert job.state is JobState.STALLED
 
 
+def test_connections_that_speak_in_turns_are_read_as_one_by_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written = Written()
+    for name in ("a#1", "b#1", "a#2"):
+        written.event("opened", 0.5, name, command="python3", args=[name])
+        written.call(connection=name, at=1.0)
+    for place in range(1, 300):
+        name = ("a#1", "b#1", "a#2", "c#1")[place % 4]
+        written.tick(place, 1.0 + place / 100, connection=name)
+    for name in ("a#1", "b#1"):
+        written.reply(at=5.0, connection=name)
+    written.line(Channel.RECEIVED, b"[%b,%b]" % (tick(1), tick(2)), 5.0)
+    file = written.save(tmp_path / "a.mcprec")
+    playback = Playback(file)
+    updates: list[Update] = []
+    playback.subscribe(updates.append)
+    while playback.advance(0.01):
+        pass
+    assert len(updates) < 20
+    monkeypatch.setattr("app.playback.playback._TOGETHER", 0)
+    apart = loaded(file)
+    assert [playback.detail(job) for job in playback.jobs()] == [
+        apart.detail(job) for job in apart.jobs()
+    ]
+    assert playback.servers() == apart.servers()
+    assert playback.problems == apart.problems
+    end = apart.timeline.end
+    assert playback.timeline.frames(0, end) == apart.timeline.frames(0, end)
+    for place in range(end):
+        assert playback.timeline.exchange(place) == apart.timeline.exchange(place)
+        assert playback.timeline.kind(place) is apart.timeline.kind(place)
+        assert playback.timeline.is_marked(place) == apart.timeline.is_marked(place)
+
+
 def test_where_the_recording_ends_nothing_is_counted_on_and_it_is_said(tmp_path: Path) -> None:
     written = Written()
     written.call(at=1.0)
