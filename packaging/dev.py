@@ -13,6 +13,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tempfile
 import time
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 # All tests together: the checks before them and this stay well below a quarter of an hour.
-_SESSION_TIMEOUT_S = 660
+_SESSION_TIMEOUT_S = 720
+_REAL_PROCESSES = "tests/integration"
 
 LINTERS: tuple[tuple[str, ...], ...] = (
     ("ruff", "check", "."),
@@ -93,8 +95,20 @@ def test(environment: Environment, arguments: Sequence[str]) -> int:
     ensure_platform(environment, "offscreen", os.environ)
     if sys.platform.startswith("linux"):
         ensure_xvfb()  # for the tests of the virtual screen; they are skipped where it is missing
-    tests = ["-m", "pytest", f"--session-timeout={_SESSION_TIMEOUT_S}", *arguments]
-    return _steps(environment, {**_lint_steps(), "pytest": tests})
+    tests = ["-m", "pytest", f"--session-timeout={_SESSION_TIMEOUT_S}"]
+    if arguments:
+        return _steps(environment, {**_lint_steps(), "pytest": [*tests, *arguments]})
+    with tempfile.TemporaryFile() as printed:
+        # Real processes are mostly waited for: meanwhile there is time for all else.
+        command = [str(environment.python), *tests, "-p", "no:cacheprovider", _REAL_PROCESSES]
+        beside = subprocess.Popen(command, cwd=ROOT, stdout=printed, stderr=subprocess.STDOUT)
+        steps = {**_lint_steps(), "pytest": [*tests, f"--ignore={_REAL_PROCESSES}"]}
+        failed = _steps(environment, steps)
+        code = beside.wait()
+        printed.seek(0)
+        say(printed.read().decode(errors="replace"))
+    say(f"-- pytest {_REAL_PROCESSES}: {'ok' if code == 0 else f'FAILED (exit code {code})'}")
+    return 1 if failed or code else 0
 
 
 def _lint_steps() -> dict[str, list[str]]:

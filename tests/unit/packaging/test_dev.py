@@ -5,7 +5,7 @@ import re
 import sys
 import tomllib
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import pytest
 
@@ -150,3 +150,28 @@ def test_a_constraint_is_a_name_a_version_and_at_most_a_marker() -> None:
     shape = re.compile(r"[a-z0-9-]+==[0-9][0-9a-z.]*(; sys_platform == '\w+')?")
 
     assert [line for line in _constraints() if not shape.fullmatch(line)] == []
+
+
+class Beside:
+    """A process that ends with a code of its own."""
+
+    def __init__(self, command: Sequence[str], *, stdout: IO[bytes], **_: object) -> None:
+        self.command = list(command)
+        stdout.write(b"1 failed\n")
+
+    def wait(self) -> int:
+        return 1
+
+
+def test_all_tests_run_in_two_processes_and_either_can_fail(
+    monkeypatch: pytest.MonkeyPatch, ready: None, capsys: pytest.CaptureFixture[str]
+) -> None:
+    steps = Recorder()
+    monkeypatch.setattr("dev.subprocess.run", steps)
+    monkeypatch.setattr("dev.subprocess.Popen", Beside)
+
+    assert dev.main(["test"]) == 1
+    assert steps.commands[-1].endswith("--ignore=tests/integration")
+    told = capsys.readouterr().err
+    assert "1 failed" in told
+    assert "-- pytest tests/integration: FAILED (exit code 1)" in told
