@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QModelIndex, QTimer, Signal, Slot
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QTimer, Signal, Slot
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -86,7 +86,7 @@ class TasksDialog(QDialog):
         self._say(count(len(tasks), self.tr("task"), self.tr("tasks")), Tone.MUTED)
         row = None if before is None else self.model.row_of(before.view.id)
         if tasks:
-            self.table.selectRow(row or 0)
+            self.select(row or 0)
         self._enable()
 
     def show_problem(self, problem: Problem) -> None:
@@ -120,6 +120,12 @@ class TasksDialog(QDialog):
         button.setToolTip(tip)
         button.setAutoDefault(False)
         return button
+
+    def select(self, row: int) -> None:
+        """Choose a row, whatever keys are held: Qt's `selectRow` goes by them."""
+        flags = QItemSelectionModel.SelectionFlag
+        wanted = flags.ClearAndSelect | flags.Rows
+        self.table.selectionModel().setCurrentIndex(self.model.index(row, 0), wanted)
 
     def _selected(self) -> ListedTask | None:
         rows = self.table.selectionModel().selectedRows()

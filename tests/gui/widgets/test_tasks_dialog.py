@@ -58,7 +58,7 @@ def test_what_can_work_for_the_selected_task_is_enabled(dialog: TasksDialog) -> 
     assert not dialog.cancel.isEnabled()
     dialog.show_tasks([listed("a", job=3), listed("b", "completed")])
     assert (dialog.cancel.isEnabled(), dialog.open_job.isEnabled()) == (True, True)
-    dialog.table.selectRow(1)
+    dialog.select(1)
     assert (dialog.cancel.isEnabled(), dialog.open_job.isEnabled()) == (False, False)
 
 
@@ -76,7 +76,7 @@ def test_wishes_name_the_task(dialog: TasksDialog) -> None:
 
 def test_the_selection_stays_with_its_task_when_the_list_comes_again(dialog: TasksDialog) -> None:
     dialog.show_tasks([listed("a"), listed("b")])
-    dialog.table.selectRow(1)
+    dialog.select(1)
     dialog.show_tasks([listed("new"), listed("a"), listed("b")])
     assert dialog.table.currentIndex().row() == 2
 
