@@ -189,7 +189,7 @@ def test_only_the_named_task_is_picked_up(
 ) -> None:
     data = ("--data-dir", str(tmp_path / "data"))
     server = (*DEMO, "--era", "per-request", "--state-dir", str(tmp_path / "state"))
-    words = ("task_work", "--task", "--arg", "steps=8", "--arg", "interval_s=0.2")
+    words = ("task_work", "--task", "--arg", "steps=20", "--arg", "interval_s=0.2")
     process = start("call", *words, "--repeat", "2", "--json", *data, "--", *server)
     started.append(process)
     assert process.stdout is not None
