@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from PySide6.QtCore import (
     QT_TRANSLATE_NOOP,
-    QAbstractTableModel,
     QCoreApplication,
     QModelIndex,
     QObject,
@@ -18,6 +17,7 @@ from PySide6.QtCore import (
 )
 
 from app.models.job_texts import moment
+from app.models.titled_table import TitledTable
 from app.protocol.frame import server_name
 from app.sessions.server_settings import LOG_LEVELS
 from app.text import one_line
@@ -57,11 +57,11 @@ class ServerMessage(NamedTuple):
     words: tuple[str, ...]
 
 
-class MessagesModel(QAbstractTableModel):
+class MessagesModel(TitledTable):
     """One row for each message, oldest first; the oldest go when there are too many."""
 
     def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+        super().__init__("Messages", TITLES, parent)
         self._rows: list[ServerMessage] = []
 
     @Slot(object)
@@ -94,24 +94,6 @@ class MessagesModel(QAbstractTableModel):
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
         """Number of messages."""
         return 0 if parent.isValid() else len(self._rows)
-
-    def columnCount(self, parent: _Index = QModelIndex()) -> int:
-        """As many as there are titles."""
-        return 0 if parent.isValid() else len(TITLES)
-
-    def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> Any:
-        """The titles."""
-        is_title = orientation is Qt.Orientation.Horizontal and 0 <= section < len(TITLES)
-        if is_title and role == Qt.ItemDataRole.DisplayRole:
-            return _tr(TITLES[section])
-        if is_title and role == Qt.ItemDataRole.TextAlignmentRole:
-            return int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        return None
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Bounded plain text, the rank of the level, or the frame's number."""

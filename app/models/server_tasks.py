@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from PySide6.QtCore import (
     QT_TRANSLATE_NOOP,
-    QAbstractTableModel,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
@@ -18,6 +17,7 @@ from PySide6.QtCore import (
 from app import text
 from app.models.job_texts import line, moment, tr
 from app.models.task_texts import status_word
+from app.models.titled_table import TitledTable
 from app.protocol.task_state import parsed_moment
 
 if TYPE_CHECKING:
@@ -49,11 +49,11 @@ class ListedTask(NamedTuple):
     job: JobId | None
 
 
-class ServerTasksModel(QAbstractTableModel):
+class ServerTasksModel(TitledTable):
     """Rows in the server's order."""
 
     def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+        super().__init__("Jobs", TITLES, parent)
         self._tasks: Sequence[ListedTask] = ()
 
     def show_tasks(self, tasks: Sequence[ListedTask]) -> None:
@@ -69,24 +69,6 @@ class ServerTasksModel(QAbstractTableModel):
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
         """Number of tasks."""
         return 0 if parent.isValid() else len(self._tasks)
-
-    def columnCount(self, parent: _Index = QModelIndex()) -> int:
-        """As many as there are titles."""
-        return 0 if parent.isValid() else len(TITLES)
-
-    def headerData(
-        self,
-        section: int,
-        orientation: Qt.Orientation,
-        role: int = Qt.ItemDataRole.DisplayRole,
-    ) -> Any:
-        """The titles."""
-        is_title = orientation is Qt.Orientation.Horizontal and 0 <= section < len(TITLES)
-        if is_title and role == Qt.ItemDataRole.DisplayRole:
-            return tr(TITLES[section])
-        if is_title and role == Qt.ItemDataRole.TextAlignmentRole:
-            return int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
-        return None
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """Bounded plain text, or the task."""
