@@ -14,9 +14,9 @@ from app.protocol.task_requests import TaskOffer, TaskWish, params_as_wished
 from app.protocol.tokens import AUTO
 from app.sessions import time_limit
 from app.sessions.call_clock import Hold
+from app.sessions.connect_failure import not_connected
 from app.sessions.exchange import End
 from app.sessions.limits import USUAL, LimitChoice, Limits, chosen_limits, usual_limits
-from app.sessions.session import not_connected
 from app.sessions.task_end import TaskFate
 from app.tracker import endings
 from app.tracker.snapshot import Changes, Failure, JobState
@@ -227,7 +227,8 @@ class Calls:
         for connection, exchange in self._waiting(job):
             self._publish(self._tracker.note_cancel_requested(job.id))
             connection.mail.cancel(exchange, reason)
-            grace_s = self._tracker.cancel_grace_s
+            # Once its stream is closed nothing more can come of a request: no silence is awaited.
+            grace_s = 0.0 if connection.mail.closes_streams else self._tracker.cancel_grace_s
             fields = {"request": job.request, "reason": reason, "grace_s": grace_s}
             await connection.tell("cancel_requested", **fields)
 
@@ -357,7 +358,8 @@ def _verdict(exchange: Exchange, words: str) -> tuple[JobState, Failure | None]:
         ending = endings.of_answer(exchange.reply)
         return ending.state, ending.failure
     if exchange.end is End.LOST:
-        return JobState.LOST, Failure("local", "The connection ended before the reply")
+        words = exchange.words or "The connection ended before the reply"
+        return JobState.LOST, Failure("local", words)
     if exchange.end is End.CANCELLED:
         return JobState.CANCELLED, Failure("local", exchange.words or "Cancelled")
     if exchange.end is End.GIVEN_UP:

@@ -33,10 +33,12 @@ from app.resuming.servers import ServerChangedError
 from app.resuming.task_wishes import TaskWishes
 from app.sessions.arguments import argument_problems, named_tool
 from app.sessions.clock import Clock
+from app.sessions.connector import Connector
 from app.sessions.desk import Desk
 from app.sessions.manager import Manager
 from app.sessions.questions import Questions
-from app.sessions.server_settings import SettingsFile
+from app.sessions.server_wishes import ServerWishes
+from app.sessions.settings_file import SettingsFile
 from app.sessions.wishes import Wishes
 from app.tracker.overview import Overview
 from app.tracker.snapshot import Changes, JobState
@@ -54,11 +56,9 @@ if TYPE_CHECKING:
     from app.protocol.frame import Frame
     from app.recording.timeline import Timeline
     from app.sessions.call_clock import Clocks, Hold
-    from app.sessions.definitions import ServerDefinition
     from app.sessions.limits import Limits
     from app.sessions.questions import Question
-    from app.sessions.session import Session
-    from app.sessions.snapshot import ServerSnapshot
+    from app.sessions.references import Keyring
     from app.store.chains import Origin
     from app.store.resumes import ResumeStore
     from app.tracker.snapshot import JobDetail, JobId
@@ -73,7 +73,7 @@ _LAG_S = 0.25
 _NOTHING = Changes()
 
 
-class Monitor(Overview, Wishes, ResumeWishes, TaskWishes):
+class Monitor(Overview, ServerWishes, Wishes, ResumeWishes, TaskWishes):
     """Servers, their sessions and all jobs. An async context manager that owns one task group.
 
     Nothing it publishes is ever missed or reordered for a listener that subscribed before.
@@ -87,7 +87,10 @@ class Monitor(Overview, Wishes, ResumeWishes, TaskWishes):
         restores: bool = True,
         cancel_grace_s: float = CANCEL_GRACE_S,
         recorder: Recorder | None = None,
-        settings: Path | None = None,
+        settings: Path | SettingsFile | None = None,
+        mends: bool = False,
+        keyring: Keyring | None = None,
+        folder: Path | None = None,
     ) -> None:
         """A monitor without servers; `clock` is the computer's unless a test hands in its own.
 
@@ -96,6 +99,10 @@ class Monitor(Overview, Wishes, ResumeWishes, TaskWishes):
         A server that is silent for `cancel_grace_s` after a cancel has confirmed it. `recorder`
         keeps every frame; it is run and closed here. Without one, memory keeps the newest. What is
         set for each server is kept in the file `settings`.
+
+        With `mends`, servers that end by themselves are connected again, and started anew when
+        their files change, as their definitions say. Secrets of servers are in `keyring`, tokens
+        of sign-ins in `folder`; without one, in memory.
         """
         self._clock = clock or Clock()
         self.recorder: Final = recorder or Recorder(clock=self._clock)
@@ -107,7 +114,8 @@ class Monitor(Overview, Wishes, ResumeWishes, TaskWishes):
         identity = ClientIdentity(info, {}, with_extension({}))
         started_ms = int(self._clock.wall() * 1000)
         questions = Questions(self._on_questions, self._hold)
-        desk = Desk(questions, SettingsFile(settings), self.job_of)
+        held = settings if isinstance(settings, SettingsFile) else SettingsFile(settings)
+        desk = Desk(questions, held, self.job_of)
         self._manager = Manager(
             identity,
             FrameNumbers(),
@@ -117,7 +125,11 @@ class Monitor(Overview, Wishes, ResumeWishes, TaskWishes):
             self._on_server,
             self.recorder.room,
             desk,
+            keyring,
+            folder,
+            mends=mends,
         )
+        self._connector = Connector(self._manager, self._clock, self._on_server, mends=mends)
         Wishes.__init__(self, self._manager, desk)
         self._integers = itertools.count(started_ms)
         self._tasks: TaskGroup | None = None
@@ -133,10 +145,11 @@ class Monitor(Overview, Wishes, ResumeWishes, TaskWishes):
             self._tracker,
             self._clock,
             self._changed,
-            self.connect,
+            self._connector,
             self._restorer.look,
             self._start,
         )
+        ServerWishes.__init__(self, self._manager, self._connector, self._resumer.note_removed)
         following = Following(
             store,
             self._keeper,
@@ -150,6 +163,7 @@ class Monitor(Overview, Wishes, ResumeWishes, TaskWishes):
         )
         ResumeWishes.__init__(self, self._resumer, self._keeper, self._tracker)
         TaskWishes.__init__(self, following, self._manager)
+        self._connector.on_connected = following.on_connected
 
     async def __aenter__(self) -> Self:
         """Open the store and the task group that sessions live in, and let time pass for jobs."""
@@ -157,6 +171,7 @@ class Monitor(Overview, Wishes, ResumeWishes, TaskWishes):
         if self._restores:
             await self._following.restore()
         self._tasks = await anyio.create_task_group().__aenter__()
+        self._connector.open(self._tasks)
         self._tasks.start_soon(self._tick, name="one second")
         self._tasks.start_soon(self._keeper.run, name="saving resume tokens")
         self._tasks.start_soon(self._restorer.watch, name="other programs")
@@ -180,6 +195,7 @@ class Monitor(Overview, Wishes, ResumeWishes, TaskWishes):
             await self._keeper.close()
             await self.recorder.close()
         tasks, self._tasks = self._tasks, None
+        self._connector.open(None)
         tasks.cancel_scope.cancel()
         # Not told of the body's exception: it goes on as it is, not inside a group.
         await tasks.__aexit__(None, None, None)
@@ -188,11 +204,7 @@ class Monitor(Overview, Wishes, ResumeWishes, TaskWishes):
         """Disconnect all servers, at the same time, and wait until their processes are gone."""
         self._resumer.close()
         self._following.close()
-        sessions = self._manager.sessions()
-        for session in sessions:
-            session.close()
-        for session in sessions:
-            await session.over()
+        await self._connector.aclose()
 
     @property
     def timeline(self) -> Timeline:
@@ -211,51 +223,6 @@ class Monitor(Overview, Wishes, ResumeWishes, TaskWishes):
     def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
         """Call `listener` for every update until the returned function is called."""
         return self._listeners.add(listener)
-
-    def add_server(self, definition: ServerDefinition) -> str:
-        """Take a server in, not connected; returns its name, made unique by a number."""
-        return self._manager.add(definition)
-
-    def remove_server(self, name: str) -> None:
-        """Forget a server; `ProblemError` while it is connected. Its jobs stay."""
-        definition = self._manager.snapshot(name).definition
-        self._manager.remove(name)
-        self._resumer.note_removed(definition)
-
-    def servers(self) -> list[ServerSnapshot]:
-        """All servers, in the order they were added."""
-        return [self._manager.snapshot(name) for name in self._manager.names()]
-
-    def server(self, name: str) -> ServerSnapshot:
-        """One server; `ProblemError` when there is none of that name."""
-        return self._manager.snapshot(name)
-
-    async def connect(self, name: str) -> ServerSnapshot:
-        """Connect a server and wait until it can be called; its state is visible meanwhile.
-
-        A server that is connected stays so. `ProblemError` tells why one cannot be. Cancelling
-        disconnects.
-        """
-        session = await self._current_session(name)
-        if session is None:
-            tasks = self._task_group()
-            session = self._manager.begin(name)
-            tasks.start_soon(session.run, name=f"session {name}")
-            self._on_server(name)
-        try:
-            await session.ready()
-        except anyio.get_cancelled_exc_class():
-            session.close()
-            raise
-        self._following.on_connected(name)
-        return self._manager.snapshot(name)
-
-    async def disconnect(self, name: str) -> None:
-        """Disconnect a server and wait until its process is gone; nothing if it is not up."""
-        session = self._manager.session(name)
-        if session is not None:
-            session.close()
-            await session.over()
 
     async def call(self, call: Call) -> Outcome:
         """Make a request and wait for its end, which may be a reply, a limit or the server's end.
@@ -347,17 +314,6 @@ class Monitor(Overview, Wishes, ResumeWishes, TaskWishes):
         """
         return argument_problems(named_tool(self.server(server), tool).input_schema, arguments)
 
-    async def _current_session(self, name: str) -> Session | None:
-        """The session that is up or coming up; None once there is none, the last one awaited."""
-        self._manager.snapshot(name)
-        while (session := self._manager.session(name)) is not None:
-            if session.is_usable:
-                return session
-            if session.is_over:
-                return None
-            await session.over()
-        return None
-
     def _task_group(self) -> TaskGroup:
         if self._tasks is None:
             raise ProblemError(Problem("The program is closing"))
@@ -376,9 +332,10 @@ class Monitor(Overview, Wishes, ResumeWishes, TaskWishes):
             _log.exception("job %s met a defect", job)
 
     async def _tick(self) -> None:
-        """Let time pass for the jobs: once a second, stalls and cancels met with silence."""
+        """Let time pass once a second: stalls, cancels met with silence, servers that are hung."""
         while True:
             await anyio.sleep(_TICK_S)
+            self._manager.look(self.now())
             # Not to the very moment: what was read from a server by then is to be taken first.
             changes = self._tracker.tick(self.now() - _LAG_S)
             self._let_go(changes)

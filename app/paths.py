@@ -9,6 +9,7 @@ import os
 import sys
 from pathlib import Path
 
+from app.looking import absolute, home, is_closed
 from app.problem import Problem, ProblemError
 
 APPLICATION = "mcp-progress-monitor"
@@ -30,21 +31,29 @@ def data_dir(chosen: Path | None = None) -> Path:
     """Make sure that the data folder is there, readable by its owner alone, and return it.
 
     `chosen` is the user's `--data-dir`. An existing folder keeps the rights it has.
-    `ProblemError` when it cannot be made.
+    `ProblemError` when it cannot be made or entered.
     """
-    folder = (chosen.expanduser() if chosen else default_data_dir()).absolute()
+    folder = chosen_data_dir(chosen)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    except OSError as error:
-        raise ProblemError(
-            Problem(
-                "The data folder cannot be made",
-                str(folder),
-                "Choose another one with --data-dir.",
-                error.strerror or str(error),
-            )
-        ) from error
+    except FileExistsError as error:
+        raise _no_data_dir("The data folder is a file", folder) from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise _no_data_dir("The data folder cannot be made", folder, reason) from error
+    if is_closed(folder):
+        raise _no_data_dir("The data folder may not be entered", folder)
     return folder
+
+
+def chosen_data_dir(chosen: Path | None = None) -> Path:
+    """Where that folder is, or is to be; `ProblemError` when nobody can tell."""
+    return absolute(chosen or default_data_dir())
+
+
+def _no_data_dir(what: str, folder: Path, reason: str = "") -> ProblemError:
+    hint = "Check its rights, or choose another one with --data-dir."
+    return ProblemError(Problem(what, str(folder), hint, reason))
 
 
 def resource(name: str) -> Path:
@@ -83,7 +92,10 @@ def program_command() -> list[str]:
 
 
 def data_home() -> Path:
-    """The platform's folder for programs' data; an empty or relative variable counts as unset."""
+    """The platform's folder for programs' data; an empty or relative variable counts as unset.
+
+    `ProblemError` when it is in the user's home, and the system knows of none.
+    """
     if sys.platform == "win32":
         variable, fallback = "LOCALAPPDATA", Path("AppData", "Local")
     elif sys.platform == "darwin":
@@ -91,4 +103,10 @@ def data_home() -> Path:
     else:
         variable, fallback = "XDG_DATA_HOME", Path(".local", "share")
     configured = Path(os.environ.get(variable, ""))
-    return configured if configured.is_absolute() else Path.home() / fallback
+    if configured.is_absolute():
+        return configured
+    own = home()
+    if own is None:
+        what, hint = "The system knows no home folder of yours", "Set HOME, or name a --data-dir."
+        raise ProblemError(Problem(what, hint=hint))
+    return own / fallback

@@ -11,9 +11,9 @@ from __future__ import annotations
 import argparse
 import os
 import shutil
+import signal
 import subprocess
 import sys
-import tempfile
 import time
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,7 @@ if tuple(sys.version_info[:2]) < _OLDEST:
         )
     sys.exit(subprocess.call([_newer, *sys.argv]))
 
+from beside import Beside  # noqa: E402
 from environment import ROOT, Environment  # noqa: E402
 from launch import run  # noqa: E402
 from screen import (  # noqa: E402
@@ -56,8 +57,11 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 # All tests together: the checks before them and this stay well below a quarter of an hour.
-_SESSION_TIMEOUT_S = 720
+_SESSION_TIMEOUT_S = 780
 _REAL_PROCESSES = "tests/integration"
+_SHARES = 3
+_WINDOWS = "tests/gui"
+_THE_REST = "pytest, all other tests"
 
 LINTERS: tuple[tuple[str, ...], ...] = (
     ("ruff", "check", "."),
@@ -98,17 +102,56 @@ def test(environment: Environment, arguments: Sequence[str]) -> int:
     tests = ["-m", "pytest", f"--session-timeout={_SESSION_TIMEOUT_S}"]
     if arguments:
         return _steps(environment, {**_lint_steps(), "pytest": [*tests, *arguments]})
-    with tempfile.TemporaryFile() as printed:
-        # Real processes are mostly waited for: meanwhile there is time for all else.
-        command = [str(environment.python), *tests, "-p", "no:cacheprovider", _REAL_PROCESSES]
-        beside = subprocess.Popen(command, cwd=ROOT, stdout=printed, stderr=subprocess.STDOUT)
-        steps = {**_lint_steps(), "pytest": [*tests, f"--ignore={_REAL_PROCESSES}"]}
-        failed = _steps(environment, steps)
-        code = beside.wait()
-        printed.seek(0)
-        say(printed.read().decode(errors="replace"))
-    say(f"-- pytest {_REAL_PROCESSES}: {'ok' if code == 0 else f'FAILED (exit code {code})'}")
-    return 1 if failed or code else 0
+    # Where a shell started this in the background, it would go on after an interrupt.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    tests.append("--durations=5")  # what made it slow, should it be
+    parts = {
+        name: [*tests, "-p", "no:cacheprovider", *paths] for name, paths in _test_parts().items()
+    }
+    parts["lint"] = [str(ROOT / "packaging" / "dev.py"), "lint"]
+    rest = [*tests, f"--ignore={_REAL_PROCESSES}", f"--ignore={_WINDOWS}"]
+    return _side_by_side(environment, {_THE_REST: rest, **parts})
+
+
+def _test_parts() -> dict[str, list[str]]:
+    """Divide the tests that are run beside the rest: the paths of each part, by its name.
+
+    Real processes are mostly waited for: meanwhile there is time for all else, and for others.
+    """
+    files = sorted(path.name for path in (ROOT / _REAL_PROCESSES).glob("test_*.py"))
+    shares = {
+        f"pytest {_REAL_PROCESSES} ({share + 1} of {_SHARES})": [
+            f"{_REAL_PROCESSES}/{name}" for name in files[share::_SHARES]
+        ]
+        for share in range(_SHARES)
+    }
+    return {**shares, f"pytest {_WINDOWS}": [_WINDOWS]}
+
+
+def _side_by_side(environment: Environment, commands: Mapping[str, Sequence[str]]) -> int:
+    """Run all at once, the first shown at once, and fail if any failed."""
+    parts = [
+        Beside(
+            name,
+            [str(environment.python), *command],
+            ROOT,
+            _environ(),
+            is_shown_at_once=name == _THE_REST,
+        )
+        for name, command in commands.items()
+    ]
+    try:
+        return _verdict([part.name for part in parts if not part.succeeds()])
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)  # it may come once to each and once to all
+        for part in parts:
+            part.stop()
+        raise
+
+
+def _environ() -> dict[str, str]:
+    """Let compiled modules be kept: tests start hundreds of processes that would compile all."""
+    return {n: value for n, value in os.environ.items() if n != "PYTHONDONTWRITEBYTECODE"}
 
 
 def _lint_steps() -> dict[str, list[str]]:
@@ -122,11 +165,16 @@ def _steps(environment: Environment, steps: Mapping[str, Sequence[str]]) -> int:
     for name, arguments in steps.items():
         say(f"-- {name}")
         started = time.monotonic()
-        done = subprocess.run([str(environment.python), *arguments], cwd=ROOT, check=False)
+        command = [str(environment.python), *arguments]
+        done = subprocess.run(command, cwd=ROOT, env=_environ(), check=False)
         verdict = "ok" if done.returncode == 0 else f"FAILED (exit code {done.returncode})"
         say(f"-- {name}: {verdict}, {time.monotonic() - started:.1f} s")
         if done.returncode:
             failed.append(name)
+    return _verdict(failed)
+
+
+def _verdict(failed: Sequence[str]) -> int:
     say("All steps passed." if not failed else f"Failed: {', '.join(failed)}")
     return 1 if failed else 0
 

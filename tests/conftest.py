@@ -1,10 +1,19 @@
-"""What every test gets: no display, a home of its own, and no warning that passes unnoticed."""
+"""What every test gets: no display, a home of its own, and no warning that passes unnoticed.
+
+And what keeps eight thousand of them quick: few examples unless more are asked for, and folders
+made without counting those there are.
+"""
 
 from __future__ import annotations
 
+import contextlib
+import gc
+import itertools
 import logging
 import os
 import re
+import shutil
+import sys
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,18 +24,38 @@ import pytest
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+NOBODY = 65_534
+"""The user whom file rights bind, as they do not bind the superuser."""
+
 # Before anything loads Qt, and inherited by the programs that tests start.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
 
-hypothesis.settings.register_profile(
-    "shared-machine",
-    # A busy machine is not a defect of the code under test.
-    deadline=None,
-    # A change is judged by the same examples each time; developers' own runs go on searching.
-    derandomize="CI" in os.environ,
-    suppress_health_check=[hypothesis.HealthCheck.too_slow],
-)
-hypothesis.settings.load_profile("shared-machine")
+for _name, _examples in {"brief": 25, "thorough": 500}.items():
+    hypothesis.settings.register_profile(
+        _name,
+        max_examples=_examples,
+        # A busy machine is not a defect of the code under test.
+        deadline=None,
+        # A change is judged by the same examples each time; developers' own runs go on searching.
+        derandomize="CI" in os.environ and _name == "brief",
+        suppress_health_check=[hypothesis.HealthCheck.too_slow],
+    )
+# `--hypothesis-profile=thorough` is loaded later than this.
+hypothesis.settings.load_profile("brief")
+
+_numbers = itertools.count(1)
+_running = ""
+
+
+def pytest_runtest_logstart(nodeid: str) -> None:
+    """Remember which test is running."""
+    global _running
+    _running = nodeid
+
+
+def pytest_keyboard_interrupt() -> None:
+    """Name the test that a limit of the whole run, or a person, ended."""
+    print(f"\ninterrupted in {_running or 'the collection of tests'}", file=sys.__stderr__)
 
 
 @pytest.fixture(scope="session")
@@ -36,17 +65,16 @@ def _session_folders() -> Iterator[Path]:
         runtime = Path(folder, "runtime")
         runtime.mkdir(mode=0o700)
         Path(folder, "cache").mkdir()
+        Path(folder, "homes").mkdir()
         yield Path(folder)
 
 
 @pytest.fixture(autouse=True)
-def isolated_home(
-    tmp_path_factory: pytest.TempPathFactory,
-    _session_folders: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> Path:
+def isolated_home(_session_folders: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A home folder of the test's own, so that no test reads or writes the developer's settings."""
-    home = tmp_path_factory.mktemp("home")
+    # pytest's own factory looks through all folders it made before it makes the next.
+    home = _session_folders / "homes" / str(next(_numbers))
+    home.mkdir(mode=0o700)
     for name in ("HOME", "USERPROFILE"):
         monkeypatch.setenv(name, str(home))
     for name, below in {
@@ -62,11 +90,50 @@ def isolated_home(
     return home
 
 
+@pytest.fixture(autouse=True)
+def _collecting_garbage() -> Iterator[None]:
+    """Python's collector runs again after a test of what switches it off for a window."""
+    yield
+    gc.enable()
+
+
 @pytest.fixture
 def data_dir(isolated_home: Path) -> Path:
     """An empty folder for ``--data-dir``."""
     folder = isolated_home / "monitor-data"
     folder.mkdir()
+    return folder
+
+
+@pytest.fixture
+def unprivileged_dir() -> Iterator[Path]:
+    """An empty folder of a user's own, while the test runs as that user.
+
+    File rights do not bind the superuser, as which tests run in containers.
+    """
+    if not hasattr(os, "setresuid"):
+        pytest.skip("file rights are another matter there")
+    folder = Path(tempfile.mkdtemp(prefix="monitor-rights-"))
+    is_superuser = os.geteuid() == 0
+    if is_superuser:
+        os.chown(folder, NOBODY, NOBODY)
+        os.setresuid(NOBODY, NOBODY, 0)  # the real one, too: os.access asks for that
+    yield folder
+    if is_superuser:
+        os.setresuid(0, 0, 0)
+    for closed in (folder, folder / "closed"):
+        with contextlib.suppress(FileNotFoundError):
+            closed.chmod(0o700)
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def closed_dir(unprivileged_dir: Path) -> Path:
+    """A folder that the test's user may not enter; something is in it."""
+    folder = unprivileged_dir / "closed"
+    folder.mkdir()
+    (folder / "within").touch(0o700)
+    folder.chmod(0)
     return folder
 
 
@@ -79,9 +146,9 @@ def anyio_backend(request: pytest.FixtureRequest) -> str | tuple[str, dict[str, 
     if "gui" not in request.path.parts:
         return "asyncio"
     qapp = request.getfixturevalue("qapp")
-    from qasync import QEventLoop
+    from app.shell.aio import QtLoop
 
-    return "asyncio", {"loop_factory": lambda: QEventLoop(qapp)}
+    return "asyncio", {"loop_factory": lambda: QtLoop(qapp)}
 
 
 class _Loud(logging.Handler):

@@ -11,6 +11,7 @@ import click
 from app.cli.commands import program
 from app.cli.exits import CommandFailed, ExitCode
 from app.cli.options import CommonOptions, Invocation
+from app.problem import ProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -38,6 +39,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except CommandFailed as failure:
         click.echo(failure.as_text(), err=True)
         return failure.code
+    except ProblemError as error:
+        click.echo(CommandFailed(ExitCode.USAGE, error.problem).as_text(), err=True)
+        return ExitCode.USAGE
     except (KeyboardInterrupt, click.Abort):
         return ExitCode.CANCELLED
     except OSError as error:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from app.cli.exits import CommandFailed, ExitCode
 from app.cli.reply import as_json
 from app.cli.strict_json import strict_json
+from app.cli.typed_file import read_typed
 from app.problem import Problem
 
 if TYPE_CHECKING:
@@ -37,7 +38,7 @@ def read_document(document: str | None) -> JsonObject:
     where, text = "--args", document
     if document.startswith("@"):
         where = document[1:]
-        text = _content(Path(where).expanduser())
+        text = _content(Path(where))
     try:
         value = strict_json(text)
     except (ValueError, RecursionError) as error:
@@ -173,7 +174,7 @@ def _types_of(value: object) -> set[str]:
 
 def _content(path: Path) -> str:
     try:
-        return path.read_text("utf-8-sig")
+        return read_typed(path)
     except (OSError, UnicodeDecodeError, ValueError) as error:
         _refuse("The arguments' file cannot be read", str(path), "--args @FILE", str(error))
 

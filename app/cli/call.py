@@ -83,7 +83,7 @@ class _Caller:
     async def work(self, monitor: Monitor) -> ExitCode:
         """Check the arguments, make the calls, all at once, and wait for the last."""
         self._monitor = monitor
-        server = await connected(monitor, self._definition, self.means)
+        server = await connected(monitor, self._definition)
         call = self._call(monitor, server)
         self._codes = [ExitCode.CANCELLED] * self._order.repeat
         async with anyio.create_task_group() as group:

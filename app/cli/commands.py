@@ -12,18 +12,21 @@ from typing import Any
 import click
 
 from app import __version__
-from app.cli.options import Invocation, Seconds, common_options, name_values, own_options
+from app.cli.options import Invocation, Seconds, common_options, name_values, output, own_options
 from app.cli.order import CallOrder, OpenOrder, ResumeOrder
 from app.cli.saved_id import saved_ids
+from app.cli.servers_commands import servers
 from app.sessions.limits import LONGEST_LIMIT_S
 
 _GROUP_EXAMPLES = """\b
 Examples:
   mcp-progress-monitor --demo
   mcp-progress-monitor -- python my_server.py
+  mcp-progress-monitor --url https://example.com/mcp
   mcp-progress-monitor --config ~/.cursor/mcp.json
   mcp-progress-monitor tools --demo
   mcp-progress-monitor call --demo burst --arg count=1000
+  mcp-progress-monitor servers import
 
 \b
 Exit codes: 0 done, 1 the tool or server answered with an error, 2 wrong usage,
@@ -36,6 +39,8 @@ Examples:
   mcp-progress-monitor tools --demo
   mcp-progress-monitor tools --json -- npx -y @modelcontextprotocol/server-everything
   mcp-progress-monitor tools --config mcp.json --server local-db
+  mcp-progress-monitor tools --server files
+  mcp-progress-monitor tools --url http://localhost:8000/mcp --header 'X-Tenant: acme'
 """
 
 _CALL_EXAMPLES = """\b
@@ -134,8 +139,9 @@ _answer = click.option(
     "--answer",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Answer the server's questions from this JSON file (see below). What it does not answer is"
-    " asked on a terminal, and declined without one or with --json.",
+    help="Answer the server's questions from this JSON file (see below). What it does not answer"
+    " goes by the rules set for the server in the window; what those leave open is asked on a"
+    " terminal, and declined without one or with --json.",
 )
 
 
@@ -178,8 +184,8 @@ def program(
 ) -> int:
     """Watch the progress of long-running MCP calls.
 
-    Without a command, the window opens; with the server that --demo, --config or
-    "-- SERVER_COMMAND" names, if any.
+    Without a command, the window opens; with the server that --demo, --url, --server, --config
+    or "-- SERVER_COMMAND" names, if any.
     """
     ctx.obj = invocation
     if after is not None and screenshot is None:
@@ -199,7 +205,8 @@ def program(
 def tools(invocation: Invocation, as_json: bool) -> int:
     """List a server's tools with their arguments.
 
-    The server is named by "-- SERVER_COMMAND [ARG]...", --config FILE [--server NAME] or --demo.
+    The server is named by "-- SERVER_COMMAND [ARG]...", --url URL, --server NAME (a saved one),
+    --config FILE [--server NAME] or --demo.
     """
     from app.cli.tools import list_tools
 
@@ -272,7 +279,8 @@ def tools(invocation: Invocation, as_json: bool) -> int:
 def call(invocation: Invocation, /, **chosen: Any) -> int:
     """Call TOOL, show its progress on standard error and its result on standard output.
 
-    The server is named by "-- SERVER_COMMAND [ARG]...", --config FILE [--server NAME] or --demo.
+    The server is named by "-- SERVER_COMMAND [ARG]...", --url URL, --server NAME (a saved one),
+    --config FILE [--server NAME] or --demo.
     """
     order = CallOrder(**chosen)
     order.check()
@@ -301,8 +309,8 @@ def call(invocation: Invocation, /, **chosen: Any) -> int:
 def resume(invocation: Invocation, /, **chosen: Any) -> int:
     """Go on with saved jobs whose servers handed out a token for that, and with tasks.
 
-    Each job's server is started as it was; "-- SERVER_COMMAND [ARG]...", --config or --demo name
-    another one. Several jobs are resumed at once.
+    Each job's server is started as it was; "-- SERVER_COMMAND [ARG]...", --url, --server, --config
+    or --demo name another one. Several jobs are resumed at once.
     """
     order = ResumeOrder(**chosen)
     order.check()
@@ -362,23 +370,17 @@ def associate(invocation: Invocation, removes: bool) -> int:
     "--to",
     type=click.Choice(("jsonl", "csv", "html", "har")),
     required=True,
-    help="All messages as JSON Lines, the ticks as a table, or a report to be read.",
+    help="All messages as JSON Lines, the ticks as a table, a report to be read, or HTTP as HAR.",
 )
 @click.option(
     "--where",
     metavar="FILTER",
     default="",
-    help="Only messages that the filter shows; of a report, only their jobs.",
+    help="Only messages that the filter shows; of a report, their jobs, of HAR, their exchanges.",
 )
 @click.option("--job", type=click.IntRange(min=1), metavar="N", help="Only the job of that number.")
 @click.option("--with-secrets", is_flag=True, help="Take nothing out.")
-@click.option(
-    "-o",
-    "--output",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Write to FILE instead of standard output.",
-)
+@output
 def export(invocation: Invocation, /, **chosen: Any) -> int:
     """Write the recording FILE as something that other programs, or people, can read."""
     from app.cli.export import ExportOrder, export_recording
@@ -386,3 +388,6 @@ def export(invocation: Invocation, /, **chosen: Any) -> int:
     order = ExportOrder(**chosen)
     order.check()
     return export_recording(invocation.common, order)
+
+
+program.add_command(servers)

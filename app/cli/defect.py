@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _DATA_DIR = "--data-dir"
+_SECRET_OPTIONS = frozenset({"--header", "--url", "--input"})
+"""Options whose values may be secrets, also where no equals sign parts them from their names."""
 
 
 def report_defect(error: BaseException, words: Sequence[str]) -> str:
@@ -47,10 +49,19 @@ def _account(error: BaseException, words: Sequence[str], now: datetime.datetime)
         (
             f"{paths.APPLICATION} {__version__}, {now.isoformat(timespec='seconds')}",
             f"Python {platform.python_version()} on {platform.platform()}",
-            f"Words: {[word.partition('=')[0] for word in _own(words)]!r} (values left out)",
+            f"Words: {_names(_own(words))!r} (values left out)",
             "".join(traceback.format_exception(error)),
         )
     )
+
+
+def _names(words: Sequence[str]) -> list[str]:
+    """The words as far as they can be shown."""
+    before = ("", *words)
+    return [
+        "…" if previous in _SECRET_OPTIONS else word.partition("=")[0]
+        for previous, word in zip(before, words, strict=False)
+    ]
 
 
 def _own(words: Sequence[str]) -> Sequence[str]:

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from app.tracker.snapshot import JobId, JobSnapshot
 
 _BETWEEN = "; "
-_LATE = frozenset({Standing.ANSWERED, Standing.CANCELLED})
+_LATE = frozenset(Standing) - {Standing.ACTIVE, Standing.UNKNOWN}
 
 
 def event_line(event: str, elapsed: str, **fields: str) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import time
 from typing import TYPE_CHECKING, Any, Protocol
 
+from app.cli.asking.asker import is_told_rule
 from app.cli.event_lines import (
     elapsed,
     event_line,
@@ -47,6 +48,7 @@ if TYPE_CHECKING:
     from app.monitor import Outcome, Update
     from app.problem import Problem
     from app.sessions.questions import Question
+    from app.sessions.snapshot import SignIn
     from app.tracker.snapshot import JobId, JobSnapshot
 
 LOG_MESSAGE = "notifications/message"
@@ -63,6 +65,9 @@ class JobBook(Protocol):
 
     def questions(self) -> Sequence[Question]:
         """The open questions, oldest first."""
+
+    def question(self, question: int) -> Question | None:
+        """One, open or lately ended; None when there is none of that id."""
 
     @property
     def recording(self) -> Path | None:
@@ -163,6 +168,11 @@ class JsonEvents:
         """Write how a question was answered."""
         job = asking_job(question, self._book)
         self._write(answered_line(question, job, action, words, self._now()))
+
+    def tell_sign_in(self, sign_in: SignIn) -> None:
+        """Write at which page the user is to sign in."""
+        fields = {"server": as_json(sign_in.server), "url": as_json(sign_in.url)}
+        self._write(event_line("sign_in", self._now(), **fields))
 
     def interrupt(self) -> None:
         """Write nothing: the end of each call tells."""
@@ -290,8 +300,12 @@ class JsonEvents:
         return self._tasks.line(fact, chunk.update, job, self._t(fact.at))
 
     def _questions(self, update: Update) -> Iterator[str]:
-        """The events of questions that have come."""
-        for question in self._book.questions() if update.questions else ():
+        """The events of questions that have come, also of those that a rule has answered."""
+        if not update.questions:
+            return
+        found = map(self._book.question, sorted(update.questions))
+        ruled = [each for each in found if each is not None and is_told_rule(each)]
+        for question in (*ruled, *self._book.questions()):
             if question.id not in self._asked:
                 self._asked.add(question.id)
                 job = asking_job(question, self._book)

@@ -30,10 +30,6 @@ if TYPE_CHECKING:
 
 _SLICE_S = 0.2
 _PROBLEMS_TOLD = 10
-_NO_HAR = Problem(
-    "Only sessions over HTTP can be exported as HAR, and this recording has none",
-    hint="Choose --to jsonl for all messages, csv for the ticks, or html for a report.",
-)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -59,7 +55,8 @@ def export_recording(common: CommonOptions, order: ExportOrder) -> int:
     """Write what the order asks for.
 
     `CommandFailed` with code 8 when the file is no recording, or the output cannot be written;
-    with code 2 for a filter that is not understood, a job that is not there, or HAR.
+    with code 2 for a filter that is not understood, a job that is not there, or HAR of a recording
+    without HTTP.
     """
     log_to_stderr(common.log_level or "warning")
     errors = Output(sys.stderr)
@@ -67,8 +64,6 @@ def export_recording(common: CommonOptions, order: ExportOrder) -> int:
         playback = Playback(order.file)
     except ProblemError as error:
         raise CommandFailed(ExitCode.UNWRITABLE, error.problem) from error
-    if order.to == "har":
-        raise CommandFailed(ExitCode.USAGE, _NO_HAR._replace(where=str(order.file)))
     _check_filter(order.where)
     marks = MarkWords()
     playback.subscribe(marks.listen)
@@ -79,7 +74,12 @@ def export_recording(common: CommonOptions, order: ExportOrder) -> int:
     redaction = Redaction(with_secrets=order.with_secrets)
     wanted = LogFilter(order.where)
     wish = Wish(Form(order.to), wanted, order.job, order.file.name)
-    _write(pieces(playback, wish, redaction, marks), order.output)
+    try:
+        made = pieces(playback, wish, redaction, marks)
+    except ProblemError as error:
+        problem = error.problem._replace(where=str(order.file))
+        raise CommandFailed(ExitCode.USAGE, problem) from error
+    _write(made, order.output)
     _tell_secrets(redaction, errors)
     return ExitCode.DONE
 

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from app.monitor import Outcome, Update
     from app.problem import Problem
     from app.sessions.questions import Question
+    from app.sessions.snapshot import SignIn
     from app.tracker.snapshot import JobId
 
 
@@ -40,6 +41,9 @@ class Front(Protocol):
 
         `action` is accept, decline, cancel, result or refuse.
         """
+
+    def tell_sign_in(self, sign_in: SignIn) -> None:
+        """Tell at which page the user is to sign in; nothing is opened."""
 
     def interrupt(self) -> None:
         """Tell that calls are being cancelled, which may take a while."""

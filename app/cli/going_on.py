@@ -15,6 +15,7 @@ from app.cli.recorded import session_recorder
 from app.cli.saved import saved_jobs
 from app.cli.saved_id import SavedId
 from app.cli.visit import run_visit
+from app.looking import absolute
 from app.text import visible
 
 if TYPE_CHECKING:
@@ -105,7 +106,7 @@ def resume_command(ids: Sequence[SavedId], data_dir: Path | None) -> str:
     """The command line, quoted for the user's shell, with the folder the user chose if any."""
     words = [*_program(), "resume", *map(str, ids)]
     if data_dir is not None:
-        words += ["--data-dir", str(data_dir.expanduser().absolute())]
+        words += ["--data-dir", str(absolute(data_dir))]
     return visible(subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words))
 
 
@@ -116,4 +117,4 @@ def _program() -> list[str]:
         return [sys.executable, "-m", "app"]
     found = shutil.which(started.name)
     is_on_path = found is not None and Path(found).resolve() == started.resolve()
-    return [started.name if is_on_path else str(started.absolute())]
+    return [started.name if is_on_path else str(absolute(started))]

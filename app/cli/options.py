@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 P = ParamSpec("P")
 T = TypeVar("T")
 
+TRANSPORTS = ("http", "sse")
 ERAS = ("auto", "handshake", "per-request")
 LOG_LEVELS = ("debug", "info", "warning", "error")
 
@@ -32,6 +33,10 @@ class CommonOptions:
     """
 
     command: tuple[str, ...] | None = None
+    url: str | None = None
+    header: tuple[tuple[str, str], ...] = ()
+    oauth: bool = False
+    transport: str | None = None
     demo: bool = False
     config: Path | None = None
     server: str | None = None
@@ -50,6 +55,7 @@ class CommonOptions:
             for field in dataclasses.fields(self)
         }
         merged["env"] = outer.env + self.env
+        merged["header"] = outer.header + self.header
         return CommonOptions(**merged)
 
 
@@ -80,11 +86,31 @@ def name_values(
     return tuple((name, value) for name, _, value in pairs)
 
 
+def headers(
+    ctx: click.Context, param: click.Parameter, values: Sequence[str]
+) -> tuple[tuple[str, str], ...]:
+    """Split every `NAME:VALUE` of an option; space around the value is none of it."""
+    pairs = tuple(value.partition(":") for value in values)
+    for number, (name, sign, _) in enumerate(pairs, 1):
+        if not name.strip() or not sign:
+            # Not with the text itself: it may be a secret.
+            message = f"number {number} is not NAME:VALUE, for example 'X-Tenant: acme'."
+            raise click.BadParameter(message, ctx, param)
+    return tuple((name.strip(), value.strip()) for name, _, value in pairs)
+
+
 _DATA_DIR = click.option(
     "--data-dir",
-    type=click.Path(file_okay=False, path_type=Path),
+    # Whether it may be read is told by whoever needs it, with what to try.
+    type=click.Path(file_okay=False, readable=False, path_type=Path),
     metavar="DIR",
     help="Keep settings, logs, recordings and saved resume tokens in this folder.",
+)
+_CONFIG = click.option(
+    "--config",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Take servers from any client's configuration file, once you have agreed to them.",
 )
 _LOG_LEVEL = click.option(
     "--log-level",
@@ -94,16 +120,30 @@ _LOG_LEVEL = click.option(
 )
 _OPTIONS = (
     click.option("--demo", is_flag=True, help="Use the bundled demo server."),
+    click.option("--url", metavar="URL", help="Reach the server by this URL (http or https)."),
     click.option(
-        "--config",
-        type=click.Path(path_type=Path),
-        metavar="FILE",
-        help="Take servers from a client's configuration file (mcpServers, or VS Code's servers).",
+        "--header",
+        callback=headers,
+        metavar="NAME:VALUE",
+        multiple=True,
+        help="Send this header with every request to a URL; ${env:NAME} in the value is taken from"
+        " the environment. May be given again.",
     ),
-    click.option("--server", metavar="NAME", help="Choose one server of --config by its name."),
+    click.option("--oauth", is_flag=True, help="Sign in to the URL in the browser when asked to."),
+    click.option(
+        "--transport",
+        type=click.Choice(TRANSPORTS),
+        help="How to speak to the URL: Streamable HTTP (default), or the older HTTP with SSE.",
+    ),
+    _CONFIG,
+    click.option(
+        "--server",
+        metavar="NAME",
+        help="Choose a saved server by its name, or one of --config.",
+    ),
     click.option(
         "--cwd",
-        type=click.Path(exists=True, file_okay=False, path_type=Path),
+        type=click.Path(exists=True, file_okay=False, readable=False, path_type=Path),
         metavar="DIR",
         help="Start the server in this folder.",
     ),
@@ -135,6 +175,15 @@ _OPTIONS = (
     _LOG_LEVEL,
 )
 
+output = click.option(
+    "-o",
+    "--output",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Write to FILE instead of standard output.",
+)
+"""Where an export goes, the same for recordings and for servers."""
+
 
 @dataclasses.dataclass(slots=True)
 class Invocation:
@@ -158,17 +207,39 @@ def own_options(
     function: Callable[Concatenate[Invocation, P], T],
 ) -> Callable[..., T]:
     """As `common_options`, for a command that talks to no server; what names one is refused."""
+    return _with_options(_refusing(function, _OWN_NAMES), (_DATA_DIR, _LOG_LEVEL), _OWN_NAMES)
+
+
+def group_options(
+    function: Callable[Concatenate[Invocation, P], T],
+) -> Callable[..., T]:
+    """As `own_options`, for a group of commands, each of which refuses what it has no use for."""
+    return _with_options(function, (_DATA_DIR, _LOG_LEVEL), _OWN_NAMES)
+
+
+def config_options(
+    function: Callable[Concatenate[Invocation, P], T],
+) -> Callable[..., T]:
+    """As `own_options`, with the file that a server may stand in."""
+    names = ("config", *_OWN_NAMES)
+    return _with_options(_refusing(function, names), (_CONFIG, _DATA_DIR, _LOG_LEVEL), names)
+
+
+def _refusing(
+    function: Callable[Concatenate[Invocation, P], T], names: Sequence[str]
+) -> Callable[Concatenate[Invocation, P], T]:
+    """The command, refusing every shared option that is not one of `names`."""
 
     @functools.wraps(function)
     def command(invocation: Invocation, /, *args: P.args, **kwargs: P.kwargs) -> T:
         for name in _NAMES:
-            if name not in _OWN_NAMES and getattr(invocation.common, name):
+            if name not in names and getattr(invocation.common, name):
                 _refuse(f"--{name.replace('_', '-')}")
         if invocation.common.command is not None:
             _refuse("A server's command")
         return function(invocation, *args, **kwargs)
 
-    return _with_options(command, (_DATA_DIR, _LOG_LEVEL), _OWN_NAMES)
+    return command
 
 
 def _refuse(what: str) -> NoReturn:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from app.cli.exits import CommandFailed, ExitCode
-from app.paths import data_dir
+from app.paths import chosen_data_dir, data_dir
 from app.problem import Problem, ProblemError
 from app.recording.beginning import check_new, recorder_for
 from app.recording.recorder import Recorder
@@ -18,10 +18,14 @@ if TYPE_CHECKING:
 
 
 class Recorded(NamedTuple):
-    """A recorder, nothing made yet; and what keeps the session from being recorded as it should."""
+    """A recorder, nothing made yet; and what keeps the session from being recorded as it should.
+
+    `folder` is the user's data folder, which may not be there: sign-ins are kept in it.
+    """
 
     recorder: Recorder
     problem: Problem | None = None
+    folder: Path | None = None
 
 
 def session_recorder(common: CommonOptions) -> Recorded:
@@ -31,11 +35,13 @@ def session_recorder(common: CommonOptions) -> Recorded:
     Without that option a session that cannot be recorded goes on all the same.
     """
     record, clock = named_record(common), Clock()
+    kept = None
     try:
+        kept = chosen_data_dir(common.data_dir)
         folder = data_dir(common.data_dir) if record is None else None
     except ProblemError as error:
-        return Recorded(Recorder(clock=clock), error.problem)
-    return Recorded(*recorder_for(folder, record, clock))
+        return Recorded(Recorder(clock=clock), error.problem, kept)
+    return Recorded(*recorder_for(folder, record, clock), kept)
 
 
 def named_record(common: CommonOptions) -> Path | None:

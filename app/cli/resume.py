@@ -8,7 +8,6 @@ from pathlib import PurePath
 from typing import TYPE_CHECKING
 
 import anyio
-import click
 
 from app.cli.asking.means import means_of
 from app.cli.codes import code_of, first_failure
@@ -20,7 +19,7 @@ from app.cli.output import Output
 from app.cli.program_log import log_to_stderr
 from app.cli.saved_id import SavedId
 from app.cli.saved_list import list_saved, listing, read_saved
-from app.cli.target import named_servers
+from app.cli.target import server_if_named
 from app.paths import data_dir
 from app.problem import Problem, ProblemError
 from app.store.resumes import FILE
@@ -42,7 +41,7 @@ def resume_jobs(invocation: Invocation, order: ResumeOrder) -> int:
         return list_saved(invocation.common, in_json=order.as_json)
     if not order.ids:
         raise _which(invocation.common)
-    definition = _other_server(invocation.common)
+    definition = server_if_named(invocation.common)
     _check_folder(invocation.common)
     return run_resumable(_Resumer(order, definition, invocation), invocation.common)
 
@@ -70,15 +69,6 @@ def _which(common: CommonOptions) -> CommandFailed:
         table = listing(saved, time.time()).rstrip()
         problem = Problem("Which job? Give its ID", hint=hint, detail=table)
     return CommandFailed(ExitCode.USAGE, problem)
-
-
-def _other_server(common: CommonOptions) -> ServerDefinition | None:
-    """The server that the options name instead of the saved one."""
-    found = named_servers(common)
-    if len(found) > 1:
-        names = ", ".join(definition.name for definition in found)
-        raise click.UsageError(f"The configuration has several servers: add --server and {names}.")
-    return found[0] if found else None
 
 
 class _Resumer:

@@ -10,6 +10,7 @@ from app.cli.answers import answer_text, is_error
 from app.cli.events import LOG_MESSAGE
 from app.cli.irregular import Irregularities
 from app.cli.reply import as_json
+from app.cli.sign_ins import sign_in_lines
 from app.cli.task_lines import TaskLines
 from app.cli.turns import Turns
 from app.protocol.facts import (
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from app.protocol.facts import Fact
     from app.protocol.frame import Frame
     from app.sessions.questions import Question
+    from app.sessions.snapshot import SignIn
     from app.tracker.snapshot import Changes, JobId
 
 _WEIGHTS = {"debug": 0, "info": 1, "notice": 1, "warning": 2}
@@ -166,6 +168,11 @@ class TextFront:
         if question.problem:
             self._turns.say(f"  wrong with it: {one_line(question.problem, 2000)}")
         self._turns.say(f"  {_ANSWERED[action]}: {one_line(words, 2000)}")
+
+    def tell_sign_in(self, sign_in: SignIn) -> None:
+        """Tell at which page to sign in, its host apart: it comes from the server."""
+        for line in sign_in_lines(sign_in):
+            self._turns.say(line)
 
     def interrupt(self) -> None:
         """Tell what the user can do while the server takes its time."""

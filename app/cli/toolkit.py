@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 import gc
 import importlib
 import os
@@ -27,6 +28,7 @@ def require_toolkit() -> None:
     # until the window is there. `app.shell.garbage` decides from then on.
     gc.disable()
     _require_modules()
+    take_back_import()
     _require_display()
 
 
@@ -42,6 +44,18 @@ def _require_modules() -> None:
                 str(error),
             )
             raise CommandFailed(ExitCode.USAGE, problem) from error
+
+
+def take_back_import() -> None:
+    """Take back the import from before `from __feature__ import …`, which PySide6 adds.
+
+    That one reads the source of every module that is imported from then on, to see whether it names
+    PySide6: a tenth of the time until the window is there. Nothing here uses a feature; elsewhere
+    the two do the same.
+    """
+    original = getattr(builtins, "__orig_import__", None)
+    if original is not None:
+        builtins.__import__ = original
 
 
 def _advice(error: ImportError) -> str:

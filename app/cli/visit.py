@@ -8,20 +8,23 @@ import anyio
 
 from app.cli.asking.asker import Asker
 from app.cli.asking.means import NO_MEANS
+from app.cli.asking.rules import WindowRules
 from app.cli.exits import CommandFailed, ExitCode
 from app.cli.interrupts import Interrupts
 from app.cli.saved import NOTHING_SAVED
+from app.cli.sign_ins import SignInTeller
 from app.monitor import Monitor
 from app.problem import ProblemError
 from app.protocol.facts import Side
 from app.sessions import process_group
-from app.sessions.rules import QuestionRules, Rule
+from app.sessions.keyring_system import SystemKeyring
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
     from typing import TypeAlias
 
     from app.cli.asking.means import Means
+    from app.cli.asking.rules import Ruled
     from app.cli.front import Front
     from app.cli.output import Output
     from app.cli.recorded import Recorded
@@ -29,6 +32,7 @@ if TYPE_CHECKING:
     from app.monitor import Update
     from app.problem import Problem
     from app.sessions.definitions import ServerDefinition
+    from app.sessions.questions import Question
     from app.sessions.snapshot import ServerSnapshot
     from app.tracker.snapshot import JobId, JobSnapshot
 
@@ -69,14 +73,10 @@ def run_visit(
     return visit.verdict()
 
 
-async def connected(
-    monitor: Monitor, definition: ServerDefinition, means: Means = NO_MEANS
-) -> ServerSnapshot:
+async def connected(monitor: Monitor, definition: ServerDefinition) -> ServerSnapshot:
     """A server of the monitor's, taken in and connected; `CommandFailed` when it cannot be."""
     try:
         name = monitor.add_server(definition)
-        if means.answers is not None and means.answers.answers_roots:
-            monitor.set_question_rules(name, QuestionRules(roots=Rule()))
         return await monitor.connect(name)
     except ProblemError as error:
         raise CommandFailed(ExitCode.NOT_CONNECTED, error.problem) from error
@@ -105,11 +105,15 @@ class Visit:
         self._owns = owns
         self._uncancelled: set[JobId] = set()
         self._told: set[Problem] = set()
+        self._rules = WindowRules(recorded.folder, means.answers)
         self._monitor = Monitor(
             store=saved.store,
             restores=saved.restores,
             cancel_grace_s=_CANCEL_GRACE_S,
             recorder=recorded.recorder,
+            settings=self._rules,
+            keyring=SystemKeyring(),
+            folder=recorded.folder,
         )
         self._code = ExitCode.CANCELLED
         self._failure: CommandFailed | None = None
@@ -118,7 +122,7 @@ class Visit:
     async def run(self) -> None:
         """Open, work, close; interruptible at every point."""
         front = self._make_front(self._monitor)
-        asker = self._asker = Asker(self._monitor, front, self._means)
+        asker = self._asker = Asker(self._monitor, front, self._means, self._ruled)
         try:
             with Interrupts(self._output, self._end_servers) as interrupts:
                 interrupts.divert = asker.interrupt
@@ -129,6 +133,7 @@ class Visit:
                     async with self._monitor as monitor:
                         monitor.subscribe(self._listener(front, scope))
                         monitor.subscribe(asker.on_update)
+                        monitor.subscribe(SignInTeller(monitor, front).on_update)
                         self._warn(front)
                         with scope:
                             await self._work_shown(front)
@@ -145,6 +150,11 @@ class Visit:
         if self._failure is not None:
             raise self._failure
         return self._code
+
+    def _ruled(self, question: Question) -> Ruled | None:
+        """What is set for the questions of a server, whatever it is called here."""
+        definition = self._monitor.server(question.server).definition
+        return self._rules.automatic(definition.fingerprint, question.kind)
 
     def _listener(self, front: Front, scope: anyio.CancelScope) -> Callable[[Update], None]:
         """Pass updates on; a defect of ours ends the command instead of every update's silence."""
@@ -176,7 +186,7 @@ class Visit:
         """Tell, once, why resume tokens or a recording cannot be kept: it goes on without."""
         kept = (self._saved.problem, self._monitor.store_problem)
         recorded = (self._recorded.problem, self._recorded.recorder.problem)
-        for problem in kept + recorded:
+        for problem in (*kept, *recorded, self._rules.problem):
             if problem is not None and problem not in self._told:
                 self._told.add(problem)
                 front.warn(problem)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING
 
+import click
+
 from app.cli.exits import CommandFailed, ExitCode
+from app.cli.options import CommonOptions
 from app.cli.program_log import log_to_stderr
 from app.cli.recorded import named_record
-from app.cli.target import named_servers
 from app.cli.toolkit import require_toolkit
 from app.paths import data_dir
 from app.problem import ProblemError
@@ -16,7 +19,7 @@ from app.shell.options import WindowOptions
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.cli.options import CommonOptions
+    from app.sessions.definitions import ServerDefinition
 
 
 def open_window(common: CommonOptions, screenshot: Path | None, after_s: float) -> int:
@@ -26,7 +29,8 @@ def open_window(common: CommonOptions, screenshot: Path | None, after_s: float) 
     """
     level = common.log_level or "warning"
     log_to_stderr(level)
-    definitions = named_servers(common)
+    saved = _saved_server(common)
+    definitions = () if saved else _definitions(common)
     record = named_record(common)
     try:
         folder = data_dir(common.data_dir)
@@ -45,5 +49,30 @@ def open_window(common: CommonOptions, screenshot: Path | None, after_s: float) 
             after_s=after_s,
             config=common.config,
             record=record,
+            saved=saved,
         )
     )
+
+
+def _definitions(common: CommonOptions) -> tuple[ServerDefinition, ...]:
+    """The servers that the options name, if they say anything about any."""
+    if dataclasses.replace(common, data_dir=None, record=None, log_level=None) == CommonOptions():
+        return ()
+    from app.cli.target import named_servers  # with pydantic: a third of an empty start
+
+    return named_servers(common)
+
+
+def _saved_server(common: CommonOptions) -> tuple[str, ...]:
+    """The name of the saved server that the options name; the window knows all of them itself."""
+    if common.server is None or common.config is not None:
+        return ()
+    from app.cli.target import named_servers
+
+    named_servers(common)  # or what is wrong with it is told
+    if common.cwd or common.env or common.header or common.era or common.connect_timeout:
+        raise click.UsageError(
+            "A saved server is connected as it is saved: leave out --cwd, --env, --header, --era"
+            " and --connect-timeout, or edit it in the window."
+        )
+    return (common.server,)

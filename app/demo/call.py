@@ -52,8 +52,9 @@ class Call:
         request_id: RequestId,
         method: str,
         params: JsonObject,
+        owner: object = None,
     ) -> None:
-        """Serve request `request_id` in `dialect`.
+        """Serve request `request_id` in `dialect`, for `owner` where there is more than one.
 
         Raises:
             RpcError: The progress token is neither a string nor an integer, the log level none,
@@ -66,6 +67,8 @@ class Call:
         self.id = request_id
         self.method = method
         self.params = params
+        self.owner = owner
+        """Where the request came from, and what belongs to it goes."""
         self.state_dir = connection.state_dir
         """Where to keep what must outlive the server."""
         self.result_meta: JsonObject = {}
@@ -89,6 +92,8 @@ class Call:
         Raises:
             CancelledCallError: The client cancelled the call and it listens to that.
         """
+        if self.wire.is_catching_up:
+            seconds = 0
         if self.on_cancel == "ignore":
             time.sleep(seconds)
         elif self._cancelled.wait(seconds):

@@ -74,12 +74,12 @@ class Content:
     def _listen(self, call: Call) -> JsonObject | None:
         """Serve a subscription until it is cancelled."""
         news, wanted = call.connection.news, call.params.get("notifications")
-        news.listen(call.id, wanted, self._tasks.known_ids(call, wanted))
+        news.listen(call.id, wanted, self._tasks.known_ids(call, wanted), call.owner)
         try:
             while True:
                 call.sleep(_LONG_S)
         finally:
-            news.stop(call.id)
+            news.stop(call.id, call.owner)
 
 
 def extra_tool(_call: Call) -> JsonObject:

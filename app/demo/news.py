@@ -31,6 +31,7 @@ _KINDS: Final = {
 class _Listener:
     id: RequestId
     wanted: JsonObject
+    owner: object
 
     def hears(self, kind: str, value: object) -> bool:
         """Whether it named this kind, and in it this very resource or task."""
@@ -45,7 +46,7 @@ class News:
         """Tell it through `wire`; without `acknowledges` no listener learns that it is one."""
         self._wire = wire
         self._acknowledges = acknowledges
-        self._listeners: dict[RequestId, _Listener] = {}
+        self._listeners: dict[tuple[object, RequestId], _Listener] = {}
         self._subscribed: set[str] = set()
         self._lock = threading.Lock()
 
@@ -57,8 +58,12 @@ class News:
         """Serve `resources/unsubscribe`."""
         self._subscribed.discard(_uri(uri))
 
-    def listen(self, listener_id: RequestId, wanted: object, task_ids: Iterable[str]) -> None:
+    def listen(
+        self, listener_id: RequestId, wanted: object, task_ids: Iterable[str], owner: object = None
+    ) -> None:
         """Acknowledge a `subscriptions/listen` and begin to serve it; of tasks, only `task_ids`.
+
+        Where requests have an `owner` each hears on its own way.
 
         Raises:
             RpcError: What it wants is not what can be wanted.
@@ -67,24 +72,25 @@ class News:
         if "taskIds" in honoured:
             known = set(task_ids)
             honoured["taskIds"] = [task for task in honoured["taskIds"] if task in known]
-        listener = _Listener(listener_id, honoured)
+        listener = _Listener(listener_id, honoured, owner)
         with self._lock:
             if self._acknowledges:
                 method = "notifications/subscriptions/acknowledged"
-                self._wire.send(notification(method, _marked(listener, notifications=honoured)))
-            self._listeners[listener_id] = listener
+                acknowledgement = _marked(listener, notifications=honoured)
+                self._wire.send(notification(method, acknowledgement), owner)
+            self._listeners[owner, listener_id] = listener
 
-    def stop(self, listener_id: RequestId) -> None:
+    def stop(self, listener_id: RequestId, owner: object = None) -> None:
         """End a subscription."""
         with self._lock:
-            del self._listeners[listener_id]
+            del self._listeners[owner, listener_id]
 
     def tell(self, kind: str, value: object, method: str, make: Callable[[], JsonObject]) -> int:
         """Send a notice to each listener that wants it, and return how many those were."""
         with self._lock:
             listeners = [each for each in self._listeners.values() if each.hears(kind, value)]
             for listener in listeners:
-                self._wire.send(notification(method, _marked(listener, **make())))
+                self._wire.send(notification(method, _marked(listener, **make())), listener.owner)
         return len(listeners)
 
     def has_subscribed(self, uri: str) -> bool:

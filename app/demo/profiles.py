@@ -9,6 +9,7 @@ from typing import Final
 from app.demo.eras import Negotiation
 from app.demo.options import Options
 from app.demo.server import Server
+from app.demo.tasks.store import Store
 from app.demo.tools import TOOLS
 from app.demo.wire import PeerGoneError, Wire
 
@@ -32,17 +33,33 @@ def run(options: Options, wire: Wire) -> int:
         time.sleep(options.linger_s if options.ignores_eof else options.shutdown_delay_s)
 
 
-def _serve(options: Options, wire: Wire) -> int:
-    server = Server(
+def make_server(
+    options: Options, wire: Wire, store: Store | None = None, *, has_many_clients: bool = False
+) -> Server:
+    """Return a server as the options want it, on that wire."""
+    return Server(
         wire,
-        Negotiation(options.versions, options.answered_version, offers_tasks=options.offers_tasks),
+        make_negotiation(options),
         TOOLS,
         page_size=options.page_size,
         ignored_methods=options.ignored_methods,
         state_dir=options.state_dir,
         later_tools=[tool.changed() for tool in TOOLS] if options.changes_tools else (),
         acknowledges=options.acknowledges,
+        store=store,
+        has_many_clients=has_many_clients,
     )
+
+
+def make_negotiation(options: Options) -> Negotiation:
+    """Return what agrees on a revision as the options want it."""
+    return Negotiation(
+        options.versions, options.answered_version, offers_tasks=options.offers_tasks
+    )
+
+
+def _serve(options: Options, wire: Wire) -> int:
+    server = make_server(options, wire)
     server.run()
     if not options.ignores_eof:
         server.close()

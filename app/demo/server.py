@@ -9,7 +9,7 @@ from typing import Any, Final
 from app.demo.call import Call, CancelledCallError
 from app.demo.connection import Connection
 from app.demo.content import Content
-from app.demo.eras import Dialect, Negotiation
+from app.demo.eras import Negotiation
 from app.demo.messages import (
     INTERNAL_ERROR,
     INVALID_REQUEST,
@@ -53,12 +53,15 @@ class Server:
         state_dir: Path | None = None,
         later_tools: Sequence[Tool] = (),
         acknowledges: bool = True,
+        store: Store | None = None,
+        has_many_clients: bool = False,
     ) -> None:
         """Serve `tools`; requests for `ignored_methods` get no answer at all.
 
         Once a tool was called there are `later_tools`, if any, instead. Work that can be gone on
         with is kept in `state_dir`, by default a folder of the user's; tasks only if it is given.
-        Without `acknowledges` no listener is told that it is one.
+        Without `acknowledges` no listener is told that it is one. Servers of one process share
+        their `store` of tasks. With `has_many_clients` ids are unique only for each owner.
         """
         self._wire = wire
         self._negotiation = negotiation
@@ -66,11 +69,12 @@ class Server:
         news = News(wire, acknowledges=acknowledges)
         folder = state_dir or default_state_dir()
         self._connection = Connection(wire, Questions(wire), news, folder)
-        store = Store(None if state_dir is None else state_dir / "tasks")
+        store = store or store_in(state_dir)
         self._tasks = TaskService(self._connection, store, page_size)
         content = Content(tools, page_size, self._tasks, later_tools)
         self._methods = {**content.methods(), **self._tasks.methods()}
-        self._calls: dict[RequestId, tuple[Call, threading.Thread]] = {}
+        self._has_many_clients = has_many_clients
+        self._calls: dict[tuple[object, RequestId], tuple[Call, threading.Thread]] = {}
         self._lock = threading.Lock()
 
     def run(self) -> None:
@@ -78,8 +82,15 @@ class Server:
         for line in self._wire.lines():
             self.receive(line)
 
-    def receive(self, line: bytes) -> None:
-        """Take one line: a message, a batch where the revision has them, or rubbish."""
+    def receive(self, line: bytes, owner: object = None) -> None:
+        """Take one line: a message, a batch where the revision has them, or rubbish.
+
+        `owner` is where the line came from, if there is more than one such place.
+        """
+        with self._wire.serving(owner):
+            self._receive(line, owner)
+
+    def _receive(self, line: bytes, owner: object) -> None:
         try:
             message = json.loads(line)
         except (ValueError, RecursionError) as error:
@@ -87,9 +98,9 @@ class Server:
         session = self._negotiation.session
         if isinstance(message, list) and session is not None and session.has_batches:
             for member in message:
-                self._receive_one(member)
+                self._receive_one(member, owner)
             return None
-        return self._receive_one(message)
+        return self._receive_one(message, owner)
 
     def join(self, timeout_s: float) -> None:
         """Wait until no request is being served, at most `timeout_s` for each."""
@@ -105,11 +116,22 @@ class Server:
         for _, thread in calls:
             thread.join(_CLOSING_TIME_S / len(calls))
 
+    def cancel(self, owner: object) -> None:
+        """Cancel all calls of that owner: it no longer waits for them."""
+        for call, _ in self._open():
+            if call.owner is owner:
+                call.cancel()
+
+    def cancel_all(self) -> None:
+        """Cancel all calls, and leave tasks alone."""
+        for call, _ in self._open():
+            call.cancel()
+
     def _open(self) -> list[tuple[Call, threading.Thread]]:
         with self._lock:
             return list(self._calls.values())
 
-    def _receive_one(self, message: Any) -> None:
+    def _receive_one(self, message: Any, owner: object) -> None:
         if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
             return self._refuse(RpcError(INVALID_REQUEST, "Not a JSON-RPC 2.0 message"))
         method, params = message.get("method"), message.get("params", {})
@@ -119,7 +141,7 @@ class Server:
             return self._refuse(RpcError(INVALID_REQUEST, "Method or params have a wrong type"))
         if "id" not in message:
             return self._notified(method, params)
-        return self._requested(message["id"], method, params)
+        return self._requested(message["id"], method, params, owner)
 
     def _refuse(self, error: RpcError) -> None:
         self._wire.send(error_reply(None, error))
@@ -138,18 +160,18 @@ class Server:
             if call.id == request_id:
                 call.cancel()
 
-    def _requested(self, request_id: Any, method: str, params: JsonObject) -> None:
+    def _requested(self, request_id: Any, method: str, params: JsonObject, owner: object) -> None:
         if isinstance(request_id, bool) or not isinstance(request_id, str | int):
             return self._refuse(RpcError(INVALID_REQUEST, "An id is a string or an integer"))
         if method in self._ignored:
-            return None
+            return self._wire.began(owner)
         try:
-            self._begin(request_id, method, params)
+            self._begin(request_id, method, params, owner)
         except RpcError as error:
             self._wire.send(error_reply(request_id, error))
         return None
 
-    def _begin(self, request_id: RequestId, method: str, params: JsonObject) -> None:
+    def _begin(self, request_id: RequestId, method: str, params: JsonObject, owner: object) -> None:
         if method == "initialize":
             return self._wire.send(result_reply(request_id, self._negotiation.initialize(params)))
         dialect = self._negotiation.dialect(method, params)
@@ -158,28 +180,31 @@ class Server:
             return self._wire.send(result_reply(request_id, result))
         if method not in self._methods:
             raise RpcError(METHOD_NOT_FOUND, f"No method {method}")
-        return self._start(request_id, dialect, method, params)
+        return self._start(Call(self._connection, dialect, request_id, method, params, owner))
 
-    def _start(
-        self, request_id: RequestId, dialect: Dialect, method: str, params: JsonObject
-    ) -> None:
-        call = Call(self._connection, dialect, request_id, method, params)
-        name = f"{method} {request_id}"
+    def _start(self, call: Call) -> None:
+        name = f"{call.method} {call.id}"
         thread = threading.Thread(target=self._serve, args=(call,), name=name, daemon=True)
         with self._lock:
-            if request_id in self._calls:
-                raise RpcError(INVALID_REQUEST, f"Request {request_id!r} is still open")
-            self._calls[request_id] = call, thread
+            if self._key(call) in self._calls:
+                raise RpcError(INVALID_REQUEST, f"Request {call.id!r} is still open")
+            self._calls[self._key(call)] = call, thread
+        self._wire.began(call.owner)
         thread.start()
+
+    def _key(self, call: Call) -> tuple[object, RequestId]:
+        return (call.owner if self._has_many_clients else None), call.id
 
     def _serve(self, call: Call) -> None:
         try:
-            self._answer(call)
+            with self._wire.serving(call.owner):
+                self._answer(call)
         except PeerGoneError:
             return
         finally:
             with self._lock:
-                del self._calls[call.id]
+                del self._calls[self._key(call)]
+            self._wire.ended(call.owner)
 
     def _answer(self, call: Call) -> None:
         try:
@@ -197,6 +222,11 @@ class Server:
         else:
             if result is not None:
                 call.reply(result)
+
+
+def store_in(state_dir: Path | None) -> Store:
+    """Return the tasks of a server with that folder, which are its alone."""
+    return Store(None if state_dir is None else state_dir / "tasks")
 
 
 def _end_cancelled(call: Call) -> None:

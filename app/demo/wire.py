@@ -1,5 +1,6 @@
 """The pipe: reads lines from the client, writes whole frames under a lock."""
 
+import contextlib
 import threading
 import time
 from collections.abc import Iterator, Sequence
@@ -46,8 +47,37 @@ class Wire:
         """Yield each line the client writes, newline included, until it closes its end."""
         return iter(self._source.readline, b"")
 
-    def send(self, message: object) -> None:
+    @property
+    def is_catching_up(self) -> bool:
+        """Whether this thread does again what was done, and told, before a restart."""
+        return False
+
+    def serving(self, _owner: object) -> contextlib.AbstractContextManager[None]:
+        """Say what this thread serves: on a pipe that makes no difference."""
+        return contextlib.nullcontext()
+
+    def began(self, _owner: object) -> None:
+        """Note that a request of that owner is being served."""
+
+    def ended(self, _owner: object) -> None:
+        """Note that it is served: nothing more will be sent for it."""
+
+    def flush(self) -> None:
+        """Wait until everything sent so far is written; here that is always so."""
+
+    def announce(self, message: object) -> None:
+        """Send what belongs to no request.
+
+        Raises:
+            PeerGoneError: The client no longer reads.
+        """
+        self.send(message)
+
+    def send(self, message: object, _owner: object = None) -> None:
         """Write one JSON value as one line.
+
+        What other transports send where the request came from whose owner is given (by default
+        that which the thread serves) goes the one way that a pipe has.
 
         Raises:
             PeerGoneError: The client no longer reads.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from app.exports.har import Har, check_http
 from app.exports.html_report import HtmlReport
 from app.exports.jsonl import JsonLines
 from app.exports.places import chosen
@@ -21,7 +22,8 @@ if TYPE_CHECKING:
 def pieces(source: Source, wish: Wish, redaction: Redaction, marks: MarkWords) -> Iterator[bytes]:
     """The export in pieces that take some milliseconds each, empty ones among them.
 
-    `FilterError` at once when the filter's text has a mistake.
+    `FilterError` at once when the filter's text has a mistake, `ProblemError` when there is
+    nothing of that form.
     """
     if wish.form is Form.HTML:
         report = HtmlReport(source, redaction, marks)
@@ -32,6 +34,10 @@ def pieces(source: Source, wish: Wish, redaction: Redaction, marks: MarkWords) -
         return _of_jobs(source, report, chosen(source, wish.wanted), wish.title)
     requests = None if wish.job is None else source.requests_of(wish.job)
     slices = chosen(source, wish.wanted, requests)
+    if wish.form is Form.HAR:
+        check_http(source.timeline)
+        is_all = requests is None and (wish.wanted is None or wish.wanted.shows_all)
+        return Har(source, redaction).pieces(None if is_all else slices)
     if wish.form is Form.CSV:
         return TicksCsv(source, redaction).lines(slices)
     return JsonLines(source, redaction, marks).lines(slices)

@@ -13,6 +13,7 @@ from app.exports.html_parts import Html, element, facts, joined, table
 from app.exports.html_questions import questions
 from app.exports.html_result import answer_parts
 from app.exports.html_state import amount, job_bar, state_words, tone
+from app.exports.html_stream import stream_course
 from app.exports.html_task import task_course
 from app.exports.html_ticks import TicksTable
 from app.exports.job_story import story, summary
@@ -67,6 +68,7 @@ class JobSection:
         ticks = TicksTable(self._timeline, self._words, self._marks, job.started_at)
         yield self._titled("Ticks", ticks.made(evidence.ticks, self._depth))
         yield self._titled("Attempts", self._attempts(detail.attempts))
+        yield self._titled("Stream", stream_course(detail, self._words))
         yield self._titled("Task", task_course(detail, self._words))
         asked = questions(detail, self._source.detail, self._words)
         yield self._titled("Questions", asked)

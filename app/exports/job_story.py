@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from app import text
 from app.exports.html_parts import Html, element, joined
+from app.exports.html_stream import told as stream_told
 from app.tracker import naming
 from app.tracker.snapshot import JobState
 
@@ -76,7 +77,7 @@ class _Request:
 
 def story(detail: JobDetail, evidence: Evidence, words: Words) -> Html:
     """Paragraphs: what was asked, how far it got, how it ended, what that means."""
-    paragraphs = (_asked, _course, _end, _aftermath, _marks)
+    paragraphs = (_asked, _course, _stream, _end, _aftermath, _marks)
     told = [joined(tell(detail, evidence, words), " ") for tell in paragraphs]
     # No <p>: what a server wrote in many lines stands within the sentences, and a <p> holds none.
     return joined(element("div", paragraph, class_="told") for paragraph in told if paragraph)
@@ -119,6 +120,11 @@ def _course(detail: JobDetail, _: Evidence, words: Words) -> Iterator[str]:
         yield _sentence("By its messages it was then at ", detail.phases[-1].message, words)
 
 
+def _stream(detail: JobDetail, _: Evidence, __: Words) -> Iterator[str]:
+    if detail.snapshot.stream is not None:
+        yield stream_told(detail.snapshot)
+
+
 def _sentence(begin: str, said: str, words: Words) -> Html:
     """A sentence that ends with somebody's words."""
     return joined((begin, words.said(said), "" if said.endswith((".", "!", "?")) else "."))
@@ -149,6 +155,8 @@ def _end(detail: JobDetail, evidence: Evidence, words: Words) -> Iterator[str]:
 
 def _silence(job: JobSnapshot) -> str:
     """How long nothing came before the end, or until now."""
+    if job.ended_at is not None and (job.last_tick_at or 0.0) > job.ended_at:
+        return "Its last ticks came after the end."
     if job.silent_s >= 1.0 or not job.state.is_over:
         return f"Then there was silence for {text.duration(job.silent_s)}."
     if job.silent_s >= 0.1:

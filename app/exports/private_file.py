@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Self
 
+from app import private_file
 from app.problem import Problem, ProblemError
 from app.recording.format import HEADER, SUFFIX
 
 if TYPE_CHECKING:
+    from pathlib import Path
     from types import TracebackType
 
 
@@ -90,11 +90,7 @@ class PrivateFile:
     def _begin(self) -> None:
         if self.path.is_dir():
             raise IsADirectoryError(0, "It is a folder")
-        folder = self.path.parent
-        # Readable by its owner alone from the first moment (mkstemp's promise).
-        descriptor, name = tempfile.mkstemp(prefix=f".{self.path.name[:100]}.", dir=folder)
-        self._made = Path(name)
-        self._file = os.fdopen(descriptor, "wb")
+        self._file, self._made = private_file.begin_beside(self.path)
 
     def _end(self) -> None:
         if self._file is None:

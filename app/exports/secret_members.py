@@ -13,14 +13,17 @@ from typing import TYPE_CHECKING, Final
 
 from app.exports.secret_words import (
     REMOVED,
+    address_without_secrets,
+    is_address,
     is_command,
     is_environment,
+    is_harmless_header,
     is_headers,
     is_key,
-    is_secret,
     looks_random,
     may_be_count,
 )
+from app.protocol.secret_names import is_secret_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -35,6 +38,13 @@ _VARIABLE_OPTION: Final = re.compile(r"(?:--env|-e)$")
 _PAIR: Final = re.compile(r"([^=:\s]{1,200}[=:]\s*).+", re.DOTALL)
 _VARIABLE: Final = re.compile(r"([A-Z_][A-Z0-9_]*=).+", re.DOTALL)
 _OPTION: Final = re.compile(r"(-{0,2}([\w.-]{1,200})=).+", re.DOTALL)
+_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
+_HEADER_NAME: Final = re.compile(
+    r"(?:Proxy-)?Authorization|Cookie|(?:X|Mcp)(?:-[A-Z][A-Za-z]{0,30}){1,6}"
+)
+"""What is surely a name, where names alone are listed."""
+_HIDDEN: Final = re.compile(r"(?:[A-Za-z]{1,20} )?\(hidden, [\d,]{1,20} characters\)")
+"""What stands in a recording instead of a credential."""
 _PAIR_NAMES: Final = frozenset({"name", "key", "header", "type", "description"})
 
 
@@ -45,8 +55,11 @@ class _Rule(enum.Enum):
     """By the names of its members, and by the looks of its texts."""
     ENVIRONMENT = enum.auto()
     HEADERS = enum.auto()
-    """Names stay, values go."""
+    """Names stay, values go; of headers, those stay that only tell how a message is sent."""
+    HEADER = enum.auto()
+    """A list of a header's name and its value."""
     PAIRS = enum.auto()
+    HEADER_PAIRS = enum.auto()
     """An object in a list of variables or headers: what it calls its value goes."""
     COMMAND = enum.auto()
     """A list of a program's arguments: each may tell what the next one is."""
@@ -66,6 +79,9 @@ _SCHEMA_WORDS: Final = frozenset(
 )
 _SECRET: Final = frozenset({_Rule.GONE, _Rule.SECRET_SCHEMA})
 _OF_VALUES: Final = frozenset({_Rule.ENVIRONMENT, _Rule.HEADERS})
+_OF_TEXTS: Final = _OF_VALUES | {_Rule.HEADER}
+_PAIRED: Final = frozenset({_Rule.HEADER, _Rule.HEADER_PAIRS})
+"""Whose first text is a name."""
 
 
 class _Level:
@@ -122,8 +138,8 @@ class SecretRemover:
 
     def _open(self, is_object: bool, start: int) -> None:
         rule = self._rule_of_value()
-        if rule in _OF_VALUES and is_object and not self._levels[-1].is_object:
-            rule = _Rule.PAIRS
+        if rule in _OF_VALUES and not self._levels[-1].is_object:
+            rule = _rule_in_list(rule, is_object=is_object)
         if rule is _Rule.SECRET_SCHEMA and not is_object:
             rule = _Rule.GONE
         if rule is _Rule.GONE:
@@ -147,14 +163,14 @@ class SecretRemover:
 
     def _take_literal(self, level: _Level, found: re.Match[bytes]) -> None:
         is_kept = found[0] in _KEPT_WORDS or may_be_count(level.key)
-        is_value = level.rule in _OF_VALUES or self._rule_of_value() in _SECRET
+        is_value = level.rule in _OF_TEXTS or self._rule_of_value() in _SECRET
         if is_value and not is_kept:
             self._put(found.start(), found.end(), _GONE)
 
     def _take_string(self, level: _Level, token: bytes, start: int) -> None:
         words = _decoded(token)
         shown = self._shown(level, words)
-        if level.rule is _Rule.COMMAND:
+        if level.rule is _Rule.COMMAND or (level.rule in _PAIRED and not level.previous):
             level.previous = words
         if shown != words:
             self._put(start, start + len(token), _encoded(shown))
@@ -169,15 +185,44 @@ class SecretRemover:
         if rule is _Rule.ENVIRONMENT:
             return self._text(_without_value(words))
         if rule is _Rule.HEADERS:
-            return _header(words)
-        is_hidden = level.is_object and is_key(level.key) and looks_random(words)
-        return REMOVED if is_hidden else self._text(words)
+            return self._header_line(words)
+        if rule is _Rule.HEADER:
+            return self._in_header(level, words)
+        return self._plain(level, words)
+
+    def _plain(self, level: _Level, words: str) -> str:
+        if level.is_object and is_key(level.key) and looks_random(words):
+            return REMOVED
+        name = level.previous if level.rule is _Rule.HEADER_PAIRS else level.key
+        if level.is_object and is_address(name):
+            words = address_without_secrets(words)
+        return self._text(words)
+
+    def _in_header(self, level: _Level, words: str) -> str:
+        """A name, or the value after it."""
+        if not level.previous:
+            return words if _NAME.fullmatch(words) else REMOVED
+        return self._header_value(level.previous, words)
+
+    def _header_value(self, name: str, words: str) -> str:
+        if is_harmless_header(name):
+            return self._text(address_without_secrets(words))
+        return words if _HIDDEN.fullmatch(words) else REMOVED
+
+    def _header_line(self, words: str) -> str:
+        """A line `Name: value` without its value; what is no such line may be a value."""
+        name, sign, value = words.partition(":")
+        if sign and is_harmless_header(name.strip()):
+            return f"{name}:{self._text(address_without_secrets(value))}"
+        return words if _HEADER_NAME.fullmatch(words) else _header(words)
 
     def _rule_of_value(self) -> _Rule:
         """The rule for what comes next: of its own name, else of the container around it."""
         level = self._levels[-1]
         if not level.is_object:
             return level.rule
+        if level.rule is _Rule.HEADER_PAIRS and is_harmless_header(level.previous):
+            return _Rule.PLAIN
         return _MEMBER_RULES.get(level.rule, _rule_of_name)(level.key)
 
 
@@ -187,6 +232,17 @@ def _rule_of_pair(name: str) -> _Rule:
 
 def _rule_of_variable(_name: str) -> _Rule:
     return _Rule.GONE
+
+
+def _rule_of_header(name: str) -> _Rule:
+    return _Rule.PLAIN if is_harmless_header(name) else _Rule.GONE
+
+
+def _rule_in_list(rule: _Rule, *, is_object: bool) -> _Rule:
+    """The rule of a container in a list of variables or headers."""
+    if rule is _Rule.HEADERS:
+        return _Rule.HEADER_PAIRS if is_object else _Rule.HEADER
+    return _Rule.PAIRS if is_object else rule
 
 
 def _rule_of_schema(name: str) -> _Rule:
@@ -202,8 +258,9 @@ def _rule_in_schema(name: str) -> _Rule:
 
 _MEMBER_RULES: Final = {
     _Rule.ENVIRONMENT: _rule_of_variable,
-    _Rule.HEADERS: _rule_of_variable,
+    _Rule.HEADERS: _rule_of_header,
     _Rule.PAIRS: _rule_of_pair,
+    _Rule.HEADER_PAIRS: _rule_of_pair,
     _Rule.SCHEMAS: _rule_of_schema,
     _Rule.SECRET_SCHEMA: _rule_in_schema,
 }
@@ -212,7 +269,7 @@ _MEMBER_RULES: Final = {
 def _rule_of_name(name: str) -> _Rule:
     if name == "properties":
         return _Rule.SCHEMAS
-    if is_secret(name):
+    if is_secret_name(name):
         return _Rule.GONE
     if is_environment(name):
         return _Rule.ENVIRONMENT
@@ -227,10 +284,10 @@ def _argument(previous: str, words: str) -> str:
         return _header(words)
     if _VARIABLE_OPTION.match(previous):
         return _without_value(words)
-    if previous.startswith("-") and "=" not in previous and is_secret(previous):
+    if previous.startswith("-") and "=" not in previous and is_secret_name(previous):
         return REMOVED
     option = _OPTION.fullmatch(words)
-    if option is not None and is_secret(option[2]):
+    if option is not None and is_secret_name(option[2]):
         return f"{option[1]}{REMOVED}"
     return _VARIABLE.sub(rf"\1{REMOVED}", words) if _VARIABLE.fullmatch(words) else words
 

@@ -5,38 +5,25 @@ from __future__ import annotations
 import re
 from typing import Final
 
+from app.protocol.secret_names import letters
+
 REMOVED: Final = "(removed)"
 """What stands in place of a secret."""
 
-_NOT_LETTERS: Final = re.compile(r"[^a-z]+")
-_SECRET_NAME: Final = re.compile(
-    r"pass(?:word|wd|phrase|code)|^pass$|pwd|secret|credential|authorization|cookie|bearer|jwt"
-    r"|(?:api|private|access|signing|encryption|auth|account|master|ssh)keys?(?:value)?$"
-    r"|^auth$|^pin$|^otp$|(?<!progress)tokens?(?:value|string)?$|sessionid$"
-    r"|^sig$|(?:amz|goog|url|request)signature$"
-)
 _HEADERS_NAME: Final = re.compile(
     "(?:http|request|response|extra|custom|default|additional|static)*headers?"
 )
 _COUNTED_NAME: Final = re.compile(r"tokens$")
 
 
-def is_secret(name: str) -> bool:
-    """Whether a member of that name holds a secret: `apiKey`, `client_secret`, `resumeToken`.
-
-    A progress token is none: it only names a request.
-    """
-    return _SECRET_NAME.search(_letters(name)) is not None
-
-
 def may_be_count(name: str) -> bool:
     """Whether a number under that name counts something: `max_tokens`."""
-    return _COUNTED_NAME.search(_letters(name)) is not None
+    return _COUNTED_NAME.search(letters(name)) is not None
 
 
 def is_key(name: str) -> bool:
     """Whether a member of that name may hold a secret, as it may the name of anything else."""
-    return _letters(name) in {"key", "xkey"}
+    return letters(name) in {"key", "xkey"}
 
 
 def looks_random(words: str) -> bool:
@@ -50,22 +37,56 @@ def looks_random(words: str) -> bool:
 
 def is_environment(name: str) -> bool:
     """Whether a member of that name holds environment variables."""
-    return _letters(name) in {"env", "environ", "environment", "environmentvariables", "envvars"}
+    return letters(name) in {"env", "environ", "environment", "environmentvariables", "envvars"}
 
 
 def is_headers(name: str) -> bool:
     """Whether a member of that name holds headers of HTTP."""
-    return _HEADERS_NAME.fullmatch(_letters(name)) is not None
+    return _HEADERS_NAME.fullmatch(letters(name)) is not None
+
+
+def is_harmless_header(name: str) -> bool:
+    """Whether a header of that name tells how a message is sent, and lets nobody in."""
+    return name.lower() in _HARMLESS_HEADERS
+
+
+def is_address(name: str) -> bool:
+    """Whether a member, or a header, of that name holds the address of a page or a server."""
+    return letters(name) in {"url", "location"}
+
+
+def address_without_secrets(words: str) -> str:
+    """An address without the parts of its path that nobody made up: they let in who has them."""
+    found = _PATH.match(words)
+    if found is None:
+        return words
+    parts = [REMOVED if _is_made_by_chance(part) else part for part in found["path"].split("/")]
+    return f"{found['before']}{'/'.join(parts)}{words[found.end() :]}"
+
+
+def _is_made_by_chance(part: str) -> bool:
+    return len(part) >= _SHORTEST_PART and looks_random(part)
 
 
 def is_command(name: str) -> bool:
     """Whether a list of that name is a program's arguments."""
-    return _letters(name) in {"args", "argv", "command", "cmd", "commandline"}
+    return letters(name) in {"args", "argv", "command", "cmd", "commandline"}
 
 
-def _letters(name: str) -> str:
-    return _NOT_LETTERS.sub("", name.lower())
-
+_HARMLESS_HEADERS: Final = frozenset(
+    {
+        *("accept", "accept-encoding", "accept-language", "accept-ranges", "age", "allow"),
+        *("cache-control", "connection", "content-encoding", "content-language", "content-length"),
+        *("content-type", "date", "expires", "host", "keep-alive", "last-modified", "location"),
+        *("mcp-method", "mcp-name", "mcp-protocol-version", "origin", "pragma", "retry-after"),
+        *("server", "te", "trailer", "transfer-encoding", "upgrade", "user-agent", "vary", "via"),
+        *("www-authenticate", "x-accel-buffering", "x-powered-by"),
+    }
+)
+_PATH: Final = re.compile(
+    r"(?P<before>https?://[^/?#\s]{0,500})(?P<path>/[^?#\s]*+)", re.IGNORECASE
+)
+_SHORTEST_PART: Final = 20
 
 # A name within a text, and what makes the next words its value. Escapes of JSON within JSON may
 # stand before a quote.
@@ -104,6 +125,10 @@ _SIGNED: Final = re.compile(
     r"""(?:\(removed\)|[^\s&#;"'`<>\\)\]}]++)""",
     re.IGNORECASE,
 )
+# What an authorization server sends a browser back with: long, or it is a code of another kind.
+_CODE: Final = re.compile(
+    r"(?P<kept>[?&](?:code|code_verifier|assertion)=)[\w.~%+/-]{12,}+", re.IGNORECASE
+)
 _ORDINARY: Final = (
     "(?:required|missing|invalid|wrong|(?:in)?correct|not|too|needed|empty|blank|set|unset|weak"
     "|short|long|strong|hidden|the|an?|your|my|our|their|in|on|at|for|from|to|of|now|never|always"
@@ -141,6 +166,7 @@ _KEEPING: Final = (
     _ASSIGNED,
     _OPTION,
     _SIGNED,
+    _CODE,
     _SAID,
     _SCHEME,
     _ADDRESS,
@@ -169,7 +195,7 @@ def _kept(found: re.Match[str]) -> str:
 
 _TRIGGERS: Final = tuple(
     b"pass pwd secret credential key auth cookie bearer basic jwt env header arg command cmd -h -e"
-    b' pin" otp" session sig= sig" signature hmac= eyj'
+    b' pin" otp" session sig= sig" signature hmac= eyj url" location" code= _verifier= assertion='
     b" sk- sk_ pk- pk_ rk- rk_ ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- xox npm_"
     b" hf_ pypi- akia asia aiza @ \\u00".split(b" ")
 )

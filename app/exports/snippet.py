@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from app import text
 from app.exports.evidence import event_fields, events
 from app.exports.redaction import REMOVED
+from app.exports.snippet_http import ServerLines, http_lines
 from app.problem import Problem, ProblemError
 from app.protocol.frame import Channel
 from app.protocol.frame_kind import FrameKind
@@ -50,7 +51,7 @@ Needs the official SDK: pip install "mcp>=2"
 
 import asyncio
 {imports}
-from mcp import Client, StdioServerParameters
+{client}
 
 {server}
 {arguments}{progress}
@@ -138,15 +139,16 @@ def _program(
     subject = clean.get(form.subject)
     arguments = clean.get("arguments")
     is_tool = method == "tools/call"
-    server, imports = _server(source, frame.connection, redaction)
+    server = _server(source, frame.connection, redaction)
     return _HEAD.format(
         title=_in_docstring(
             f"Repeats {method} of {text.one_line(str(subject), 60)}, as sent on "
             f"{text.date_and_clock(frame.when)}."
         ),
-        notes=_notes(params, clean != params),
-        imports=imports,
-        server=server,
+        notes=_notes(params, clean != params) + server.note,
+        imports=server.imports,
+        client=server.client,
+        server=server.code,
         arguments="" if method == "resources/read" else _assigned(arguments),
         progress=_PROGRESS if is_tool else "\n",
         call=form.call.format(subject=repr(subject if isinstance(subject, str) else str(subject))),
@@ -169,12 +171,19 @@ def _assigned(arguments: Any) -> str:
     return f"arguments = {_literal(value)}\n"
 
 
-def _server(source: Source, connection: str, redaction: Redaction) -> tuple[str, str]:
-    """The lines that name the server's command, and the imports they need."""
-    fields = redaction.value(_opened(source, connection))
+def _server(source: Source, connection: str, redaction: Redaction) -> ServerLines:
+    """The lines that name the server, and the imports they need."""
+    raw = _opened(source, connection)
+    fields = redaction.value(raw)
+    if isinstance(url := fields.get("url"), str):
+        return http_lines(url, _texts(raw.get("headers")), raw)
+    return _of_command(fields)
+
+
+def _of_command(fields: JsonObject) -> ServerLines:
     command, args, env = fields.get("command"), fields.get("args"), fields.get("env")
     if not isinstance(command, str):
-        return _PLACEHOLDER, ""
+        return ServerLines(_PLACEHOLDER)
     lines = [f"    command={command!r},"]
     lines.append(f"    args={_literal(_texts(args), indent=9)},")
     if isinstance(cwd := fields.get("cwd"), str):
@@ -190,7 +199,8 @@ def _server(source: Source, connection: str, redaction: Redaction) -> tuple[str,
         )
         lines.append("    env=env,")
     body = "\n".join(lines)
-    return f"{before}server = StdioServerParameters(\n{body}\n)\n", "import os\n" if names else ""
+    imports = "import os\n" if names else ""
+    return ServerLines(f"{before}server = StdioServerParameters(\n{body}\n)\n", imports)
 
 
 def _opened(source: Source, connection: str) -> JsonObject:

@@ -19,13 +19,15 @@ class Form(enum.Enum):
     """Ticks."""
     HTML = "html"
     """A report."""
+    HAR = "har"
+    """Exchanges over HTTP."""
 
 
 class Wish(NamedTuple):
     """What is to be exported.
 
-    `wanted` chooses frames; of a report, the jobs that have any of them. `job` narrows that down
-    to one. `title` is what a report of many is called.
+    `wanted` chooses frames; of a report, the jobs that have any of them, of HAR, the exchanges.
+    `job` narrows that down to one. `title` is what a report of many is called.
     """
 
     form: Form

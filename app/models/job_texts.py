@@ -116,8 +116,11 @@ def last_tick(job: JobSnapshot) -> str:
 
 def ticks(job: JobSnapshot) -> str:
     """`"812 ticks"`; nothing where an earlier run of the program had them, and did not count."""
-    is_counted = job.tick_count > 0 or job.progress is None
-    return text.count(job.tick_count, "tick") if is_counted else ""
+    if not (job.tick_count > 0 or job.progress is None):
+        return ""
+    words = text.count(job.tick_count, "tick")
+    late = tr("{} late").format(text.number(job.late_count))
+    return f"{words}, {late}" if job.late_count else words
 
 
 def attempts(job: JobSnapshot) -> str:
@@ -251,8 +254,15 @@ def message(job: JobSnapshot) -> str:
     if job.state is JobState.RESUMABLE:
         return line(job.resume_note or job.message or "")
     if job.failure is not None:
-        return line(job.failure.message)
+        is_ours = job.failure.where == "local"
+        return _in_one(job.failure.message) if is_ours else line(job.failure.message)
     return line(job.message or "")
+
+
+def _in_one(words: str) -> str:
+    """Our own words, of several lines, in one."""
+    lines = (each.strip() for each in words[: 2 * _LIMIT].split("\n"))
+    return line(" · ".join(each for each in lines if each))
 
 
 def marks(job: JobSnapshot) -> str:

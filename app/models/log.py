@@ -13,7 +13,6 @@ from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt, QTimer
 from app.filtering.chosen import LogFilter
 from app.models.gapped import Gapped, without
 from app.models.log_cells import LogCells
-from app.models.log_finding import LogFinding
 from app.models.log_marks import LogMarks
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtCore import QPersistentModelIndex
 
+    from app.models.log_finding import LogFinding
     from app.models.log_notes import LogNotes
     from app.protocol.frame import Frame
     from app.protocol.frame_kind import FrameKind
@@ -321,6 +321,8 @@ class LogModel(QAbstractTableModel):
 
     def _show_from(self, wanted: LogFilter, floor: int) -> None:
         """Make the rows anew for a changed filter or a changed beginning."""
+        from app.models.log_finding import LogFinding  # late: no start waits for it
+
         first = max(self._gone, floor)
         finding = None
         if not wanted.shows_all:

@@ -7,7 +7,9 @@ import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from app.models.json_text import compact
+from app.models.log_events import summary_of
 from app.models.log_head import head_of
+from app.models.log_http import words_of, words_of_cut
 from app.protocol.frame_kind import FrameKind
 from app.protocol.jsonrpc import decode
 from app.text import one_line, summary
@@ -56,7 +58,11 @@ def _event(frame: Frame) -> LogRow:
     """Our own events are JSON objects with an `event` key, not JSON-RPC: read them anew."""
     fields = _event_fields(frame.raw)
     name = str(fields.pop("event", ""))
-    words = ", ".join(f"{key}: {compact(value, 120)}" for key, value in fields.items())
+    of_http = words_of(name, fields) or (None if fields else words_of_cut(frame.raw))
+    if of_http is not None:
+        return LogRow(of_http.method, "", of_http.summary[:SUMMARY_LENGTH])
+    listed = ", ".join(f"{key}: {compact(value, 120)}" for key, value in fields.items())
+    words = summary_of(name, fields) or listed
     return LogRow(one_line(name), "", words[:SUMMARY_LENGTH])
 
 

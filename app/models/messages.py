@@ -19,7 +19,7 @@ from PySide6.QtCore import (
 from app.models.job_texts import moment
 from app.models.titled_table import TitledTable
 from app.protocol.frame import server_name
-from app.sessions.server_settings import LOG_LEVELS
+from app.sessions.log_levels import LOG_LEVELS
 from app.text import one_line
 
 if TYPE_CHECKING:

@@ -2,27 +2,29 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, Protocol
+import time
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from PySide6.QtCore import (
     QAbstractListModel,
-    QCoreApplication,
     QModelIndex,
     QObject,
     QPersistentModelIndex,
     Qt,
+    QTimer,
     Slot,
 )
 
 from app import text
+from app.models.server_words import about, state_word, story
 from app.protocol.eras import as_object
 from app.protocol.task_requests import TaskOffer
-from app.sessions.snapshot import ServerState
+from app.sessions.snapshot import ServerSnapshot, ServerState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from app.sessions.snapshot import ServerSnapshot
+    from app.catalogue.entry import CatalogueEntry
 
 SERVER: Final = int(Qt.ItemDataRole.UserRole) + 1
 """Role of a row's `ServerSnapshot`."""
@@ -30,8 +32,11 @@ ABOUT: Final = SERVER + 1
 """Role of what is known of a server, in short."""
 STORY: Final = SERVER + 2
 """Role of all that is known of a server, in lines."""
-_UPDATES_TOLD: Final = 10
-
+ROW: Final = SERVER + 3
+"""Role of the row's `ServerRow`."""
+SEARCHED: Final = SERVER + 4
+"""Role of what a server is found by: name, command or URL, and its own name."""
+_SECOND_MS: Final = 1000
 _Index = QModelIndex | QPersistentModelIndex
 
 
@@ -45,63 +50,49 @@ class ServerSource(Protocol):
         """How many of a connection's ticks had a token that belongs to no job."""
 
 
-def state_word(state: ServerState) -> str:
-    """The state's name in the user's language."""
-    return QCoreApplication.translate("Servers", state.value)
+@runtime_checkable
+class SingleSource(Protocol):
+    """A source that can be asked for one server: then a change costs no picture of the others."""
+
+    def server_names(self) -> Sequence[str]:
+        """The names of all servers, in order."""
+
+    def server(self, name: str) -> ServerSnapshot:
+        """One server."""
 
 
-def about(server: ServerSnapshot, stray_ticks: int = 0) -> str:
-    """What is known of a server in short: what went wrong, else tools, revision, transport.
+@runtime_checkable
+class Clocked(Protocol):
+    """A source with the clock that its times are of."""
 
-    `stray_ticks` is how much of its progress had a token that belongs to no job.
+    def now(self) -> float:
+        """Monotonic seconds."""
+
+
+class ServerRow(NamedTuple):
+    """A server with its entry in the catalogue, if it has one.
+
+    `is_there` is False for one that is in the catalogue alone: it cannot be connected.
     """
-    if server.problem is not None:
-        return text.one_line(server.problem.what)
-    transport = server.definition.transport
-    stray = _of_stray(stray_ticks)
-    if server.state is not ServerState.CONNECTED:
-        return " · ".join(part for part in (stray, transport, state_word(server.state)) if part)
-    tools = text.count(len(server.tools), "tool")
-    parts = (stray, _of_updates(server), tools, server.revision or "", transport)
-    return " · ".join(text.one_line(part) for part in parts if part)
 
+    server: ServerSnapshot
+    entry: CatalogueEntry | None = None
+    is_there: bool = True
 
-def _of_updates(server: ServerSnapshot) -> str:
-    """That resources were updated, and how often; nothing when none was."""
-    number = sum(each.number for each in server.resource_updates)
-    words = QCoreApplication.translate("Servers", "resource update")
-    return text.count(number, words) if number else ""
+    @property
+    def name(self) -> str:
+        """The server's name."""
+        return self.server.name
 
+    @property
+    def is_disabled(self) -> bool:
+        """Whether the user switched it off."""
+        return self.entry is not None and self.entry.is_disabled
 
-def _updates(server: ServerSnapshot) -> str:
-    """The newest updates of resources, a line each, the last one first."""
-    words = QCoreApplication.translate("Servers", "{uri} updated {count}, last at {time}")
-    return "\n".join(
-        words.format(
-            uri=text.one_line(each.uri),
-            count=text.count(each.number, "time"),
-            time=text.clock(each.when)[:8],
-        )
-        for each in reversed(server.resource_updates[-_UPDATES_TOLD:])
-    )
-
-
-def _of_stray(ticks: int) -> str:
-    if not ticks:
-        return ""
-    words = QCoreApplication.translate("Servers", "{ticks} for unknown tokens")
-    return words.format(ticks=text.count(ticks, "tick"))
-
-
-def story(server: ServerSnapshot, stray_ticks: int = 0) -> str:
-    """All that is known of a server, in lines of plain text; for `stray_ticks` see `about`."""
-    problem = server.problem.as_text() if server.problem is not None else ""
-    command = text.one_line(server.definition.command_line, 400)
-    process = "" if server.pid is None else f"pid {server.pid}"
-    head = f"{text.one_line(server.name)}: {state_word(server.state)}"
-    known = text.visible(problem, keep_line_ends=True) if problem else about(server)
-    parts = (head, command, process, known, _of_stray(stray_ticks), _updates(server))
-    return "\n".join(part for part in parts if part)
+    @property
+    def counts_time(self) -> bool:
+        """Whether its words change by themselves."""
+        return self.server.retry is not None or self.server.health is not None
 
 
 def lists_tasks(server: ServerSnapshot) -> bool:
@@ -118,76 +109,177 @@ def tells_of_resources(server: ServerSnapshot) -> bool:
 
 
 class ServersModel(QAbstractListModel):
-    """One row for each server of a source."""
+    """One row for each server of a source and of the catalogue, whose order comes first.
+
+    A change of a server costs its own row alone, however many others there are.
+    """
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._source: ServerSource | None = None
-        self._servers: list[ServerSnapshot] = []
+        self._now: Callable[[], float] = time.monotonic
+        self._entries: dict[str, CatalogueEntry] = {}
+        self._has_catalogue = False
+        self._rows: list[ServerRow] = []
         self._stray: dict[str, int] = {}
+        self._second = QTimer(self)
+        self._second.setInterval(_SECOND_MS)
+        self._second.timeout.connect(self._on_second)
+
+    @property
+    def has_catalogue(self) -> bool:
+        """Whether servers can be kept: false in a recording."""
+        return self._has_catalogue
 
     def set_source(self, source: ServerSource) -> None:
         """Show the servers of `source` from now on."""
         self.beginResetModel()
         self._source = source
-        self._servers = list(source.servers())
+        # Here and not for each row painted: to look at a protocol's members takes as long as text.
+        self._now = source.now if isinstance(source, Clocked) else time.monotonic
+        pictures = {server.name: server for server in source.servers()}
+        self._rows = [self._row(name, pictures.get(name)) for name in self._order(pictures)]
         self.endResetModel()
+        self._tick_while_needed()
+
+    def set_catalogue(self, entries: Mapping[str, CatalogueEntry]) -> None:
+        """Show the saved servers too, in their order and before those that are not saved."""
+        before, self._entries = self._entries, dict(entries)
+        self._has_catalogue = True
+        differing = {
+            name
+            for name in before.keys() | entries.keys()
+            if before.get(name) != self._entries.get(name)
+        }
+        self._show(frozenset(differing))
 
     @Slot(object)
     def apply(self, changed: frozenset[str]) -> None:
         """Show the servers named in `changed` as they are now (`Feed.servers_changed`)."""
-        if self._source is None:
-            return
-        now = list(self._source.servers())
-        names = {server.name for server in now}
-        for row in reversed(range(len(self._servers))):
-            if self._servers[row].name not in names:
-                self.beginRemoveRows(QModelIndex(), row, row)
-                del self._servers[row]
-                self.endRemoveRows()
-        for row, server in enumerate(now):
-            self._place(row, server, is_changed=server.name in changed)
-        self.count_again()
+        if self._source is not None:
+            self._show(changed)
+            self.count_again()
 
     @Slot()
     def count_again(self) -> None:
         """Count the ticks for unknown tokens anew: after each batch with marks, not each tick."""
-        stray = {server.name: self._count(server) for server in self._servers}
+        stray = {row.name: self._count(row.server) for row in self._rows}
         before, self._stray = self._stray, stray
         for row, name in enumerate(stray):
             if stray[name] != before.get(name, 0):
-                self.dataChanged.emit(self.index(row), self.index(row))
+                self._tell_row(row)
+
+    def servers(self) -> list[ServerSnapshot]:
+        """The newest pictures of the source's servers: none is taken for this."""
+        return [row.server for row in self._rows if row.is_there]
+
+    def row_of(self, name: str) -> int | None:
+        """The row of a server; None when there is no such server."""
+        return next((at for at, row in enumerate(self._rows) if row.name == name), None)
+
+    def place(self, row: int) -> tuple[int, int]:
+        """Where a row stands among its like, and how many these are: saved servers, or the rest."""
+        is_saved = self._rows[row].entry is not None
+        like = [at for at, each in enumerate(self._rows) if (each.entry is not None) is is_saved]
+        return like.index(row), len(like)
 
     def rowCount(self, parent: _Index = QModelIndex()) -> int:
         """Number of servers."""
-        return 0 if parent.isValid() else len(self._servers)
+        return 0 if parent.isValid() else len(self._rows)
 
     def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
         """The name for display, state and news for screen readers, the rest for delegates."""
         if not index.isValid():
             return None
-        server = self._servers[index.row()]
+        row = self._rows[index.row()]
         if role == Qt.ItemDataRole.DisplayRole:
-            return text.one_line(server.name)
+            return text.one_line(row.name)
         if role == Qt.ItemDataRole.AccessibleTextRole:
-            known = about(server, self._stray.get(server.name, 0))
-            return f"{text.one_line(server.name)}, {state_word(server.state)}, {known}"
+            is_well = row.server.state is ServerState.CONNECTED  # else its words begin with that
+            state = f"{state_word(row.server.state)}, " if is_well else ""
+            return f"{text.one_line(row.name)}, {state}{self._words(row)}"
         if role in (ABOUT, STORY):
-            words = about if role == ABOUT else story
-            return words(server, self._stray.get(server.name, 0))
-        return server if role == SERVER else None
+            return self._words(row, is_whole=role == STORY)
+        if role == SEARCHED:
+            server = row.server
+            return "\n".join((server.name, server.title, server.definition.address[:400]))
+        return {SERVER: row.server, ROW: row}.get(role)
+
+    def _words(self, row: ServerRow, *, is_whole: bool = False) -> str:
+        words = story if is_whole else about
+        return words(row.server, self._stray.get(row.name, 0), self._now(), row.entry)
 
     def _count(self, server: ServerSnapshot) -> int:
         if self._source is None or server.connection is None:
             return 0
         return self._source.unattached_ticks(server.connection)
 
-    def _place(self, row: int, server: ServerSnapshot, *, is_changed: bool) -> None:
-        is_known = row < len(self._servers) and self._servers[row].name == server.name
-        if not is_known:
-            self.beginInsertRows(QModelIndex(), row, row)
-            self._servers.insert(row, server)
-            self.endInsertRows()
-        elif is_changed:
-            self._servers[row] = server
-            self.dataChanged.emit(self.index(row), self.index(row))
+    def _order(self, names: Iterable[str]) -> list[str]:
+        return [*self._entries, *(name for name in names if name not in self._entries)]
+
+    def _row(self, name: str, server: ServerSnapshot | None) -> ServerRow:
+        if server is not None:
+            return ServerRow(server, self._entries.get(name))
+        entry = self._entries[name]  # else it would have no row
+        return ServerRow(ServerSnapshot(name, entry.definition), entry, is_there=False)
+
+    def _show(self, changed: frozenset[str]) -> None:
+        """Make the rows what they are to be; pictures are taken of what is new or `changed`."""
+        names, pictures = self._asked(changed)
+        order = self._order(names)
+        there = frozenset(names)
+        if [row.name for row in self._rows] != order:
+            self._arrange(order, pictures)
+        for at, row in enumerate(self._rows):
+            if row.name in changed or row.is_there is not (row.name in there):
+                self._rows[at] = self._row(row.name, pictures.get(row.name))
+                self._tell_row(at)
+        self._tick_while_needed()
+
+    def _asked(self, changed: frozenset[str]) -> tuple[Sequence[str], Mapping[str, ServerSnapshot]]:
+        """The names of all servers, and pictures of those that changed or are new, at least."""
+        source: object = self._source
+        if isinstance(source, SingleSource):
+            names = source.server_names()
+            shown = {row.name for row in self._rows if row.is_there}
+            wanted = [name for name in names if name in changed or name not in shown]
+            return names, {name: source.server(name) for name in wanted}
+        servers = () if self._source is None else self._source.servers()
+        pictures = {each.name: each for each in servers}
+        return list(pictures), pictures
+
+    def _arrange(self, order: Sequence[str], pictures: Mapping[str, ServerSnapshot]) -> None:
+        """Remove, move and insert rows until their names are `order`; selections go with them."""
+        wanted, top = frozenset(order), QModelIndex()
+        for at in reversed(range(len(self._rows))):
+            if self._rows[at].name not in wanted:
+                self.beginRemoveRows(top, at, at)
+                del self._rows[at]
+                self.endRemoveRows()
+        for at, name in enumerate(order):
+            now = self.row_of(name)
+            if now is None:
+                self.beginInsertRows(top, at, at)
+                self._rows.insert(at, self._row(name, pictures.get(name)))
+                self.endInsertRows()
+            elif now != at:
+                self.beginMoveRows(top, now, now, top, at)
+                self._rows.insert(at, self._rows.pop(now))
+                self.endMoveRows()
+
+    def _tell_row(self, row: int) -> None:
+        self.dataChanged.emit(self.index(row), self.index(row))
+
+    def _tick_while_needed(self) -> None:
+        is_needed = any(row.counts_time for row in self._rows)
+        if is_needed and not self._second.isActive():
+            self._second.start()
+        elif not is_needed:
+            self._second.stop()
+
+    @Slot()
+    def _on_second(self) -> None:
+        """Show time pass where words tell of it."""
+        for at, row in enumerate(self._rows):
+            if row.counts_time:
+                self._tell_row(at)

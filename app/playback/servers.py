@@ -21,7 +21,7 @@ from app.protocol.facts import (
     StderrReceived,
 )
 from app.protocol.frame import server_name
-from app.sessions.definitions import StdioDefinition
+from app.sessions.definitions import HttpDefinition, StdioDefinition
 from app.sessions.news import ResourceUpdates, with_update
 from app.sessions.snapshot import ServerSnapshot, ServerState
 
@@ -30,11 +30,13 @@ if TYPE_CHECKING:
 
     from app.protocol.facts import Fact, JsonObject
     from app.protocol.frame import Frame
+    from app.sessions.definitions import ServerDefinition
 
 SERVERS_KEPT: Final = 1000
 """Servers that are told of; those of a file that names more are not listed."""
 _STDERR_TAIL: Final = 20
 _UNKNOWN: Final = "unknown"
+_HEADERS_KEPT: Final = 200
 _REPLY: Final = (RequestMade, RequestAnswered)
 
 
@@ -141,8 +143,12 @@ class Servers:
         return server
 
 
-def _definition(name: str, detail: JsonObject) -> StdioDefinition:
+def _definition(name: str, detail: JsonObject) -> ServerDefinition:
     """The definition of a server as its start tells it: of variables, only the names are known."""
+    if isinstance(detail.get("url"), str):
+        found = _http_definition(name, detail)
+        if found is not None:
+            return found
     args, cwd, env = detail.get("args"), detail.get("cwd"), detail.get("env")
     try:
         return StdioDefinition(
@@ -154,6 +160,25 @@ def _definition(name: str, detail: JsonObject) -> StdioDefinition:
         )
     except (pydantic.ValidationError, TypeError):
         return StdioDefinition(name=name or _UNKNOWN, command=_UNKNOWN)
+
+
+def _http_definition(name: str, detail: JsonObject) -> HttpDefinition | None:
+    """The definition of a server that was reached by a URL; of headers, only the names are known.
+
+    None where the recording tells what cannot be.
+    """
+    headers, transport = detail.get("headers"), detail.get("transport")
+    names = headers[:_HEADERS_KEPT] if isinstance(headers, list) else []
+    try:
+        return HttpDefinition(
+            name=name or _UNKNOWN,
+            url=detail["url"],
+            transport="sse" if transport == "sse" else "http",
+            headers={each: "" for each in names if isinstance(each, str)},
+            auth="oauth" if detail.get("auth") == "oauth" else "headers",
+        )
+    except (pydantic.ValidationError, ValueError):
+        return None
 
 
 def _on_opened(server: _Server, fact: ConnectionOpened) -> None:
@@ -195,7 +220,7 @@ def _on_closed(server: _Server, fact: ConnectionClosed) -> None:
     stderr = [f"  {line}" for line in server.stderr]
     detail = "\n".join(("Its standard error ended:", *stderr)) if stderr else ""
     what = f"{fact.reason or 'The connection ended'}{with_code}{before}"
-    problem = Problem(what, server.bare.definition.command_line, detail=detail)
+    problem = Problem(what, server.bare.definition.address, detail=detail)
     server.bare = dataclasses.replace(server.bare, state=ServerState.FAILED, problem=problem)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from app.protocol.eras import as_object
-from app.protocol.exchanges import Exchanges
+from app.protocol.exchanges import Exchanges, strayed
 from app.protocol.facts import (
     CallEnded,
     CallTimedOut,
@@ -14,20 +14,29 @@ from app.protocol.facts import (
     ConnectionOpened,
     Fact,
     Side,
+    Standing,
     StderrReceived,
+    StreamBroken,
+    StreamResumed,
 )
 from app.protocol.frame import Channel, Frame
 from app.protocol.jsonrpc import OVERSIZED, decode, decode_in_slices
 from app.protocol.ledger import key_of
-from app.protocol.progress import decode_plain, plain_progress
+from app.protocol.progress import decode_plain, plain_progress, plain_run
 from app.protocol.reading import NotJsonError, TooDeepError, read_value
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+    from app.protocol.runs import FrameRun
+
 _WIRE = (Channel.SENT, Channel.RECEIVED)
 _NUMBERS = (int, float)
 _LONGEST_GRACE_S = 86_400.0
+# What HTTP did around the messages: nothing is stated of it, and there may be much of it.
+_OF_HTTP = b'{"event":"http_'
+_MOST_ATTEMPTS = 1_000_000
+_LONGEST_ID = 200
 
 
 class Conversation:
@@ -62,6 +71,13 @@ class Conversation:
         """Whether a request of `side` that is going on has `token`."""
         return key_of(token) in self._exchanges.of[side].token_owners
 
+    def read_run(self, run: FrameRun) -> Sequence[Fact]:
+        """State what `read` states of a run; of progress alone as a run of facts, much faster."""
+        ticks, here = plain_run(run, self._exchanges.of[Side.CLIENT]), self._exchanges.here
+        if ticks is None or (here is not None and set(ticks.requests) != {here}):
+            return self.read(run)
+        return ticks
+
     def read(self, frames: Sequence[Frame]) -> list[Fact]:
         """State the facts of `frames`, in their order.
 
@@ -70,7 +86,7 @@ class Conversation:
         facts: list[Fact] = []
         add, plain, decoded = facts.append, plain_progress, decode_plain
         received = Channel.RECEIVED
-        owners = self._exchanges.of[Side.CLIENT].token_owners
+        owners, here = self._exchanges.of[Side.CLIENT].token_owners, self._exchanges.here
         for frame in frames:
             _, _, channel, _, _, raw, _, is_complete = frame
             fact = None
@@ -80,9 +96,10 @@ class Conversation:
                 except ValueError:
                     fact = None
             if fact is not None:
-                add(fact)
+                add(fact if here is None or fact.request == here else strayed(fact, here))
             else:
                 facts.extend(self._facts(frame))
+                here = self._exchanges.here
         return facts
 
     def read_in_slices(self, frames: Sequence[Frame]) -> Iterator[list[Fact]]:
@@ -120,6 +137,8 @@ class Conversation:
         return self._exchanges.state(frame, decode(frame.raw, is_complete=frame.is_complete))
 
     def _event(self, frame: Frame) -> list[Fact]:
+        if self._exchanges.places.begin(frame.raw) or frame.raw.startswith(_OF_HTTP):
+            return []
         try:
             fields = as_object(read_value(frame.raw).value)
         except (NotJsonError, TooDeepError):
@@ -134,11 +153,43 @@ class Conversation:
                 exit_code = fields.get("exit_code")
                 code = exit_code if isinstance(exit_code, int) else None
                 wanted = fields.get("wanted") is True
-                return [ConnectionClosed(number, connection, at, when, reason, code, wanted)]
-            case "cancel_requested" | "timed_out" | "call_ended" as name:
+                outlook = str(fields.get("outlook") or "")
+                origin = (number, connection, at, when)
+                return [ConnectionClosed(*origin, reason, code, wanted, outlook)]
+            case "stream_closed" | "call_ended" as name:
+                return self._ended(name, frame, fields)
+            case "stream_broken" | "stream_resumed" as name:
+                return _of_stream(name, frame, fields)
+            case "cancel_requested" | "timed_out" as name:
                 return _of_request(name, frame, fields)
             case _:
                 return []
+
+    def _ended(self, name: str, frame: Frame, fields: dict[str, Any]) -> list[Fact]:
+        """State that this side ended a request, whose token is free from then on."""
+        request: Any = fields.get("request")
+        if type(request) is not int:
+            return []
+        if name == "stream_closed":
+            closed = self._exchanges.close(frame, request, _text(fields, "reason"))
+            return [] if closed.standing is Standing.UNKNOWN else [closed]
+        self._exchanges.of[Side.CLIENT].give_up(request, Standing.GIVEN_UP)
+        return _of_request(name, frame, fields)
+
+
+def _of_stream(name: str, frame: Frame, fields: dict[str, Any]) -> list[Fact]:
+    """What became of the stream of one of this side's requests."""
+    request, attempt = fields.get("request"), fields.get("attempt")
+    if type(request) is not int:
+        return []
+    tries = attempt if type(attempt) is int and 0 <= attempt <= _MOST_ATTEMPTS else None
+    number, connection, at, when = frame.number, frame.connection, frame.at, frame.when
+    last = _text(fields, "last_event_id")
+    last = None if last is None else last[:_LONGEST_ID]
+    if name == "stream_resumed":
+        return [StreamResumed(number, connection, at, when, request, last, tries)]
+    reason, retry_s = _text(fields, "reason") or "", _span(fields.get("retry_s"))
+    return [StreamBroken(number, connection, at, when, request, reason, last, tries, retry_s)]
 
 
 def _of_request(name: str, frame: Frame, fields: dict[str, Any]) -> list[Fact]:
@@ -153,9 +204,17 @@ def _of_request(name: str, frame: Frame, fields: dict[str, Any]) -> list[Fact]:
     if name == "call_ended":
         outcome = str(fields.get("outcome") or "")
         return [CallEnded(number, connection, at, when, request, outcome, text)]
-    reason = fields.get("reason")
-    words = reason if isinstance(reason, str) else None
-    grace_s: Any = fields.get("grace_s")
-    is_sound = type(grace_s) in _NUMBERS and 0 <= grace_s <= _LONGEST_GRACE_S
-    grace = float(grace_s) if is_sound else None
-    return [CancelRequested(number, connection, at, when, request, words, grace)]
+    words, grace_s = _text(fields, "reason"), _span(fields.get("grace_s"))
+    return [CancelRequested(number, connection, at, when, request, words, grace_s)]
+
+
+def _text(fields: dict[str, Any], name: str) -> str | None:
+    """A member that should be a string; None where it is not."""
+    value = fields.get(name)
+    return value if isinstance(value, str) else None
+
+
+def _span(seconds: Any) -> float | None:
+    """Seconds that are a sound time to wait; None for anything else."""
+    is_sound = type(seconds) in _NUMBERS and 0 <= seconds <= _LONGEST_GRACE_S
+    return float(seconds) if is_sound else None

@@ -23,6 +23,7 @@ from app.protocol.jsonrpc import Envelope, Kind
 from app.protocol.ledger import Ended, Ledger, OpenRequest, key_of
 from app.protocol.progress import PROGRESS, any_progress
 from app.protocol.reading import shown
+from app.protocol.reply_places import OTHER_STREAM, ReplyPlaces
 from app.protocol.tasks import (
     OTHER_TOKEN,
     live_task,
@@ -41,11 +42,31 @@ class Exchanges:
 
     def __init__(self) -> None:
         self.of = {Side.CLIENT: Ledger(), Side.SERVER: Ledger()}
+        self.places = ReplyPlaces()
+        """Where replies stood, for what comes after them."""
+        self._agreed: str | None = None
+
+    @property
+    def here(self) -> int | None:
+        """The one request that progress may be about where messages stand now; None for any."""
+        request = self.places.request
+        if request is None or self._agreed is None:
+            return None
+        return request if eras.era_of(self._agreed) is eras.Era.PER_REQUEST else None
 
     def clear(self) -> None:
         """The connection is gone: nothing is open any more."""
+        self.places.clear()
         for ledger in self.of.values():
             ledger.clear()
+
+    def close(self, frame: Frame, request: int, reason: str | None) -> RequestCancelled:
+        """State that we closed a request's stream, by which it is cancelled."""
+        identity, ended = self.of[Side.CLIENT].give_up(request, Standing.CANCELLED)
+        standing = ended.standing if ended.number is not None else Standing.UNKNOWN
+        return RequestCancelled(
+            *_origin(frame, Side.CLIENT), identity, ended.number, standing, reason, ()
+        )
 
     def state(self, frame: Frame, message: Envelope) -> list[Fact]:
         """State the facts of one message; a whole batch has none, its elements have."""
@@ -103,6 +124,7 @@ class Exchanges:
         else:
             next_resume_token = _read_result_meta(result, problems)
         ended = ledger.answer(message.id, live_task(result))
+        self.places.note(ended.number, frame)
         if ended.standing is Standing.UNKNOWN and message.id is not None:
             problems.append(_no_such_request(ledger, message.id))
         answered = RequestAnswered(
@@ -118,7 +140,9 @@ class Exchanges:
         )
         negotiated = None if is_error else _negotiated(frame, sender, ended.request, result)
         if negotiated is not None:
-            return [answered, negotiated]
+            # `server/discover` is asked again as a sign of life, which opens nothing.
+            is_new, self._agreed = negotiated.revision != self._agreed, negotiated.revision
+            return [answered, negotiated] if is_new else [answered]
         return [answered, *tasks_of_reply(answered, ended.request, ledger)]
 
     def _notification(self, frame: Frame, sender: Side, message: Envelope) -> list[Fact]:
@@ -145,7 +169,9 @@ class Exchanges:
                 owner, problems = owner._replace(number=beginner), (*problems, OTHER_TOKEN)
             elif asker is not None:  # its token was given on another connection
                 owner = Ended(asker, Standing.ACTIVE)
-        return any_progress(frame, sender, params, owner, problems)
+        elif owner.standing is Standing.ANSWERED:
+            owner = owner._replace(standing=self.places.standing(owner.number, frame))
+        return strayed(any_progress(frame, sender, params, owner, problems), self.here)
 
     def _cancelled(
         self, frame: Frame, sender: Side, params: JsonObject, problems: tuple[str, ...]
@@ -178,6 +204,15 @@ class Exchanges:
             if listening.open_method(identity) == LISTEN:
                 return listening.cancel(identity)
         return own
+
+
+def strayed(fact: ProgressReceived, here: int | None) -> ProgressReceived:
+    """The fact, with what is wrong with its place: its request is going on, and not `here`."""
+    if here is None or fact.request in {None, here} or fact.standing is not Standing.ACTIVE:
+        return fact
+    if fact.sender is not Side.SERVER:
+        return fact
+    return fact._replace(problems=(*fact.problems, OTHER_STREAM))
 
 
 def _origin(frame: Frame, sender: Side) -> tuple[int, str, float, float, Side]:

@@ -36,6 +36,12 @@ class Standing(enum.IntEnum):
     """It had been cancelled: the message is late."""
     UNKNOWN = 3
     """No such request or token is known on this connection."""
+    IN_BATCH = 4
+    """It had been answered, but before this in the same batch: late by its place alone."""
+    ELSEWHERE = 5
+    """It had been answered in another response over HTTP: nothing orders the two."""
+    GIVEN_UP = 6
+    """This side had ended it, because its stream was lost or HTTP refused it: late."""
 
 
 class ConnectionOpened(NamedTuple):
@@ -64,7 +70,8 @@ class ConnectionNegotiated(NamedTuple):
 class ConnectionClosed(NamedTuple):
     """The transport is gone. `reason` is words; `exit_code` the process's, None if unknown.
 
-    `is_wanted` says that it ended because this side asked for it.
+    `is_wanted` says that it ended because this side asked for it, `outlook` what comes next: words
+    for those who waited for the server, empty when nothing is known of it.
     """
 
     number: int
@@ -74,6 +81,7 @@ class ConnectionClosed(NamedTuple):
     reason: str
     exit_code: int | None
     is_wanted: bool = False
+    outlook: str = ""
 
 
 class StderrReceived(NamedTuple):
@@ -260,9 +268,10 @@ class CallTimedOut(NamedTuple):
 class CallEnded(NamedTuple):
     """This side goes on no more with the work that `request` began; `text` says why.
 
-    For what no message tells: a task whose time to live is over (`outcome` lost), questions that
-    were asked too often (failed) or that the user dismissed (cancelled). Made from an event of our
-    own, `call_ended`, not from a message: see `Framer.event`.
+    For what no message tells: a task whose time to live is over, or a stream that broke for good
+    (`outcome` lost), a request that HTTP refused, or questions that were asked too often (failed)
+    or that the user dismissed (cancelled). Made from an event of our own, `call_ended`, not from a
+    message: see `Framer.event`.
     """
 
     number: int
@@ -272,6 +281,36 @@ class CallEnded(NamedTuple):
     request: int
     outcome: str
     text: str
+
+
+class StreamBroken(NamedTuple):
+    """The HTTP stream on which the reply to `request` is due has ended before it.
+
+    `attempt` is how often it has been tried to take it up again, or will have been when that is
+    tried in `retry_s`, from the event `last_event_id`; None where that is not told, or not tried.
+    """
+
+    number: int
+    connection: str
+    at: float
+    when: float
+    request: int
+    reason: str
+    last_event_id: str | None = None
+    attempt: int | None = None
+    retry_s: float | None = None
+
+
+class StreamResumed(NamedTuple):
+    """That stream was taken up again, from the event after `last_event_id`."""
+
+    number: int
+    connection: str
+    at: float
+    when: float
+    request: int
+    last_event_id: str | None = None
+    attempt: int | None = None
 
 
 Fact: TypeAlias = (
@@ -289,6 +328,8 @@ Fact: TypeAlias = (
     | CancelRequested
     | CallTimedOut
     | CallEnded
+    | StreamBroken
+    | StreamResumed
 )
 
 MESSAGE_LIMIT = 4096

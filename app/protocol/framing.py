@@ -9,12 +9,17 @@ from app.protocol.frame import Channel, Frame, Part
 from app.protocol.jsonrpc import OVERSIZED, encode
 from app.protocol.outline import array_elements
 from app.protocol.reading import NotJsonError, TooDeepError, read_value
+from app.protocol.runs import FrameRun
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence
 
 _FRAMES_AT_A_TIME = 500
-_MAY_BE_BATCH = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r]*\[")
+_LEAST_RUN = 8
+"""Fewer lines cost less one by one."""
+_BRACE = {b"{"}
+# Bounded: a hundred megabytes of white space would hold the loop.
+_MAY_BE_BATCH = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r]{0,65536}+\[")
 # Skips the named tuple's own constructor, which takes as long again for every line.
 _new = tuple.__new__
 
@@ -71,6 +76,8 @@ class Framer:
     """
 
     def __init__(self, connection: str, numbers: FrameNumbers) -> None:
+        self.latest = (0.0, 0.0)
+        """`when` and `at` of the last message sent or event."""
         self._connection = connection
         self._numbers = numbers
 
@@ -91,6 +98,20 @@ class Framer:
             new(Frame, (number, connection, channel, when, at, raw, None, is_complete))
             for number, raw in enumerate(lines, first)
         ]
+
+    def run(self, lines: Sequence[bytes], when: float, at: float) -> Sequence[Frame]:
+        """Frame whole lines, without line feeds, as `received` does: in a run if they may be one.
+
+        Which they may if there are many, each begins as an object does, and none is oversized.
+        """
+        is_run = (
+            len(lines) >= _LEAST_RUN
+            and {raw[:1] for raw in lines} == _BRACE
+            and max(map(len, lines)) <= OVERSIZED
+        )
+        if not is_run:
+            return self.received(lines, when, at)
+        return FrameRun(self._numbers.take(len(lines)), self._connection, when, at, lines)
 
     def received_in_slices(
         self, lines: Sequence[bytes], when: float, at: float, *, is_complete: bool = True
@@ -146,13 +167,21 @@ class Framer:
         """Frame an event of the connection's life, a JSON object `{"event": name, …fields}`.
 
         Names: `opened` (command, args, cwd, env names, pid), `failed` (a problem's members),
-        `closed` (reason, exit_code; wanted, where the end was asked for). And what only this side
+        `closed` (reason, exit_code; wanted, where the end was asked for), `transport_changed`
+        (transport, reason: it goes on by another one than was asked for), `restarting` (reason,
+        files, count: it ends, or begins, so that the server starts anew). And what only this side
         knows of a request, by the number of its frame: `cancel_requested` (request, reason,
-        grace_s), `timed_out` (request, text).
+        grace_s), `timed_out` (request, text), `call_ended` (request, outcome, text), and of its
+        HTTP stream `stream_broken` (request, reason, last_event_id, attempt, retry_s),
+        `stream_resumed` (request, last_event_id, attempt), `stream_closed` (request, reason);
+        `request_repeated` (request, reason, headers: the names of those that are others now).
+        What HTTP did around the messages: `http_request`, `http_response`, `http_events` (see
+        `app.protocol.http_events`), `http_body`, `http_ended`, each with its `exchange`.
         """
         return self._frame(Channel.EVENT, encode({"event": name, **fields}), when, at)
 
     def _frame(self, channel: Channel, raw: bytes, when: float, at: float) -> Frame:
+        self.latest = (when, at)
         return Frame(self._numbers.take(), self._connection, channel, when, at, raw)
 
 

@@ -84,6 +84,8 @@ class Ledger:
     def __init__(self) -> None:
         self.token_owners: dict[Key, int] = {}
         """The number of the request that owns each active token; for reading only."""
+        self.tokens: dict[int, Key] = {}
+        """The other way round: the token of each request with an active one; for reading only."""
         self._open: dict[Key, OpenRequest] = {}
         self._open_below: dict[Key, list[OpenRequest]] = {}
         self._owners_below: dict[Key, list[int]] = {}
@@ -130,6 +132,7 @@ class Ledger:
             if token in self.token_owners:
                 self._owners_below.setdefault(token, []).append(self.token_owners[token])
             self.token_owners[token] = request.number
+            self.tokens[request.number] = token
 
     def answer(self, identity: Any, live_task: str | None = None) -> Ended:
         """Strike out the request that a reply names.
@@ -152,6 +155,19 @@ class Ledger:
         if ended.request is not None:
             self._release(ended.request, Standing.CANCELLED)
         return ended
+
+    def give_up(self, number: int, standing: Standing) -> tuple[Any, Ended]:
+        """Strike out a request by its number; its id, and what it was: unknown if not open.
+
+        Where its id is in use twice, only the newest request with it can be given up.
+        """
+        key = next((key for key, each in self._open.items() if each.number == number), None)
+        if key is None:
+            return None, _UNKNOWN
+        ended = self._end(key, standing)
+        if ended.request is not None:
+            self._release(ended.request, standing)
+        return (key if isinstance(key, str | int) else None), ended
 
     def end_task(self, task: str) -> None:
         """A task has reached a terminal status: its token is no longer active."""
@@ -196,6 +212,7 @@ class Ledger:
         """The connection is gone: forget everything."""
         for table in (
             self.token_owners,
+            self.tokens,
             self._open,
             self._open_below,
             self._owners_below,
@@ -236,6 +253,7 @@ class Ledger:
         token = request.token
         if token is None:
             return
+        self.tokens.pop(request.number, None)
         below = self._owners_below.get(token, [])
         if self.token_owners.get(token) != request.number:
             below.remove(request.number)

@@ -136,6 +136,14 @@ class Peer:
             params["reason"] = reason
         return self.notify("notifications/cancelled", params)
 
+    def is_pending(self, identity: int) -> bool:
+        """Whether a request of ours is neither answered nor cancelled."""
+        return identity in self._pending
+
+    def forget(self, identity: int) -> None:
+        """No reply to a request will come: its token may be used again."""
+        self._pending.pop(identity, None)
+
     def answered(self, reply: RequestAnswered) -> None:
         """The server has replied to a request: its token may be used again."""
         if type(reply.id) is int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
+from app.looking import Sight, absolute, sight_of
 from app.problem import Problem, ProblemError
 from app.recording.folder import RecordingsFolder
 from app.recording.recorder import Recorder
@@ -41,12 +42,12 @@ def check_new(record: Path) -> Path:
     Raises:
         ProblemError: something is there already, or nothing can be made there.
     """
-    path = record.expanduser().absolute()
+    path = absolute(record)
     hint = "Name a file that is not there yet, in a folder that you may write."
     if os.path.lexists(path):
         what = "The file to record into is there already: nothing is ever written over"
-    elif not path.parent.is_dir():
-        what = "The folder to record into does not exist"
+    elif (seen := sight_of(path.parent)) is not Sight.FOLDER:
+        what = f"The folder to record into {seen.value}"
     elif not os.access(path.parent, os.W_OK | os.X_OK):
         what = "The folder to record into may not be written"
     else:

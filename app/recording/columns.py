@@ -12,6 +12,7 @@ from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from app.protocol.facts import (
+    CallEnded,
     CallTimedOut,
     CancelRequested,
     NotificationReceived,
@@ -19,9 +20,12 @@ from app.protocol.facts import (
     RequestAnswered,
     RequestCancelled,
     RequestMade,
+    StreamBroken,
+    StreamResumed,
 )
 from app.protocol.frame_kind import FrameKind, kind_of
 from app.protocol.framing import may_be_batch
+from app.protocol.runs import TickRun
 from app.recording.names import NONE, Names, Source, key_of
 
 if TYPE_CHECKING:
@@ -43,6 +47,7 @@ _CANCELLED: Final = "notifications/cancelled"
 _DRIFT_S: Final = 0.0005
 """How far wall time may move against monotonic time before it is noted."""
 _ONLY_PROGRESS: Final = {ProgressReceived}
+_OF_REQUEST: Final = (CancelRequested, CallTimedOut, CallEnded, StreamBroken, StreamResumed)
 _TICK: Final = bytes([FrameKind.PROGRESS])
 _COLUMNS: Final = (
     "ats",
@@ -123,8 +128,8 @@ class Segment:
 class _Ticks(NamedTuple):
     """Of each tick the number of its request and that of its token."""
 
-    requests: list[int]
-    tokens: list[int]
+    requests: Sequence[int]
+    tokens: Sequence[int]
 
 
 class _Runs:
@@ -331,10 +336,10 @@ class Columns:
             return None
         if first.at != last.at and not self._keep_wall(frames):
             return None
-        if set(map(type, facts)) != _ONLY_PROGRESS:
+        requests = _requests_of_ticks(facts)
+        if requests is None:
             return None
         # A request has one token: no need to look at those of its ticks.
-        requests = list(map(_request_of, facts))
         tokens = list(map(self._token_of.get, requests))
         return None if None in tokens else _Ticks(requests, tokens)  # type: ignore[arg-type]
 
@@ -437,7 +442,7 @@ class Columns:
             return self._cancelled, self._token_of.get(fact.request or 0, NONE), fact.request or 0
         if isinstance(fact, NotificationReceived):
             return self.methods.number(fact.method, fact.method), NONE, 0
-        if isinstance(fact, CancelRequested | CallTimedOut):
+        if isinstance(fact, _OF_REQUEST):
             return NONE, self._token_of.get(fact.request, NONE), fact.request
         return NONE, NONE, 0
 
@@ -449,6 +454,13 @@ class Columns:
             # Many at a time: finding the oldest of a dictionary passes over those deleted before.
             for old in list(itertools.islice(self._token_of, _TOKENS_KEPT // 2)):
                 del self._token_of[old]
+
+
+def _requests_of_ticks(facts: Sequence[Fact]) -> Sequence[int] | None:
+    """Of each tick the request; None where there are other facts."""
+    if type(facts) is TickRun:
+        return facts.requests
+    return list(map(_request_of, facts)) if set(map(type, facts)) == _ONLY_PROGRESS else None
 
 
 def _first_of(segment: Segment) -> int:

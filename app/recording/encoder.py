@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from app.protocol.frame import Channel, Frame
 from app.protocol.framing import may_be_batch
+from app.protocol.runs import FrameRun
 from app.recording.format import NUMBER, escaped, prefix
 
 if TYPE_CHECKING:
@@ -82,17 +83,23 @@ class Encoder:
         """Write down frames of one connection, to be put into `part` at `offset`."""
         return self._encode_chunk(frames, offset) or self._encode_each(frames, part, offset)
 
+    def encode_oversized(
+        self, frame: Frame, part: int, offset: int
+    ) -> tuple[Sequence[bytes], Encoded]:
+        """Write down one frame by itself: its line in pieces, one of them its very bytes.
+
+        They are not copied, which for hundreds of megabytes takes long; `lines` is empty.
+        """
+        head, raw, place = self._pieces_of(frame, part, offset)
+        begin, size, is_escaped = place
+        return (head, raw, b"\n"), Encoded(b"", [begin], [size], [True] if is_escaped else None)
+
     def _encode_chunk(self, frames: Sequence[Frame], offset: int) -> Encoded | None:
         """Write down what came in one chunk, with one join; None where lines differ in more."""
-        first, last = frames[0], frames[-1]
-        count = len(frames)
-        if not _is_chunk(first, last, count):
+        raws = list(frames.raws) if type(frames) is FrameRun else _raws_of_chunk(frames)
+        if raws is None:
             return None
-        if any([frame[6] is not None for frame in frames]):  # noqa: C419  # a list is faster
-            return None
-        raws = list(map(_raw_of, frames))
-        if b"\n" in b"".join(raws):  # a fifth of the time that counting line feeds takes
-            return None
+        first = frames[0]
         sizes = list(map(len, raws))
         stamp = self._prefix_of(first, is_escaped=False)
         head = self._head(first.number) + stamp
@@ -102,7 +109,7 @@ class Encoder:
         steps = map(len(between).__add__, sizes)
         offsets = list(itertools.accumulate(steps, initial=offset + len(head)))
         offsets.pop()
-        self._next = last.number + 1
+        self._next = first.number + len(raws)
         return Encoded(between.join(raws), offsets, sizes)
 
     def _encode_each(self, frames: Sequence[Frame], part: int, offset: int) -> Encoded:
@@ -122,6 +129,13 @@ class Encoder:
 
     def _line(self, frame: Frame, part: int, offset: int) -> tuple[bytes, tuple[int, int, bool]]:
         """A frame's line, and where in it its bytes stand."""
+        head, raw, place = self._pieces_of(frame, part, offset)
+        return b"%b%b\n" % (head, raw), place
+
+    def _pieces_of(
+        self, frame: Frame, part: int, offset: int
+    ) -> tuple[bytes, bytes, tuple[int, int, bool]]:
+        """What of a frame's line stands before its bytes, these, and where they stand."""
         is_escaped = b"\n" in frame.raw
         raw = escaped(frame.raw) if is_escaped else frame.raw
         head = self._head(frame.number) + self._prefix_of(frame, is_escaped=is_escaped)
@@ -131,7 +145,7 @@ class Encoder:
             self._note_batch(frame.connection, raw, part, begin, is_escaped=is_escaped)
         elif frame.channel is Channel.EVENT and raw.startswith(_CLOSED):
             self._batches.pop(frame.connection, None)
-        return b"%b%b\n" % (head, raw), (begin, len(raw), is_escaped)
+        return head, raw, (begin, len(raw), is_escaped)
 
     def _note_batch(
         self, connection: str, raw: bytes, part: int, begin: int, *, is_escaped: bool
@@ -174,6 +188,17 @@ class Encoder:
             )
             self._stamp = stamp
         return self._prefix
+
+
+def _raws_of_chunk(frames: Sequence[Frame]) -> list[bytes] | None:
+    """The bytes of frames that came in one chunk and are lines as they are; None for others."""
+    if not _is_chunk(frames[0], frames[-1], len(frames)):
+        return None
+    if any([frame[6] is not None for frame in frames]):  # noqa: C419  # a list is faster
+        return None
+    raws = list(map(_raw_of, frames))
+    # A fifth of the time that counting line feeds takes.
+    return None if b"\n" in b"".join(raws) else raws
 
 
 def _is_chunk(first: Frame, last: Frame, count: int) -> bool:

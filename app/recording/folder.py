@@ -11,12 +11,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from filelock import FileLock
-
+from app.looking import is_there
 from app.problem import Problem, ProblemError
 from app.recording.format import HEADER, SUFFIX
 
 if TYPE_CHECKING:
+    from filelock import FileLock
+
     from app.recording.settings import RecordingSettings
 
 _PART: Final = re.compile(rf"(?P<run>.+?)(?:\.(?P<part>[1-9]\d{{0,8}}))?{re.escape(SUFFIX)}")
@@ -71,7 +72,7 @@ class RecordingsFolder:
         stamp = datetime.fromtimestamp(when).astimezone().strftime("%Y-%m-%dT%H-%M-%S")
         name = f"{stamp}-p{os.getpid()}"
         number, path = 1, self.path / f"{name}{SUFFIX}"
-        while path.exists() or self._lock_path(run_of(path)).exists():
+        while is_there(path) or is_there(self._lock_path(run_of(path))):
             number += 1
             path = self.path / f"{name}-{number}{SUFFIX}"
         return path
@@ -208,6 +209,8 @@ class RecordingsFolder:
         return self.path / f"{run}.lock"
 
     def _lock_of(self, run: str) -> FileLock:
+        from filelock import FileLock  # late: no start waits for it
+
         # No soft locks: they outlive their holder. Not by thread: workers come and go.
         return FileLock(
             self._lock_path(run), mode=0o600, thread_local=False, fallback_to_soft=False

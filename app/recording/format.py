@@ -11,6 +11,10 @@ for the channel · the exact bytes. The marks are `>` sent, `<` received, `!` st
 `~` behind it the stream ended within the line; with `+` behind it the message has line feeds, which
 are written `\n`, and backslashes `\\`. Elements of a batch have no line: the batch's is cut again.
 
+Events are JSON objects with their name in `event` (see `Framer.event`). A session over HTTP has
+`http_request`, `http_response`, `http_events`, `http_body` and `http_ended` among them, in the
+order of the wire, with the number of their `exchange`: what stood around the messages.
+
 Lines that begin with `#` are not frames. `#number N`: the next frame has that number; without it,
 one more than the frame before. Unknown ones are passed over.
 """
@@ -22,7 +26,7 @@ import functools
 import json
 import re
 import urllib.parse
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from app.protocol.frame import Channel
 
@@ -40,27 +44,11 @@ _MARKS: Final = {
     Channel.STDERR: "!",
     Channel.EVENT: "*",
 }
-_CHANNELS: Final = {mark.encode(): channel for channel, mark in _MARKS.items()}
 _INCOMPLETE: Final = "~"
 _ESCAPED: Final = "+"
-_PREFIX: Final = re.compile(
-    rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6})Z (-?\d{1,15}\.\d{6}) (\S{1,1000}) ([<>!*])([~+]*) "
-)
 _UTC: Final = datetime.UTC
 _ESCAPE: Final = re.compile(rb"\\[n\\]")
 _SLICE: Final = 256 * 1024
-
-
-class Prefix(NamedTuple):
-    """What stands before a frame's bytes; `length` is its own, in bytes."""
-
-    connection: str
-    channel: Channel
-    when: float
-    at: float
-    is_complete: bool
-    is_escaped: bool
-    length: int
 
 
 def header(fields: Mapping[str, Any]) -> bytes:
@@ -87,23 +75,6 @@ def prefix(
 @functools.lru_cache(maxsize=1024)
 def _quoted(connection: str) -> str:
     return urllib.parse.quote(connection, safe="#:.-_@/", errors="surrogatepass")
-
-
-def read_prefix(line: bytes) -> Prefix | None:
-    """Read what stands before a frame's bytes; None when the line is no frame."""
-    found = _PREFIX.match(line)
-    if found is None:
-        return None
-    stamp, at, name, mark, flags = found.groups()
-    try:
-        moment = datetime.datetime.fromisoformat(stamp.decode()).replace(tzinfo=_UTC)
-    except ValueError:
-        return None
-    connection = urllib.parse.unquote_to_bytes(name).decode(errors="replace")
-    channel = _CHANNELS[mark]
-    is_complete, is_escaped = b"~" not in flags, b"+" in flags
-    when = moment.timestamp()
-    return Prefix(connection, channel, when, float(at), is_complete, is_escaped, found.end())
 
 
 def escaped(raw: bytes) -> bytes:

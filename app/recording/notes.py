@@ -7,20 +7,18 @@
 from __future__ import annotations
 
 import bisect
-import contextlib
 import json
-import os
 import stat
-import tempfile
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from app import private_file
 from app.problem import Problem
 from app.recording.folder import run_of
 from app.recording.format import SUFFIX as RECORDING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
 SUFFIX: Final = ".notes.json"
 _VERSION: Final = 1
@@ -209,13 +207,5 @@ def _write(path: Path, entries: dict[int, _Entry]) -> None:
         for number, entry in sorted(entries.items())
     }
     text = json.dumps({"version": _VERSION, "frames": frames}, ensure_ascii=True, indent=1)
-    # Made with the rights 0600, under a name that nobody else has.
-    handle, name = tempfile.mkstemp(prefix=path.name, suffix=".new", dir=path.parent)
-    try:
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(text)
-        Path(name).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise
+    # Beside a recording that is being written, the disk would hold the window.
+    private_file.put(path, text.encode("ascii"), waits_for_disk=False)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import datetime
 import math
+import secrets
 import time
-import uuid
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import anyio
 
 from app import __version__
+from app.protocol.jsonrpc import OVERSIZED
 from app.recording.disk_thread import DiskThread
-from app.recording.encoder import Encoder
+from app.recording.encoder import Encoded, Encoder
 from app.recording.format import header
 from app.recording.growing_part import GrowingPart
 from app.recording.refusals import refusal, stuck, unfinished
@@ -95,7 +96,7 @@ class Recorder:
         self._files = None if path is None else RunFiles(path, folder, settings)
         self._file_limit: float = settings.part_limit if folder is not None else math.inf
         self._keeps_empty = folder is None
-        self._run = uuid.uuid4().hex
+        self._run = secrets.token_hex(16)
         self._base = round(self._clock.monotonic(), 6)
         self._encoder = Encoder(self._base)
         self._disk = DiskThread()
@@ -143,14 +144,25 @@ class Recorder:
             frames = self._take_owed(frames, facts)
             if not frames:
                 return
-        lines, offsets, sizes, is_escaped = self._encoder.encode(frames, part.number, part.end)
-        part.append(lines)
+        begin = part.end
+        _, offsets, sizes, is_escaped = self._encoded(frames, part)
         are_ticks = self.timeline.columns.take(
             frames, facts, part.number, offsets, sizes, is_escaped=is_escaped
         )
         if self._files is not None:
-            self._waiting_bytes += len(lines)
+            self._waiting_bytes += part.end - begin
             self._wake(is_urgent=not are_ticks)
+
+    def _encoded(self, frames: Sequence[Frame], part: GrowingPart) -> Encoded:
+        """Write frames down in a part."""
+        if len(frames) == 1 and len(frames[0].raw) > OVERSIZED and frames[0].part is None:
+            pieces, encoded = self._encoder.encode_oversized(frames[0], part.number, part.end)
+        else:
+            encoded = self._encoder.encode(frames, part.number, part.end)
+            pieces = (encoded.lines,)
+        for piece in pieces:
+            part.append(piece)
+        return encoded
 
     def mark(self, marked: Iterable[int]) -> None:
         """Note the numbers of frames that break a rule."""

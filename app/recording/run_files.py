@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from filelock import Timeout
-
 from app.recording.folder import part_path
 from app.recording.writer import Writer
 
@@ -72,6 +70,8 @@ class RunFiles:
         """Claim the name; programs in two containers may have the same number."""
         if self._folder is None:
             return
+        from filelock import Timeout  # late: no start waits for it
+
         try:
             self._folder.begin(self.path)
             if not self.path.exists():

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
-import os
-import tempfile
-from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 
+from app import private_file
+from app.looking import Sight, sight_of
 from app.problem import Problem, ProblemError
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 FOLDER: Final = "recordings"
 """Of the data folder: where recordings and these settings are."""
@@ -55,6 +56,8 @@ def load_settings(data_dir: Path) -> tuple[RecordingSettings, Problem | None]:
     """The settings in a data folder; the usual ones, and why, where they cannot be read."""
     path = data_dir / FOLDER / _FILE
     try:
+        if sight_of(path) is Sight.OTHER:  # a pipe would be waited for without end
+            raise OSError("It is a device or a pipe, not a file")  # noqa: TRY301  # told as others
         stored = msgspec.json.decode(path.read_bytes(), type=_Stored)
     except FileNotFoundError:
         return RecordingSettings(), None
@@ -78,7 +81,7 @@ def save_settings(data_dir: Path, settings: RecordingSettings) -> None:
     content = msgspec.json.format(msgspec.json.encode(dataclasses.asdict(settings)), indent=2)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        _replace(folder / _FILE, content + b"\n")
+        private_file.put(folder / _FILE, content + b"\n")
     except OSError as error:
         raise ProblemError(
             Problem(
@@ -92,16 +95,3 @@ def save_settings(data_dir: Path, settings: RecordingSettings) -> None:
 
 def _members(stored: _Stored) -> dict[str, Any]:
     return msgspec.structs.asdict(stored)
-
-
-def _replace(path: Path, content: bytes) -> None:
-    """Write beside the file (private from its beginning), then put it in its place."""
-    descriptor, name = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(descriptor, "wb") as file:
-            file.write(content)
-        Path(name).replace(path)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            Path(name).unlink()
-        raise

@@ -1,4 +1,4 @@
-"""Reading what stands before a frame's bytes, by the hundred thousand: see `format.read_prefix`."""
+"""Reading what stands before a frame's bytes, by the hundred thousand: see `format`."""
 
 from __future__ import annotations
 

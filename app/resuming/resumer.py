@@ -9,6 +9,7 @@ import anyio
 from app.calls import AutoResume, Call, Outcome
 from app.problem import Problem, ProblemError
 from app.resuming import parameters
+from app.resuming.comeback import Comebacks
 from app.resuming.servers import definition_to_add, known_server
 from app.tracker.endings import Ending
 from app.tracker.snapshot import Failure, JobState
@@ -19,10 +20,10 @@ if TYPE_CHECKING:
     from app.calls import Calls
     from app.resuming.keeper import Keeper
     from app.sessions.clock import Clock
+    from app.sessions.connector import Connector
     from app.sessions.definitions import ServerDefinition
     from app.sessions.limits import Limits
     from app.sessions.manager import Manager
-    from app.sessions.snapshot import ServerSnapshot
     from app.store.chains import Origin
     from app.tracker.snapshot import Changes, JobId, JobSnapshot
     from app.tracker.tracker import Tracker
@@ -58,11 +59,11 @@ class Resumer:
         tracker: Tracker,
         clock: Clock,
         publish: Callable[[Changes], None],
-        connect: Callable[[str], Awaitable[ServerSnapshot]],
+        connector: Connector,
         look: Callable[[Iterable[JobId]], Awaitable[None]],
         spawn: Callable[[Callable[[JobId], Coroutine[object, object, None]], JobId], None],
     ) -> None:
-        """Servers are connected by `connect`; what goes on by itself runs as a task of `spawn`.
+        """Servers are connected by `connector`; what goes on by itself runs as a task of `spawn`.
 
         `look` finds out what another program has made of a job that cannot be claimed.
         """
@@ -72,7 +73,8 @@ class Resumer:
         self._tracker = tracker
         self._clock = clock
         self._publish = publish
-        self._connect = connect
+        self._connector = connector
+        self._comebacks = Comebacks(manager, connector, keeper.origins)
         self._look = look
         self._spawn = spawn
         self._drives: dict[JobId, _Drive] = {}
@@ -200,20 +202,41 @@ class Resumer:
     async def _go_on(self, drive: _Drive, job: JobId, outcome: Outcome | None) -> Outcome:
         """Make attempts while the job is to go on by itself, and the last one stopped well."""
         made = 0
-        while (automatic := self._automatic.get(job)) is not None and _stopped_well(outcome):
+        while (automatic := self._automatic.get(job)) is not None and (
+            _stopped_well(outcome) or self._comes_back(job)
+        ):
             if made >= automatic.limit:
                 self._stop(job, f"Stopped after {automatic.limit:,} automatic attempts")
                 break
-            if not await self._pause(drive, job, automatic.pause_s(made)):
+            is_back = await self._server_is_back(drive, job)
+            if not is_back or not await self._pause(drive, job, automatic.pause_s(made)):
                 break
             made += 1
             try:
                 outcome = await self._attempt(drive, job, use_saved_definition=False)
             except ProblemError as error:
-                self._stop(job, error.problem.what)
+                if not self._comes_back(job):  # else it ended once more, and is waited for again
+                    self._stop(job, error.problem.what)
                 outcome = self._standing_outcome(job, error.problem.what, outcome)
         self._switch(job, None)
         return outcome or self._standing_outcome(job, "", None)
+
+    def _comes_back(self, job: JobId) -> bool:
+        """Whether a job rests because its server ended, which is connected again by itself."""
+        return not self._is_closing and self._rests(job) and self._comebacks.is_due(job)
+
+    async def _server_is_back(self, drive: _Drive, job: JobId) -> bool:
+        """Wait while the server is being connected again; whether it was, or is not waited for."""
+        if not self._comebacks.is_due(job):
+            return True
+        due_at = self._comebacks.due_at(job)
+        note = self._tracker.chains.note_automatic
+        self._publish(note(job, is_automatic=True, next_attempt_at=due_at))
+        drive.is_pausing = True
+        if await self._comebacks.over(job, drive.wake):
+            return True
+        self._stop(job, "The server was not connected again")
+        return False
 
     async def _pause(self, drive: _Drive, job: JobId, seconds: float) -> bool:
         """Wait before an attempt; whether it is still wanted."""
@@ -257,7 +280,7 @@ class Resumer:
             names = () if use_saved_definition else self._manager.names()
             removed = () if use_saved_definition else self._removed
             name = self._manager.add(definition_to_add(origin, names, removed))
-        await self._connect(name)
+        await self._connector.connect(name)
         return name
 
     async def _send(self, job: JobId, server: str, began_when: float) -> Outcome:

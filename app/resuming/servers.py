@@ -30,10 +30,10 @@ def saved_definition(origin: Origin) -> ServerDefinition:
     """The definition that a chain was begun with; `ProblemError` when it cannot be read."""
     import pydantic  # here and not above: no start of the window waits for it
 
-    from app.sessions.definitions import StdioDefinition
+    from app.sessions.definitions import read_definition
 
     try:
-        return StdioDefinition.model_validate_json(origin.definition)
+        return read_definition(origin.definition)
     except pydantic.ValidationError as error:
         raise ProblemError(
             Problem(
@@ -75,7 +75,7 @@ def definition_to_add(
             what,
             origin.server,
             "Resume with the saved definition, or re-issue the request from the start.",
-            f"The job was begun with: {definition.command_line}",
+            f"The job was begun with: {definition.address}",
         ),
         definition,
     )

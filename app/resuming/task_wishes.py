@@ -8,7 +8,7 @@ import anyio
 
 from app.problem import ProblemError
 from app.protocol.task_requests import TaskOffer
-from app.sessions.session import not_connected
+from app.sessions.connect_failure import not_connected
 from app.sessions.task_listing import list_tasks
 
 if TYPE_CHECKING:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from typing import TYPE_CHECKING, Final
 
 from app import text
@@ -31,6 +30,8 @@ def named_tool(server: ServerSnapshot, name: str) -> Tool:
     """The server's tool of that name; `ProblemError` with names like it when there is none."""
     found = next((tool for tool in server.tools if tool.name == name), None)
     if found is None:
+        import difflib  # for who mistypes a name
+
         near = difflib.get_close_matches(name, [tool.name for tool in server.tools], n=3)
         hint = f"Did you mean {' or '.join(near)}?" if near else "See the list of its tools."
         raise ProblemError(Problem(f"The server has no tool {name!r}", server.name, hint))

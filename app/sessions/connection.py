@@ -12,29 +12,51 @@ from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
 
 from app.problem import Problem, ProblemError
 from app.protocol.conversation import Conversation
+from app.protocol.eras import Era, era_of
+from app.protocol.frame import Channel
 from app.protocol.jsonrpc import OVERSIZED
+from app.protocol.runs import FrameRun
 from app.sessions import connect_failure
 from app.sessions.mail import Mail
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from app.protocol.facts import Fact
+    from app.protocol.facts import Fact, JsonObject
     from app.protocol.frame import Frame
     from app.protocol.framing import Framer
     from app.protocol.tokens import TokenSource
     from app.sessions.clock import Clock
+    from app.sessions.doctor import HttpNote
     from app.sessions.mail import Letter
-    from app.sessions.transport import Transport
+    from app.sessions.transport import Loss, Transport
 
 _log = logging.getLogger(__name__)
 
 _TURN_S: Final = 0.002
 """How long a flood of messages may hold the loop before others get their turn."""
 _STDERR_TAIL: Final = 20
+_FIRST_BYTES: Final = 512
+_SIGNS_OF_LIFE: Final = (b'{"event":"http_response"', b'{"event":"http_events"')
+"""How events begin that tell of bytes from the server, though they are no message."""
 
 Sink: TypeAlias = "Callable[[Sequence[Frame], Sequence[Fact]], None]"
 """Takes what happened on the wire, frames and the facts read from them, at once and in order."""
+
+
+def _no_outlook() -> str:
+    """What comes after the end of a connection that nobody looks after."""
+    return ""
+
+
+def _knows_no_tool(_name: str) -> JsonObject | None:
+    """What is known of the server's tools before they were listed."""
+    return None
+
+
+async def _lists_nothing() -> None:
+    """What is done to know the server's tools anew before anyone lists them."""
+
 
 Room: TypeAlias = "Callable[[], Awaitable[None]]"
 """Waits while whoever takes what the server says cannot take more."""
@@ -69,6 +91,14 @@ class Connection:
         self._is_end_wanted = False
         self.stderr_tail: deque[str] = deque(maxlen=_STDERR_TAIL)
         self.last_received_at: float | None = None
+        self.first_bytes = b""
+        """The first that came from the server, at most 512 bytes of them."""
+        self.schema_of: Callable[[str], JsonObject | None] = _knows_no_tool
+        """Asked for the input schema of a tool that is to be called."""
+        self.relist: Callable[[], Awaitable[None]] = _lists_nothing
+        """Asked to list the server's tools anew."""
+        self.outlook: Callable[[], str] = _no_outlook
+        """Asked when it has ended: what is told to whoever waited for the server."""
         self._transport = transport
         self._framer = framer
         self._clock = clock
@@ -81,6 +111,7 @@ class Connection:
         self._ending = anyio.Event()
         self._over = anyio.Event()
         self._writing = anyio.CancelScope()
+        transport.attach(self)
 
     def now(self) -> float:
         """Monotonic time as the connection's frames are stamped with it."""
@@ -95,6 +126,26 @@ class Connection:
     def exit_code(self) -> int | None:
         """How the server's process ended, None while it runs."""
         return self._transport.exit_code
+
+    @property
+    def is_http(self) -> bool:
+        """Whether the server is reached by a URL, and not as a process."""
+        return self._transport.is_http
+
+    @property
+    def has_handshake(self) -> bool:
+        """Whether only servers of the handshake era are reached in this way."""
+        return self._transport.has_handshake
+
+    @property
+    def failure(self) -> Problem | None:
+        """Why it ended by itself, as far as that is not told by how a process ended."""
+        return self._transport.failure
+
+    @property
+    def http_notes(self) -> Sequence[HttpNote]:
+        """The last requests over HTTP, oldest first, and what came; none with a process."""
+        return tuple(self._transport.notes)
 
     @property
     def is_open(self) -> bool:
@@ -130,6 +181,32 @@ class Connection:
         if not self._over.is_set():
             await self._event(event, **fields)
 
+    def agreed(self, revision: str) -> None:
+        """Speak this revision from now on."""
+        self._transport.agreed(revision)
+        is_per_request = era_of(revision) is Era.PER_REQUEST
+        self.mail.closes_streams = self._transport.is_http and is_per_request
+
+    # What its transport asks and tells
+
+    def is_due(self, request: int) -> bool:
+        """Whether a request of ours waits for its reply and was not cancelled."""
+        return self.mail.is_due(request)
+
+    def lost(self, request: int, loss: Loss) -> None:
+        """Take note that a request of ours gets no reply."""
+        self.mail.lose(request, loss)
+
+    def tool_schema(self, name: str) -> JsonObject | None:
+        """The input schema of a tool that the server has listed."""
+        return self.schema_of(name)
+
+    async def list_tools(self) -> None:
+        """Have the server list its tools anew."""
+        await self.relist()
+
+    # Its life
+
     async def run(self) -> None:
         """Open, serve and end the connection; cancelling asks for the same polite end."""
         async with anyio.create_task_group() as tasks:
@@ -155,7 +232,8 @@ class Connection:
         except Exception:  # noqa: BLE001
             # The one place for our own errors in a connection's tasks: it ends, others go on.
             _log.exception("connection %s ended by a defect of this program", self.id)
-            self.problem = Problem("A defect of this program ended the connection", self.id)
+            what = "A defect of this program ended the connection"
+            self.problem = Problem(what, self.id, connect_failure.DEFECT_HINT)
             self.reason = self.problem.what
         finally:
             await self._finish()
@@ -180,17 +258,33 @@ class Connection:
         """End what is left, tell of it, and let everyone who waits know."""
         self._ending.set()
         self._stop_writing()
-        await self._transport.close()
-        await self._transport.release()
-        self.reason = self.reason or connect_failure.ending(self._transport.exit_code)
+        await self._let_go()
+        self.reason = self.reason or self._how_it_ended()
         await self._tell_end()
         self.mail.close()
         self._opened.set()
         self._over.set()
 
-    def _end_fields(self) -> dict[str, bool]:
-        """What else there is to say of the end: that it was asked for, and nothing went wrong."""
-        return {"wanted": True} if self._is_end_wanted and self.problem is None else {}
+    async def _let_go(self) -> None:
+        try:
+            await self._transport.close()
+            await self._transport.release()
+        except Exception:  # noqa: BLE001  # as above: what waits must still be let go
+            _log.exception("the transport of connection %s met a defect at its end", self.id)
+
+    def _how_it_ended(self) -> str:
+        failure = self._transport.failure
+        return (
+            connect_failure.ending(self._transport.exit_code) if failure is None else failure.what
+        )
+
+    def _end_fields(self) -> dict[str, object]:
+        """What else there is to say of the end: whether it was asked for, and what comes next."""
+        fields: dict[str, object] = {}
+        if self._is_end_wanted and self.problem is None:
+            fields["wanted"] = True
+        outlook = self.outlook()
+        return {**fields, "outlook": outlook} if outlook else fields
 
     async def _tell_end(self) -> None:
         try:
@@ -210,10 +304,20 @@ class Connection:
             await self._publish(frames)
             await self.mail.room()
             await self._room()
-            self.last_received_at = now = self._clock.monotonic()
+            now = self._clock.monotonic()
+            self._note_life(frames, now)
             if now >= turn_ends:
                 await checkpoint()
                 turn_ends = self._clock.monotonic() + _TURN_S
+
+    def _note_life(self, frames: Sequence[Frame], now: float) -> None:
+        first = frames[0]
+        is_message = first.channel is Channel.RECEIVED
+        if is_message or first.raw.startswith(_SIGNS_OF_LIFE):
+            self.last_received_at = now
+        if is_message and len(self.first_bytes) < _FIRST_BYTES:
+            lines = b"".join(frame.raw[:_FIRST_BYTES] + b"\n" for frame in frames[:_FIRST_BYTES])
+            self.first_bytes = (self.first_bytes + lines)[:_FIRST_BYTES]
 
     async def _write(self) -> None:
         with self._writing:
@@ -225,12 +329,16 @@ class Connection:
 
     async def _write_one(self, letter: Letter) -> None:
         """Publish before writing: what waits for a slow reader is to be seen as asked for."""
+        if letter.closes is not None:
+            await self._event("stream_closed", request=letter.closes, reason=letter.reason)
+            await self._transport.abandon(letter.closes)
+            return
         now = self._clock.monotonic()
         frame = self._framer.sent(letter.raw, self._clock.wall(), now)
         if letter.exchange is not None:
             self.mail.sent(letter.exchange, frame.number, now)
         await self._publish([frame])
-        await self._transport.send(letter.raw)
+        await self._transport.send(letter.raw, frame.number)
 
     async def _event(self, name: str, **fields: object) -> None:
         frame = self._framer.event(name, self._clock.wall(), self._clock.monotonic(), **fields)
@@ -252,7 +360,9 @@ class Connection:
                 self._sink(frames, facts)
         self.mail.take(facts, frames)
 
-    async def _facts_of(self, frames: Sequence[Frame]) -> list[Fact]:
+    async def _facts_of(self, frames: Sequence[Frame]) -> Sequence[Fact]:
+        if type(frames) is FrameRun:  # of which none is oversized
+            return self._conversation.read_run(frames)
         if max(map(len, map(_raw_of, frames)), default=0) > OVERSIZED:
             return await self._read_in_slices(frames)
         return self._conversation.read(frames)

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from app.protocol.eras import ClientIdentity, Era
 from app.sessions.call_clock import Hold
-from app.sessions.incoming import Context
 from app.sessions.questions import Questions
-from app.sessions.server_settings import SettingsFile
+from app.sessions.settings_file import SettingsFile
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from app.sessions.clock import Clock
     from app.sessions.definitions import ServerDefinition
+    from app.sessions.incoming import Context
     from app.sessions.questions import Question
     from app.tracker.snapshot import JobId
 
@@ -34,6 +34,8 @@ class Desk(NamedTuple):
 
     def context(self, definition: ServerDefinition, clock: Clock) -> Context:
         """What all connections with a server share."""
+        from app.sessions.incoming import Context  # no start of the window waits for it
+
         settings = functools.partial(self.settings.of, definition.fingerprint)
         return Context(definition.name, self.questions, settings, self.job_of, clock)
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
     from app.protocol.facts import RequestAnswered
     from app.protocol.peer import Outgoing
+    from app.sessions.transport import Loss
 
 __all__ = ["End", "Exchange", "Limits"]
 
@@ -25,7 +26,7 @@ class End(enum.Enum):
     ANSWERED = enum.auto()
     CANCELLED = enum.auto()
     LOST = enum.auto()
-    """The connection ended first."""
+    """The connection ended first, or the stream that the reply was to come on did."""
     GIVEN_UP = enum.auto()
     """We do not go on with it; `Exchange.words` say why."""
     IDLE_TIMEOUT = enum.auto()
@@ -40,7 +41,7 @@ class Exchange:
 
     Its `clock` may be shared with the other requests of one call. A reply that requires input
     does not end it: `is_asking` while that is asked for, then the next request is `outgoing`, and
-    `first` stays the one before all of them.
+    `first` stays the one before all of them. `loss` tells why it alone was lost, if it was.
     """
 
     __slots__ = (
@@ -49,6 +50,7 @@ class Exchange:
         "end",
         "first",
         "is_asking",
+        "loss",
         "made_at",
         "method",
         "outgoing",
@@ -74,6 +76,7 @@ class Exchange:
         self.is_asking = False
         self.rounds = 0
         self.words = ""
+        self.loss: Loss | None = None
         self._over = anyio.Event()
 
     def answer(self, reply: RequestAnswered, raw: bytes) -> None:

@@ -12,22 +12,14 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
-import sys
-from pathlib import Path
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING
+
+from app.sessions import census
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_PROC: Final = Path("/proc")
-
-
-class _Entry(NamedTuple):
-    """A running process; `started` (clock ticks since boot) tells it from a later one's number."""
-
-    parent: int
-    group: int
-    started: int
+    from app.sessions.census import Entry
 
 
 class Family:
@@ -40,12 +32,14 @@ class Family:
     def __init__(self, head: int) -> None:
         """The family of a process that runs."""
         self._head = head
-        entry = _entry(head)
+        entry = census.entry_of(head)
         self._started: dict[int, int] = {} if entry is None else {head: entry.started}
 
-    def look_up(self) -> None:
+    async def look_up(self) -> None:
         """Find the members that there are now, also children of members whose parents ended."""
-        running = _running()
+        if not self._is_any_left():
+            return  # whose children there are nobody could tell: reading all of /proc is dear
+        running = await census.running()
         pending = [pid for pid in self._started if self._is_member(pid, running)]
         children: dict[int, list[int]] = {}
         for pid, entry in running.items():
@@ -55,6 +49,10 @@ class Family:
                 if child not in self._started:
                     self._started[child] = running[child].started
                     pending.append(child)
+
+    def _is_any_left(self) -> bool:
+        entries = ((started, census.entry_of(pid)) for pid, started in self._started.items())
+        return any(entry is not None and entry.started == started for started, entry in entries)
 
     def has_strays(self) -> bool:
         """Whether any member that left the group runs."""
@@ -75,35 +73,14 @@ class Family:
                 os.kill(pid, signal.Signals[name])  # which Windows lacks
 
     def _strays(self) -> list[int]:
-        entries = {pid: entry for pid in self._started if (entry := _entry(pid)) is not None}
+        entries = {
+            pid: entry for pid in self._started if (entry := census.entry_of(pid)) is not None
+        }
         return [
             pid
             for pid, entry in entries.items()
             if entry.group != self._head and self._is_member(pid, entries)
         ]
 
-    def _is_member(self, pid: int, running: Mapping[int, _Entry]) -> bool:
+    def _is_member(self, pid: int, running: Mapping[int, Entry]) -> bool:
         return pid in running and running[pid].started == self._started[pid]
-
-
-def _running() -> dict[int, _Entry]:
-    """All processes but zombies."""
-    if sys.platform != "linux":
-        return {}
-    pids = [int(path.name) for path in _PROC.iterdir() if path.name.isdecimal()]
-    return {pid: entry for pid in pids if (entry := _entry(pid)) is not None}
-
-
-def _entry(pid: int) -> _Entry | None:
-    """One process; None when it ended, or where there is no such account.
-
-    Source: proc_pid_stat(5). The name in parentheses may hold anything, parentheses as well.
-    """
-    if sys.platform != "linux":
-        return None
-    try:
-        fields = (_PROC / str(pid) / "stat").read_bytes().rpartition(b")")[2].split()
-    except OSError:
-        return None
-    state, parent, group, started = fields[0], *map(int, (fields[1], fields[2], fields[19]))
-    return None if state in {b"Z", b"X"} else _Entry(parent, group, started)

@@ -10,13 +10,15 @@ import anyio.to_thread
 from app.problem import Problem, ProblemError
 from app.protocol import messages
 from app.protocol.eras import as_object
+from app.protocol.header_marks import marks_problem
 from app.protocol.jsonrpc import OVERSIZED
 from app.protocol.listing import read_list_result
 from app.protocol.reading import Elided, NotJsonError
 from app.sessions.exchange import End, Limits
+from app.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from app.protocol.facts import JsonObject
     from app.protocol.messages import Page, Prompt, Resource, Tool
@@ -29,6 +31,11 @@ _MOST_PAGES: Final = 1000
 _PAUSE_S: Final = 0.2
 """Between two refreshings: a server may announce a change with each list it gives."""
 _PROBLEMS_SHOWN: Final = 5
+_NAME_SHOWN: Final = 80
+_HEADLESS: Final = (
+    "Other clients leave this tool out; here it is called without the headers of its arguments, "
+    "which the server may refuse."
+)
 
 
 class _Kind(NamedTuple):
@@ -74,7 +81,13 @@ class ServerLists:
         self._stale = set(self._kinds)
         self._problems: dict[_Kind, Problem] = {}
         self._wake = anyio.Event()
+        self._reloading = anyio.Lock()
+        self._reloads = 0
         connection.mail.on_notification = self._note
+
+    def schema_of(self, name: str) -> JsonObject | None:
+        """The input schema of a tool; None where it was not listed."""
+        return next((tool.input_schema for tool in self.tools if tool.name == name), None)
 
     @property
     def problem(self) -> Problem | None:
@@ -84,6 +97,19 @@ class ServerLists:
     async def load_tools(self) -> None:
         """Read the tools, which calls need first."""
         await self._refresh([kind for kind in self._kinds if kind.capability == "tools"])
+
+    async def reload_tools(self) -> None:
+        """Read the tools anew; who asks for it while that goes on waits for the same."""
+        seen = self._reloads
+        async with self._reloading:
+            if seen == self._reloads:
+                await self._refresh_all("tools")
+                self._reloads += 1
+
+    async def _refresh_all(self, capability: str) -> None:
+        kinds = [kind for kind in self._kinds if kind.capability == capability]
+        self._stale.update(kinds)
+        await self._refresh(kinds)
 
     async def keep(self) -> None:
         """Read the other lists, then each one again when the server says that it changed."""
@@ -126,6 +152,8 @@ class ServerLists:
             page = kind.read(await self._page(kind, cursor))
             items += page.items
             notes += page.problems
+            if kind.capability == "tools":
+                notes += self._headless(page.items)
             cursor = page.next_cursor
             if cursor is None:
                 break
@@ -136,6 +164,14 @@ class ServerLists:
             detail = "\n".join(notes[:_PROBLEMS_SHOWN])
             self._problems[kind] = Problem(what, self._connection.id, detail=detail)
         return items
+
+    def _headless(self, tools: Sequence[Tool]) -> Iterator[str]:
+        """What is to be known of tools that clients are to leave out over HTTP."""
+        # What cancels by closing streams is 2026-07-28 over HTTP, the one place for such headers.
+        if self._connection.mail.closes_streams:
+            for tool in tools:
+                if problem := marks_problem(tool.input_schema):
+                    yield f"{one_line(tool.name, _NAME_SHOWN)}: {problem}. {_HEADLESS}"
 
     async def _page(self, kind: _Kind, cursor: str | None) -> JsonObject:
         method = kind.method

@@ -23,6 +23,7 @@ from app.protocol.facts import (
     UnreadableReceived,
 )
 from app.protocol.peer import Peer
+from app.protocol.runs import TickRun
 from app.protocol.tasks import related_task
 from app.sessions.exchange import End, Exchange
 
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from app.protocol.tokens import TokenChoice, TokenSource
     from app.sessions.call_clock import CallClock
     from app.sessions.clock import Clock
+    from app.sessions.transport import Loss
 
 METHOD_NOT_FOUND: Final = -32601
 _MOST_IN_LINE: Final = 1000
@@ -67,10 +69,16 @@ def _ignore_hold() -> None:
 
 
 class Letter(NamedTuple):
-    """A message in line to be written, and the exchange it begins if it is a request."""
+    """A message in line to be written, and the exchange it begins if it is a request.
+
+    Or no message: the response to the request with the frame number `closes` is to be closed,
+    which is how requests of 2026-07-28 are cancelled over HTTP.
+    """
 
     raw: bytes
     exchange: Exchange | None = None
+    closes: int | None = None
+    reason: str = ""
 
 
 class Mail:
@@ -99,6 +107,8 @@ class Mail:
         """Whether we have stopped reading, because the server does not read its input."""
         self.rubbish: list[bytes] = []
         """The first lines from the server that were no messages, cut to be quoted."""
+        self.closes_streams = False
+        """Whether a request is cancelled by closing its response, and not by a notification."""
         self._clock = clock
         self._is_closed = False
         self.task_clocks: dict[str, CallClock] = {}
@@ -128,6 +138,12 @@ class Mail:
         """How many of them wait for a reply, and not for news for as long as they are open."""
         waiting = (*self._exchanges.values(), *self._unsent)
         return sum(exchange.method != LISTEN for exchange in waiting)
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether a reply is due that nothing but the server delays, no open question for one."""
+        waiting = (*self._exchanges.values(), *self._unsent)
+        return any(e.method != LISTEN and not e.clock.is_suspended for e in waiting)
 
     def ask(
         self,
@@ -210,7 +226,27 @@ class Mail:
         if exchange.request is None or exchange.is_asking:
             self.give_up(exchange, End.CANCELLED)
         elif exchange.reply is None and exchange.method != eras.INITIALIZE:
-            self.post(self.peer.cancel(exchange.outgoing.id, reason))
+            notification = self.peer.cancel(exchange.outgoing.id, reason)
+            if not self.closes_streams:
+                self.post(notification)
+            elif not self._is_closed:
+                letter = Letter(b"", closes=exchange.request, reason=reason)
+                self._outbox.send_nowait(letter)
+
+    def is_due(self, request: int) -> bool:
+        """Whether the request with this frame number waits for its reply and is not cancelled."""
+        exchange = self._exchanges.get(request)
+        return exchange is not None and self.peer.is_pending(exchange.outgoing.id)
+
+    def lose(self, request: int, loss: Loss) -> None:
+        """End the exchange of a request to which no reply will come, though the server is there."""
+        exchange = self._exchanges.get(request)
+        if exchange is None:
+            return
+        self.peer.forget(exchange.outgoing.id)
+        exchange.loss = loss
+        exchange.words = loss.problem.as_text()
+        self.give_up(exchange, End.LOST if loss.outcome == "lost" else End.GIVEN_UP)
 
     async def letters(self) -> AsyncIterator[Letter]:
         """Messages to be written, each when the one before is; those given up are left out."""
@@ -256,6 +292,9 @@ class Mail:
 
     def take(self, facts: Sequence[Fact], frames: Sequence[Frame]) -> None:
         """Do what `facts`, read from `frames`, ask of us."""
+        if type(facts) is TickRun:
+            self._touch_all(set(facts.requests), facts.at)
+            return
         # Progress comes by the hundred thousand: one look at each, and the last of each counts.
         progress = ProgressReceived
         touched = {fact[6]: fact[2] for fact in facts if type(fact) is progress}
@@ -284,6 +323,13 @@ class Mail:
         exchange = self._exchanges.get(request or 0)
         if exchange is not None:
             exchange.clock.touch(at)
+
+    def _touch_all(self, requests: set[int], at: float) -> None:
+        exchange_of = self._exchanges.get
+        for request in requests:
+            exchange = exchange_of(request)
+            if exchange is not None:
+                exchange.clock.touch(at)
 
     def _on_answer(self, fact: RequestAnswered, frames: Sequence[Frame]) -> None:
         self.peer.answered(fact)

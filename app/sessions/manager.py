@@ -2,45 +2,87 @@
 
 from __future__ import annotations
 
-import difflib
+import dataclasses
 from typing import TYPE_CHECKING
 
 from anyio.lowlevel import checkpoint_if_cancelled
 
 from app.problem import Problem, ProblemError
-from app.protocol.framing import Framer
-from app.sessions.connection import Connection
+from app.sessions.connect_failure import not_connected
 from app.sessions.desk import Desk
+from app.sessions.mending import Mending
 from app.sessions.names import unique_name
-from app.sessions.session import Session, not_connected
-from app.sessions.snapshot import ServerSnapshot
-from app.sessions.stdio import StdioTransport
+from app.sessions.reaching import Means, transport_for
+from app.sessions.references import NoKeyring
+from app.sessions.sign_ins import SignIns
+from app.sessions.snapshot import ServerSnapshot, ServerState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from app.protocol.eras import ClientIdentity
     from app.protocol.framing import FrameNumbers
     from app.protocol.tokens import TokenSource
     from app.sessions.clock import Clock
-    from app.sessions.connection import Room, Sink
+    from app.sessions.connection import Connection, Room, Sink
     from app.sessions.definitions import Era, ServerDefinition
+    from app.sessions.references import Keyring
     from app.sessions.server_settings import ServerSettings
+    from app.sessions.session import Session
+    from app.sessions.snapshot import SignIn
 
 
 class _Entry:
-    """A server: its definition, its newest session, and how many connections it had."""
+    """A server: its definition, its newest session, and what its ends come to."""
 
-    def __init__(self, definition: ServerDefinition) -> None:
-        self.definition = definition
+    def __init__(self, definition: ServerDefinition, mending: Mending) -> None:
+        self.newest = definition
         self.session: Session | None = None
-        self.connection_count = 0
+        self.mending = mending
+        self.watch_problem: Problem | None = None
+        self._printed: tuple[ServerDefinition, str] | None = None
 
-    def snapshot(self, settings: ServerSettings) -> ServerSnapshot:
+    @property
+    def definition(self) -> ServerDefinition:
+        """What the server is: while it is up, as it was connected, whatever was edited since."""
+        if self.session is not None and not self.session.is_over:
+            return self.session.definition
+        return self.newest
+
+    @property
+    def fingerprint(self) -> str:
+        """The definition's, made once: pictures are taken many times a second."""
+        definition = self.definition
+        if self._printed is None or self._printed[0] is not definition:
+            self._printed = definition, definition.fingerprint
+        return self._printed[1]
+
+    def snapshot(self, settings: ServerSettings, sign_in: SignIn | None) -> ServerSnapshot:
+        found = self._bare(settings)
+        state, problem = found.state, found.problem
+        if state is ServerState.FAILED:
+            problem = self.mending.problem(problem)
+            if self.mending.is_waiting:
+                state = ServerState.WAITING
+            elif self.mending.is_dismissed:
+                state, problem = ServerState.CLOSED, None
+        elif state is ServerState.CONNECTED:
+            problem = problem or self.watch_problem
+        return dataclasses.replace(
+            found,
+            name=self.newest.name,
+            definition=self.definition,
+            state=state,
+            problem=problem,
+            restarts=self.mending.restarts,
+            retry=self.mending.retry,
+            sign_in=sign_in,
+        )
+
+    def _bare(self, settings: ServerSettings) -> ServerSnapshot:
         if self.session is None:
-            return ServerSnapshot(
-                name=self.definition.name, definition=self.definition, settings=settings
-            )
+            return ServerSnapshot(name=self.newest.name, definition=self.newest, settings=settings)
         return self.session.snapshot()
 
 
@@ -60,11 +102,18 @@ class Manager:
         on_change: Callable[[str], None],
         room: Room = checkpoint_if_cancelled,
         desk: Desk | None = None,
+        keyring: Keyring | None = None,
+        folder: Path | None = None,
+        *,
+        mends: bool = False,
     ) -> None:
         """All frames and facts go to `sink`, names of changed servers to `on_change`.
 
         Servers are read only as fast as `room` returns. What they ask goes to `desk`.
+        Secrets are in `keyring`; tokens of sign-ins are kept in `folder`. With `mends`, servers
+        that end by themselves are to be connected again.
         """
+        self._mends = mends
         self._desk = desk or Desk.alone()
         self._client = client
         self._numbers = numbers
@@ -75,13 +124,69 @@ class Manager:
         self._room = room
         self._entries: dict[str, _Entry] = {}
         self._verdicts: dict[str, Era] = {}
+        self._counts: dict[str, int] = {}
+        self.sign_ins = SignIns(self._on_sign_in)
+        self._means = Means(keyring or NoKeyring(), self.sign_ins, folder)
 
     def add(self, definition: ServerDefinition) -> str:
         """Take a server in; returns its name, made unique by a number where it must be."""
         name = unique_name(definition.name, self._entries)
-        self._entries[name] = _Entry(definition.model_copy(update={"name": name}))
+        mending = Mending(name, is_on=self._mends)
+        self._entries[name] = _Entry(definition.model_copy(update={"name": name}), mending)
         self._on_change(name)
         return name
+
+    def set_definition(self, name: str, definition: ServerDefinition) -> None:
+        """Have a server be another one from its next connection on.
+
+        Another name in it renames the server, which keeps its place. `ProblemError` when that name
+        is taken, or the server is connected.
+        """
+        entry = self._entry(name)
+        if definition.name != name:
+            self._rename(entry, definition.name)
+        entry.newest = definition
+        self._on_change(definition.name)
+
+    def _rename(self, entry: _Entry, new: str) -> None:
+        old = entry.newest.name
+        if new in self._entries:
+            raise ProblemError(Problem("There is a server of that name", new, "Choose another."))
+        if self.snapshot(old).state.is_up:
+            hint = "Disconnect it first: what is on record has its name."
+            raise ProblemError(Problem("A connected server cannot be renamed", old, hint))
+        items = self._entries.items()
+        self._entries = {new if name == old else name: each for name, each in items}
+        entry.mending.name = new
+        self._on_change(old)
+
+    def place(self, name: str, position: int) -> None:
+        """Have a server stand at `position` among all of them, counted from 0."""
+        moved = self._entry(name)
+        others = [(key, entry) for key, entry in self._entries.items() if key != name]
+        others.insert(max(position, 0), (name, moved))
+        self._entries = dict(others)
+        self._on_change(name)
+
+    def newest(self, name: str) -> ServerDefinition:
+        """What a server will be when it is connected next."""
+        return self._entry(name).newest
+
+    def note_watch(self, name: str, problem: Problem | None) -> None:
+        """Know why changes of a server's files are not noticed; None when they are."""
+        entry = self._entry(name)
+        if entry.watch_problem != problem:
+            entry.watch_problem = problem
+            self._on_change(name)
+
+    def mending(self, name: str) -> Mending:
+        """What a server's ends come to; `ProblemError` when there is none of that name."""
+        return self._entry(name).mending
+
+    def look(self, now: float) -> None:
+        """Let time pass for all that are connected."""
+        for session in self.sessions():
+            session.look(now)
 
     def remove(self, name: str) -> None:
         """Forget a server; `ProblemError` while it is connected."""
@@ -96,12 +201,13 @@ class Manager:
 
     def key_of(self, name: str) -> str:
         """What a server is, whatever it is called (see `fingerprint`); its name if it is gone."""
-        return self._entries[name].definition.fingerprint if name in self._entries else name
+        return self._entries[name].fingerprint if name in self._entries else name
 
     def snapshot(self, name: str) -> ServerSnapshot:
         """A picture of one server; `ProblemError` when there is none of that name."""
         entry = self._entry(name)
-        return entry.snapshot(self._desk.settings.of(entry.definition.fingerprint))
+        settings = self._desk.settings.of(entry.fingerprint)
+        return entry.snapshot(settings, self.sign_ins.of(name))
 
     def connection(self, name: str) -> Connection:
         """The connection of a connected server; `ProblemError` when it is not connected."""
@@ -132,8 +238,10 @@ class Manager:
 
     def begin(self, name: str) -> Session:
         """A new session with a server whose last one is over; the caller runs it."""
+        from app.sessions.session import Session  # no start of the window waits for it
+
         entry = self._entry(name)
-        definition = entry.definition
+        definition = entry.newest
         era = self._verdicts.get(definition.fingerprint, definition.era)
         entry.session = Session(
             definition,
@@ -142,7 +250,9 @@ class Manager:
             self.identity(definition),
             lambda: self._changed(entry),
             self._desk.context(definition, self._clock),
+            entry.mending,
         )
+        entry.mending.begin()
         return entry.session
 
     def identity(self, definition: ServerDefinition) -> ClientIdentity:
@@ -155,22 +265,37 @@ class Manager:
 
     def _changed(self, entry: _Entry) -> None:
         """Remember the era that a server turned out to speak, and tell of the change."""
-        definition, session = entry.definition, entry.session
+        session = entry.session
         if session is not None and session.agreement is not None:
-            self._verdicts[definition.fingerprint] = session.agreement.era.value
-        self._on_change(definition.name)
+            self._verdicts[session.definition.fingerprint] = session.agreement.era.value
+        self._on_change(entry.newest.name)
+
+    def _on_sign_in(self, name: str) -> None:
+        """Let the time for connecting stand still while the user signs in."""
+        if name in self._entries:
+            session = self._entries[name].session
+            if session is not None:
+                session.note_sign_in(is_open=self.sign_ins.of(name) is not None)
+        self._on_change(name)
 
     def _connection(self, entry: _Entry) -> Connection:
-        entry.connection_count += 1
-        name = f"{entry.definition.name}#{entry.connection_count}"
+        from app.protocol.framing import Framer  # idem
+        from app.sessions.connection import Connection
+
+        server = entry.newest.name
+        # Counted by name, so that no id comes again when another server gets the name.
+        count = self._counts[server] = self._counts.get(server, 0) + 1
+        name = f"{server}#{count}"
         framer = Framer(name, self._numbers)
-        transport = StdioTransport(entry.definition, framer, self._clock)
+        transport = transport_for(entry.definition, framer, self._clock, self._means)
         return Connection(
             name, transport, framer, self._tokens, self._clock, self._sink, self._room
         )
 
     def _entry(self, name: str) -> _Entry:
         if name not in self._entries:
+            import difflib  # for who mistypes a name
+
             near = difflib.get_close_matches(name, self._entries, n=1)
             hint = f"Did you mean {near[0]}?" if near else f"Servers: {', '.join(self._entries)}"
             raise ProblemError(Problem("There is no such server", name, hint))

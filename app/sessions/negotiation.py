@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from app.sessions.connection import Connection
     from app.sessions.definitions import Era as EraChoice
     from app.sessions.exchange import Exchange
+    from app.sessions.transport import Loss
 
 
 class EndedAtDiscoverError(Exception):
@@ -37,8 +38,9 @@ class Negotiation:
         """The opening requests that were sent, for words about their failure."""
         self._connection = connection
         self._client = client
-        self._is_open_question = era == "auto"
-        self._opening = Opening(client, None if era == "auto" else Era(era))
+        fixed = Era.HANDSHAKE if connection.has_handshake else _fixed(era)
+        self._is_open_question = fixed is None
+        self._opening = Opening(client, fixed)
 
     async def run(self) -> Agreement:
         """Agree with the server and get ready to speak as agreed.
@@ -59,14 +61,37 @@ class Negotiation:
         """The exchange of one opening request, over or silent for as long as it may be."""
         self.asked.append(ask.method)
         exchange = self._connection.mail.ask(ask.method, ask.params)
-        if await exchange.over(ask.limit_s) is End.LOST:
-            if ask.method == eras.DISCOVER and self._is_open_question:
+        end = await exchange.over(ask.limit_s)
+        if exchange.loss is not None:
+            self._check(ask, exchange.loss)
+        elif end is End.LOST:
+            has_process = self._connection.failure is None
+            if ask.method == eras.DISCOVER and self._is_open_question and has_process:
                 raise EndedAtDiscoverError
             raise anyio.ClosedResourceError
         return exchange
 
+    def _check(self, ask: Ask, loss: Loss) -> None:
+        """Go on only where a refusal may come of `server/discover` being unknown."""
+        may_be_older = loss.may_be_older and self._is_open_question
+        if not (may_be_older and ask.method == eras.DISCOVER):
+            raise ProblemError(_of_opening(loss))
+
     def _begin(self, agreement: Agreement) -> None:
+        self._connection.agreed(agreement.revision)
         peer = self._connection.mail.peer
         peer.stamps = eras.stamps(agreement.revision, self._client)
         if agreement.era is Era.HANDSHAKE:
             self._connection.mail.post(peer.notify(eras.INITIALIZED))
+
+
+def _of_opening(loss: Loss) -> Problem:
+    """Why an opening failed; that its request may have been carried out is of no concern."""
+    if loss.outcome == "lost" and loss.may_be_older:
+        hint = "Check the URL, and that an MCP server answers there; then connect it again."
+        return loss.problem._replace(hint=hint)
+    return loss.problem
+
+
+def _fixed(era: EraChoice) -> Era | None:
+    return None if era == "auto" else Era(era)

@@ -211,8 +211,8 @@ class News:
                 await exchange.over()
             finally:
                 self._give_up(exchange)
-            if exchange.end is End.LOST:
-                return
+            if exchange.end is End.LOST and exchange.loss is None:
+                return  # the connection has ended, and not only its stream
             if exchange.reply is not None and exchange.reply.error is not None:
                 self._note(LISTEN, exchange)
                 return

@@ -12,6 +12,7 @@ import subprocess
 from typing import TYPE_CHECKING, Final
 
 import anyio
+from anyio.lowlevel import RunVar
 
 from app.problem import ProblemError
 from app.sessions import process_group
@@ -35,6 +36,8 @@ _CHILDREN_S: Final = 0.5
 _LAST_WORDS_S: Final = 0.5
 """How long a pipe may stay silent, once the server has ended, before it counts as closed."""
 _POLL_S: Final = 0.02
+
+_turn: Final = RunVar[anyio.Lock]("starting a process")
 
 
 def environment_of(definition: StdioDefinition) -> dict[str, str]:
@@ -111,11 +114,11 @@ class ServerProcess:
         Someone must go on reading both pipes meanwhile, or a talkative server cannot end.
         """
         with anyio.CancelScope(shield=True):
-            self._family.look_up()
+            await self._family.look_up()
             if self._process.stdin is not None:
                 await self._process.stdin.aclose()
             if not await self._has_exited(_POLITE_S):
-                self._family.look_up()
+                await self._family.look_up()
                 process_group.terminate(self.pid)
                 if not await self._has_exited(_TERMINATE_S):
                     process_group.kill(self.pid)
@@ -132,7 +135,7 @@ class ServerProcess:
         return self.exit_code is not None
 
     async def _end_children(self) -> None:
-        self._family.look_up()
+        await self._family.look_up()
         if not self._has_children():
             return
         process_group.terminate(self.pid)
@@ -165,12 +168,21 @@ class ServerProcess:
 async def _open(
     definition: StdioDefinition, command: str, environment: Mapping[str, str]
 ) -> Process:
-    return await anyio.open_process(
-        [command, *definition.args],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        cwd=definition.cwd,
-        env=environment,
-        **process_group.start_options(),
-    )
+    """Start one process at a time: each holds the loop until the system has read its program.
+
+    That is 1 ms when nothing else goes on, and 40 ms on a busy machine, sixteen times in one turn.
+    """
+    turn = _turn.get(None)
+    if turn is None:
+        turn = anyio.Lock()
+        _turn.set(turn)
+    async with turn:
+        return await anyio.open_process(
+            [command, *definition.args],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            cwd=definition.cwd,
+            env=environment,
+            **process_group.start_options(),
+        )

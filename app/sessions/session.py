@@ -10,10 +10,15 @@ import anyio
 
 from app.problem import Problem, ProblemError
 from app.sessions import connect_failure
+from app.sessions.connect_failure import not_connected
+from app.sessions.connect_limit import ConnectLimit, not_signed_in
 from app.sessions.incoming import Incoming
 from app.sessions.lists import ServerLists
+from app.sessions.mending import Mending
 from app.sessions.negotiation import EndedAtDiscoverError, Negotiation
 from app.sessions.news import News
+from app.sessions.pulse import Pulse
+from app.sessions.reaching import prepare
 from app.sessions.rounds import Rounds
 from app.sessions.snapshot import ServerSnapshot, ServerState
 
@@ -23,10 +28,12 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
 
     from app.protocol.eras import Agreement, ClientIdentity
+    from app.protocol.facts import JsonObject
     from app.sessions.connection import Connection
     from app.sessions.definitions import Era as EraChoice
     from app.sessions.definitions import ServerDefinition
     from app.sessions.incoming import Context
+    from app.sessions.snapshot import Health
 
 _log = logging.getLogger(__name__)
 
@@ -47,11 +54,16 @@ class Session:
         identity: ClientIdentity,
         on_change: Callable[[], None],
         context: Context,
+        mending: Mending | None = None,
     ) -> None:
         """A session that `run` will begin; `era` is what to try, perhaps remembered.
 
-        What the server asks is answered by `context`.
+        What the server asks is answered by `context`. How it ends is told to `mending`.
         """
+        self.definition = definition
+        """What the server was when this began; it may be edited meanwhile."""
+        self.cause: JsonObject | None = None
+        """Why it was begun without the user's asking, for the record."""
         self.agreement: Agreement | None = None
         """What was agreed with the server, None before."""
         self.current: Connection | None = None
@@ -62,7 +74,12 @@ class Session:
         """Who goes on with calls whose results require input over that connection."""
         self.news: News | None = None
         """What the server is asked to tell of; None unless it is connected."""
+        self.pulse: Pulse | None = None
+        """Who asks it for signs of life; None unless it is or was connected."""
         self._context = context
+        self._mending = mending or Mending(definition.name)
+        self._limit: ConnectLimit | None = None
+        self._is_end_wanted = False
         self._definition = definition
         self._era = era
         self._make_connection = make_connection
@@ -110,10 +127,21 @@ class Session:
         if self._state is not ServerState.CONNECTED:
             raise ProblemError(self._problem or not_connected(self._definition.name))
 
-    def close(self) -> None:
+    def look(self, now: float) -> None:
+        """Let time pass: a server that keeps calls waiting in silence is asked how it is."""
+        if self.pulse is not None and self._state is ServerState.CONNECTED:
+            self.pulse.look(now)
+
+    def note_sign_in(self, *, is_open: bool) -> None:
+        """The user is to sign in, or is done with it: the limit of connecting stands still."""
+        if self._limit is not None:
+            self._limit.hold() if is_open else self._limit.release()
+
+    def close(self, reason: str = _DISCONNECTED) -> None:
         """Ask for the polite end; `over` tells when it is reached."""
+        self._is_end_wanted = True
         if self.current is not None:
-            self.current.end(_DISCONNECTED)
+            self.current.end(reason)
         if self._state.is_up:
             self._become(ServerState.CLOSING)
         self._scope.cancel()
@@ -165,20 +193,43 @@ class Session:
         """End with our own error, logged in this one place: the other sessions go on."""
         _log.exception("the session with %s met a defect", self._definition.name)
         what = "A defect of this program ended the session"
-        self._fail(Problem(what, self._definition.name))
+        self._fail(Problem(what, self._definition.name, connect_failure.DEFECT_HINT))
 
     async def _serve(self, tasks: TaskGroup) -> None:
         connection, agreement = await self._establish(tasks)
         self.agreement = agreement
+        self._attend(connection, agreement)
         self.news = News(connection, agreement, self._context.settings, self._on_change)
         self._lists = ServerLists(connection, agreement.capabilities, self._on_change)
+        connection.schema_of = self._lists.schema_of
+        connection.relist = self._lists.reload_tools
         self._become(ServerState.CONNECTED)
         tasks.start_soon(self._keep, self._lists)
         tasks.start_soon(self._beside, self.news.run)
         await connection.ended()
         self._become(ServerState.CLOSING)
         await connection.over()
-        raise ProblemError(connect_failure.lost(self._definition.command_line, connection))
+        lost = connect_failure.lost(self._definition.address, connection)
+        raise ProblemError(self._located(lost))
+
+    def _attend(self, connection: Connection, agreement: Agreement) -> None:
+        """Know how the server is, and what is to be done should it end by itself."""
+        connection.outlook = self._outlook
+        connection.schema_of = self._schema_of
+        interval_s = self._definition.ping_interval_s
+        self.pulse = Pulse(connection, agreement.era, interval_s, self._on_change, self.start_soon)
+        self._mending.connected(self._context.clock.monotonic())
+
+    def _outlook(self) -> str:
+        """What those are told who waited for a server that was connected and has ended."""
+        now = self._context.clock.monotonic()
+        if not self._is_end_wanted:
+            self._mending.ended(self._definition.restart, now)
+        return self._mending.outlook(now)
+
+    def _schema_of(self, tool: str) -> JsonObject | None:
+        tools = () if self._lists is None else self._lists.tools
+        return next((found.input_schema for found in tools if found.name == tool), None)
 
     async def _keep(self, lists: ServerLists) -> None:
         await lists.load_tools()
@@ -188,14 +239,20 @@ class Session:
 
     async def _establish(self, tasks: TaskGroup) -> tuple[Connection, Agreement]:
         """Connect within the definition's limit, in a second attempt if the first one asks."""
-        with anyio.move_on_after(self._definition.connect_timeout_s):
+        limit = self._limit = ConnectLimit(self._definition.connect_timeout_s)
+        with limit.scope:
             try:
                 return await self._attempt(tasks, self._era)
             except EndedAtDiscoverError:
                 return await self._attempt(tasks, "handshake")
-        raise ProblemError(self._silence())
+        address = self._definition.address
+        problem = not_signed_in(address) if limit.is_held else self._silence()
+        if self.current is not None:
+            self.current.end(problem.what)
+        raise ProblemError(problem)
 
     async def _attempt(self, tasks: TaskGroup, era: EraChoice) -> tuple[Connection, Agreement]:
+        await prepare(self._definition)
         connection = self.current = self._make_connection()
         connection.mail.on_hold = self._on_change
         negotiation = Negotiation(connection, self._identity, era)
@@ -205,31 +262,37 @@ class Session:
         self.rounds = Rounds(connection, incoming)
         tasks.start_soon(self._beside, incoming.run)
         tasks.start_soon(self._beside, self.rounds.run)
+        cause, self.cause = self.cause, None
+        if cause is not None:
+            await connection.tell("restarting", **cause)
         await connection.opened()
         self._on_change()
         try:
             agreement = await negotiation.run()
         except ProblemError as error:
+            connection.end(error.problem.what)
             raise ProblemError(self._located(error.problem)) from error
         except anyio.ClosedResourceError:
             await connection.over()
-            command = self._definition.command_line
-            raise ProblemError(connect_failure.ended(command, connection)) from None
+            ended = connect_failure.ended(self._definition.address, connection)
+            raise ProblemError(self._located(ended)) from None
         incoming.begin(agreement.era)
         return connection, agreement
 
     def _located(self, problem: Problem) -> Problem:
-        return problem if problem.where else problem._replace(where=self._definition.command_line)
+        return problem if problem.where else problem._replace(where=self._definition.address)
 
     def _silence(self) -> Problem:
         """Why nothing was agreed in time."""
-        command, limit_s = self._definition.command_line, self._definition.connect_timeout_s
+        command, limit_s = self._definition.address, self._definition.connect_timeout_s
         if self.current is None:
             return Problem(f"The server could not be started within {limit_s:g} s", command)
         return connect_failure.silent(command, limit_s, self._asked, self.current)
 
     def _fail(self, problem: Problem) -> None:
         self._problem = problem
+        if not self._is_end_wanted:
+            self._mending.ended(self._definition.restart, self._context.clock.monotonic())
         self._become(ServerState.FAILED)
         self._ready.set()
 
@@ -246,11 +309,16 @@ class Session:
             connection=self.current.id,
             pid=self.current.pid,
             stderr_tail=tuple(self.current.stderr_tail),
+            health=self._health(),
             problem=self._problem or self._unread(self.current),
         )
 
+    def _health(self) -> Health | None:
+        is_known = self.pulse is not None and self._state is ServerState.CONNECTED
+        return self.pulse.health if self.pulse is not None and is_known else None
+
     def _unread(self, connection: Connection) -> Problem | None:
-        return connect_failure.unread(self._definition.command_line, connection.mail)
+        return connect_failure.unread(self._definition.address, connection.mail)
 
     def _with_agreement(self, bare: ServerSnapshot) -> ServerSnapshot:
         if self.agreement is None:
@@ -277,8 +345,3 @@ class Session:
             prompts=self._lists.prompts,
             problem=bare.problem or self._lists.problem or (None if news is None else news.problem),
         )
-
-
-def not_connected(name: str) -> Problem:
-    """The server has to be connected first."""
-    return Problem("The server is not connected", name, "Connect it, then try again.")

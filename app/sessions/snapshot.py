@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import TYPE_CHECKING
-
-from app.sessions.server_settings import ServerSettings
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from app.problem import Problem
@@ -15,6 +13,7 @@ if TYPE_CHECKING:
     from app.protocol.messages import Prompt, Resource, Tool
     from app.sessions.definitions import ServerDefinition
     from app.sessions.news import ResourceUpdates
+    from app.sessions.server_settings import ServerSettings
 
 
 class ServerState(enum.Enum):
@@ -26,11 +25,52 @@ class ServerState(enum.Enum):
     FAILED = "Failed"
     CLOSING = "Disconnecting"
     CLOSED = "Disconnected"
+    WAITING = "Restarting"
+    """It ended by itself and is connected again after a time (see `Retry`)."""
 
     @property
     def is_up(self) -> bool:
         """Whether there is a connection, or is about to be: it must be closed before the next."""
         return self in {ServerState.CONNECTING, ServerState.CONNECTED, ServerState.CLOSING}
+
+
+class Retry(NamedTuple):
+    """When a server that ended is connected again: attempt `number` (from 1) of `limit`.
+
+    `due_at` is monotonic time in seconds; None while the attempt is being made.
+    """
+
+    number: int
+    limit: int
+    due_at: float | None
+
+
+class Health(NamedTuple):
+    """Whether a server that is silent while calls wait still answers when it is asked.
+
+    `asked_at` is when (monotonic seconds); `answered_s` how long the answer took, None while there
+    is none. A server is hung when it did not answer, slow when it did.
+    """
+
+    asked_at: float
+    answered_s: float | None
+    is_hung: bool = False
+
+
+class SignIn(NamedTuple):
+    """The user is to sign in at `url`, in a browser, before a server can be used.
+
+    `url` comes from the server: untrusted.
+    """
+
+    server: str
+    url: str
+
+
+def _unchanged() -> ServerSettings:
+    from app.sessions.server_settings import ServerSettings  # with pydantic: not for a start
+
+    return ServerSettings()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -60,9 +100,13 @@ class ServerSnapshot:
     problem: Problem | None = None
     pid: int | None = None
     stderr_tail: tuple[str, ...] = ()
-    settings: ServerSettings = dataclasses.field(default_factory=ServerSettings)
+    settings: ServerSettings = dataclasses.field(default_factory=_unchanged)
     subscriptions: tuple[str, ...] = ()
     resource_updates: tuple[ResourceUpdates, ...] = ()
+    restarts: int = 0
+    retry: Retry | None = None
+    health: Health | None = None
+    sign_in: SignIn | None = None
 
     @property
     def title(self) -> str:

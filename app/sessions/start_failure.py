@@ -8,7 +8,9 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from app.looking import Sight, here, is_closed, is_file, sight_of
 from app.problem import Problem
+from app.sessions import open_files
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -18,10 +20,15 @@ if TYPE_CHECKING:
 
 def folder_problem(definition: StdioDefinition) -> Problem | None:
     """What is wrong with the folder to start in, None when nothing is."""
-    if definition.cwd is None or Path(definition.cwd).is_dir():
+    if definition.cwd is None:
         return None
-    what = "is a file" if Path(definition.cwd).exists() else "does not exist"
-    what = f"The folder to start the server in {what}"
+    seen = sight_of(definition.cwd)
+    if seen is not Sight.FOLDER:
+        what = f"The folder to start the server in {seen.value}"
+    elif is_closed(definition.cwd):
+        what = "The folder to start the server in may not be entered"
+    else:
+        return None
     return Problem(what, definition.cwd, "Check the folder in the server's definition.")
 
 
@@ -30,9 +37,9 @@ def start_problem(
 ) -> Problem:
     """The operating system's refusal to start `definition`'s command, explained."""
     command = definition.command
-    path = Path(definition.cwd or ".", command)
+    path = Path(here() or "", definition.cwd or "", command)
     is_path = os.sep in command or bool(os.altsep and os.altsep in command)
-    if isinstance(error, FileNotFoundError) and is_path and path.is_file():
+    if isinstance(error, FileNotFoundError) and is_path and is_file(path):
         return _missing_interpreter(path)
     if isinstance(error, FileNotFoundError | NotADirectoryError):
         return _not_found(command, path if is_path else None, environment)
@@ -41,7 +48,7 @@ def start_problem(
     if error.errno == errno.ENOEXEC:
         hint = "Name its interpreter, or give it a first line such as #!/usr/bin/env python3."
         return Problem("The file is no program", command, hint)
-    return Problem(
+    return open_files.problem(error, command) or Problem(
         "The command cannot be started", command, "Try it in a terminal.", error.strerror or ""
     )
 
@@ -69,8 +76,12 @@ def _not_found(command: str, path: Path | None, environment: Mapping[str, str]) 
 
 
 def _not_executable(command: str, path: Path) -> Problem:
-    if path.is_dir():
+    seen = sight_of(path)
+    if seen is Sight.FOLDER:
         return Problem("The command is a folder", str(path), "Name a program inside it.")
+    if seen is Sight.HIDDEN:
+        hint = "Check the path, or let yourself into the folders that it names."
+        return Problem(f"The command {seen.value}", str(path), hint)
     hint = f"Make it executable (chmod +x {command}), or start it with its interpreter."
     return Problem("The file may not be executed", command, hint)
 

@@ -9,7 +9,10 @@ from anyio.lowlevel import checkpoint
 
 from app.protocol.framing import LineSplitter
 from app.protocol.jsonrpc import OVERSIZED
+from app.protocol.progress import PROGRESS
 from app.sessions.process import ServerProcess
+from app.sessions.references import NoKeyring, resolved
+from app.sessions.transport import Piped
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -19,24 +22,40 @@ if TYPE_CHECKING:
     from app.protocol.framing import Framer
     from app.sessions.clock import Clock
     from app.sessions.definitions import StdioDefinition
+    from app.sessions.references import Keyring
 
 _SLICE_LINES: Final = 256
 """Most lines returned at once: about a millisecond's work, however small the lines are."""
+_SLICE_TICKS: Final = 768
+"""The same of progress notifications, which cost a third: a pipe's buffer has no more of them."""
+_LOOK_EVERY: Final = 13
+"""Other messages among ticks, in turn with them, are hit."""
+_TICK: Final = f'"{PROGRESS}"'.encode()
 STDERR_LINE_BYTES: Final = 64 * 1024
 """Longer lines of stderr become several frames, all but the last marked as incomplete."""
 
 
-class StdioTransport:
+class StdioTransport(Piped):
     """Speaks to a process over its stdin and stdout, one message a line."""
 
-    def __init__(self, definition: StdioDefinition, framer: Framer, clock: Clock) -> None:
-        """Frames are made by `framer` and stamped once for every chunk read."""
+    def __init__(
+        self,
+        definition: StdioDefinition,
+        framer: Framer,
+        clock: Clock,
+        keyring: Keyring | None = None,
+    ) -> None:
+        """Frames are made by `framer` and stamped once for every chunk read.
+
+        References among the values of variables are looked up when it is opened.
+        """
         self._definition = definition
+        self._keyring = keyring or NoKeyring()
         self._framer = framer
         self._clock = clock
         self._process: ServerProcess | None = None
         self._splitter = LineSplitter()
-        self._slices: Iterator[list[Frame]] = iter(())
+        self._slices: Iterator[Sequence[Frame]] = iter(())
         self._stamp = (0.0, 0.0)
         self._is_over = False
 
@@ -53,7 +72,7 @@ class StdioTransport:
     async def open(self) -> JsonObject:
         """Start the process; tells command, arguments, folder, names of variables, pid."""
         definition = self._definition
-        self._process = await ServerProcess.start(definition)
+        self._process = await ServerProcess.start(await self._with_secrets(definition))
         return {
             "command": definition.command,
             "args": list(definition.args),
@@ -62,13 +81,20 @@ class StdioTransport:
             "pid": self._process.pid,
         }
 
+    async def _with_secrets(self, definition: StdioDefinition) -> StdioDefinition:
+        """The definition with what its references stand for: to be run, and told to nobody."""
+        env = await resolved(definition.env, self._keyring, f"the variables of {definition.name}")
+        numbered = {str(place): word for place, word in enumerate(definition.args)}
+        args = await resolved(numbered, self._keyring, f"the arguments of {definition.name}")
+        return definition.model_copy(update={"env": env, "args": tuple(args.values())})
+
     async def watch(self, on_stderr: Callable[[Sequence[Frame]], Awaitable[None]]) -> None:
         """Wait for the process's end and read its stderr meanwhile."""
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(self._running.watch)
             await self._read_stderr(on_stderr)
 
-    async def receive(self) -> list[Frame]:
+    async def receive(self) -> Sequence[Frame]:
         """The next lines of stdout as frames; a last line without an end is marked so."""
         while True:
             for frames in self._slices:
@@ -77,7 +103,7 @@ class StdioTransport:
                 await checkpoint()  # within a message of many megabytes
             await self._read_on()
 
-    async def send(self, raw: bytes) -> None:
+    async def send(self, raw: bytes, frame: int) -> None:
         """Write one message as a line."""
         await self._running.write(raw + b"\n")
 
@@ -101,17 +127,23 @@ class StdioTransport:
         lines = self._splitter.feed(data) if data else [self._splitter.flush()]
         self._slices = self._cut([line for line in lines if line is not None])
 
-    def _cut(self, lines: Sequence[bytes]) -> Iterator[list[Frame]]:
+    def _cut(self, lines: Sequence[bytes]) -> Iterator[Sequence[Frame]]:
         """Frames of the lines, a slice at a time."""
         is_complete = not self._is_over
-        for start in range(0, len(lines), _SLICE_LINES):
-            part = lines[start : start + _SLICE_LINES]
+        start = 0
+        while start < len(lines):
+            part = lines[start : start + _SLICE_TICKS]
+            if len(part) > _SLICE_LINES and not _may_be_ticks(part):
+                part = part[:_SLICE_LINES]
+            start += len(part)
             if max(map(len, part)) > OVERSIZED:
                 yield from self._framer.received_in_slices(
                     part, *self._stamp, is_complete=is_complete
                 )
+            elif is_complete:
+                yield self._framer.run(part, *self._stamp)
             else:
-                yield self._framer.received(part, *self._stamp, is_complete=is_complete)
+                yield self._framer.received(part, *self._stamp, is_complete=False)
 
     @property
     def _running(self) -> ServerProcess:
@@ -161,3 +193,8 @@ def _bounded(line: bytes) -> Iterator[tuple[bytes, bool]]:
         yield line[start : start + STDERR_LINE_BYTES], False
         start += STDERR_LINE_BYTES
     yield line[start:], True
+
+
+def _may_be_ticks(lines: Sequence[bytes]) -> bool:
+    """Whether lines look like progress notifications, as far as a few of them tell."""
+    return all([_TICK in line for line in lines[::_LOOK_EVERY]])  # noqa: C419  # a list is faster

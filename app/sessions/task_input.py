@@ -1,22 +1,24 @@
 """What a task of 2026-07-28 asks of the user: each question once, the answers by `tasks/update`.
 
 Source: the tasks extension, "Task Update Requests". Questions that are shown together are answered
-together, since a server need not take a part of them.
+together, since a server need not take a part of them. Another question under a key that was used
+before breaks the protocol, and is asked like any other.
 """
 
 from __future__ import annotations
 
 import contextlib
-from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
 
 import anyio
 
 from app.protocol import task_requests
+from app.protocol.task_questions import digests
 from app.sessions.rounds import InputError
 from app.sessions.task_wire import member
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from collections.abc import Awaitable, Callable, Mapping
 
     from anyio.abc import TaskGroup
 
@@ -38,6 +40,13 @@ class Refuse(Protocol):
         """`is_wanted`: the user does not want to."""
 
 
+class _Asking(NamedTuple):
+    """Questions that are open together: what each key asks, and what ends it."""
+
+    asked: Mapping[str, bytes]
+    scope: anyio.CancelScope
+
+
 class TaskInput:
     """The questions of one task."""
 
@@ -46,8 +55,8 @@ class TaskInput:
         self._wire = wire
         self._ask = ask
         self._refuse = refuse
-        self._shown: set[str] = set()
-        self._asking: list[tuple[frozenset[str], anyio.CancelScope]] = []
+        self._shown: dict[str, bytes] = {}
+        self._asking: list[_Asking] = []
 
     async def take(self, exchange: Exchange, tasks: TaskGroup) -> None:
         """Ask what a look at the task shows and was not shown before.
@@ -55,29 +64,30 @@ class TaskInput:
         A question that is shown no more is withdrawn; shown again after that, it is a new one.
         """
         requests = await member(exchange, "inputRequests") or {}
-        new = {key: request for key, request in requests.items() if key not in self._shown}
-        self._shown = set(requests)
-        self._withdraw_all_but(self._shown)
+        before, self._shown = self._shown, digests(requests)
+        new = {key: each for key, each in requests.items() if before.get(key) != self._shown[key]}
+        self._withdraw_the_rest()
         if new and exchange.request is not None and exchange.reply is not None:
             tasks.start_soon(self._answer, new, exchange.reply.number)
 
     def withdraw(self) -> None:
         """The task waits for nothing any more."""
-        self._shown = set()
-        self._withdraw_all_but(self._shown)
+        self._shown = {}
+        self._withdraw_the_rest()
 
-    def _withdraw_all_but(self, keys: set[str]) -> None:
-        for asked, scope in list(self._asking):
-            if not asked & keys:
-                scope.cancel()
+    def _withdraw_the_rest(self) -> None:
+        """Ask no more what is not shown any more."""
+        for asking in list(self._asking):
+            if not asking.asked.items() & self._shown.items():
+                asking.scope.cancel()
 
     async def _answer(self, requests: JsonObject, frame: int) -> None:
         """Ask, then send what was answered."""
         answers: JsonObject | None = None
-        asking = (frozenset(requests), anyio.CancelScope())
+        asking = _Asking(digests(requests), anyio.CancelScope())
         self._asking.append(asking)
         try:
-            with asking[1]:
+            with asking.scope:
                 answers = await self._ask(requests, frame)
         except InputError as error:
             await self._refuse(error.words, is_wanted=error.is_wanted)
@@ -85,7 +95,14 @@ class TaskInput:
             self._asking.remove(asking)
         if answers is not None:
             with contextlib.suppress(anyio.ClosedResourceError):  # which the run tells of
-                await self._send(answers)
+                await self._send(self._still_meant(answers, asking.asked))
+
+    def _still_meant(self, answers: JsonObject, asked: Mapping[str, bytes]) -> JsonObject:
+        """The answers without those whose keys stand for another question by now."""
+        now = self._shown
+        return {
+            key: given for key, given in answers.items() if now.get(key, asked[key]) == asked[key]
+        }
 
     async def _send(self, answers: JsonObject) -> None:
         """Send answers, again if the server does not take them; then its questions are new ones."""
@@ -95,4 +112,4 @@ class TaskInput:
                 return
             if pause_s is not None:
                 await anyio.sleep(pause_s)
-        self._shown -= set(answers)
+        self._shown = {key: asked for key, asked in self._shown.items() if key not in answers}

@@ -76,13 +76,21 @@ def _chosen(seconds: float | None) -> str:
 
 def _wire(connection: Connection, others: int) -> str:
     """Whether the server is there, and whether it is only this call that waits."""
-    code = connection.exit_code
-    process = f"process {connection.pid}"
-    state = f"{process} is running" if code is None else f"{process} has ended ({code})"
+    state = _state(connection)
     if others > 0:
         verb = "waits" if others == 1 else "wait"
-        return f"The server's {state}; {text.count(others, 'other request')} {verb} as well"
-    return f"The server's {state}; nothing else waits for it"
+        return f"{state}; {text.count(others, 'other request')} {verb} as well"
+    return f"{state}; nothing else waits for it"
+
+
+def _state(connection: Connection) -> str:
+    if connection.is_http:
+        if connection.failure is not None:
+            return f"The connection has ended: {connection.failure.what}"
+        return "The server is reached by its URL, and did not end the connection"
+    code = connection.exit_code
+    process = f"The server's process {connection.pid}"
+    return f"{process} is running" if code is None else f"{process} has ended ({code})"
 
 
 def _since(at: float | None, now: float) -> str:

@@ -2,13 +2,43 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
+    from app.problem import Problem
     from app.protocol.facts import JsonObject
     from app.protocol.frame import Frame
+    from app.sessions.doctor import HttpNote
+
+
+class Loss(NamedTuple):
+    """Why one request of ours gets no reply, though the connection goes on.
+
+    `outcome` is "lost", when the server may have carried it out, or "failed", when it refused.
+    `may_be_older` says that a server of an earlier revision would have refused it just so.
+    """
+
+    outcome: str
+    problem: Problem
+    may_be_older: bool = False
+
+
+class Line(Protocol):
+    """What a transport may ask and tell of the requests that were sent over it, by their frame."""
+
+    def is_due(self, request: int) -> bool:
+        """Whether a request waits for its reply and was not cancelled."""
+
+    def lost(self, request: int, loss: Loss) -> None:
+        """Tell that no reply to a request will come; its `call_ended` is published already."""
+
+    def tool_schema(self, name: str) -> JsonObject | None:
+        """The input schema of a tool that the server has listed."""
+
+    async def list_tools(self) -> None:
+        """Have the server list its tools anew: their schemas may have changed."""
 
 
 class Transport(Protocol):
@@ -16,6 +46,28 @@ class Transport(Protocol):
 
     Nothing here publishes: frames are returned, or handed to the `on_stderr` of `watch`.
     """
+
+    @property
+    def is_http(self) -> bool:
+        """Whether each request has a response of its own, that ends when it is given up."""
+
+    @property
+    def has_handshake(self) -> bool:
+        """Whether only servers of the handshake era are reached in this way."""
+
+    @property
+    def failure(self) -> Problem | None:
+        """Why the connection ended by itself; None if it did not, or its process tells."""
+
+    @property
+    def notes(self) -> Sequence[HttpNote]:
+        """The last requests over HTTP, oldest first, and what came."""
+
+    def attach(self, line: Line) -> None:
+        """Know the requests that will be sent; called once, before `open`."""
+
+    def agreed(self, revision: str) -> None:
+        """Speak this revision from now on."""
 
     @property
     def pid(self) -> int | None:
@@ -31,17 +83,21 @@ class Transport(Protocol):
     async def watch(self, on_stderr: Callable[[Sequence[Frame]], Awaitable[None]]) -> None:
         """Attend to all but messages; runs beside `receive` from `open` until after `close`."""
 
-    async def receive(self) -> list[Frame]:
+    async def receive(self) -> Sequence[Frame]:
         """The next frames, at least one and few enough to handle at once, in wire order.
 
+        Those of one list have one channel, and were published before the next list is asked for.
         `anyio.EndOfStream` when there will be no more. May return without yielding to the loop.
         """
 
-    async def send(self, raw: bytes) -> None:
-        """Write one message; waits while the server is slow to read.
+    async def send(self, raw: bytes, frame: int) -> None:
+        """Write one message, whose frame has this number; waits while the server is slow to read.
 
         `anyio.BrokenResourceError` or `anyio.ClosedResourceError` when it can no longer be.
         """
+
+    async def abandon(self, frame: int) -> None:
+        """Read no more of the response to a request; where it has none of its own, nothing."""
 
     async def close(self) -> None:
         """End the connection, politely first; `receive` must go on being called meanwhile.
@@ -51,3 +107,21 @@ class Transport(Protocol):
 
     async def release(self) -> None:
         """Free what is left, once nobody reads any more."""
+
+
+class Piped:
+    """What all transports have in common that know nothing of single requests."""
+
+    is_http = False
+    has_handshake = False
+    failure: Problem | None = None
+    notes: Sequence[HttpNote] = ()
+
+    def attach(self, line: Line) -> None:
+        """Need nothing."""
+
+    def agreed(self, revision: str) -> None:
+        """Speak all revisions alike."""
+
+    async def abandon(self, frame: int) -> None:
+        """Leave it to the notification."""

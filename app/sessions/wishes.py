@@ -7,13 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-import pydantic
-
 from app.problem import Problem, ProblemError
 from app.protocol import eras
 from app.protocol.eras import Era
-from app.sessions.rules import Root
-from app.sessions.server_settings import LOG_LEVELS
+from app.sessions.log_levels import LOG_LEVELS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -24,7 +21,7 @@ if TYPE_CHECKING:
     from app.sessions.manager import Manager
     from app.sessions.news import News
     from app.sessions.questions import Question
-    from app.sessions.rules import QuestionRules
+    from app.sessions.rules import QuestionRules, Root
 
 ROOTS_CHANGED: Final = "notifications/roots/list_changed"
 
@@ -152,6 +149,10 @@ class Wishes:
 
 def read_roots(values: Iterable[Mapping[str, Any]]) -> tuple[Root, ...]:
     """Read roots that a user has written; `ProblemError` with what is wrong with each."""
+    import pydantic  # here and not above: no start of the window waits for it
+
+    from app.sessions.rules import Root
+
     try:
         return tuple(Root.model_validate(value) for value in values)
     except pydantic.ValidationError as error:

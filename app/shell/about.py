@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Qt, Slot
-from PySide6.QtWidgets import QMessageBox
 
 from app import __version__
 
@@ -23,6 +22,8 @@ class About(QObject):
     @Slot()
     def open(self) -> None:
         """Say what this program is."""
+        from PySide6.QtWidgets import QMessageBox  # late: no start waits for it
+
         box = QMessageBox(self._parent)
         box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         box.setWindowTitle(self.tr("About"))

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 _MADE = (
     # name, words, icon, key, what it does
     ("command", "Connect to a &command…", "connect", "Ctrl+Shift+N", "Start a server by command"),
-    ("config", "Open a con&figuration…", "open", "Ctrl+Shift+O", "Servers of an mcpServers file"),
+    ("url", "Connect to a &URL…", "server", "Ctrl+Shift+U", "Reach a server over HTTP"),
+    ("imports", "&Import servers…", "open", "Ctrl+Shift+O", "Take servers from other programs"),
+    ("export_servers", "E&xport servers…", "save", "", "Write saved servers for other programs"),
     ("demo", "Start the &demo", "demo", "Ctrl+Shift+D", "Ten calls on the bundled server"),
     ("call", "&New call", "new-call", "Ctrl+N", "Call a tool, read a resource, get a prompt"),
     ("clear", "Remove &finished", "clear", "Ctrl+Shift+K", "Remove finished jobs from the list"),
@@ -31,7 +33,9 @@ class Actions(QObject):
     """Attributes are `QAction`s; what they do is connected by the shell."""
 
     command: QAction
-    config: QAction
+    url: QAction
+    imports: QAction
+    export_servers: QAction
     demo: QAction
     call: QAction
     clear: QAction
@@ -54,7 +58,8 @@ class Actions(QObject):
 
     def set_read_only(self, why: str) -> None:
         """Never offer what asks something of a server; `why` is told in the tips."""
-        for action in (self.command, self.config, self.demo, self.call, self.clear):
+        adding = (self.command, self.url, self.imports, self.export_servers, self.demo)
+        for action in (*adding, self.call, self.clear):
             action.setEnabled(False)
             action.setToolTip(why)
 

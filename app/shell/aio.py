@@ -11,9 +11,11 @@ import anyio
 from qasync import QEventLoop
 
 from app.problem import ProblemError
+from app.shell.ready import ReadyQueue
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine
+    from contextvars import Context
     from types import TracebackType
 
     from anyio.abc import TaskGroup
@@ -29,6 +31,30 @@ _WATCHERS: Final = "asyncio-waitpid-"
 """How asyncio names the threads that wait for the end of child processes."""
 _WATCHER_S: Final = 1.0
 """How long such a thread may take; it has nothing more to do once its process has ended."""
+_WORKERS: Final = "AnyIO worker thread"
+"""How anyio names the threads of `to_thread`: idle now, unless one was abandoned."""
+_WORKER_S: Final = 0.2
+
+
+class QtLoop(QEventLoop):  # type: ignore[misc]  # it has no types
+    """qasync's loop, but for callbacks that are ready: these go in slices (see `ReadyQueue`)."""
+
+    def __init__(self, application: QApplication) -> None:
+        self._ready_queue = ReadyQueue()
+        super().__init__(application)
+
+    def call_soon(
+        self, callback: Callable[..., object], *args: object, context: Context | None = None
+    ) -> asyncio.Handle:
+        """Run `callback` in the next turn of the loop."""
+        handle = asyncio.Handle(callback, args, self, context)
+        self._ready_queue.add(handle)
+        return handle
+
+    def close(self) -> None:
+        """Release everything; what was not run is never run."""
+        super().close()
+        self._ready_queue.close()
 
 
 def run_on_qt(application: QApplication, main: Callable[[], Coroutine[Any, Any, int]]) -> int:
@@ -38,7 +64,7 @@ def run_on_qt(application: QApplication, main: Callable[[], Coroutine[Any, Any, 
     the application is told not to quit by itself.
     """
     application.setQuitOnLastWindowClosed(False)
-    loop = QEventLoop(application)
+    loop = QtLoop(application)
     with asyncio.Runner(loop_factory=lambda: loop) as runner:
         try:
             return runner.run(main())
@@ -56,6 +82,8 @@ def _join_watchers() -> None:
     for thread in threading.enumerate():
         if thread.name.startswith(_WATCHERS):
             thread.join(_WATCHER_S)
+        elif thread.name == _WORKERS:
+            thread.join(_WORKER_S)  # what it did last, and for whom, is kept until it ends
 
 
 class Tasks:
@@ -63,7 +91,8 @@ class Tasks:
 
     A task that raises is told of once, through one of two places, and never ends the others:
     `on_problem` for what users, servers and disks do wrong, `on_bug` for our own errors. Leaving
-    the context cancels what still runs and waits for it.
+    the context cancels what still runs and waits for it. What is started before it is entered
+    waits for that.
     """
 
     def __init__(
@@ -72,11 +101,15 @@ class Tasks:
         self._on_problem = on_problem
         self._on_bug = on_bug
         self._group: TaskGroup | None = None
+        self._early: list[tuple[str, Callable[..., Awaitable[object]], tuple[Any, ...]]] | None = []
 
     async def __aenter__(self) -> Self:
         """Open the group that the tasks live in."""
         self._group = anyio.create_task_group()
         await self._group.__aenter__()
+        early, self._early = self._early or [], None
+        for name, function, args in early:
+            self.start(name, function, *args)
         return self
 
     async def __aexit__(
@@ -95,6 +128,9 @@ class Tasks:
         self, name: str, function: Callable[[*_Args], Awaitable[object]], *args: *_Args
     ) -> None:
         """Start `function(*args)` under `name`. After the end of the context it does nothing."""
+        if self._early is not None:
+            self._early.append((name, function, args))
+            return
         if self._group is None:
             _log.info("not started, the window is closing: %s", name)
             return

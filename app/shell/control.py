@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, ParamSpec
+import collections
+from typing import TYPE_CHECKING, Final, ParamSpec
 
-from PySide6.QtCore import QObject, Signal, Slot
+from PySide6.QtCore import QObject, Slot
 
-from app.demo.scenes import DEMO_CALLS
 from app.monitor import Call
-from app.problem import Problem, ProblemError
+from app.problem import ProblemError
+from app.sessions.connect_failure import not_connected
 from app.widgets.row_actions import is_removable
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Coroutine, Iterable
 
     from app.monitor import Monitor
+    from app.problem import Problem
     from app.sessions.definitions import ServerDefinition
     from app.sessions.limits import Limits
     from app.shell.aio import Tasks
@@ -23,12 +24,12 @@ if TYPE_CHECKING:
 
 P = ParamSpec("P")
 
+_AT_ONCE: Final = 8
+"""How many of many servers are started at the same time: each has a limit to be ready in."""
+
 
 class Control(QObject):
     """Turns wishes into calls of the monitor. What goes wrong is told in words, once."""
-
-    consent_wanted = Signal(object, object)
-    """Path of a configuration file and its definitions: to be shown before any of them runs."""
 
     def __init__(
         self,
@@ -40,6 +41,8 @@ class Control(QObject):
         super().__init__(parent)
         self._monitor = monitor
         self._tasks = tasks
+        self._turn: collections.deque[str] = collections.deque()
+        self._taking_turns = 0
         self.tell = tell
         """Shows a problem to the user."""
 
@@ -51,16 +54,31 @@ class Control(QObject):
         name = self._monitor.add_server(definition)
         self.connect_server(name)
 
-    @Slot(object)
-    def add_servers(self, definitions: Iterable[ServerDefinition]) -> None:
-        """Take in several."""
-        for definition in definitions:
-            self.add_server(definition)
-
     @Slot(str)
     def connect_server(self, name: str) -> None:
         """Start a server; a failure is told in words."""
-        self._tasks.start(f"connect {name}", self._monitor.connect, name)
+        self._tasks.start(f"connect {name}", self._unless_unwanted, self._monitor.connect, name)
+
+    def connect_servers(self, names: Iterable[str]) -> None:
+        """Start several servers in their order, a few at the same time; failures are told."""
+        self._turn.extend(names)
+        for _ in range(min(_AT_ONCE - self._taking_turns, len(self._turn))):
+            self._taking_turns += 1
+            self._tasks.start("connect in turn", self._connect_in_turn)
+
+    async def _connect_in_turn(self) -> None:
+        """Connect one after the other of those whose turn has not come, and which still wait."""
+        try:
+            while self._turn:
+                name = self._turn.popleft()
+                if name not in self._monitor.server_names():
+                    continue  # removed or disabled meanwhile
+                try:
+                    await self._unless_unwanted(self._monitor.connect, name)
+                except ProblemError as error:
+                    self.tell(error.problem)
+        finally:
+            self._taking_turns -= 1
 
     @Slot(str)
     def disconnect_server(self, name: str) -> None:
@@ -68,27 +86,19 @@ class Control(QObject):
         self._tasks.start(f"disconnect {name}", self._monitor.disconnect, name)
 
     @Slot(str)
-    def remove_server(self, name: str) -> None:
-        """Stop a server and forget it; its jobs stay."""
-        self._tasks.start(f"remove {name}", self._remove_server, name)
+    def restart_server(self, name: str) -> None:
+        """Stop a server and start it again."""
+        self._tasks.start(f"restart {name}", self._unless_unwanted, self._monitor.restart, name)
 
-    async def _remove_server(self, name: str) -> None:
-        await self._monitor.disconnect(name)
-        self._monitor.remove_server(name)
-
-    @Slot(str)
-    def open_config(self, path: str) -> None:
-        """Read a configuration file; nothing of it runs before consent."""
-        from app.sessions.config_file import load_config  # with pydantic: not for every start
-
+    async def _unless_unwanted(
+        self, connect: Callable[[str], Coroutine[object, object, object]], name: str
+    ) -> None:
+        """Connect a server; that the user disconnected it meanwhile is no news to the user."""
         try:
-            config = load_config(Path(path))
+            await connect(name)
         except ProblemError as error:
-            self.tell(error.problem)
-            return
-        for problem in config.problems:
-            self.tell(problem)
-        self.consent_wanted.emit(path, tuple(config.definitions))
+            if error.problem != not_connected(name):
+                raise
 
     @Slot()
     def start_demo(self) -> None:
@@ -96,10 +106,13 @@ class Control(QObject):
         self._tasks.start("demo", self._run_demo)
 
     async def _run_demo(self) -> None:
+        from app.demo.scenes import DEMO_CALLS  # late: no start waits for it
         from app.sessions.definitions import demo_definition  # with pydantic, as above
 
         name = self._monitor.add_server(demo_definition())
-        await self._monitor.connect(name)
+        await self._unless_unwanted(self._monitor.connect, name)
+        if not self._monitor.server(name).state.is_up:
+            return
         for scene in DEMO_CALLS:
             params = {"name": scene.tool, "arguments": dict(scene.arguments)}
             self.call(Call(server=name, method="tools/call", params=params))

@@ -1,22 +1,21 @@
-"""The dialogs of the window: opened, never run in a loop of their own, gone when closed.
+"""The form of a call: opened when wanted, and kept for the next call.
 
-They are imported when first asked for: that is a fifth of the time the window takes to appear.
+It is imported when first asked for: that is a fifth of the time the window takes to appear.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Qt, Slot
-from PySide6.QtWidgets import QDialog, QFileDialog, QWidget
+from PySide6.QtCore import QObject, Slot
 
 from app.problem import Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from PySide6.QtWidgets import QWidget
 
     from app.monitor import Monitor
-    from app.sessions.definitions import ServerDefinition
+    from app.shell.cataloguing import Cataloguing
     from app.shell.control import Control
     from app.shell.preferences import Preferences
     from app.tracker.snapshot import JobId
@@ -32,6 +31,7 @@ class Dialogs(QObject):
         parent: QWidget,
         monitor: Monitor,
         control: Control,
+        cataloguing: Cataloguing,
         preferences: Preferences,
         appearance: Appearance,
     ) -> None:
@@ -39,37 +39,10 @@ class Dialogs(QObject):
         self._parent = parent
         self._monitor = monitor
         self._control = control
+        self._cataloguing = cataloguing
         self._preferences = preferences
         self._appearance = appearance
         self._call: CallDialog | None = None
-        control.consent_wanted.connect(self.ask_for_consent)
-
-    @Slot()
-    def ask_for_command(self) -> None:
-        """Ask for a server's command line."""
-        from app.widgets.server_dialog import ServerDialog
-
-        dialog = ServerDialog(self._parent)
-        dialog.server_add_requested.connect(self._control.add_server)
-        _open(dialog)
-
-    @Slot()
-    def ask_for_config(self) -> None:
-        """Ask for a configuration file."""
-        dialog = QFileDialog(self._parent, self.tr("Open a configuration"))
-        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.setNameFilters([self.tr("Configurations (*.json)"), self.tr("All files (*)")])
-        dialog.fileSelected.connect(self._control.open_config)
-        _open(dialog)
-
-    @Slot(object, object)
-    def ask_for_consent(self, path: str, definitions: Sequence[ServerDefinition]) -> None:
-        """Show what a file would run; only what is ticked is run."""
-        from app.widgets.consent_dialog import ConsentDialog
-
-        dialog = ConsentDialog(path, definitions, self._parent)
-        dialog.servers_agreed.connect(self._control.add_servers)
-        _open(dialog)
 
     @Slot()
     def new_call(self) -> None:
@@ -122,15 +95,10 @@ class Dialogs(QObject):
 
             self._call = CallDialog(self._appearance, self._parent)
             self._call.call_requested.connect(self._control.call)
-            self._call.connect_requested.connect(self._control.connect_server)
+            self._call.connect_requested.connect(self._cataloguing.connect_server)
             self.refresh_servers()
             self._call.form.restore(self._preferences.json_of("calls"))
         self._call.show()
         self._call.raise_()
         self._call.activateWindow()
         return self._call
-
-
-def _open(dialog: QDialog) -> None:
-    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-    dialog.open()

@@ -18,6 +18,7 @@ from app.exports.mark_words import MarkWords
 from app.exports.source import Source
 from app.exports.wish import Form, Wish
 from app.filtering.errors import FilterError
+from app.looking import is_there
 from app.problem import Problem, ProblemError
 
 if TYPE_CHECKING:
@@ -107,12 +108,16 @@ class Exporting(QObject):
         self._title = title
         self._marks = MarkWords()
         source.subscribe(self._marks.listen)
-        for pane in (window.job_list, window.job_pane):
-            pane.report_requested.connect(self.ask_for_report)
-            pane.ticks_requested.connect(self.ask_for_ticks)
+        window.job_list.report_requested.connect(self.ask_for_report)
+        window.job_list.ticks_requested.connect(self.ask_for_ticks)
+        window.late.job.when_made(self._join_job_pane)
         window.log_pane.export_requested.connect(self.ask_for_shown)
         window.log_pane.snippet_requested.connect(self.copy_snippet)
         window.actions_.export.triggered.connect(self.ask_for_session)
+
+    def _join_job_pane(self) -> None:
+        self._window.job_pane.report_requested.connect(self.ask_for_report)
+        self._window.job_pane.ticks_requested.connect(self.ask_for_ticks)
 
     @Slot(object)
     def ask_for_report(self, job: JobId) -> None:
@@ -137,7 +142,7 @@ class Exporting(QObject):
         wanted = self._window.log_pane.bar.filter()
         forms = self._forms(wanted)
         title = self.tr("Export what the filter shows")
-        self._ask(title, self._stem(), [forms[1], forms[0], forms[2]])
+        self._ask(title, self._stem(), [forms[1], forms[0], *forms[2:]])
 
     @Slot(object)
     def copy_snippet(self, number: int) -> None:
@@ -159,6 +164,7 @@ class Exporting(QObject):
             (self.tr("Report"), Wish(Form.HTML, wanted, title=title)),
             (self.tr("Messages as JSON Lines"), Wish(Form.JSONL, wanted)),
             (self.tr("Ticks as a table"), Wish(Form.CSV, wanted)),
+            (self.tr("HTTP exchanges as HAR"), Wish(Form.HAR, wanted)),
         ]
 
     def _name_of(self, job: JobId, what: str) -> str:
@@ -240,7 +246,7 @@ def _with_ending(path: Path, form: Form) -> Path:
         return path
     stem = path.stem if path.suffix in endings else path.name
     names = (f"{stem}{' ' * bool(n)}{n or ''}.{form.value}" for n in itertools.count())
-    return next(free for free in map(path.with_name, names) if not free.exists())
+    return next(free for free in map(path.with_name, names) if not is_there(free))
 
 
 def _file_name(words: str) -> str:

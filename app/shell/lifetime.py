@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import sys
+import weakref
 from typing import TYPE_CHECKING
 
 import anyio
@@ -24,7 +25,7 @@ class Lifetime(QObject):
     """Begins when the window is shown and is over when somebody quits."""
 
     beat = Signal()
-    """Four times a second, from `show` on: to look after what tells nobody by itself."""
+    """Four times a second, from `show` to `quit`: to look after what tells nobody by itself."""
 
     def __init__(self, application: QApplication, parent: QObject) -> None:
         super().__init__(parent)
@@ -36,6 +37,11 @@ class Lifetime(QObject):
         self._picture: Path | None = None
         _name(application)
 
+    @property
+    def is_over(self) -> bool:
+        """Whether somebody has quit."""
+        return self._over.is_set()
+
     def show(self, window: QWidget) -> None:
         """Show `window`, the program's own."""
         self._window = window
@@ -43,9 +49,10 @@ class Lifetime(QObject):
         window.show()
 
     async def last(self) -> None:
-        """Wait until somebody quits."""
+        """Wait until somebody quits; then nothing beats any more, all that listens is going."""
         self.ready.set()
         await self._over.wait()
+        self._timer.stop()
 
     @Slot()
     def quit(self) -> None:
@@ -62,15 +69,12 @@ class Lifetime(QObject):
 
     def _listen_to_signals(self) -> None:
         for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, self._on_signal)
+            signal.signal(number, _Quitting(self))
         # Qt's loop runs no Python while nothing happens: a signal is seen at the next beat.
         self._timer = QTimer(self)
         self._timer.setInterval(_BEAT_MS)
         self._timer.timeout.connect(self._on_beat)
         self._timer.start()
-
-    def _on_signal(self, _number: int, _frame: object) -> None:
-        self.quit()
 
     @Slot()
     def _on_beat(self) -> None:
@@ -84,6 +88,18 @@ class Lifetime(QObject):
             print(f"The screenshot could not be saved: {target}", file=sys.stderr)  # noqa: T201
             self.exit_code = 8
         self.quit()
+
+
+class _Quitting:
+    """What a signal does until the process ends; a window that is gone is not held by it."""
+
+    def __init__(self, life: Lifetime) -> None:
+        self._life = weakref.ref(life)
+
+    def __call__(self, _number: int, _frame: object) -> None:
+        """Quit as the user would."""
+        if (life := self._life()) is not None:
+            life.quit()
 
 
 def _name(application: QApplication) -> None:

@@ -20,29 +20,28 @@ from PySide6.QtWidgets import (
 
 from app.models.job_columns import COLUMNS
 from app.shell.actions import Actions
+from app.shell.late_panes import LatePanes
 from app.shell.scheme import SchemeChoice
 from app.shell.sorting import SortingChoice
 from app.shell.tool_bar import ToolBar
 from app.text import number
 from app.widgets.job_filters import JobFilterEdit, JobFilters
 from app.widgets.job_list import JobList
-from app.widgets.job_pane import JobPane
 from app.widgets.log_pane import LogPane
-from app.widgets.messages_pane import MessagesPane
 from app.widgets.notice_bar import NoticeBar
-from app.widgets.question_panel import QuestionPanel
 from app.widgets.server_list import ServerList
-from app.widgets.stderr_pane import StderrPane
 from app.widgets.welcome import Welcome
 
 if TYPE_CHECKING:
     from app.shell.models import Models
     from app.shell.preferences import Preferences
     from app.widgets.appearance import Appearance
+    from app.widgets.job_pane import JobPane
+    from app.widgets.messages_pane import MessagesPane
+    from app.widgets.question_panel import QuestionPanel
+    from app.widgets.stderr_pane import StderrPane
 
 _FIRST_SIZE: Final = QSize(1280, 800)
-_JOB_PANE_HEIGHT: Final = 240
-"""Its chart may be squeezed: ten rows of jobs fit above it in the first size."""
 _COLUMNS: Final = f"jobs/columns-{len(COLUMNS)}"
 """A layout of other columns is left aside."""
 _LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
@@ -73,31 +72,53 @@ class MainWindow(QMainWindow):
         self.job_filters = JobFilters(models.groups, appearance, self)
         self.filter_edit = JobFilterEdit(appearance, self)
         self.servers = ServerList(models.servers, appearance, self)
-        self.job_pane = JobPane(appearance, self)
-        self.job_pane.set_source(models.source)
-        self.job_pane.setMinimumHeight(_JOB_PANE_HEIGHT)
         self.log_pane = LogPane(models.log, models.source, appearance, self, models.notes)
-        self.stderr_pane = StderrPane(self)
-        self.messages_pane = MessagesPane(models.messages, appearance, self)
-        self.question_panel = QuestionPanel(models.questions, appearance, self)
         self.docks: dict[str, QDockWidget] = {}
         self._is_first = True
+        self._why_read_only = ""
         self._sorting = SortingChoice(self.job_list.table)
         self._lay_out()
+        self.late = self._late_panes(models)
+        self.docks["log"].raise_()
+        self.resize(_FIRST_SIZE)
         self.setStatusBar(status)
         self._add_menus()
         self.tool_bar = ToolBar(self.actions_, self.job_list, self.filter_edit, appearance, self)
         self.addToolBar(self.tool_bar)
         self._place_find()
         self._restore()
-        models.feed.jobs_changed.connect(self.job_pane.apply)
+
+    @property
+    def job_pane(self) -> JobPane:
+        """What is known of one job; made at its first use, like the next three."""
+        return self.late.job.pane()
+
+    @property
+    def stderr_pane(self) -> StderrPane:
+        """What servers write to their standard error."""
+        return self.late.stderr.pane()
+
+    @property
+    def messages_pane(self) -> MessagesPane:
+        """What servers log."""
+        return self.late.messages.pane()
+
+    @property
+    def question_panel(self) -> QuestionPanel:
+        """What servers ask."""
+        return self.late.questions.pane()
 
     def set_read_only(self, why: str) -> None:
         """Offer nothing that asks something of a server; `why` is told in tips."""
         self.actions_.set_read_only(why)
         self.tool_bar.set_read_only(self.actions_)
-        for pane in (self.job_list, self.job_pane, self.servers):
+        self._why_read_only = why
+        for pane in (self.job_list, self.servers):
             pane.set_read_only(why)
+        self.late.job.when_made(self._make_job_pane_read_only)
+
+    def _make_job_pane_read_only(self) -> None:
+        self.job_pane.set_read_only(self._why_read_only)
 
     def add_bar(self, bar: QWidget) -> None:
         """Put a bar above the jobs, below those that are there."""
@@ -143,9 +164,13 @@ class MainWindow(QMainWindow):
         keep.keep_bytes("window/docks", self.saveState())
         keep.keep_bytes(_COLUMNS, self.job_list.save_layout())
         keep.keep_json("log/look", self.log_pane.state())
+        if self.late.stderr.is_made:
+            keep.keep_json("stderr/look", self.stderr_pane.state())
 
     def remember_limit(self) -> None:
         """Keep the limit of automatic attempts; a recording's window has none of its own."""
+        if not self.late.job.is_made:
+            return
         limit = self.job_pane.attempts.limit.value()
         self._preferences.keep_json("jobs/automatic", {"limit": limit})
 
@@ -188,21 +213,23 @@ class MainWindow(QMainWindow):
         self.setDockNestingEnabled(True)
         self.setCorner(Qt.Corner.BottomLeftCorner, _LEFT)
         self._dock("side", self.tr("Jobs and servers"), self._side(), _LEFT)
-        for name, title, pane in (
-            ("log", self.tr("Log"), self.log_pane),
-            ("job", self.tr("Job"), self.job_pane),
-            ("stderr", self.tr("stderr"), self.stderr_pane),
-            ("messages", self.tr("Messages"), self.messages_pane),
-            ("questions", self.tr("Questions"), self.question_panel),
+        self._dock("log", self.tr("Log"), self.log_pane, _BOTTOM)
+
+    def _late_panes(self, models: Models) -> LatePanes:
+        """The panes behind the log, as tabs."""
+        late = LatePanes(self, models, self._appearance, self._preferences)
+        before = self.docks["log"]
+        for name, pane in (
+            ("job", late.job),
+            ("stderr", late.stderr),
+            ("messages", late.messages),
+            ("questions", late.questions),
         ):
-            self._dock(name, title, pane, _BOTTOM)
-        self.tabifyDockWidget(self.docks["log"], self.docks["job"])
-        self.tabifyDockWidget(self.docks["job"], self.docks["stderr"])
-        self.tabifyDockWidget(self.docks["stderr"], self.docks["messages"])
-        self.tabifyDockWidget(self.docks["messages"], self.docks["questions"])
-        self.docks["questions"].hide()
-        self.docks["log"].raise_()
-        self.resize(_FIRST_SIZE)
+            self.docks[name] = pane.dock
+            self.tabifyDockWidget(before, pane.dock)
+            before = pane.dock
+        before.hide()
+        return late
 
     def _side(self) -> QWidget:
         side = QSplitter(Qt.Orientation.Vertical, self)
@@ -222,7 +249,9 @@ class MainWindow(QMainWindow):
     def _add_menus(self) -> None:
         do = self.actions_
         servers = self.menuBar().addMenu(self.tr("&Servers"))
-        servers.addActions([do.command, do.config, do.demo])
+        servers.addActions([do.command, do.url, do.imports, do.demo])
+        servers.addSeparator()
+        servers.addAction(do.export_servers)
         servers.addSeparator()
         servers.addAction(do.quit)
         recordings = self.menuBar().addMenu(self.tr("&Recordings"))
@@ -241,10 +270,10 @@ class MainWindow(QMainWindow):
             menu.setToolTipsVisible(True)
 
     def _place_find(self) -> None:
-        """Let the key look for jobs everywhere but in the log, which has its own use of it."""
+        """Let the key look for jobs everywhere but where there is another use of it."""
         find = self.actions_.find
         find.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
-        others = [dock for name, dock in self.docks.items() if name != "log"]
+        others = [dock for name, dock in self.docks.items() if name not in {"log", "stderr"}]
         for part in (self._middle, self.notices, self.filter_edit, *others):
             part.addAction(find)
         self.job_list.setFocus()

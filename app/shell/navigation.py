@@ -11,6 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from app.problem import Problem
 from app.protocol.hidden import without_tokens
 from app.shell.about import About
+from app.shell.stderr_saving import StderrSaving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,10 +49,13 @@ class Navigation(QObject):
         window.job_list.copy_requested.connect(self.copy)
         window.job_list.job_opened.connect(self.open_job)
         window.job_list.selection_changed.connect(self._on_selection_changed)
-        window.question_panel.job_opened.connect(self.open_job)
-        window.job_pane.search_requested.connect(self._on_search_requested)
-        window.job_pane.frame_followed.connect(self._on_frame_followed)
-        window.messages_pane.frame_followed.connect(self._on_frame_followed)
+        late = window.late
+        late.questions.when_made(self._join_question_panel)
+        late.job.when_made(self._join_job_pane)
+        late.messages.when_made(self._join_messages_pane)
+        late.stderr.when_made(self._join_stderr_pane)
+        window.servers.stderr_requested.connect(self.show_stderr)
+        self._saving = StderrSaving(window, tell)
         window.log_pane.job_opened.connect(self.open_job)
         window.job_filters.group_selected.connect(shown.set_group)
         window.filter_edit.textChanged.connect(shown.set_text)
@@ -59,12 +63,31 @@ class Navigation(QObject):
         self._about = About(window)
         window.actions_.about.triggered.connect(self._about.open)
 
+    def _join_question_panel(self) -> None:
+        self._window.question_panel.job_opened.connect(self.open_job)
+
+    def _join_job_pane(self) -> None:
+        self._window.job_pane.search_requested.connect(self._on_search_requested)
+        self._window.job_pane.frame_followed.connect(self._on_frame_followed)
+
+    def _join_messages_pane(self) -> None:
+        self._window.messages_pane.frame_followed.connect(self._on_frame_followed)
+
+    def _join_stderr_pane(self) -> None:
+        self._window.stderr_pane.frame_opened.connect(self._on_frame_followed)
+
     @Slot(object)
     def open_job(self, job: JobId) -> None:
         """Show a job's story."""
         self._window.job_list.select(job)
         self._window.job_pane.show_job(job)
         self._window.open_dock("job")
+
+    @Slot(str)
+    def show_stderr(self, server: str) -> None:
+        """Show what a server writes to its standard error."""
+        self._window.stderr_pane.choose_server(server)
+        self._window.open_dock("stderr")
 
     @Slot(object, str)
     def copy(self, job: JobId, what: str) -> None:

@@ -18,6 +18,7 @@ class WindowOptions:
 
     `definitions` are the servers to connect to at once, the demo server among them when `is_demo`.
     Those of a configuration file (`config`) are shown first and run only with the user's consent.
+    `saved` names servers of the catalogue to connect to at once, with that consent as well.
     `data_dir` exists. The session is recorded into `record`, a new file, if that is given, else
     into one in `data_dir`. With `screenshot`, a picture of the window is saved there (PNG) after
     `after_s` seconds, and the program ends.
@@ -31,6 +32,7 @@ class WindowOptions:
     after_s: float = 5.0
     config: Path | None = None
     record: Path | None = None
+    saved: tuple[str, ...] = ()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from typing import TYPE_CHECKING, Any
@@ -20,7 +21,7 @@ class Preferences:
 
     def __init__(self, data_dir: Path) -> None:
         path = data_dir / "window.ini"
-        if not path.exists():
+        with contextlib.suppress(OSError):  # what is not kept is told by `save`
             path.touch(mode=0o600)
         self._settings = QSettings(str(path), QSettings.Format.IniFormat)
         self._path = path
@@ -50,7 +51,8 @@ class Preferences:
     def save(self) -> bool:
         """Write to disk; False when that failed (a full or read-only disk)."""
         self._settings.sync()
-        if self._path.exists() and os.name == "posix":
+        if os.name == "posix":
             # QSettings writes a new file in place of the old one, with the umask's mode.
-            self._path.chmod(0o600)
+            with contextlib.suppress(OSError):  # there is none, or it is somebody else's
+                self._path.chmod(0o600)
         return self._settings.status() is QSettings.Status.NoError

@@ -46,13 +46,15 @@ class Questioning(QObject):
         self._known: frozenset[int] = frozenset()
         # After the model, which has been connected before: then the panel has all views.
         models.feed.questions_changed.connect(self._on_questions_changed)
-        panel = window.question_panel
-        panel.answer_requested.connect(self.answer)
-        panel.link_opened.connect(self.open_link)
+        window.late.questions.when_made(self._join_panel)
         window.job_list.answer_requested.connect(self.show_job)
         window.servers.rules_requested.connect(self.ask_for_rules)
         window.servers.roots_requested.connect(self.ask_for_roots)
         window.servers.log_level_requested.connect(self.set_log_level)
+
+    def _join_panel(self) -> None:
+        self._window.question_panel.answer_requested.connect(self.answer)
+        self._window.question_panel.link_opened.connect(self.open_link)
 
     @Slot(object, object)
     def answer(self, question: int, answer: Answer) -> None:
@@ -83,7 +85,7 @@ class Questioning(QObject):
             what = self.tr("The page is not opened")
             self._tell(Problem(what, parts.shown[:200], parts.refusal or address.errorString()))
         elif not QDesktopServices.openUrl(address):
-            hint = self.tr("Copy the address from the question and open it yourself.")
+            hint = self.tr("Copy the address and open it yourself.")
             self._tell(Problem(self.tr("No browser could be started"), parts.host, hint))
 
     @Slot(str)

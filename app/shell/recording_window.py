@@ -12,6 +12,7 @@ from PySide6.QtWidgets import QApplication
 from app import paths, text
 from app.filtering.chosen import LogFilter
 from app.models.replay import Replay
+from app.shell.afterwards import Afterwards
 from app.shell.aio import Tasks, run_on_qt
 from app.shell.exporting import Exporting
 from app.shell.failures import Failures
@@ -28,12 +29,13 @@ from app.widgets.recording_banner import RecordingBanner
 from app.widgets.replay_bar import ReplayBar
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     import anyio
 
     from app.playback.playback import Playback
     from app.problem import Problem
+    from app.protocol.frame import Frame
     from app.shell.options import RecordingOptions
 
 
@@ -70,6 +72,8 @@ class RecordingProgram(QObject):
         failures.install()
         async with Tasks(self._tell, failures.note) as tasks:
             self._build(tasks)
+            self._afterwards = Afterwards(self.window)
+            self._afterwards.take((self.window.log_pane.make_details, *self.window.late.steps()))
             self._life.show(self.window)
             self._begin()
             await self._life.last()
@@ -109,7 +113,7 @@ class RecordingProgram(QObject):
 
     def _join(self) -> None:
         feed, window = self._models.feed, self.window
-        feed.stderr_added.connect(window.stderr_pane.add_frames)
+        feed.stderr_added.connect(self._on_stderr_added)
         feed.frames_added.connect(self._garbage.count_frames)
         self.replay.changed.connect(self._on_replay_changed)
         self.replay.restarted.connect(self._on_restarted)
@@ -134,6 +138,7 @@ class RecordingProgram(QObject):
             self._life.take_picture(options.screenshot, options.after_s)
 
     def _put_away(self) -> None:
+        self._afterwards.stop()
         self.replay.pause()
         self.window.remember()
         self._preferences.save()
@@ -160,6 +165,10 @@ class RecordingProgram(QObject):
         self._models.log.refresh()
         self.window.stderr_pane.clear()
         self._models.messages.clear()
+
+    @Slot(object)
+    def _on_stderr_added(self, frames: Sequence[Frame]) -> None:
+        self.window.stderr_pane.add_frames(frames)  # which is made for it
 
     @Slot(object)
     def _on_problem_found(self, problem: Problem) -> None:

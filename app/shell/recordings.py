@@ -6,10 +6,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import anyio.to_thread
-from PySide6.QtCore import QObject, QProcess, Qt, QUrl, Slot
+from PySide6.QtCore import QObject, Qt, QUrl, Slot
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox
 
+from app.looking import is_folder
 from app.paths import program_command
 from app.problem import Problem, ProblemError
 from app.recording.folder import RecordingsFolder
@@ -31,6 +32,8 @@ def start_detached(command: Sequence[str]) -> bool:
     """Start a program that outlives this one; False when it cannot be started."""
     program, *arguments = command
     # Typed as one answer, it is two: whether it was started, and its process id.
+    from PySide6.QtCore import QProcess  # late: no start waits for it
+
     answer: object = QProcess.startDetached(program, arguments)
     return bool(answer[0] if isinstance(answer, tuple) else answer)
 
@@ -65,7 +68,7 @@ class Recordings(QObject):
         dialog.setNameFilters(
             [self.tr("Recordings (*{ending})").format(ending=SUFFIX), self.tr("All files (*)")]
         )
-        if self._folder.path.is_dir():
+        if is_folder(self._folder.path):
             dialog.setDirectory(str(self._folder.path))
         dialog.fileSelected.connect(self.open_recording)
         _open(dialog)
@@ -123,7 +126,7 @@ class Recordings(QObject):
     @Slot()
     def _on_folder_requested(self) -> None:
         path = self._folder.path
-        if not path.is_dir():
+        if not is_folder(path):
             self._tell(Problem(self.tr("There are no recordings yet"), str(path)))
         elif not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
             self._tell(Problem(self.tr("The desktop does not show the folder"), str(path)))

@@ -13,6 +13,7 @@ from app.text import count_in_short, number, size
 from app.widgets.appearance import Appearance, Tone, emphasised
 from app.widgets.plain_text import plain_tip
 from app.widgets.schema_field import set_text_colour
+from app.widgets.still_label import StillLabel
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,15 +65,22 @@ class StatusBar(QStatusBar):
         log: LogModel,
         appearance: Appearance,
         parent: QWidget | None = None,
+        servers: ServersRead | None = None,
     ) -> None:
+        """Servers are counted in `servers` if that is given: a model has their pictures at hand."""
         super().__init__(parent)
         self._source = source
+        self._counted = source if servers is None else servers
         self._appearance = appearance
         self._log = log
         self._seen = 0
+        self._servers: list[str] = []
         self._marks: list[tuple[float, int]] = [(time.monotonic(), 0)]
-        self._label = self._made(self.tr("Status"))
-        self._warning = self._made(self.tr("Recording"))
+        self._label = StillLabel(self)
+        self._label.set_accessible_name(self.tr("Status"))
+        self._warning = QLabel(self)
+        self._warning.setTextFormat(Qt.TextFormat.PlainText)
+        self._warning.setAccessibleName(self.tr("Recording"))
         self._warning.setFont(emphasised(self.font()))
         appearance.changed.connect(self.refresh)
         self.addWidget(self._label, 1)
@@ -103,9 +111,13 @@ class StatusBar(QStatusBar):
 
     @Slot()
     def refresh(self) -> None:
-        """Say anew how things stand."""
+        """Say anew how things stand, with the servers counted again."""
+        self._servers = self._server_parts()
+        self._say()
+
+    def _say(self) -> None:
         recorder: RecordingRead | None = getattr(self._source, "recorder", None)
-        self._label.setText(" · ".join(self._parts(recorder)))
+        self._label.set_text(" · ".join(self._parts(recorder)))
         why = "" if recorder is None else self._why_not(recorder)
         self._warning.setText(self.tr("Not recorded"))
         set_text_colour(self._warning, self._appearance, Tone.WARNING)
@@ -121,22 +133,31 @@ class StatusBar(QStatusBar):
         began, count = self._marks[0]
         return (self._seen - count) / max(now - began, 1.0)
 
-    def _made(self, name: str) -> QLabel:
-        label = QLabel(self)
-        label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setAccessibleName(name)
-        return label
-
     def _parts(self, recorder: RecordingRead | None) -> list[str]:
-        connected = sum(server.state is ServerState.CONNECTED for server in self._source.servers())
         parts = [
-            self.tr("%n connected", "", connected).replace("%n", str(connected)),
+            *self._servers,
             self.tr("{rate} msg/s").format(rate=number(round(self.rate()))),
             self._kept(recorder),
         ]
         if self._log.dropped:
             gone = count_in_short(self._log.dropped)
             parts.append(self.tr("the oldest {count} are no longer kept").format(count=gone))
+        return parts
+
+    def _server_parts(self) -> list[str]:
+        """How many servers are connected, and what the others wait for."""
+        servers = self._counted.servers()
+        states = [server.state for server in servers]
+        connected, all_of_them = states.count(ServerState.CONNECTED), len(states)
+        words = self.tr("{count} of {all} connected") if all_of_them else self.tr("0 connected")
+        parts = [words.format(count=number(connected), all=number(all_of_them))]
+        for count, wording in (
+            (states.count(ServerState.CONNECTING), self.tr("{count} connecting")),
+            (states.count(ServerState.WAITING), self.tr("{count} restarting")),
+            (sum(each.sign_in is not None for each in servers), self.tr("{count} to sign in")),
+        ):
+            if count:
+                parts.append(wording.format(count=number(count)))
         return parts
 
     def _kept(self, recorder: RecordingRead | None) -> str:
@@ -158,6 +179,6 @@ class StatusBar(QStatusBar):
     @Slot()
     def _on_second(self) -> None:
         self._marks.append((time.monotonic(), self._seen))
-        self.refresh()
+        self._say()
         if self.rate() == 0:
             self._second.stop()

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from app.shell.split_button import SplitButton
+from app.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from PySide6.QtGui import QAction
+    from collections.abc import Iterable, Sequence
 
     from app.shell.actions import Actions
     from app.widgets.appearance import Appearance
@@ -20,10 +20,23 @@ if TYPE_CHECKING:
     from app.widgets.job_list import JobList
 
 _ICON = 18
+_OFFERED = 30
+_NAME = 60
+
+
+class SavedServer(NamedTuple):
+    """What the menu knows of a saved server."""
+
+    name: str
+    is_up: bool = False
+    is_disabled: bool = False
 
 
 class ToolBar(QToolBar):
     """Connect, new call, cancel, resume, re-issue; the filter at the right."""
+
+    connect_requested = Signal(str)
+    """The name of a saved server, chosen in the menu."""
 
     def __init__(
         self,
@@ -45,8 +58,10 @@ class ToolBar(QToolBar):
             QToolButton(self),
             self.tr("Connect"),
             self.tr("Connect to a server"),
-            [actions.command, actions.config, actions.demo],
+            [actions.command, actions.url, actions.imports, actions.demo],
         )
+        self._adding = (actions.command, actions.url, actions.imports, actions.demo)
+        self._servers: tuple[SavedServer, ...] = ()
         self.connect_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.resume_button = self._made_button(
             SplitButton(self),
@@ -61,6 +76,31 @@ class ToolBar(QToolBar):
         self._enable()
         self._recolour()
         appearance.changed.connect(self._recolour)
+
+    def set_servers(self, servers: Sequence[SavedServer]) -> None:
+        """Offer saved servers below the ways to add one; of many, the first."""
+        if tuple(servers) == self._servers:
+            return
+        self._servers = tuple(servers)
+        menu = self.connect_button.menu()
+        for action in menu.actions():
+            menu.removeAction(action)
+        menu.addActions(list(self._adding))
+        if servers:
+            menu.addSeparator()
+        for server in self._servers[:_OFFERED]:
+            # An ampersand would be taken for a key.
+            action = QAction(one_line(server.name, _NAME).replace("&", "&&"), menu)
+            action.setData(server.name)
+            action.setEnabled(not server.is_disabled and not server.is_up)
+            words = self.tr("Disabled") if server.is_disabled else self.tr("It is connected")
+            action.setToolTip(self.tr("Connect it") if action.isEnabled() else words)
+            action.triggered.connect(self._on_server_triggered)
+            menu.addAction(action)
+        left_out = len(self._servers) - _OFFERED
+        if left_out > 0:
+            more = menu.addAction(self.tr("{} more in the list of servers").format(left_out))
+            more.setEnabled(False)
 
     def set_read_only(self, actions: Actions) -> None:
         """Take away what asks something of a server; offer other recordings in its place."""
@@ -85,6 +125,7 @@ class ToolBar(QToolBar):
         self, button: QToolButton, words: str, tip: str, choices: Iterable[QAction]
     ) -> QToolButton:
         menu = QMenu(button)
+        menu.setToolTipsVisible(True)
         menu.addActions(list(choices))
         button.setText(words)
         button.setMenu(menu)
@@ -98,6 +139,12 @@ class ToolBar(QToolBar):
     def _enable(self) -> None:
         """Offer the menu although only one of its two can work: the button itself resumes."""
         self.resume_button.setEnabled(any(action.isEnabled() for action in self._resumption))
+
+    @Slot()
+    def _on_server_triggered(self) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            self.connect_requested.emit(action.data())
 
     @Slot()
     def _recolour(self) -> None:

@@ -8,14 +8,14 @@ import sqlite3
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from filelock import FileLock
-
 from app.problem import Problem
 from app.store.refusals import damage, is_damage, problem_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from filelock import FileLock
 
 BUSY_S: Final = 5.0
 """How long another program's transaction is waited for before the database counts as locked."""
@@ -54,6 +54,8 @@ class Opener:
             return Opened(self._opened_for_reading(), obstacle)
 
     def _alone(self) -> FileLock:
+        from filelock import FileLock  # late: no start waits for it
+
         # No soft lock where the file system has no real ones: it would outlive its holder.
         path = self._path.with_name(f"{self._path.name}.lock")
         return FileLock(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import contextlib
 import re
-import uuid
+import secrets
 from typing import TYPE_CHECKING, Final
-
-from filelock import FileLock, Timeout
 
 from app.problem import Problem, ProblemError
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from filelock import FileLock
 
 _NAME: Final = re.compile(r"[0-9a-f]{32}")
 _LOOK_S: Final = 0.005
@@ -31,7 +31,7 @@ class Owners:
         """Keep the locks in `folder`, which is made when the first program moves in."""
         self._folder = folder
         self._lock: FileLock | None = None
-        self.me: Final = uuid.uuid4().hex
+        self.me: Final = secrets.token_hex(16)
         """The name of this program, for as long as this object lives."""
 
     @property
@@ -92,10 +92,14 @@ class Owners:
         return self._folder / f"{owner}.lock"
 
     def _lock_of(self, owner: str) -> FileLock:
+        from filelock import FileLock  # late: no start waits for it
+
         # No soft locks: they outlive their holder. Not by thread: workers come and go.
         return FileLock(self._path(owner), mode=0o600, thread_local=False, fallback_to_soft=False)
 
     def _problem(self, error: OSError) -> Problem:
+        from filelock import Timeout
+
         return Problem(
             "Resumable jobs cannot be kept apart from those of other running programs",
             str(self._folder),

@@ -9,6 +9,8 @@ from app.protocol.eras import as_object
 from app.tracker.snapshot import AskedPicture
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from app.protocol.facts import JsonObject, RequestAnswered, TaskStated
     from app.tracker.snapshot import JobId
 
@@ -66,9 +68,12 @@ class Asked:
             method, params = str(asks.get("method")), as_object(asks.get("params"))
             self.history.append(AskedPicture(number, key, method, params, at, when))
 
-    def note_of_task(self, fact: TaskStated) -> None:
-        """Keep what a task asks, once for each key: it is stated again until it is answered."""
-        known = {asked.key for asked in self.history}
+    def note_of_task(self, fact: TaskStated, reused: Collection[str] = ()) -> None:
+        """Keep what a task asks, once for each key: it is stated again until it is answered.
+
+        Keys that are `reused` stand for other questions than before.
+        """
+        known = {asked.key for asked in self.history}.difference(reused)
         fresh = {k: v for k, v in (fact.input_requests or {}).items() if k not in known}
         self.note(fact.number, fresh, fact.at, fact.when)
 

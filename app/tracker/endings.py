@@ -16,6 +16,9 @@ if TYPE_CHECKING:
 WORDS_LIMIT: Final = 2000
 """Most characters of a server's words that a failure carries; the answer keeps the whole."""
 
+LONGEST_WAY_S: Final = 5.0
+"""Seconds that we may have heard of a task after its server began to count its time to live."""
+
 
 class Ending(NamedTuple):
     """A job's last state, why it failed, and a mark's key if the reply itself is irregular."""
@@ -70,6 +73,7 @@ def _text_of_block(block: Any) -> str:
 def of_close(closed: ConnectionClosed, task: Task | None = None) -> Ending:
     """What the end of its connection makes of a job that waits for a reply, or of its `task`."""
     left = "" if task is None else f". {_left_behind(task, closed.at)}"
+    left += f". {closed.outlook}" if closed.outlook else ""
     if closed.is_wanted:
         missing = "the reply had not come yet" if task is None else "its task was not over yet"
         words = f"{closed.reason or 'The connection was closed'}; {missing}{left}"
@@ -108,11 +112,16 @@ def of_task(task: Task, reason: str | None) -> Ending:
     return Ending(JobState.FAILED, Failure("server", words or "The task failed without a message"))
 
 
-def of_forgotten_task(task: Task, error: JsonObject, at: float) -> Ending:
-    """What it makes of a job that its server does not know its task any more."""
+def of_forgotten_task(task: Task, error: JsonObject, at: float, asked_at: float) -> Ending:
+    """What it makes of a job that its server does not know its task any more.
+
+    The task was asked for at `asked_at`, and its server counts from somewhere between that and the
+    moment at which we heard of it.
+    """
     failure = failure_of_error(Side.SERVER, error)
     expires_at = task.expires_at
-    if expires_at is None or at < expires_at:
+    heard_late_s = min(max((task.began_at or asked_at) - asked_at, 0.0), LONGEST_WAY_S)
+    if expires_at is None or at < expires_at - heard_late_s:
         return Ending(JobState.FAILED, failure)
     words = f"The task's time to live is over, and the server has forgotten it: {failure.message}"
     return Ending(JobState.LOST, failure._replace(message=words))

@@ -11,6 +11,7 @@ CAPACITY: Final = 1024
 """Most points a chart has; an even number."""
 _FIRST_STRETCH_S: Final = 0.05
 _WIDTH: Final = 4
+_FULL: Final = CAPACITY * _WIDTH
 
 
 class Chart:
@@ -32,14 +33,20 @@ class Chart:
         cells = self._cells
         if at < self._until:
             cells[-4] = at
-            cells[-3] = min(cells[-3], value)
-            cells[-2] = max(cells[-2], value)
+            if value < cells[-3]:
+                cells[-3] = value
+            elif value > cells[-2]:
+                cells[-2] = value
             cells[-1] = value
             return
-        if len(cells) >= CAPACITY * _WIDTH:
+        if len(cells) >= _FULL:
             self.condense()
+            cells = self._cells
         self._until = at + self._stretch_s
-        self._cells.extend((at, value, value, value))
+        cells.append(at)
+        cells.append(value)
+        cells.append(value)
+        cells.append(value)
 
     def condense(self) -> None:
         """Join neighbours in pairs; half the points remain, each twice as long."""

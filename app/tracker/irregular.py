@@ -28,11 +28,15 @@ _OF_TICK: Final = {
     Standing.ANSWERED: "Progress came after the request was answered",
     Standing.CANCELLED: "Progress came after the request was cancelled",
     Standing.UNKNOWN: "The progress token belongs to no request",
+    Standing.IN_BATCH: "Progress came behind the reply, in the same batch",
+    Standing.ELSEWHERE: "Progress came after the reply, in another HTTP response",
+    Standing.GIVEN_UP: "Progress came after this side had ended the request",
 }
 _OF_CANCEL: Final = {
     Standing.ANSWERED: "The request had been answered when it was cancelled",
     Standing.CANCELLED: "The request had been cancelled before",
     Standing.UNKNOWN: "The cancelled request is not known",
+    Standing.GIVEN_UP: "This side had ended the request when it was cancelled",
 }
 
 
@@ -63,6 +67,8 @@ def _of_answer(fact: RequestAnswered) -> str:
         words = "A further reply came to a request that was already answered"
     elif fact.standing is Standing.CANCELLED and fact.error is None:
         words = "The result came after the request was cancelled"
+    elif fact.standing is Standing.GIVEN_UP:
+        words = "The reply came after this side had ended the request"
     return _joined(words, fact.problems)
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from app.protocol.facts import ProgressReceived, RequestAnswered, RequestMade, Side, Standing
 from app.protocol.frame import server_name
-from app.protocol.tasks import OTHER_TOKEN
+from app.protocol.runs import at_of
 from app.text import duration, number
 from app.tracker import marks, naming
 from app.tracker.amount import as_float, is_above
@@ -20,8 +20,11 @@ from app.tracker.marks import Marks
 from app.tracker.phases import Phases
 from app.tracker.rates import SAMPLE_S, Rates, Rhythm
 from app.tracker.snapshot import ChartPoint, Failure, JobId, JobState
+from app.tracker.stream import Stream
 
 if TYPE_CHECKING:
+    from app.protocol.facts import StreamBroken, StreamResumed
+    from app.protocol.runs import PlainTick
     from app.tracker.asked import Asked
     from app.tracker.chain import Chain
     from app.tracker.endings import Ending
@@ -31,8 +34,14 @@ TICKS_KEPT: Final = 200
 _CONDENSED_TICKS: Final = 16
 _CONDENSED_POINTS: Final = 128
 _CONDENSED_PHASES: Final = 32
+# An enum member is looked up in ten times the time of a global.
+_STALLED: Final = JobState.STALLED
 _NEVER: Final = float("-inf")
 _ENDLESS: Final = float("inf")
+_DELIVERED: Final = {
+    Standing.IN_BATCH: "behind the reply, in the same batch",
+    Standing.ELSEWHERE: "after the reply, in another HTTP response",
+}
 _LATE_MARKS: Final = {
     JobState.CANCELLING: marks.AFTER_CANCEL,
     JobState.CANCELLED: marks.AFTER_CANCEL,
@@ -62,7 +71,8 @@ class Job:
     The loop's attributes: a tick is plain when `progress` < its number <= `limit` and its total
     equals `total`. `progress` is minus infinity before the first number; `limit` is minus
     infinity while every tick needs judging, infinity while no total is known. At `sample_at` or
-    later a tick is also to be sampled; minus infinity asks for the very next one.
+    later a tick is also to be sampled; minus infinity asks for the very next one. `ticks` and
+    `last` are facts but for their type: see `PlainTick`.
 
     A job that is resumed stays one job: `first` is its first request, `request` the newest
     attempt's, `chain` what else only resumable jobs have, `is_automatic` that it is gone on with by
@@ -108,6 +118,7 @@ class Job:
         "sample_at",
         "server",
         "state",
+        "stream",
         "summary",
         "task",
         "tick_count",
@@ -123,6 +134,7 @@ class Job:
         self.chain: Chain | None = None
         self.task: Task | None = None
         self.asked: Asked | None = None
+        self.stream: Stream | None = None
         self.parent: JobId | None = None
         self.parent_is_unclear = False
         self.attempt_at = self.heard_at = request.at
@@ -136,7 +148,7 @@ class Job:
         self.state = JobState.RUNNING
         self.marks = Marks()
         self.course: Course | None = None
-        self.ticks: collections.deque[ProgressReceived] = collections.deque(maxlen=TICKS_KEPT)
+        self.ticks: collections.deque[PlainTick] = collections.deque(maxlen=TICKS_KEPT)
         self.tick_count = 0
         self.odd_count = 0
         self.late_count = 0
@@ -146,7 +158,7 @@ class Job:
         self.limit: int | float = _NEVER
         self.sample_at = _NEVER
         self.message: str | None = None
-        self.last: ProgressReceived | None = None
+        self.last: PlainTick | None = None
         self.answer: RequestAnswered | None = None
         self.failure: Failure | None = None
         self.ended_at: float | None = None
@@ -179,6 +191,11 @@ class Job:
         )
 
     @property
+    def last_at(self) -> float | None:
+        """When the newest tick came that its state shows; None before the first."""
+        return None if self.last is None else at_of(self.last)
+
+    @property
     def good_count(self) -> int:
         """Ticks that broke no rule."""
         return self.tick_count - self.odd_count
@@ -202,8 +219,9 @@ class Job:
             course.rates.add(at, value)
         course.chart.add(at, value)
         course.rhythm.add(at)
-        self.look(at)
-        return self._wake()
+        if self.message is not None:
+            self.look(at)
+        return self.state is _STALLED and self._wake()
 
     def look(self, at: float) -> None:
         """Compare the newest message with the phase under way."""
@@ -217,21 +235,47 @@ class Job:
         is_other = fact.standing is Standing.UNKNOWN  # another token, but the task's own progress
         is_late = not (fact.standing is Standing.ACTIVE or is_other) or self.over_state.is_over
         for problem in fact.problems:
-            key = marks.TASK_TOKEN if problem == OTHER_TOKEN else marks.WRONG_TYPE
+            key = marks.OF_PROBLEM.get(problem, marks.WRONG_TYPE)
             self.marks.note(key, problem, fact.number)
         if is_late:
             self._mark_late(fact)
         if self.over_state.is_over:
             self.odd_count += 1
+            self._take_delivered(fact)
             return
         self._keep_extremes()
-        is_good = self._take_numbers(fact) and not is_late and not fact.problems
+        is_good = self._take_numbers(fact) and not is_late and not marks.spoils(fact.problems)
         self.message = self.message if fact.message is None else fact.message
         self.last = fact
         if is_good:
             self._sample_if_due(fact.at)
         else:
             self._take_odd(fact)
+
+    def _take_delivered(self, fact: ProgressReceived) -> None:
+        """Show the number of a tick that was queued until after the reply.
+
+        Such a server delivers most of its ticks so: without them its jobs would end with no
+        progress at all. They enter no rate, since they tell nothing of when the work was done.
+        """
+        progress = fact.progress
+        is_news = progress is not None and progress > self.progress and not fact.problems
+        if fact.standing not in _DELIVERED or not is_news or progress is None:
+            return
+        self.progress = progress
+        self.total = self.known_total = fact.total if fact.total is not None else self.total
+        self.message = self.message if fact.message is None else fact.message
+        self.last = fact
+        self.course = self.course or Course(fact.at)
+        self._keep_extremes()
+
+    def take_stream(self, fact: StreamBroken | StreamResumed) -> None:
+        """Take what became of the stream of one of the job's requests."""
+        self.stream = self.stream or Stream()
+        is_current = self.is_going_on and fact.request == self.request.number
+        self.stream.take(fact, is_current=is_current)
+        if is_current:
+            self.heard_at = max(self.heard_at, fact.at)
 
     def take_stale(self, fact: ProgressReceived) -> None:
         """Count a tick of an earlier attempt: it says nothing of the one in flight."""
@@ -269,12 +313,17 @@ class Job:
     def _keep_extremes(self) -> None:
         """Draw the newest number. Between two such moments numbers only rise: no peak is lost."""
         if self.last is not None and self.course is not None and self.progress != _NEVER:
-            self.course.chart.add(self.last.at, as_float(self.progress))
+            self.course.chart.add(at_of(self.last), as_float(self.progress))
 
     def _mark_late(self, fact: ProgressReceived) -> None:
         """Mark a tick that came after the end, or after a cancel."""
         self.late_count += 1
         since, state = self.over_at, self.over_state
+        how = _DELIVERED.get(fact.standing)
+        if how is not None and since is not None:
+            late = "" if fact.at <= since else f"{duration(fact.at - since)} "
+            self.marks.note(marks.LATE_DELIVERY, f"Progress came {late}{how}", fact.number)
+            return
         if since is None and self.cancel_at is None:
             key, what = marks.TASK_PROGRESS, "its request had been answered"
         elif since is None:
@@ -348,7 +397,7 @@ class Job:
             return False
         if self.request.sender is Side.SERVER:  # the silence is ours: the user is thinking
             return False
-        if self.is_settling or now - max(self.last.at, self.heard_at) <= limit:
+        if self.is_settling or now - max(at_of(self.last), self.heard_at) <= limit:
             return False
         self.state = JobState.STALLED
         self.sample_at = _NEVER
@@ -382,10 +431,12 @@ class Job:
         self.state = ending.state
         self.failure = ending.failure
         self.ended_at = at
+        if self.stream is not None:
+            self.stream.settle()
         self.is_automatic = self.is_automatic and ending.state is JobState.RESUMABLE
         self._keep_extremes()
         if self.last is not None:
-            self.look(self.last.at)
+            self.look(at_of(self.last))
         if self.course is not None:
             self.course.rates = None
 
@@ -410,6 +461,8 @@ class Job:
         """Go on within an attempt with a further request, whose progress may count anew."""
         self.request = request
         self.heard_at = request.at
+        if self.stream is not None:
+            self.stream.settle()
         self.is_fresh = self.progress != _NEVER
         self.limit = self.sample_at = _NEVER
         if self.course is not None:

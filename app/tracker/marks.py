@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
+from app.protocol import reply_places, tasks
 from app.tracker.snapshot import Mark
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 WORDS_KEPT: Final = 200
 """Newest irregular frames of a job whose words are kept, at least: as many as it keeps ticks."""
@@ -18,6 +22,8 @@ TOTAL_NOT_POSITIVE: Final = "total-not-positive"
 WRONG_TYPE: Final = "wrong-type"
 """A tick that is not formed as the protocol asks; the words say how."""
 AFTER_END: Final = "after-end"
+LATE_DELIVERY: Final = "late-delivery"
+"""A tick behind the reply in its batch, or in another response over HTTP: late, but no fault."""
 AFTER_CANCEL: Final = "after-cancel"
 AFTER_TIMEOUT: Final = "after-timeout"
 """A tick for a request that we had given up; no fault of the server's."""
@@ -55,8 +61,18 @@ TASK_TOKEN: Final = "task-token"  # noqa: S105 - a mark's key
 """Progress of the job's task came with another token than its request gave."""
 TASK_PROGRESS: Final = "task-progress"
 """Progress came after the reply that left the work to a task, or to a further request."""
+OTHER_STREAM: Final = "other-stream"
+"""Progress came over HTTP in the response to another request (2026-07-28)."""
 RESUMED_TWICE: Final = "resumed-twice"
 """The request's resume token was that of another open request."""
+
+OF_PROBLEM: Final = {tasks.OTHER_TOKEN: TASK_TOKEN, reply_places.OTHER_STREAM: OTHER_STREAM}
+"""The marks of ticks that are well formed and all the same not right, by their problem."""
+
+
+def spoils(problems: Sequence[str]) -> bool:
+    """Whether a tick with these problems cannot enter a rate; where it came is no matter."""
+    return any(problem != reply_places.OTHER_STREAM for problem in problems)
 
 
 class Marks:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from app.protocol.facts import Side
+from app.protocol.runs import fact_of
 from app.tracker import cancels
 from app.tracker.amount import as_float, fraction
 from app.tracker.rates import eta
@@ -17,10 +18,9 @@ if TYPE_CHECKING:
 
 def snapshot_of(job: Job, now: float) -> JobSnapshot:
     """The job as it stands at `now`; for an ended job, as it stood at its end."""
-    request, last = job.request, job.last
+    request, last_at = job.request, job.last_at
     moment = now if job.ended_at is None else job.ended_at
-    heard_at = job.heard_at if last is None else max(last.at, job.heard_at)
-    last_at = None if last is None else last.at
+    heard_at = job.heard_at if last_at is None else max(last_at, job.heard_at)
     progress = None if job.progress == float("-inf") else job.progress
     share = fraction(progress, job.total)
     rate, eta_s = _pace(job, now, share)
@@ -69,6 +69,8 @@ def _of_few(job: Job, now: float) -> dict[str, Any]:
     if job.task is not None and not job.task.is_saving:
         is_ours = job.request.sender is Side.CLIENT and job.is_going_on
         fields["task"] = job.task.picture(now, is_ours=is_ours)
+    if job.stream is not None:
+        fields["stream"] = job.stream.picture(now if job.ended_at is None else job.ended_at)
     if job.cancel_at is not None or job.is_cancel_sent or job.state is JobState.CANCELLING:
         state = cancels.state_of(job)
         fields["cancel_state"], fields["cancel_s"] = state, _cancel_s(job, state, now)
@@ -123,8 +125,8 @@ def attempt_of(
 
 def _pace(job: Job, now: float, share: float | None) -> tuple[float | None, float | None]:
     """Rate and ETA at `now`, None where unknown, which they are once a job is over."""
-    course, last, total = job.course, job.last, job.total
-    if course is None or course.rates is None or last is None:
+    course, last_at, total = job.course, job.last_at, job.total
+    if course is None or course.rates is None or last_at is None:
         return None, None
     rates = course.rates
     if not rates.is_known(now, job.good_count):
@@ -134,9 +136,9 @@ def _pace(job: Job, now: float, share: float | None) -> tuple[float | None, floa
     if share is None or total is None:
         return rate, None
     # The clock runs from the last tick and stops where the job counts as stalled.
-    passed = min(max(now - last.at, 0.0), course.rhythm.stall_after_s())
+    passed = min(max(now - last_at, 0.0), course.rhythm.stall_after_s())
     left = as_float(total) - as_float(job.progress)
-    return rate, eta(left, rates.read(last.at, rated), passed)
+    return rate, eta(left, rates.read(last_at, rated), passed)
 
 
 def detail_of(job: Job, now: float) -> JobDetail:
@@ -147,7 +149,7 @@ def detail_of(job: Job, now: float) -> JobDetail:
         snapshot=snapshot_of(job, now),
         params=job.first.params,
         answer=job.answer,
-        ticks=tuple(job.ticks),
+        ticks=tuple(map(fact_of, job.ticks)),
         chart=job.chart(),
         phases=() if course is None else course.phases.read(job.tick_count, job.ended_at),
         dropped_phases=0 if course is None else course.phases.dropped,
@@ -158,10 +160,12 @@ def detail_of(job: Job, now: float) -> JobDetail:
         children=() if job.asked is None else tuple(job.asked.children),
         rounds=0 if job.asked is None else job.asked.rounds,
         asked=() if job.asked is None else tuple(job.asked.history),
+        stream_course=() if job.stream is None else tuple(job.stream.steps),
     )
 
 
 def _marked(job: Job) -> dict[int, str]:
     """What is wrong with the ticks that are kept, by the number of their frames."""
-    words = ((tick.number, job.marks.words_of(tick.number)) for tick in job.ticks)
+    numbers = (fact_of(tick).number for tick in job.ticks)
+    words = ((number, job.marks.words_of(number)) for number in numbers)
     return {number: text for number, text in words if text}

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import collections
 import math
-import statistics
 from typing import Final
 
 SAMPLE_S: Final = 0.05
@@ -24,6 +23,7 @@ LONGEST_ETA_S: Final = 100 * 86400.0
 STALL_LEAST_S: Final = 10.0
 STALL_GAPS: Final = 5
 _GAPS_KEPT: Final = 31
+_SHORT_S: Final = STALL_LEAST_S / STALL_GAPS
 
 
 class Rates:
@@ -65,10 +65,7 @@ class Rates:
         self._delta += SMOOTHING * (gained - self._delta)
         self._gap += SMOOTHING * (passed - self._gap)
         self._weight += SMOOTHING * (1 - self._weight)
-        self._slide(at, value)
-
-    def _slide(self, at: float, value: float) -> None:
-        """Move the window on to `at`."""
+        # The window moves on.
         window = self._window
         if at - window[-1][0] >= WINDOW_STEP_S:
             window.append((at, value))
@@ -129,9 +126,12 @@ class Rhythm:
         if self._at is None:
             self._at = at
         elif at > self._at:
-            self._gaps.append(at - self._at)
+            gap = at - self._at
+            self._gaps.append(gap)
             self._at = at
-            self._stall_after_s = None
+            # One more gap that is short moves no median of which five are below the least.
+            if gap > _SHORT_S or self._stall_after_s != STALL_LEAST_S:
+                self._stall_after_s = None
 
     def pause(self) -> None:
         """Let the silence that follows be no gap: nobody works on the job."""
@@ -140,6 +140,8 @@ class Rhythm:
     def stall_after_s(self) -> float:
         """The silence beyond which the job is stalled: 10 s or five median gaps."""
         if self._stall_after_s is None:
+            import statistics  # with fractions and decimals: no start waits for them
+
             usual = statistics.median(self._gaps)
             self._stall_after_s = max(STALL_LEAST_S, STALL_GAPS * usual)
         return self._stall_after_s

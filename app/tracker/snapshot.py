@@ -42,8 +42,8 @@ _GOING_ON = frozenset({JobState.RUNNING, JobState.STALLED, JobState.NEEDS_YOU, J
 class Mark(NamedTuple):
     """Something irregular about a job: a stable `key`, words, and how often it was seen.
 
-    Keys: not-increasing, above-total, after-end, after-cancel, wrong-type, total-changed,
-    total-not-positive, late-result, duplicate-reply, token-in-use … (see `marks.py`).
+    Keys: not-increasing, above-total, after-end, late-delivery, after-cancel, wrong-type,
+    total-changed, total-not-positive, late-result, duplicate-reply … (see `marks.py`).
     `first` is the number of the frame that showed it first.
     """
 
@@ -125,6 +125,38 @@ class TaskStep(NamedTuple):
     number: int | None = None
 
 
+class StreamStep(NamedTuple):
+    """The HTTP stream of a request broke, or was taken up again, at `at` (monotonic seconds).
+
+    `number` is the frame that tells it. `attempt` counts the tries to take it up, from the event
+    after `last_event_id`, the next of them `retry_s` later; `away_s` is how long it was broken
+    when it was taken up. What is not known, or not tried, is None.
+    """
+
+    is_broken: bool
+    at: float
+    number: int
+    reason: str = ""
+    last_event_id: str | None = None
+    attempt: int | None = None
+    retry_s: float | None = None
+    away_s: float | None = None
+
+
+class StreamPicture(NamedTuple):
+    """How a job's HTTP stream stands: `since_s` ago it broke or, where it runs, `newest` happened.
+
+    `retry_in_s` counts down to the next try; None where none is due.
+    """
+
+    is_broken: bool
+    since_s: float
+    broken_count: int
+    resumed_count: int
+    newest: StreamStep
+    retry_in_s: float | None = None
+
+
 class NearLimit(NamedTuple):
     """The limit, `"idle"` or `"total"`, that a running call will reach soon, and in how long."""
 
@@ -153,7 +185,8 @@ class JobSnapshot:
     else "requested" (by the user), "sent" (to the server), "confirmed" (by it, or by its silence)
     or "ignored" (a result came all the same). `cancel_s` is how long ago that was requested or
     sent, while it goes on; and how long after it the result came that ignored it.
-    `near_limit` is no part of what the wire tells: views of live jobs put it in.
+    `near_limit` is no part of what the wire tells: views of live jobs put it in. `stream` is None
+    while no HTTP stream of the job has broken.
     """
 
     id: JobId
@@ -199,6 +232,7 @@ class JobSnapshot:
     cancel_state: str = ""
     cancel_s: float | None = None
     near_limit: NearLimit | None = None
+    stream: StreamPicture | None = None
 
 
 class AttemptPicture(NamedTuple):
@@ -246,7 +280,8 @@ class JobDetail(NamedTuple):
 
     `task_course` are the newest changes of its task, oldest first; `children` the jobs that the
     other side asked for because of it; `rounds` how often a reply required input first, and
-    `asked` the newest questions of such replies, oldest first.
+    `asked` the newest questions of such replies, oldest first. `stream_course` are the newest
+    breaks of its HTTP streams and what became of them, oldest first.
     """
 
     snapshot: JobSnapshot
@@ -263,6 +298,7 @@ class JobDetail(NamedTuple):
     children: Sequence[JobId] = ()
     rounds: int = 0
     asked: Sequence[AskedPicture] = ()
+    stream_course: Sequence[StreamStep] = ()
 
 
 class ChainStep(NamedTuple):

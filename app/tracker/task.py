@@ -5,12 +5,13 @@ from __future__ import annotations
 import collections
 from typing import TYPE_CHECKING, Final
 
+from app.protocol.task_questions import digests
 from app.protocol.task_state import TaskStatus, is_terminal
 from app.tracker.amount import as_float
 from app.tracker.snapshot import TaskPicture, TaskStep
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from app.protocol.facts import TaskStated
     from app.protocol.task_state import TaskView
@@ -24,11 +25,13 @@ _ANSWERED_KEPT: Final = 1000
 class Task:
     """A task of a job. `status` is the last one that counts: a terminal one is final.
 
-    `key` is its server's identity. While it `is_saving` it is not shown yet.
+    `key` is its server's identity. While it `is_saving` it is not shown yet. `reused` are the keys
+    that stand for other questions in the newest statement than before.
     """
 
     __slots__ = (
         "_answered",
+        "_asked",
         "_asks",
         "_is_met",
         "began_at",
@@ -42,6 +45,7 @@ class Task:
         "poll_count",
         "poll_ms",
         "polled_at",
+        "reused",
         "status",
         "steps",
         "ttl_ms",
@@ -66,7 +70,9 @@ class Task:
         self.poll_ms: int | float | None = None
         self.steps: collections.deque[TaskStep] = collections.deque(maxlen=STEPS_KEPT)
         self._asks: dict[str, int] = {}
-        self._answered: dict[str, None] = {}
+        self._answered: dict[str, bytes] = {}
+        self._asked: dict[str, bytes] = {}
+        self.reused: tuple[str, ...] = ()
         self._is_met = False
 
     @property
@@ -126,19 +132,31 @@ class Task:
         return self._asks.keys() != before
 
     def _take_asks(self, fact: TaskStated) -> None:
+        self.reused = ()
         if self.status != TaskStatus.INPUT_REQUIRED:
             self._asks.clear()
             self._is_met = False
         elif fact.input_requests:
+            known = {key: self._asked[key] for key in self._asks if key in self._asked}
+            self._asked = digests(fact.input_requests)
+            self._note_reused({**known, **self._answered})
             keys = [key for key in fact.input_requests if key not in self._answered]
             self._asks = {key: self._asks.get(key, fact.number) for key in keys}
             self._is_met = not keys
+
+    def _note_reused(self, known: Mapping[str, bytes]) -> None:
+        """Take keys that stand for another question than before for open ones."""
+        asked = self._asked.items()
+        self.reused = tuple(key for key, now in asked if known.get(key, now) not in {b"", now})
+        for key in self.reused:
+            self._answered.pop(key, None)
+            self._asks.pop(key, None)
 
     def answer(self, keys: Iterable[str]) -> None:
         """Count questions as answered; with all of them the task has what it waits for."""
         for key in keys:
             self._asks.pop(key, None)
-            self._answered[key] = None
+            self._answered[key] = self._asked.get(key, b"")
             if len(self._answered) > _ANSWERED_KEPT:
                 del self._answered[next(iter(self._answered))]
         self.meet()

@@ -165,9 +165,12 @@ class Tasks:
     def _take(self, fact: TaskStated, job: Job, task: Task, delta: Delta) -> None:
         before = task.status
         is_news = task.take(fact)
+        for reused in task.reused:
+            words = f"the key {_shown(reused)} stands for another question than before"
+            job.marks.note(marks.TASK, words, fact.number)
         if fact.input_requests:
             job.asked = job.asked or Asked()
-            job.asked.note_of_task(fact)
+            job.asked.note_of_task(fact, task.reused)
         if task.message is not None and (task.is_flat or not job.tick_count):
             job.message = task.message  # progress is not for tasks of the extension
         if fact.how == "cancel":
@@ -310,7 +313,7 @@ class Tasks:
             words = f"{_METHODS.get(fact.how, fact.how)} was refused: {failure.message}"
             job.marks.note(marks.TASK_REFUSED, words, fact.number)
         if fact.how == "get" and is_refusal and job.is_going_on:
-            ending = endings.of_forgotten_task(task, error, fact.at)
+            ending = endings.of_forgotten_task(task, error, fact.at, job.first.at)
             self._finish(job, ending, fact.at, delta)
 
     def _take_failed_result(self, fact: TaskStated, job: Job, delta: Delta) -> None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 import enum
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QByteArray, QObject, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QPainter, QPalette, QPixmap
-from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QIcon, QPalette, QPixmap
 
 from app.tracker.snapshot import JobState
+from app.widgets.drawn_icon import Drawing, DrawnIcon, drawn
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,8 +20,6 @@ GAP_S: Final = 4
 GAP: Final = 8
 GAP_L: Final = 12
 """Spacing in device-independent pixels: within a group, between things, around panes."""
-
-_ICON_SIZES: Final = (16, 20, 32, 48)
 
 
 class Tone(enum.Enum):
@@ -149,26 +147,20 @@ class Appearance(QObject):
         return self.ground(Tone.TEXT, 0.12)
 
     def icon(self, name: str, tone: Tone = Tone.TEXT) -> QIcon:
-        """The drawing `name` in the colour of `tone`, in every usual size."""
+        """The drawing `name` in the colour of `tone`, in whatever size is asked of it."""
         key = (name, tone)
         if key not in self._icons:
-            icon = QIcon()
-            faint = self.ground(Tone.TEXT, 0.35)
             chosen = self._palette.color(QPalette.ColorRole.HighlightedText)
-            drawing = self._drawing(name, self._colours[tone])
-            for size in _ICON_SIZES:
-                drawn = _drawn(drawing, size)
-                icon.addPixmap(drawn)
-                icon.addPixmap(_tinted(drawn, chosen), QIcon.Mode.Selected)
-                icon.addPixmap(_tinted(drawn, faint), QIcon.Mode.Disabled)
-            self._icons[key] = icon
+            faint = self.ground(Tone.TEXT, 0.35)
+            drawing = Drawing(self._drawing(name), self._colours[tone], chosen, faint)
+            self._icons[key] = QIcon(DrawnIcon(drawing))
         return self._icons[key]
 
     def pixmap(self, name: str, tone: Tone, side: int, ratio: float = 1.0) -> QPixmap:
         """The drawing `name`, `side` device-independent pixels square, sharp at `ratio`."""
         key = (name, tone, side, ratio)
         if key not in self._pixmaps:
-            pixmap = _drawn(self._drawing(name, self._colours[tone]), round(side * ratio))
+            pixmap = drawn(self._drawing(name), self._colours[tone], round(side * ratio))
             pixmap.setDevicePixelRatio(ratio)
             self._pixmaps[key] = pixmap
         return self._pixmaps[key]
@@ -193,30 +185,10 @@ class Appearance(QObject):
     def _text(self) -> QColor:
         return self._palette.color(QPalette.ColorGroup.Active, QPalette.ColorRole.Text)
 
-    def _drawing(self, name: str, colour: QColor) -> QSvgRenderer:
+    def _drawing(self, name: str) -> bytes:
         if name not in self._drawings:
             self._drawings[name] = (self._folder / f"{name}.svg").read_bytes()
-        svg = self._drawings[name].replace(b"currentColor", colour.name().encode())
-        return QSvgRenderer(QByteArray(svg))
-
-
-def _drawn(drawing: QSvgRenderer, side: int) -> QPixmap:
-    pixmap = QPixmap(QSize(side, side))
-    pixmap.fill(Qt.GlobalColor.transparent)
-    painter = QPainter(pixmap)
-    drawing.render(painter, QRectF(0, 0, side, side))
-    painter.end()
-    return pixmap
-
-
-def _tinted(drawn: QPixmap, colour: QColor) -> QPixmap:
-    """The same drawing all in another colour: much cheaper than to draw it again."""
-    pixmap = QPixmap(drawn)
-    painter = QPainter(pixmap)
-    painter.setCompositionMode(QPainter.CompositionMode.CompositionMode_SourceIn)
-    painter.fillRect(pixmap.rect(), colour)
-    painter.end()
-    return pixmap
+        return self._drawings[name]
 
 
 def monospaced(size_of: QFont) -> QFont:

@@ -44,25 +44,27 @@ class BarPainter:
         """Fill `area` with the bar of `job`."""
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        radius = min(area.height(), area.width()) / 2
-        outline = QPainterPath()
-        outline.addRoundedRect(area, radius, radius)
+        painter.setPen(Qt.PenStyle.NoPen)
         tone = tone_of(job)
-        painter.fillPath(outline, self._appearance.ground(tone, 0.15))
+        radius = min(area.height(), area.width()) / 2
+        painter.setBrush(self._appearance.ground(tone, 0.15))
+        painter.drawRoundedRect(area, radius, radius)
         filled = _filled(area, job)
         if filled is not None:
-            painter.setClipPath(outline)
-            self._fill(painter, filled, job, radius)
+            if filled.width() < 2 * radius:
+                painter.setClipPath(_rounded(area, radius))  # its corners would stick out
+            painter.setBrush(self._appearance.colour(tone))
+            painter.drawRoundedRect(filled, radius, radius)
+            if job.state in _HATCHED:
+                painter.setClipPath(_rounded(filled, radius), Qt.ClipOperation.IntersectClip)
+                _hatch(painter, filled, self._appearance.ground(tone, 0.45))
         painter.restore()
 
-    def _fill(self, painter: QPainter, filled: QRectF, job: JobSnapshot, radius: float) -> None:
-        tone = tone_of(job)
-        piece = QPainterPath()
-        piece.addRoundedRect(filled, radius, radius)
-        painter.fillPath(piece, self._appearance.colour(tone))
-        if job.state in _HATCHED:
-            painter.setClipPath(piece, Qt.ClipOperation.IntersectClip)
-            _hatch(painter, filled, self._appearance.ground(tone, 0.45))
+
+def _rounded(area: QRectF, radius: float) -> QPainterPath:
+    path = QPainterPath()
+    path.addRoundedRect(area, radius, radius)
+    return path
 
 
 def _filled(area: QRectF, job: JobSnapshot) -> QRectF | None:

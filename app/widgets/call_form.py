@@ -21,7 +21,7 @@ from app.models.call_memory import CallMemory
 from app.models.json_input import InputError
 from app.models.offers import Offer, OfferKind, OffersModel, offers_of
 from app.models.schema import UNSET
-from app.models.servers import state_word
+from app.models.server_words import state_word
 from app.protocol.tokens import AUTO, TokenChoice
 from app.sessions.limits import usual_limits
 from app.sessions.snapshot import ServerState

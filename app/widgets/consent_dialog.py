@@ -1,9 +1,9 @@
-"""Consent: what a configuration file would run, shown exactly, before anything of it runs."""
+"""Consent: what a file would run, or ask, shown exactly, before anything of it runs."""
 
 from __future__ import annotations
 
-import shlex
-from typing import TYPE_CHECKING
+import textwrap
+from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import (
@@ -17,18 +17,31 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.text import visible
+from app.models.definition_words import words_of
+from app.text import elide, one_line, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from app.sessions.definitions import ServerDefinition
 
+_ORIGIN: Final = 300
+"""Characters of a path that are shown."""
+_LINE: Final = 68
+"""Characters in a line of a command."""
+_NAME: Final = 60
+
+
+def in_lines(words: str) -> str:
+    """All of a long text in lines that a window has room for, cut within a word if need be."""
+    return "\n".join(textwrap.wrap(words, _LINE, drop_whitespace=False) or [words])
+
 
 class ConsentDialog(QDialog):
-    """Lists the servers of a file with command, folder and the names of variables.
+    """Shows servers with command, folder and the names of variables, each of them whole.
 
-    Nothing is ticked at first: a command runs only when the user ticked it, having seen it whole.
+    Of several, nothing is ticked at first: a command runs only when the user ticked it. Consent is
+    for exactly what is shown; what is changed is asked for again.
     """
 
     servers_agreed = Signal(object)
@@ -37,30 +50,46 @@ class ConsentDialog(QDialog):
         self, origin: str, definitions: Sequence[ServerDefinition], parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self.setWindowTitle(self.tr("Servers in a configuration file"))
         self._definitions = tuple(definitions)
+        self._is_one = len(self._definitions) == 1
+        one, several = self.tr("Connect this server?"), self.tr("Connect these servers?")
+        self.setWindowTitle(one if self._is_one else several)
         self.tree = QTreeWidget(self)
-        self.tree.setHeaderLabels([self.tr("Start"), self.tr("What it is")])
+        self.tree.setHeaderLabels([self.tr("Server"), self.tr("What it runs, or asks")])
         self.tree.setAccessibleName(self.tr("Servers, each with what it would run"))
-        self.tree.header().setSectionResizeMode(1, QHeaderView.ResizeMode.Stretch)
-        self.tree.setWordWrap(True)
+        # Nothing is left out: what is wider than the window is scrolled to.
+        self.tree.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        self.tree.header().setStretchLastSection(False)
+        self.tree.setTextElideMode(Qt.TextElideMode.ElideNone)
+        self.tree.setHorizontalScrollMode(QTreeWidget.ScrollMode.ScrollPerPixel)
         self._items = [self._added(definition) for definition in self._definitions]
         self.tree.expandAll()
         self.tree.resizeColumnToContents(0)
         self.tree.itemChanged.connect(self._on_item_changed)
         self._buttons = QDialogButtonBox(self)
-        self._start = self._buttons.addButton(
-            self.tr("Start the ticked servers"), QDialogButtonBox.ButtonRole.AcceptRole
+        words = (
+            self.tr("&Allow and start") if self._is_one else self.tr("&Start the ticked servers")
         )
-        self._buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
+        self._start = self._buttons.addButton(words, QDialogButtonBox.ButtonRole.AcceptRole)
+        cancel = self._buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
+        self._start.setAutoDefault(False)
+        cancel.setDefault(True)
         self._buttons.accepted.connect(self.accept)
         self._buttons.rejected.connect(self.reject)
         self._lay_out(origin)
         self._on_item_changed()
-        self.resize(720, 420)
+        self.resize(720, 300 if self._is_one else 420)
+        (cancel if self._is_one else self.tree).setFocus()
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """What is asked for, to tell one question from another."""
+        return frozenset(each.consent_key for each in self._definitions)
 
     def agreed(self) -> tuple[ServerDefinition, ...]:
-        """The definitions that are ticked."""
+        """The definitions that are ticked; a single one needs no tick."""
+        if self._is_one:
+            return self._definitions
         return tuple(
             definition
             for item, definition in zip(self._items, self._definitions, strict=True)
@@ -74,17 +103,13 @@ class ConsentDialog(QDialog):
         super().accept()
 
     def _added(self, definition: ServerDefinition) -> QTreeWidgetItem:
-        item = QTreeWidgetItem([visible(definition.name), ""])
-        item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
-        item.setCheckState(0, Qt.CheckState.Unchecked)
-        command = shlex.join([definition.command, *definition.args])
-        rows = [
-            (self.tr("Command"), command),
-            (self.tr("Folder"), definition.cwd or self.tr("where this program was started")),
-            (self.tr("Sets variables"), ", ".join(sorted(definition.env)) or self.tr("none")),
-        ]
-        for label, value in rows:
-            child = QTreeWidgetItem([label, visible(value)])
+        item = QTreeWidgetItem([one_line(definition.name, _NAME), ""])
+        if not self._is_one:
+            item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
+            item.setCheckState(0, Qt.CheckState.Unchecked)
+        for label, value in list(words_of(definition).items())[1:]:
+            child = QTreeWidgetItem([label, in_lines(visible(value))])
+            child.setTextAlignment(0, Qt.AlignmentFlag.AlignTop)
             child.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
             item.addChild(child)
         self.tree.addTopLevelItem(item)
@@ -94,11 +119,11 @@ class ConsentDialog(QDialog):
         label = QLabel(self)
         label.setTextFormat(Qt.TextFormat.PlainText)
         label.setWordWrap(True)
-        label.setText(
-            self.tr("These commands come from %s. Only those you tick are run.").replace(
-                "%s", visible(origin)
-            )
-        )
+        one = self.tr("This comes from {}. It is run only if you allow it.")
+        several = self.tr("These come from {}. Only those you tick are run.")
+        asks = self.tr("You are not asked again for the same, but for anything that is changed.")
+        words = (one if self._is_one else several).format(elide(visible(origin), _ORIGIN))
+        label.setText(f"{words} {asks}")
         layout = QVBoxLayout(self)
         layout.addWidget(label)
         layout.addWidget(self.tree, 1)

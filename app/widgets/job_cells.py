@@ -7,19 +7,21 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QPainter
 
-from app.models import job_texts
+from app.models import job_texts, stream_texts
 from app.models.job_columns import COLUMNS, Column
 from app.protocol.facts import Side
+from app.tracker import marks
 from app.tracker.snapshot import JobState
 from app.widgets.appearance import GAP, GAP_S, Appearance, Tone, state_icon, tone_of
 from app.widgets.bar_painter import BarPainter, is_settling
+from app.widgets.cell_pictures import CellPictures
 from app.widgets.row_actions import RowAction, offered
 from app.widgets.row_faces import Face, RowFaces
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from PySide6.QtWidgets import QStyleOptionViewItem
+    from PySide6.QtGui import QColor
 
     from app.tracker.snapshot import JobSnapshot
 
@@ -39,6 +41,7 @@ class JobCells:
     def __init__(self, appearance: Appearance) -> None:
         self._appearance = appearance
         self._bars = BarPainter(appearance)
+        self._pictures = CellPictures()
         self._measured: RowFaces | None = None
         self._painted: dict[int, _Painted] = {
             Column.JOB: self._paint_job,
@@ -51,12 +54,39 @@ class JobCells:
         """Room for two lines; the same in every column, so that all rows are alike."""
         return QSize(120, self._faces(font).height + GAP + GAP_S)
 
+    def forget(self) -> None:
+        """Paint all anew: the colours are others."""
+        self._pictures.forget()
+
     def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, column: int, job: JobSnapshot
+        self,
+        painter: QPainter,
+        area: QRect,
+        font: QFont,
+        column: int,
+        job: JobSnapshot,
+        ground: QColor,
     ) -> None:
-        """Paint what `column` shows of `job`; buttons apart."""
-        faces = self._faces(option.font)
-        cell = option.rect.adjusted(GAP, 0, -GAP, 0)
+        """Paint what `column` shows of `job` on its ground, buttons apart.
+
+        What stays the same while a job ticks is drawn from a picture.
+        """
+        faces = self._faces(font)
+        shown = _lasting(column, job)
+        if shown is None:
+            painter.fillRect(area, ground)
+            self._paint_cell(painter, faces, area, column, job)
+            return
+
+        def paint(on_picture: QPainter, place: QRect) -> None:
+            self._paint_cell(on_picture, faces, place, column, job)
+
+        self._pictures.draw(painter, area, shown, ground, paint)
+
+    def _paint_cell(
+        self, painter: QPainter, faces: RowFaces, area: QRect, column: int, job: JobSnapshot
+    ) -> None:
+        cell = area.adjusted(GAP, 0, -GAP, 0)
         painted = self._painted.get(column)
         if painted is not None:
             painted(painter, faces, cell, job)
@@ -105,12 +135,13 @@ class JobCells:
         if not job.marks:
             return 0
         words = str(len(job.marks))
+        tone = Tone.MUTED if _is_harmless(job) else Tone.WARNING
         side = round(line.height() * 0.8)
         width = side + GAP_S + faces.second.width(words)
         left = line.right() + 1 - width
         icon = QRect(left, line.center().y() - side // 2, side, side)
-        self._draw_icon(painter, icon, "warning", Tone.WARNING)
-        self._write(painter, faces, faces.second, line, words, Tone.WARNING, _RIGHT)
+        self._draw_icon(painter, icon, "warning", tone)
+        self._write(painter, faces, faces.second, line, words, tone, _RIGHT)
         return width + GAP
 
     def _paint_task_sign(self, painter: QPainter, line: QRect, job: JobSnapshot) -> int:
@@ -161,9 +192,11 @@ class JobCells:
         if room:
             self._write(painter, faces, face, line, count, Tone.MUTED, _RIGHT)
         tone = Tone.MUTED if is_calm else tone_of(job)
-        self._write(
-            painter, faces, face, line.adjusted(0, 0, -room, 0), job_texts.message(job), tone
-        )
+        stream = stream_texts.urgent(job)
+        if stream and job.stream is not None and job.stream.is_broken:
+            tone = Tone.WARNING
+        said = stream or job_texts.message(job)
+        self._write(painter, faces, face, line.adjusted(0, 0, -room, 0), said, tone)
 
     def _paint_status(
         self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot
@@ -198,7 +231,23 @@ class JobCells:
     def _faces(self, font: QFont) -> RowFaces:
         if self._measured is None or self._measured.base != font:
             self._measured = RowFaces(font)
+            self._pictures.forget()
         return self._measured
+
+
+def _is_harmless(job: JobSnapshot) -> bool:
+    """Whether nobody has to be warned of a job's marks: late by its place alone is told only."""
+    return all(mark.key == marks.LATE_DELIVERY for mark in job.marks)
+
+
+def _lasting(column: int, job: JobSnapshot) -> tuple[object, ...] | None:
+    """All that a cell shows, if it is the same for some time; None if it changes with the ticks."""
+    if column == Column.JOB:
+        looks = (job.state, tone_of(job), job.sender, job.parent is None, job.task is None)
+        return column, job.name, job.method, job.summary, looks, len(job.marks), _is_harmless(job)
+    if column == Column.SERVER:
+        return column, job.server, job_texts.token(job)
+    return None
 
 
 def button_rects(cell: QRect, job: JobSnapshot) -> list[tuple[RowAction, QRect]]:

@@ -14,8 +14,9 @@ from PySide6.QtCore import (
     QSize,
     Qt,
     Signal,
+    Slot,
 )
-from PySide6.QtGui import QHelpEvent, QMouseEvent, QPainter
+from PySide6.QtGui import QColor, QHelpEvent, QMouseEvent, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QStyle,
@@ -24,7 +25,7 @@ from PySide6.QtWidgets import (
     QToolTip,
 )
 
-from app.models import job_texts
+from app.models import job_texts, stream_texts
 from app.models.job_columns import COLUMNS, Column
 from app.models.jobs import SNAPSHOT
 from app.tracker.snapshot import JobSnapshot
@@ -33,6 +34,8 @@ from app.widgets.job_cells import JobCells, button_rects
 from app.widgets.plain_text import plain_tip
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from PySide6.QtCore import QObject
 
     from app.widgets.row_actions import RowAction
@@ -58,6 +61,7 @@ class JobDelegate(QStyledItemDelegate):
         self._is_read_only = False
         self._hovered: tuple[int, str] | None = None
         self._pressed: tuple[int, str] | None = None
+        appearance.changed.connect(self._on_appearance_changed)
 
     def set_read_only(self) -> None:
         """Paint no buttons from now on."""
@@ -69,18 +73,34 @@ class JobDelegate(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         """Paint one cell."""
-        self._paint_ground(painter, option)
+        rect = option.rect
+        cells = [(index.column(), rect.left(), rect.width())]
+        self.paint_row(painter, option, int(option.state.value), index, cells)
+
+    def paint_row(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        state: int,
+        index: _Index,
+        cells: Iterable[tuple[int, int, int]],
+    ) -> None:
+        """Paint some cells of a row, given by column, left edge and width."""
+        ground, font = self._ground(state), option.font
         job = index.data(SNAPSHOT)
-        if not isinstance(job, JobSnapshot):
-            return
+        top, height = option.rect.top(), option.rect.height()
         painter.save()
-        column = index.column()
-        if column == Column.ACTIONS and not self._is_read_only:
-            place = self._hovered
-            hovered = place[1] if place is not None and place[0] == job.id else ""
-            self._cells.paint_buttons(painter, option.rect, job, hovered)
-        else:
-            self._cells.paint(painter, option, column, job)
+        for column, left, width in cells:
+            area = QRect(left, top, width, height)
+            if not isinstance(job, JobSnapshot):
+                painter.fillRect(area, ground)
+            elif column == Column.ACTIONS and not self._is_read_only:
+                painter.fillRect(area, ground)
+                place = self._hovered
+                hovered = place[1] if place is not None and place[0] == job.id else ""
+                self._cells.paint_buttons(painter, area, job, hovered)
+            else:
+                self._cells.paint(painter, area, font, column, job, ground)
         painter.restore()
 
     def editorEvent(
@@ -132,13 +152,14 @@ class JobDelegate(QStyledItemDelegate):
         QToolTip.showText(event.globalPos(), plain_tip(words), view)
         return True
 
-    def _paint_ground(self, painter: QPainter, option: QStyleOptionViewItem) -> None:
-        state = int(option.state.value)
+    def _ground(self, state: int) -> QColor:
         if state & _SELECTED:
-            strength = 0.20 if state & _ACTIVE else 0.12
-            painter.fillRect(option.rect, self._appearance.ground(Tone.ACCENT, strength))
-        elif state & _UNDER_MOUSE:
-            painter.fillRect(option.rect, self._appearance.ground(Tone.TEXT, 0.04))
+            return self._appearance.ground(Tone.ACCENT, 0.20 if state & _ACTIVE else 0.12)
+        return self._appearance.ground(Tone.TEXT, 0.04 if state & _UNDER_MOUSE else 0.0)
+
+    @Slot()
+    def _on_appearance_changed(self) -> None:
+        self._cells.forget()
 
     def _action_at(
         self, place: QPointF, cell: QRect, index: _Index, job: JobSnapshot
@@ -153,7 +174,8 @@ class JobDelegate(QStyledItemDelegate):
 
 def _tip(job: JobSnapshot, column: Column) -> str:
     if column is Column.PROGRESS:
-        parts = (job_texts.count(job), job_texts.percent(job), job_texts.message(job))
+        said = filter(None, (stream_texts.note(job), job_texts.message(job)))
+        parts = (job_texts.count(job), job_texts.percent(job), "\n".join(said))
     elif column is Column.SERVER:
         parts = (job_texts.line(job.connection), job_texts.token(job), "")
     elif column is Column.STATUS:

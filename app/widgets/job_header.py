@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.models import job_texts
+from app.models import job_texts, stream_texts
 from app.tracker.snapshot import JobState
 from app.widgets.appearance import GAP, GAP_L, Appearance, Tone, state_icon, tone_of
 from app.widgets.bar_painter import BarPainter
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _ICON: Final = 22
 _BAR: Final = 14
 _LARGE: Final = 1.25
+_STREAM_TONES: Final = {True: Tone.WARNING, False: Tone.MUTED}
 
 
 class JobHeader(QWidget):
@@ -57,6 +58,8 @@ class JobHeader(QWidget):
         self._numbers = self._label(self.tr("Numbers"))
         self._message = self._label(self.tr("Message"))
         self._message.setWordWrap(True)
+        self._stream = self._label(self.tr("Stream"))
+        self._stream.setWordWrap(True)
         self._bar = _LargeBar(appearance, self)
         self.clocks = JobClocks(appearance, self)
         self._cancel = self._button(self.tr("Cancel"), self.tr("Cancel this job (Ctrl+.)"))
@@ -96,9 +99,16 @@ class JobHeader(QWidget):
         self._put(self._numbers, _numbers(job), Tone.MUTED)
         is_bad = job.failure is not None and job.state is not JobState.RESUMABLE
         self._put(self._message, _words(job), tone if is_bad else Tone.TEXT)
+        self._show_stream(job)
         self._bar.show_job(job)
         self._ticks.setEnabled(job.tick_count > 0)
         self._offer(job)
+
+    def _show_stream(self, job: JobSnapshot) -> None:
+        words = stream_texts.note(job)
+        is_broken = job.stream is not None and job.stream.is_broken
+        self._put(self._stream, words[:1].upper() + words[1:], _STREAM_TONES[is_broken])
+        self._stream.setVisible(bool(words))
 
     def set_read_only(self) -> None:
         """Offer no buttons from now on."""
@@ -178,6 +188,7 @@ class JobHeader(QWidget):
         layout.addLayout(bar)
         layout.addLayout(below)
         layout.addWidget(self.clocks)
+        layout.addWidget(self._stream)
         layout.addWidget(self._message)
 
     def _put(self, label: QLabel, words: str, tone: Tone = Tone.TEXT) -> None:

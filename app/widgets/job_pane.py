@@ -28,6 +28,8 @@ if TYPE_CHECKING:
     from app.widgets.appearance import Appearance
 
 _SECOND_MS: Final = 1000
+_LEAST_PAGE: Final = 60
+"""Pixels of a page that stay in sight at least."""
 
 
 class JobPane(QWidget):
@@ -160,6 +162,8 @@ class JobPane(QWidget):
         column.setSpacing(0)
         column.addWidget(self.header)
         column.addWidget(self.tabs, 1)
+        # Where there is little room the pages give way, not the header: its buttons stay whole.
+        self.tabs.setMinimumHeight(self.tabs.tabBar().sizeHint().height() + _LEAST_PAGE)
         nothing = QLabel(self.tr("Open a job to see its story"), self)
         nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
         nothing.setEnabled(False)

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.models import stream_texts
 from app.models.course import FIRST_FRAME, CourseModel
 from app.widgets.progress_chart import ProgressChart
 from app.widgets.side_heading import SideHeading
@@ -62,10 +63,10 @@ class PlainTable(QTableView):
 
 
 class CourseSection(QWidget):
-    """The chart, the phases and what was irregular."""
+    """The chart, the phases, what was irregular, and how its HTTP stream fared."""
 
     frame_followed = Signal(object)
-    """The number of the frame in which a mark was seen first."""
+    """The number of the frame in which a mark was seen first, or that tells of the stream."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -76,12 +77,21 @@ class CourseSection(QWidget):
         self.marks_table = PlainTable(self.marks, self.tr("Marks"), self)
         self.marks_table.setToolTip(self.tr("Enter shows the message in the log"))
         self.marks_table.activated.connect(self._on_mark_activated)
-        for table in (self._phase_table, self.marks_table):
+        self.stream = CourseModel(stream_texts.TITLES, self)
+        self.stream_table = PlainTable(self.stream, self.tr("Stream"), self)
+        self.stream_table.setToolTip(self.tr("Enter shows the message in the log"))
+        self.stream_table.activated.connect(self._on_mark_activated)
+        for table in (self._phase_table, self.marks_table, self.stream_table):
             _stretch_first(table)
+            # Three of them are to fit a small window.
+            table.setMinimumHeight(2 * table.verticalHeader().defaultSectionSize())
         self._marks = _titled(SideHeading(self.tr("Marks"), appearance), self.marks_table)
         side = QSplitter(Qt.Orientation.Vertical, self)
         side.addWidget(_titled(SideHeading(self.tr("Phases"), appearance), self._phase_table))
         side.addWidget(self._marks)
+        self._stream = _titled(SideHeading(self.tr("Stream"), appearance), self.stream_table)
+        side.addWidget(self._stream)
+        self._stream.hide()
         halves = QSplitter(self)
         halves.setChildrenCollapsible(False)
         halves.addWidget(self.chart)
@@ -97,6 +107,10 @@ class CourseSection(QWidget):
         self.phases.show_phases(detail.phases, job.started_at + job.elapsed_s)
         self.marks.show_marks(job.marks)
         self._marks.setVisible(bool(job.marks))
+        course = detail.stream_course
+        rows = [stream_texts.row(step, job.started_at) for step in course]
+        self.stream.show_rows(rows, [step.number for step in course])
+        self._stream.setVisible(bool(rows))
 
     @Slot(QModelIndex)
     def _on_mark_activated(self, index: QModelIndex) -> None:

@@ -4,15 +4,28 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QPoint, QRect, Qt, Slot
-from PySide6.QtGui import QAction, QPainter
-from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QTreeView
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    Qt,
+    QTimer,
+    Slot,
+)
+from PySide6.QtGui import QAccessible, QAction, QCursor, QPainter
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QStyle, QTreeView
 
 from app.models.job_columns import COLUMNS, FIRST_SHOWN, Column
 from app.widgets.appearance import Appearance, Tone
+from app.widgets.cell_pictures import cells_in_sight
 from app.widgets.column_fit import fitted
+from app.widgets.job_delegate import JobDelegate
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from PySide6.QtCore import QAbstractItemModel, QByteArray
     from PySide6.QtGui import QPaintEvent, QResizeEvent
     from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
@@ -21,6 +34,9 @@ _WIDTHS: Final = {Column.JOB: 270, Column.SERVER: 120, Column.STATUS: 215}
 _PROGRESS_LEAST: Final = 254  # with the buttons
 _TWO_BUTTONS: Final = 62
 _UNFITTED: Final = frozenset({Column.PROGRESS, Column.ACTIONS})
+
+ROWS_AT_ONCE: Final = 4
+"""Changed rows that are repainted in one turn of the event loop: some 3 ms of work."""
 
 _Index = QModelIndex | QPersistentModelIndex
 
@@ -34,6 +50,14 @@ class JobTable(QTreeView):
         self._is_narrowed = False
         self._wanted: dict[int, int] = {}
         self._is_fitting = False
+        self._cells: list[tuple[int, int, int]] = []
+        self._hovered = -1
+        self._changed: list[tuple[int, int]] = []
+        self._due: set[int] = set()
+        self._repainted = -1
+        self._turn = QTimer(self)
+        self._turn.setSingleShot(True)
+        self._turn.timeout.connect(self._on_turn)
         self._column_menu = QMenu(self)
         self.setFrameShape(self.Shape.NoFrame)
         self.setRootIsDecorated(False)
@@ -73,9 +97,52 @@ class JobTable(QTreeView):
             index = self.indexBelow(index)
         return found
 
+    def dataChanged(self, first: _Index, last: _Index, roles: Sequence[int] = ()) -> None:
+        """Repaint changed rows a few at a time, so that no batch holds the window for long."""
+        if QAccessible.isActive():
+            super().dataChanged(first, last, list(roles))  # tells a screen reader as well
+            return
+        self._changed.append((first.row(), last.row()))
+        if not self._turn.isActive():
+            self._turn.start(0)
+
+    @Slot()
+    def _on_turn(self) -> None:
+        """Have the next few rows repainted, from where the last turn ended."""
+        sight = self._rows_in_sight()
+        for first, last in self._changed:
+            self._due.update(range(max(first, sight.start), min(last + 1, sight.stop)))
+        self._changed.clear()
+        self._due.intersection_update(sight)  # others are painted when they come into sight
+        ordered = sorted(self._due)
+        following = [row for row in ordered if row > self._repainted]
+        for row in (following or ordered)[:ROWS_AT_ONCE]:
+            self._due.remove(row)
+            self._repainted = row
+            top = self.visualRect(self.model().index(row, 0))
+            self.viewport().update(0, top.top(), self.viewport().width(), top.height())
+        if self._due:
+            self._turn.start(0)
+
+    def _rows_in_sight(self) -> range:
+        area = self.viewport().rect()
+        first, last = self.indexAt(area.topLeft()).row(), self.indexAt(area.bottomLeft()).row()
+        if first < 0:
+            return range(0)
+        return range(first, last + 1 if last >= 0 else self.model().rowCount())
+
     def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
-        """Draw a row, a hairline below, and a bar at its left when the keyboard acts on it."""
-        super().drawRow(painter, option, index)
+        """Draw a row, a hairline below, and a bar at its left when the keyboard acts on it.
+
+        A row at a time: Qt asks the model and the delegate ten times for each cell.
+        """
+        delegate, state = self.itemDelegate(), option.state
+        if isinstance(delegate, JobDelegate):
+            if self.selectionModel().isSelected(index):
+                state |= QStyle.StateFlag.State_Selected
+            if index.row() == self._hovered:
+                state |= QStyle.StateFlag.State_MouseOver
+            delegate.paint_row(painter, option, int(state.value), index, self._cells)
         painter.setPen(self._appearance.line())
         painter.drawLine(option.rect.bottomLeft(), option.rect.bottomRight())
         if self.hasFocus() and index.row() == self.currentIndex().row():
@@ -84,6 +151,8 @@ class JobTable(QTreeView):
 
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the rows, or why there are none."""
+        self._cells = list(cells_in_sight(self.header(), self.viewport().width()))
+        self._hovered = self._row_under_mouse()
         super().paintEvent(event)
         model: QAbstractItemModel | None = self.model()
         if model is None or model.rowCount():
@@ -92,6 +161,12 @@ class JobTable(QTreeView):
         painter.setPen(self._appearance.colour(Tone.MUTED))
         words = self.tr("No job fits the filter") if self._is_narrowed else self.tr("No jobs yet")
         painter.drawText(self.viewport().rect(), int(Qt.AlignmentFlag.AlignCenter), words)
+
+    def _row_under_mouse(self) -> int:
+        viewport = self.viewport()
+        if not viewport.underMouse():
+            return -1
+        return self.indexAt(viewport.mapFromGlobal(QCursor.pos())).row()
 
     def changeEvent(self, event: QEvent) -> None:
         """Paint anew when the window comes to the front: the selection's ground depends on it."""

@@ -8,7 +8,7 @@ from PySide6.QtCore import Signal, Slot
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu
 
-from app.sessions.server_settings import LOG_LEVELS
+from app.sessions.log_levels import LOG_LEVELS
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget

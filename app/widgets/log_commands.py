@@ -7,14 +7,11 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import QMimeData, QObject, Signal, Slot
 from PySide6.QtGui import QGuiApplication
 
-from app.models.log_copy import as_json, as_raw
 from app.models.log_jobs import job_at
 from app.models.log_jumps import Jump, target
-from app.models.log_terms import cell_term, job_term, request_term, task_term, token_term
 from app.protocol.frame import Channel
 from app.protocol.jsonrpc import OVERSIZED, decode
 from app.text import number
-from app.widgets.note_editor import NoteEditor
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -121,6 +118,13 @@ class LogCommands(QObject):
         return None if self.place is None else self._model.timeline.frame(self.place, OVERSIZED + 1)
 
     def _followed(self, what: str) -> str:
+        from app.models.log_terms import (  # late: no start waits for it
+            job_term,
+            request_term,
+            task_term,
+            token_term,
+        )
+
         frame, place = self._frame(), self.place
         if frame is None or place is None:
             return ""
@@ -162,6 +166,8 @@ class LogCommands(QObject):
             self.job_wanted.emit(job.id)
 
     def _cell_term(self) -> str:
+        from app.models.log_terms import cell_term  # late: no start waits for it
+
         index, place = self._view.currentIndex(), self.place
         frame = self._frame()
         if not index.isValid() or frame is None or place is None:
@@ -210,6 +216,8 @@ class LogCommands(QObject):
             self._notes.toggle(numbers)
 
     def _edit_note(self) -> None:
+        from app.widgets.note_editor import NoteEditor  # late: no start waits for it
+
         if self._frame() is None:
             return
         editor = NoteEditor(self._number(), self._notes.note(self._number()), self._view)
@@ -261,9 +269,13 @@ class LogCommands(QObject):
             )
 
     def _copy_json(self) -> None:
+        from app.models.log_copy import as_json  # late: no start waits for it
+
         QGuiApplication.clipboard().setText(as_json(self._chosen()))
 
     def _copy_raw(self) -> None:
+        from app.models.log_copy import as_raw  # late: no start waits for it
+
         raw, text = as_raw(self._chosen())
         data = QMimeData()
         data.setText(text)

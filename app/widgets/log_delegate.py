@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPointF,
+    QRect,
+    QSize,
+    Qt,
+    Slot,
+)
 from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QPainter, QPalette
 from PySide6.QtWidgets import (
     QAbstractItemView,
@@ -17,12 +26,13 @@ from PySide6.QtWidgets import (
 from app.models.log import RIGHT_ALIGNED, LogColumn, LogModel
 from app.protocol.frame_kind import FrameKind
 from app.widgets.appearance import Appearance, Tone
+from app.widgets.cell_pictures import CellPictures
 from app.widgets.plain_text import plain_tip
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
-    from PySide6.QtGui import QFont
+    from PySide6.QtGui import QFont, QPaintDevice, QPixmap
     from PySide6.QtWidgets import QWidget
 
 PADDING: Final = 5
@@ -49,20 +59,28 @@ _RIGHT_ALIGNED: Final = (
     Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
 )
 _ALIGNMENTS: Final = tuple(
-    _RIGHT_ALIGNED if column in RIGHT_ALIGNED else _LEFT_ALIGNED for column in LogColumn
+    int(_RIGHT_ALIGNED if column in RIGHT_ALIGNED else _LEFT_ALIGNED) for column in LogColumn
 )
 _CUT_BEFORE_END: Final[dict[int, int]] = {LogColumn.METHOD: 0, LogColumn.KEY: 3}
 """Columns whose words differ at their end, and how much of the beginning is kept."""
 # Plain integers: combining enumeration members costs as much as painting a cell.
 _SELECTED: Final = QStyle.StateFlag.State_Selected.value
-_FOCUSED: Final = QStyle.StateFlag.State_HasFocus.value
 _ACTIVE: Final = QStyle.StateFlag.State_Active.value
 
 
-class LogDelegate(QStyledItemDelegate):
-    """One call to the model and one to the painter for each cell.
+class RowLook(NamedTuple):
+    """What all rows of a kind have in common; `ink` is None where the words have their own."""
 
-    Measured on 39 rows of 10 cells: 4 ms for a whole repaint, the default delegate 9.7 ms.
+    ground: QColor
+    ink: QColor | None
+    cells: tuple[tuple[int, int, int], ...]
+    """Column, left edge and width of what is in sight, from the row's left edge."""
+
+
+class LogDelegate(QStyledItemDelegate):
+    """Paints whole rows, and each again from its picture while it says the same.
+
+    Measured on 11 rows of 10 cells, cell by cell: 5.5 ms; from pictures: 1 ms.
     """
 
     def __init__(self, model: LogModel, appearance: Appearance, parent: QWidget) -> None:
@@ -71,11 +89,16 @@ class LogDelegate(QStyledItemDelegate):
         self._appearance = appearance
         self._metrics = QFontMetricsF(parent.font())
         self._advance = 8.0
+        self._font = parent.font()
+        self._pictures = CellPictures()
+        appearance.changed.connect(self._on_appearance_changed)
 
     def set_font(self, font: QFont) -> None:
         """Measure the font of the cells; its characters must be of one width."""
         self._metrics = QFontMetricsF(font)
         self._advance = max(1.0, self._metrics.horizontalAdvance("0"))
+        self._font = font
+        self._pictures.forget()
 
     def width_of(self, characters: int) -> int:
         """Return how wide a cell of so many characters is."""
@@ -85,32 +108,69 @@ class LogDelegate(QStyledItemDelegate):
         """Return the height of every row."""
         return round(self._metrics.height()) + 4
 
+    def look(self, palette: QPalette, cells: Iterable[tuple[int, int, int]], state: int) -> RowLook:
+        """How rows look whose cells are in sight like that, selected or not."""
+        if not state & _SELECTED:
+            return RowLook(self._appearance.ground(Tone.TEXT, 0.0), None, tuple(cells))
+        group, role = _group(state), QPalette.ColorRole
+        ink = palette.color(group, role.HighlightedText)
+        return RowLook(palette.color(group, role.Highlight), ink, tuple(cells))
+
+    def paint_row(self, painter: QPainter, place: QRect, row: int, look: RowLook) -> None:
+        """Paint the cells of a row that are in sight."""
+        if not place.isEmpty():
+            picture, _is_new = self._picture(painter.device(), place.size(), row, look)
+            painter.drawPixmap(place.topLeft(), picture)
+
+    def prepare_row(self, view: QWidget, size: QSize, row: int, look: RowLook) -> bool:
+        """See to it that there is a picture of a row; False if there was one."""
+        return not size.isEmpty() and self._picture(view, size, row, look)[1]
+
+    def _picture(
+        self, view: QPaintDevice, size: QSize, row: int, look: RowLook
+    ) -> tuple[QPixmap, bool]:
+        words = tuple(self._model.text(row, column) for column, _left, _width in look.cells)
+        signs = tuple(self._signs(row))
+        kind, ink = self._model.kind(row), None if look.ink is None else look.ink.rgba()
+
+        def paint(on_picture: QPainter, area: QRect) -> None:
+            on_picture.setFont(self._font)
+            for (column, left, width), text in zip(look.cells, words, strict=True):
+                cell = QRect(left, 0, width, area.height())
+                if column == LogColumn.SUMMARY:
+                    for icon, tone in signs:
+                        cell = self._mark(on_picture, cell, icon, tone)
+                on_picture.setPen(look.ink or self._colour(kind, column))
+                self._write(on_picture, cell.adjusted(PADDING, 0, -PADDING, 0), column, text)
+
+        shown = (words, kind, signs, ink, look.cells)
+        return self._pictures.of(view, size, shown, look.ground, paint)
+
     def paint(
         self,
         painter: QPainter,
         option: QStyleOptionViewItem,
         index: QModelIndex | QPersistentModelIndex,
     ) -> None:
-        """Paint a cell."""
-        row, column = index.row(), index.column()
-        rect: QRect = option.rect
-        state: int = option.state.value
-        if state & _SELECTED:
-            # Asked for only here: Python gets a copy of the whole palette.
-            palette: QPalette = option.palette
-            group = _group(state)
-            painter.fillRect(rect, palette.color(group, QPalette.ColorRole.Highlight))
-            colour = palette.color(group, QPalette.ColorRole.HighlightedText)
-        else:
-            colour = self._colour(row, column)
-        if column == LogColumn.SUMMARY:
-            for icon, tone in self._signs(row):
-                rect = self._mark(painter, rect, icon, tone)
-        text = self._fitting(self._model.text(row, column), column, rect.width() - 2 * PADDING)
-        painter.setPen(colour)
-        painter.drawText(rect.adjusted(PADDING, 0, -PADDING, 0), _ALIGNMENTS[column], text)
-        if state & _FOCUSED:
-            painter.drawRect(rect.adjusted(0, 0, -1, -1))
+        """Paint one cell."""
+        cells = [(index.column(), 0, option.rect.width())]
+        look = self.look(option.palette, cells, int(option.state.value))
+        self.paint_row(painter, option.rect, index.row(), look)
+
+    def _write(self, painter: QPainter, area: QRect, column: int, text: str) -> None:
+        fitting = self._fitting(text, column, area.width())
+        if not fitting.isascii():
+            painter.drawText(area, _ALIGNMENTS[column], fitting)
+            return
+        # All letters are of one width: Qt needs a third longer to find out where they begin.
+        spare = area.width() - self._advance * len(fitting)
+        left = area.left() + (spare if column in RIGHT_ALIGNED else 0)
+        top = area.top() + (area.height() - self._metrics.height()) / 2
+        painter.drawText(QPointF(left, round(top + self._metrics.ascent())), fitting)
+
+    @Slot()
+    def _on_appearance_changed(self) -> None:
+        self._pictures.forget()
 
     def sizeHint(
         self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
@@ -119,10 +179,9 @@ class LogDelegate(QStyledItemDelegate):
         text = self._model.text(index.row(), index.column())
         return QSize(self.width_of(min(len(text), 200)), self.row_height())
 
-    def _colour(self, row: int, column: int) -> QColor:
+    def _colour(self, kind: FrameKind | None, column: int) -> QColor:
         if column in _QUIET:
             return self._appearance.colour(Tone.MUTED)
-        kind = self._model.kind(row)
         if kind is None or not (column in _TINTED or kind in _LOUD):
             return self._appearance.colour(Tone.TEXT)
         return self._appearance.colour(TONES[kind])

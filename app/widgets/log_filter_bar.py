@@ -6,18 +6,15 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QToolButton, QVBoxLayout, QWidget
 
 from app.filtering.chosen import LogFilter
-from app.filtering.errors import FilterError
-from app.filtering.parsing import parse
-from app.filtering.terms import with_term
 from app.widgets.appearance import GAP, GAP_S, Appearance, Tone
 from app.widgets.filter_field import FilterField
-from app.widgets.filter_help import FilterHelp
 from app.widgets.log_kinds import LogKinds
 from app.widgets.recent_filters import RecentFilters
 from app.widgets.schema_field import plain_label, set_text_colour
+from app.widgets.still_label import StillLabel
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,6 +22,8 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QResizeEvent
 
     from app.filtering.completion import Completion
+    from app.filtering.errors import FilterError
+    from app.widgets.filter_help import FilterHelp
 
 _TYPING_MS: Final = 150
 _WIDE: Final = 820
@@ -65,7 +64,7 @@ class LogFilterBar(QWidget):
         self._pause = QToolButton(self)
         self._clear = QToolButton(self)
         self._show_all = QToolButton(self)
-        self._status = QLabel(self)
+        self._status = StillLabel(self)
         self._set_up_field()
         self._set_up_buttons()
         self._lay_out()
@@ -95,6 +94,8 @@ class LogFilterBar(QWidget):
 
     def add_term(self, term: str, *, is_excluded: bool = False) -> None:
         """Narrow the filter in force by one more comparison, or leave out what it lets through."""
+        from app.filtering.terms import with_term  # late: no start waits for it
+
         text = with_term(self._filter.text, term, exclude=is_excluded)
         self.set_filter(self._filter._replace(text=text))
 
@@ -104,7 +105,7 @@ class LogFilterBar(QWidget):
 
     def set_status(self, words: str) -> None:
         """Say how many rows are shown, searched for, or waiting."""
-        self._status.setText(words)
+        self._status.set_text(words)
         self._status.setToolTip(words)
 
     def set_hidden(self, count: int) -> None:
@@ -177,8 +178,6 @@ class LogFilterBar(QWidget):
         )
 
     def _lay_out(self) -> None:
-        self._status.setTextFormat(Qt.TextFormat.PlainText)
-        self._status.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._row = row = QHBoxLayout()
         row.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
         row.setSpacing(GAP_S)
@@ -219,6 +218,9 @@ class LogFilterBar(QWidget):
         set_text_colour(self._mistake, self._appearance, Tone.BAD)
 
     def _apply(self) -> None:
+        from app.filtering.errors import FilterError  # late: no start waits for it
+        from app.filtering.parsing import parse
+
         self._typing.stop()
         wanted = self._kinds.applied_to(self._filter)
         text = self._field.text().strip()
@@ -263,6 +265,8 @@ class LogFilterBar(QWidget):
 
     @Slot()
     def _on_help_requested(self) -> None:
+        from app.widgets.filter_help import FilterHelp  # late: no start waits for it
+
         if self._help_window is None:
             self._help_window = FilterHelp(self)
             self._help_window.example_chosen.connect(self._on_text_chosen)

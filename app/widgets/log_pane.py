@@ -9,16 +9,12 @@ from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QLabel, QSplitter, QVBoxLayout, QWidget
 
 from app.filtering.chosen import LogFilter
-from app.filtering.completion import complete
-from app.filtering.terms import text_term
 from app.models.log import LogColumn, LogModel
 from app.models.log_notes import LogNotes
-from app.models.log_terms import job_term, value_term
 from app.text import number
 from app.widgets.appearance import GAP, GAP_S, Appearance
 from app.widgets.log_actions import JUMPS, MARKS, LogActions
 from app.widgets.log_commands import LogCommands
-from app.widgets.log_details import LogDetails
 from app.widgets.log_filter_bar import LogFilterBar
 from app.widgets.log_view import LogView
 
@@ -32,6 +28,7 @@ if TYPE_CHECKING:
     from app.models.log_jobs import JobFinder
     from app.tracker.snapshot import JobId
     from app.widgets.json_tree import FilterWish
+    from app.widgets.log_details import LogDetails
 
 
 _WIDE = 900
@@ -70,7 +67,9 @@ class LogPane(QWidget):
         self._notes = LogNotes(parent=self) if notes is None else notes
         self._bar = LogFilterBar(self._complete, appearance, self)
         self._view = LogView(model, appearance, self)
-        self._details = LogDetails(jobs, self._notes, appearance, self)
+        self._jobs = jobs
+        self._appearance = appearance
+        self._made_details: LogDetails | None = None
         self._actions = LogActions(self._view, self, appearance)
         self._commands = LogCommands(model, self._view, self._notes, jobs, self._actions)
         self._splitter = QSplitter(Qt.Orientation.Vertical, self)
@@ -89,8 +88,8 @@ class LogPane(QWidget):
 
     @property
     def details(self) -> LogDetails:
-        """The chosen message in full."""
-        return self._details
+        """The chosen message in full; made at its first use."""
+        return self._made_details or self.make_details()
 
     @property
     def bar(self) -> LogFilterBar:
@@ -107,6 +106,24 @@ class LogPane(QWidget):
         """The marks and notes on messages."""
         return self._notes
 
+    def make_details(self) -> LogDetails:
+        """Make the details, hidden yet; nothing is done where they are made."""
+        if self._made_details is not None:
+            return self._made_details
+        from app.widgets.log_details import LogDetails  # late: no start waits for it
+
+        details = self._made_details = LogDetails(self._jobs, self._notes, self._appearance, self)
+        details.add_buttons(self._actions.buttons((*JUMPS, *MARKS), details))
+        details.setMinimumHeight(_LEAST_DETAILS)
+        details.hide()
+        self._splitter.replaceWidget(1, details)
+        self._place.deleteLater()
+        self._splitter.setStretchFactor(1, 2)
+        details.job_opened.connect(self.job_opened)
+        details.search_requested.connect(self.search_for)
+        details.filter_requested.connect(self._on_value_chosen)
+        return details
+
     def set_filter(self, wanted: LogFilter) -> None:
         """Show only what `wanted` lets through."""
         self._bar.set_filter(wanted)
@@ -114,11 +131,15 @@ class LogPane(QWidget):
     @Slot(object)
     def search_for(self, words: str) -> None:
         """Show only messages that hold `words` as one phrase."""
+        from app.filtering.terms import text_term  # late: no start waits for it
+
         self._set_text(text_term(words))
 
     @Slot(object)
     def follow_job(self, job: JobId) -> None:
         """Show only the messages of a job."""
+        from app.models.log_terms import job_term  # late: no start waits for it
+
         self._set_text(job_term(job))
 
     @Slot(object)
@@ -170,11 +191,10 @@ class LogPane(QWidget):
         self._notice.hide()
         self._bar.add_button(self._view.jump)
         self._view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self._details.add_buttons(self._actions.buttons((*JUMPS, *MARKS), self._details))
         self._splitter.addWidget(self._view)
-        self._splitter.addWidget(self._details)
-        self._details.setMinimumHeight(_LEAST_DETAILS)
-        self._details.hide()  # the table has the whole room until a message is chosen
+        self._place = QWidget(self)  # of the details
+        self._splitter.addWidget(self._place)
+        self._place.hide()  # the table has the whole room until a message is chosen
         self._splitter.setStretchFactor(0, 3)
         self._splitter.setStretchFactor(1, 2)
         self._splitter.setChildrenCollapsible(True)
@@ -199,9 +219,6 @@ class LogPane(QWidget):
         self._view.customContextMenuRequested.connect(self._on_menu_requested)
         self._view.copy_requested.connect(self._commands.copy_lines)
         self._view.place_chosen.connect(self._on_place_chosen)
-        self._details.job_opened.connect(self.job_opened)
-        self._details.search_requested.connect(self.search_for)
-        self._details.filter_requested.connect(self._on_value_chosen)
         self._commands.term_wanted.connect(self._on_term_wanted)
         self._commands.filter_wanted.connect(self._set_text)
         self._commands.place_wanted.connect(self._on_place_wanted)
@@ -216,6 +233,8 @@ class LogPane(QWidget):
         self._model.modelReset.connect(self._on_model_reset)
 
     def _complete(self, text: str, cursor: int) -> Completion:
+        from app.filtering.completion import complete  # late: no start waits for it
+
         return complete(text, cursor, self._model.timeline)
 
     @Slot(object)
@@ -252,17 +271,17 @@ class LogPane(QWidget):
         row = self._model.row_of(place)
         delta = "" if row is None else self._model.text(row, LogColumn.DELTA)
         mark = "" if row is None else self._model.mark_of(row)
-        if not self._details.show_place(self._model.timeline, place, delta=delta, mark=mark):
+        if not self.details.show_place(self._model.timeline, place, delta=delta, mark=mark):
             return
         self._commands.stand_on(place)
-        is_first = self._details.isHidden() and not self._is_divided
-        self._details.show()
+        is_first = self.details.isHidden() and not self._is_divided
+        self.details.show()
         if is_first:
             self._splitter.setSizes(_FIRST_SHARES)
 
     @Slot(object)
     def _on_place_chosen(self, place: int) -> None:
-        if place != self._details.place:
+        if place != self.details.place:
             self._say("")
             self._show_place(place)
 
@@ -285,6 +304,8 @@ class LogPane(QWidget):
 
     @Slot(object)
     def _on_value_chosen(self, wish: FilterWish) -> None:
+        from app.models.log_terms import value_term  # late: no start waits for it
+
         term = value_term(wish.keys, wish.value)
         if term:
             self._bar.add_term(term, is_excluded=wish.is_excluded)

@@ -4,11 +4,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QKeyEvent, QKeySequence, QResizeEvent
+from PySide6.QtCore import (
+    QElapsedTimer,
+    QEvent,
+    QItemSelectionModel,
+    QModelIndex,
+    QPoint,
+    QRect,
+    QSize,
+    Qt,
+    QTimer,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QHeaderView,
+    QStyle,
     QTableView,
     QToolButton,
     QWidget,
@@ -16,13 +29,24 @@ from PySide6.QtWidgets import (
 
 from app.models.log import LogColumn, LogModel
 from app.widgets.appearance import Appearance, Tone, monospaced
+from app.widgets.cell_pictures import cells_in_sight
 from app.widgets.log_columns import LogColumns
 from app.widgets.log_delegate import LogDelegate
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from PySide6.QtCore import QItemSelectionRange, QPersistentModelIndex
+    from PySide6.QtGui import QPaintEvent
+
+    from app.widgets.log_delegate import RowLook
 
 _UPWARDS: Final = frozenset({Qt.Key.Key_Up, Qt.Key.Key_PageUp, Qt.Key.Key_Home})
+
+_ROWS_AT_ONCE: Final = 4
+"""New rows that are painted in one turn of the event loop: some 3 ms of work."""
+_PAUSE_MS: Final = 300
+"""After so long without new rows the next are shown at once."""
 
 COPIED_AT_MOST: Final = 5_000
 """Rows copied at one go: 5,000 rows take some 0.2 s to read and describe."""
@@ -54,6 +78,10 @@ class LogView(QTableView):
         self._jump = QToolButton(self)
         self._settle = QTimer(self)
         self._settle.setSingleShot(True)
+        self._turn = QTimer(self)
+        self._turn.setSingleShot(True)
+        self._target = 0
+        self._since_end = QElapsedTimer()
         self.setItemDelegate(self._delegate)
         self._set_up_table()
         self._use_font()
@@ -123,10 +151,96 @@ class LogView(QTableView):
         super().changeEvent(event)
         if event.type() in (QEvent.Type.FontChange, QEvent.Type.ApplicationFontChange):
             self._use_font()
+            self._disconnect_rows()
+            self._connect_rows()
             self._columns.fit()
         elif event.type() is QEvent.Type.PaletteChange:
             self._appearance.follow(self.palette())
             self._jump.setIcon(self._appearance.icon("follow", Tone.ACCENT))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the rows, each as a whole: Qt would have each cell painted by itself."""
+        rows = self._rows_at(event.rect())
+        if not rows:
+            return
+        look_of = self._looks()
+        painter = QPainter(self.viewport())
+        for row in rows:
+            place = QRect(QPoint(0, self.rowViewportPosition(row)), self._row_size())
+            self._delegate.paint_row(painter, place, row, look_of(row))
+        self._paint_focus(painter, look_of)
+        painter.end()
+
+    def _looks(self) -> Callable[[int], RowLook]:
+        """What tells how a row looks, in this moment."""
+        state = QStyle.StateFlag.State_None
+        if self.isActiveWindow():
+            state |= QStyle.StateFlag.State_Active
+        cells = tuple(cells_in_sight(self.horizontalHeader(), self.viewport().width()))
+        palette = self.palette()
+        plain = self._delegate.look(palette, cells, int(state.value))
+        state |= QStyle.StateFlag.State_Selected
+        selected = self._delegate.look(palette, cells, int(state.value))
+        selection = self.selectionModel()
+        has_any = selection.hasSelection()
+
+        def look_of(row: int) -> RowLook:
+            is_selected = has_any and selection.isSelected(self._model.index(row, 0))
+            return selected if is_selected else plain
+
+        return look_of
+
+    def _row_size(self) -> QSize:
+        return QSize(self.viewport().width(), self._delegate.row_height())
+
+    def _follow_soon(self, count: int) -> None:
+        """Go to the newest of so many rows, once pictures of them are made, a few at a time.
+
+        Few, and any after a pause, are shown at once; but a view full of new rows ten times a
+        second takes 15 ms each time.
+        """
+        is_pause = not self._since_end.isValid() or self._since_end.elapsed() >= _PAUSE_MS
+        if is_pause or count <= _ROWS_AT_ONCE or not self.isVisible():
+            self._to_end()
+            return
+        self.executeDelayedItemsLayout()  # the scroll bar is to know of the rows
+        if not self._turn.isActive():
+            self._target = self._model.rowCount()
+            self._turn.start(0)
+
+    @Slot()
+    def _on_turn(self) -> None:
+        """Make pictures of the next few rows; go there when there are no more to make.
+
+        Rows that come meanwhile have their turn afterwards: else these would never be seen.
+        """
+        if not self._is_following:
+            return
+        look_of, size, made = self._looks(), self._row_size(), 0
+        end = self._target = min(self._target, self._model.rowCount())
+        first = max(0, end - self.viewport().height() // max(1, size.height()) - 1)
+        for row in range(first, end):
+            made += self._delegate.prepare_row(self.viewport(), size, row, look_of(row))
+            if made == _ROWS_AT_ONCE:
+                self._turn.start(0)
+                return
+        self._to_row(end - 1)
+        if end < self._model.rowCount():
+            self._target = self._model.rowCount()
+            self._turn.start(0)
+
+    def _rows_at(self, area: QRect) -> range:
+        first, last = self.rowAt(area.top()), self.rowAt(area.bottom())
+        if first < 0:
+            return range(0)
+        return range(first, last + 1 if last >= 0 else self._model.rowCount())
+
+    def _paint_focus(self, painter: QPainter, look_of: Callable[[int], RowLook]) -> None:
+        """Frame the cell that the keyboard acts on."""
+        current = self.currentIndex()
+        if self.hasFocus() and current.isValid():
+            painter.setPen(look_of(current.row()).ink or self._appearance.colour(Tone.TEXT))
+            painter.drawRect(self.visualRect(current).adjusted(0, 0, -1, -1))
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Fit the columns to the width."""
@@ -188,13 +302,23 @@ class LogView(QTableView):
 
     def _connect(self) -> None:
         self._settle.timeout.connect(self._on_settled)
+        self._turn.timeout.connect(self._on_turn)
         self._jump.clicked.connect(self.follow)
         self._model.rows_dropping.connect(self._on_rows_dropping)
+        self._model.modelAboutToBeReset.connect(self._on_about_to_reset)
+        self._connect_rows()
+        self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+
+    def _connect_rows(self) -> None:
+        """Hear of rows later than the header: else the scroll bar does not know yet of the last."""
         self._model.rowsRemoved.connect(self._on_rows_removed)
         self._model.rowsInserted.connect(self._on_rows_inserted)
-        self._model.modelAboutToBeReset.connect(self._on_about_to_reset)
         self._model.modelReset.connect(self._on_model_reset)
-        self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+
+    def _disconnect_rows(self) -> None:
+        self._model.rowsRemoved.disconnect(self._on_rows_removed)
+        self._model.rowsInserted.disconnect(self._on_rows_inserted)
+        self._model.modelReset.disconnect(self._on_model_reset)
 
     def _use_font(self) -> None:
         font = monospaced(QWidget.font(self))
@@ -218,9 +342,19 @@ class LogView(QTableView):
             self._show_jump()
 
     def _to_end(self) -> None:
+        self._turn.stop()
+        self._to_row(self._model.rowCount() - 1)
+
+    def _to_row(self, row: int) -> None:
+        """Have `row` as the last one in sight."""
         self._is_moving = True
-        self.scrollToBottom()
+        if row == self._model.rowCount() - 1:
+            self.scrollToBottom()
+        else:
+            index = self._model.index(row, LogColumn.TIME)
+            self.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtBottom)
         self._is_moving = False
+        self._since_end.start()
 
     def _choose_last(self) -> None:
         last = self._model.rowCount() - 1
@@ -254,7 +388,8 @@ class LogView(QTableView):
             )
 
     @Slot(QModelIndex, int, int)
-    def _on_rows_removed(self, _parent: QModelIndex, _first: int, _last: int) -> None:
+    def _on_rows_removed(self, _parent: QModelIndex, first: int, last: int) -> None:
+        self._target = max(0, self._target - (last + 1 - first))
         if self._anchor is not None:
             self._is_moving = True
             self.verticalScrollBar().setValue(self._model.row_from(self._anchor))
@@ -264,7 +399,7 @@ class LogView(QTableView):
     @Slot(QModelIndex, int, int)
     def _on_rows_inserted(self, _parent: QModelIndex, first: int, last: int) -> None:
         if self._is_following:
-            self._to_end()
+            self._follow_soon(last - first + 1)
         else:
             self._new += last - first + 1
             self._show_jump()

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.models.messages import NUMBER, RANK, MessageFilter, MessagesModel
-from app.sessions.server_settings import LOG_LEVELS
+from app.sessions.log_levels import LOG_LEVELS
 from app.text import count
 from app.widgets.appearance import GAP, GAP_S, Appearance, Tone
 from app.widgets.job_sections import PlainTable

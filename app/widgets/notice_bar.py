@@ -21,6 +21,8 @@ from app.text import visible
 from app.widgets.appearance import GAP_S
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from PySide6.QtGui import QResizeEvent
 
     from app.problem import Problem
@@ -39,6 +41,8 @@ class NoticeBar(QFrame):
     """
 
     emptied = Signal()
+    doctor_requested = Signal(object)
+    """The `Problem` whose server is to be looked into; see `set_doctor`."""
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -55,6 +59,14 @@ class NoticeBar(QFrame):
         self._next.setAccessibleName(self.tr("Dismiss this problem"))
         self._next.setToolTip(self.tr("Dismiss (Esc)"))
         self._next.clicked.connect(self._on_dismissed)
+        self._all = QPushButton(self.tr("Dismiss &all"), self)
+        self._all.setToolTip(self.tr("Dismiss all problems"))
+        self._all.clicked.connect(self._on_all_dismissed)
+        self._can_help: Callable[[Problem], bool] | None = None
+        self._doctor = QPushButton(self.tr("Connection &doctor"), self)
+        self._doctor.setToolTip(self.tr("Show all that is known of the server's connection"))
+        self._doctor.clicked.connect(self._on_doctor)
+        self._doctor.hide()
         escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
         escape.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         escape.activated.connect(self._on_dismissed)
@@ -67,6 +79,11 @@ class NoticeBar(QFrame):
             self._problems.remove(problem)
         self._problems.append(problem)
         del self._problems[:-_KEPT]
+        self._refresh()
+
+    def set_doctor(self, can_help: Callable[[Problem], bool]) -> None:
+        """Offer the doctor at problems for which `can_help` is true: those of a server."""
+        self._can_help = can_help
         self._refresh()
 
     def problems(self) -> tuple[Problem, ...]:
@@ -100,7 +117,9 @@ class NoticeBar(QFrame):
         row = QHBoxLayout(self)
         row.setContentsMargins(10, 6, 8, 6)
         row.addWidget(self._words, 1)
+        row.addWidget(self._doctor, 0, Qt.AlignmentFlag.AlignTop)
         row.addWidget(self._next, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self._all, 0, Qt.AlignmentFlag.AlignTop)
 
     def _refresh(self) -> None:
         self.setVisible(bool(self._problems))
@@ -108,6 +127,7 @@ class NoticeBar(QFrame):
             self.emptied.emit()
             return
         problem = self._problems[-1]
+        self._doctor.setVisible(self._can_help is not None and self._can_help(problem))
         head = f"{problem.what} — {problem.where}" if problem.where else problem.what
         self._what.setText(visible(head)[:1000])
         self._hint.setText(visible(problem.hint)[:1000])
@@ -116,14 +136,24 @@ class NoticeBar(QFrame):
         self._detail.setVisible(bool(problem.detail))
         self._words.begin()
         waiting = len(self._problems) - 1
+        self._all.setVisible(waiting > 0)
         self._next.setText(
             self.tr("Dismiss") if not waiting else self.tr("Dismiss (%n more)", "", waiting)
         )
 
     @Slot()
+    def _on_doctor(self) -> None:
+        self.doctor_requested.emit(self._problems[-1])
+
+    @Slot()
     def _on_dismissed(self) -> None:
         if self._problems:
             self._problems.pop()
+        self._refresh()
+
+    @Slot()
+    def _on_all_dismissed(self) -> None:
+        self._problems.clear()
         self._refresh()
 
 

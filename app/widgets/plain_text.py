@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -16,6 +15,8 @@ def plain_tip(words: str) -> str:
 
     A tool tip has no plain mode: Qt renders whatever looks like markup, images included.
     """
+    import html  # with all its entities: no start waits for them
+
     shown = words if len(words) <= _LIMIT else words[:_LIMIT] + "…"
     lines = html.escape(shown).replace("\n", "<br>")
     return f"<qt>{lines}</qt>" if shown else ""

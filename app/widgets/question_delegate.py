@@ -32,8 +32,9 @@ class QuestionDelegate(SideDelegate):
         first = area.adjusted(0, 2, 0, 0)
         first.setHeight(area.height() // 2 - 1)
         second = first.translated(0, first.height())
-        self.write(painter, option.font, first, str(index.data()), Tone.TEXT)
-        self.write(painter, option.font, second, str(index.data(ABOUT)), Tone.MUTED)
+        face = self.faces(option.font).first
+        self.write(painter, face, first, str(index.data()), Tone.TEXT)
+        self.write(painter, face, second, str(index.data(ABOUT)), Tone.MUTED)
         painter.restore()
 
     def helpEvent(

@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.looking import expanded
 from app.problem import ProblemError
 from app.sessions.wishes import read_roots
 from app.text import visible
@@ -34,7 +35,7 @@ def as_uri(entered: str) -> str:
     """A folder as a URI; an address stays as it is, and so does what is no whole path."""
     if "://" in entered:
         return entered
-    path = Path(entered).expanduser()
+    path = expanded(Path(entered))
     return path.as_uri() if path.is_absolute() else entered
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal, Slot
@@ -16,6 +15,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.models.definition_words import differs_in_values, words_of
 from app.text import visible
 from app.widgets.appearance import GAP, emphasised, monospaced
 
@@ -86,8 +86,8 @@ class SavedServerDialog(QDialog):
         return text
 
     def _lines(self, now: ServerDefinition | None) -> Iterator[str]:
-        others = {} if now is None else self._words_of(now)
-        for label, words in self._words_of(self._saved).items():
+        others = {} if now is None else words_of(now)
+        for label, words in words_of(self._saved).items():
             other = others.get(label, words)
             if other == words:
                 yield f"{label}: {visible(words)}"
@@ -95,17 +95,8 @@ class SavedServerDialog(QDialog):
                 yield self.tr("{} differs").format(label)
                 yield "    " + self.tr("saved: {}").format(visible(words))
                 yield "    " + self.tr("now:   {}").format(visible(other))
-        if now is not None and _differs_in_values(self._saved, now):
+        if now is not None and differs_in_values(self._saved, now):
             yield self.tr("Values of variables differ")
-
-    def _words_of(self, server: ServerDefinition) -> dict[str, str]:
-        return {
-            self.tr("Name"): server.name,
-            self.tr("Command"): shlex.join([server.command, *server.args]),
-            self.tr("Folder"): server.cwd or self.tr("where this program was started"),
-            self.tr("Sets variables"): ", ".join(sorted(server.env)) or self.tr("none"),
-            self.tr("Protocol"): server.era,
-        }
 
     def _lay_out(self, problem: Problem) -> None:
         head = self._label(problem.what, problem.where)
@@ -130,8 +121,3 @@ class SavedServerDialog(QDialog):
         label.setWordWrap(True)
         label.setText(" — ".join(visible(part)[:1000] for part in parts if part))
         return label
-
-
-def _differs_in_values(one: ServerDefinition, other: ServerDefinition) -> bool:
-    """Whether a variable that both set has two values."""
-    return any(one.env[name] != other.env[name] for name in one.env.keys() & other.env.keys())

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt
-from PySide6.QtGui import QFont, QFontMetrics, QHelpEvent, QPainter, QTextLayout
+from PySide6.QtGui import QFont, QHelpEvent, QPainter
 from PySide6.QtWidgets import (
     QAbstractItemView,
     QStyle,
@@ -16,10 +16,11 @@ from PySide6.QtWidgets import (
 
 from app import text
 from app.models.filters import COUNT, GROUP, JobGroup
-from app.models.servers import ABOUT, SERVER, STORY
-from app.sessions.snapshot import ServerSnapshot, ServerState
-from app.widgets.appearance import GAP, GAP_S, Appearance, Tone, emphasised
+from app.models.servers import ABOUT, ROW, STORY, ServerRow
+from app.sessions.snapshot import ServerState
+from app.widgets.appearance import GAP, GAP_S, Appearance, Tone
 from app.widgets.plain_text import plain_tip
+from app.widgets.row_faces import Face, RowFaces
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QObject
@@ -36,6 +37,14 @@ _GROUPS: Final = {
     JobGroup.FAILED: ("state-failed", Tone.BAD),
 }
 _LINES: Final = 2
+_SECOND_LINE: Final = 0.9  # of the font's size
+_ONE_LINE: Final = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
+# Combining flags is slow in Python, and is done for every text painted.
+_LEFT: Final = int(Qt.AlignmentFlag.AlignLeft | _ONE_LINE)
+_RIGHT: Final = int(Qt.AlignmentFlag.AlignRight | _ONE_LINE)
+_SELECTED: Final = int(QStyle.StateFlag.State_Selected.value)
+_HOVERED: Final = int(QStyle.StateFlag.State_MouseOver.value)
+_FOCUSED: Final = int(QStyle.StateFlag.State_HasFocus.value)
 _SERVERS: Final = {
     ServerState.IDLE: ("server-idle", Tone.MUTED),
     ServerState.CONNECTING: ("server-connecting", Tone.ACCENT),
@@ -43,7 +52,16 @@ _SERVERS: Final = {
     ServerState.FAILED: ("server-failed", Tone.BAD),
     ServerState.CLOSING: ("server-closing", Tone.MUTED),
     ServerState.CLOSED: ("server-idle", Tone.MUTED),
+    ServerState.WAITING: ("server-waiting", Tone.WARNING),
 }
+
+
+class ServerFace(NamedTuple):
+    """What a server's row looks like: with trouble, its words have the icon's colour."""
+
+    icon: str
+    tone: Tone
+    is_trouble: bool = False
 
 
 class SideDelegate(QStyledItemDelegate):
@@ -52,25 +70,35 @@ class SideDelegate(QStyledItemDelegate):
     def __init__(self, appearance: Appearance, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._appearance = appearance
+        self._measured: RowFaces | None = None
+
+    def faces(self, font: QFont) -> RowFaces:
+        """The faces of rows in `font`."""
+        if self._measured is None or self._measured.base != font:
+            self._measured = RowFaces(font, _SECOND_LINE)
+        return self._measured
 
     def begin(
-        self, painter: QPainter, option: QStyleOptionViewItem, icon: str, tone: Tone
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        icon: str,
+        tone: Tone,
     ) -> QRect:
         """Paint ground and icon; what is left of the row."""
         area = option.rect.adjusted(GAP_S, 1, -GAP_S, -1)
-        is_selected = bool(option.state & QStyle.StateFlag.State_Selected)
-        is_hovered = bool(option.state & QStyle.StateFlag.State_MouseOver)
+        state = int(option.state.value)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(Qt.PenStyle.NoPen)
-        if is_selected or is_hovered:
-            ground = (Tone.ACCENT, 0.20) if is_selected else (Tone.TEXT, 0.06)
+        if state & (_SELECTED | _HOVERED):
+            ground = (Tone.ACCENT, 0.20) if state & _SELECTED else (Tone.TEXT, 0.06)
+            painter.setPen(Qt.PenStyle.NoPen)
             painter.setBrush(self._appearance.ground(*ground))
             painter.drawRoundedRect(area, 5, 5)
-        if option.state & QStyle.StateFlag.State_HasFocus:
+        if state & _FOCUSED:
             painter.setBrush(Qt.BrushStyle.NoBrush)
             painter.setPen(self._appearance.colour(Tone.ACCENT))
             painter.drawRoundedRect(area, 5, 5)
-        side = round(option.fontMetrics.height() * 1.1)
+        side = round(self.faces(option.font).first.height * 1.1)
         place = QRect(area.left() + GAP_S + 2, area.center().y() - side // 2 + 1, side, side)
         ratio = painter.device().devicePixelRatioF()
         painter.drawPixmap(place, self._appearance.pixmap(icon, tone, side, ratio))
@@ -79,18 +107,18 @@ class SideDelegate(QStyledItemDelegate):
     def write(
         self,
         painter: QPainter,
-        font: QFont,
+        face: Face,
         area: QRect,
         words: str,
         tone: Tone,
-        side: Qt.AlignmentFlag = Qt.AlignmentFlag.AlignLeft,
+        flags: int = _LEFT,
     ) -> None:
-        """Write one line of plain text, elided to `area`."""
-        painter.setFont(font)
+        """Write one line of plain text, elided to `area`, in one of `faces`."""
+        painter.setFont(face.font)
         painter.setPen(self._appearance.colour(tone))
-        shown = QFontMetrics(font).elidedText(words, Qt.TextElideMode.ElideRight, area.width())
-        flags = side | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
-        painter.drawText(area, int(flags), shown)
+        if self._measured is not None:
+            words = self._measured.elided(face, words, area.width())
+        painter.drawText(area, flags, words)
 
 
 class GroupDelegate(SideDelegate):
@@ -106,11 +134,11 @@ class GroupDelegate(SideDelegate):
         icon, tone = _GROUPS[group]
         painter.save()
         area = self.begin(painter, option, icon, tone if count else Tone.MUTED)
-        words = text.number(count)
-        room = option.fontMetrics.horizontalAdvance(words) + GAP
+        words, face = text.number(count), self.faces(option.font).first
+        room = face.width(words) + GAP
         ink = Tone.TEXT if count or group is JobGroup.ALL else Tone.MUTED
-        self.write(painter, option.font, area.adjusted(0, 0, -room, 0), index.data(), ink)
-        self.write(painter, option.font, area, words, Tone.MUTED, Qt.AlignmentFlag.AlignRight)
+        self.write(painter, face, area.adjusted(0, 0, -room, 0), index.data(), ink)
+        self.write(painter, face, area, words, Tone.MUTED, _RIGHT)
         painter.restore()
 
 
@@ -119,28 +147,28 @@ class ServerDelegate(SideDelegate):
 
     def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
         """A line for the name, two for what is known: a problem seldom fits into one."""
-        small = QFontMetrics(_smaller(option.font)).height()
-        return QSize(120, option.fontMetrics.height() + _LINES * small + GAP + 2)
+        faces = self.faces(option.font)
+        return QSize(120, faces.first.height + _LINES * faces.second.height + GAP + 2)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         """Paint a server; what went wrong with it in words."""
-        server = index.data(SERVER)
-        if not isinstance(server, ServerSnapshot):
+        row = index.data(ROW)
+        if not isinstance(row, ServerRow):
             return
         painter.save()
-        area = self.begin(painter, option, *_SERVERS[server.state])
-        small = _smaller(option.font)
-        lines = wrapped(index.data(ABOUT), small, area.width(), _LINES)
-        heights = (option.fontMetrics.height(), QFontMetrics(small).height())
+        face = face_of(row)
+        area = self.begin(painter, option, face.icon, face.tone)
+        faces = self.faces(option.font)
+        lines = faces.wrapped(faces.second, index.data(ABOUT), area.width(), _LINES)
+        heights = (faces.heavy.height, faces.second.height)
         top = area.top() + (area.height() - heights[0] - len(lines) * heights[1]) // 2
         place = QRect(area.left(), top, area.width(), heights[0])
-        font = emphasised(option.font)
-        ink = Tone.TEXT if server.state.is_up else Tone.MUTED
-        self.write(painter, font, place, text.one_line(server.name), ink)
+        ink = Tone.TEXT if row.server.state.is_up else Tone.MUTED
+        self.write(painter, faces.heavy, place, text.one_line(row.name), ink)
         place = QRect(area.left(), place.top() + heights[0], area.width(), heights[1])
-        tone = Tone.MUTED if server.problem is None else _problem_tone(server)
+        tone = face.tone if face.is_trouble else Tone.MUTED
         for line in lines:
-            self.write(painter, small, place, line, tone)
+            self.write(painter, faces.second, place, line, tone)
             place.translate(0, heights[1])
         painter.restore()
 
@@ -152,34 +180,24 @@ class ServerDelegate(SideDelegate):
         index: _Index,
     ) -> bool:
         """Show all that is known of the server, as plain text."""
-        server = index.data(SERVER)
-        if event.type() is not QEvent.Type.ToolTip or not isinstance(server, ServerSnapshot):
+        if event.type() is not QEvent.Type.ToolTip or not isinstance(index.data(ROW), ServerRow):
             return super().helpEvent(event, view, option, index)
         QToolTip.showText(event.globalPos(), plain_tip(index.data(STORY)), view)
         return True
 
 
-def _problem_tone(server: ServerSnapshot) -> Tone:
-    return Tone.WARNING if server.state is ServerState.CONNECTED else Tone.BAD
-
-
-def wrapped(words: str, font: QFont, width: int, lines: int) -> list[str]:
-    """`words` in at most so many lines of `width` pixels; the last one holds all that is left."""
-    found: list[str] = []
-    layout = QTextLayout(words, font)
-    layout.beginLayout()
-    start = 0
-    while len(found) + 1 < lines and (line := layout.createLine()).isValid():
-        line.setLineWidth(width)
-        end = line.textStart() + line.textLength()
-        found.append(words[start:end].strip())
-        start = end
-    layout.endLayout()
-    rest = words[start:].strip()
-    return [line for line in (*found, rest) if line]
-
-
-def _smaller(font: QFont) -> QFont:
-    smaller = QFont(font)
-    smaller.setPointSizeF(font.pointSizeF() * 0.9)
-    return smaller
+def face_of(row: ServerRow) -> ServerFace:
+    """What a server's row looks like; what needs the user or is wrong comes before its state."""
+    server = row.server
+    if row.is_disabled and not server.state.is_up:
+        return ServerFace("server-disabled", Tone.MUTED)
+    if server.sign_in is not None:
+        return ServerFace("server-sign-in", Tone.WARNING, is_trouble=True)
+    if server.state is ServerState.CONNECTED and server.health is not None:
+        tone = Tone.BAD if server.health.is_hung else Tone.WARNING
+        return ServerFace("server-silent", tone, is_trouble=True)
+    icon, tone = _SERVERS[server.state]
+    if server.state is ServerState.CONNECTED and server.problem is not None:
+        return ServerFace(icon, Tone.WARNING, is_trouble=True)
+    is_wrong = server.problem is not None or server.retry is not None
+    return ServerFace(icon, tone, is_trouble=is_wrong and tone is not Tone.MUTED)

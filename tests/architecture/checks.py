@@ -39,6 +39,8 @@ def nested_loops(module: Module) -> list[str]:
 
     A dialog's or menu's own event loop, reached from a coroutine, hangs every other task for good.
     """
+    if not module.has(".exec"):
+        return []
     return [
         _at(module, call, f"{_name(function.value)}.{function.attr}()")
         for call, function in _method_calls(module, "exec", "exec_")
@@ -48,6 +50,8 @@ def nested_loops(module: Module) -> list[str]:
 
 def leaking_connections(module: Module) -> list[str]:
     """Find lambdas, partials and local functions connected to signals: they leak the widget."""
+    if not module.has(".connect"):
+        return []
     local = _local_functions(module.tree)
     return [
         _at(module, call, f"connect({ast.unparse(argument)})")
@@ -78,6 +82,8 @@ def _local_functions(tree: ast.Module) -> set[str]:
 
 def loose_tasks(module: Module) -> list[str]:
     """Find tasks that nobody owns: they are collected, or fail, unseen."""
+    if not module.has(*_LOOSE_TASKS, "create_task"):
+        return []
     named = [
         _at(module, node, _mention(node))
         for node in ast.walk(module.tree)
@@ -103,6 +109,8 @@ def too_long(module: Module) -> list[str]:
 
 def own_resource_paths(module: Module) -> list[str]:
     """Find a module that looks for shipped files itself instead of asking ``app.paths``."""
+    if not module.has("__file__", "importlib"):
+        return []
     found = [f"imports {n}" for n in sorted(module.imported) if n == "importlib.resources"]
     found += [
         f"{node.id} used"

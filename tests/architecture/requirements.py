@@ -20,7 +20,7 @@ def claimed(modules: Iterable[Module]) -> set[str]:
     """
     found: set[str] = set()
     for module in modules:
-        if module.path.name.startswith("test_"):
+        if module.path.name.startswith("test_") and module.has("mark.requirement"):
             found |= _claimed_in(module.tree)
     return found
 

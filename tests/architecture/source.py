@@ -1,12 +1,14 @@
-"""The repository as these tests read it: parsed modules, and the text of every tracked file."""
+"""The repository as these tests read it: its modules, and the text of every tracked file."""
 
 from __future__ import annotations
 
 import ast
+import functools
 import shutil
 import subprocess
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -17,12 +19,24 @@ TESTS = ROOT / "tests"
 _BUILT = frozenset({"__pycache__", ".git", ".hypothesis", ".venv", "build", "dist"})
 
 
-class Module(NamedTuple):
-    """One Python file: where it lies below the repository, its text and its syntax tree."""
+@dataclass(frozen=True)
+class Module:
+    """One Python file: where it lies below the repository, its text and its syntax tree.
+
+    Parsing a thousand files takes long: look first whether the text has the word you look for.
+    """
 
     path: Path
     text: str
-    tree: ast.Module
+
+    @functools.cached_property
+    def tree(self) -> ast.Module:
+        """The syntax tree, parsed when it is first asked for."""
+        return ast.parse(self.text)
+
+    def has(self, *words: str) -> bool:
+        """Tell whether any of the words stands anywhere in the text."""
+        return any(word in self.text for word in words)
 
     @property
     def imported(self) -> set[str]:
@@ -38,23 +52,34 @@ class Module(NamedTuple):
 
 
 def parsed(text: str, path: str = "app/sample.py") -> Module:
-    """Parse a sample as if it lay at `path`."""
-    return Module(Path(path), text, ast.parse(text))
+    """Take a sample as if it lay at `path`."""
+    return Module(Path(path), text)
 
 
 def modules(*below: str) -> list[Module]:
-    """Parse every Python file below these paths of the repository; a file names itself."""
+    """Read every Python file below these paths of the repository; a file names itself.
+
+    Only texts are kept from one call to the next: trees are a million objects, and every
+    collection of garbage would walk them.
+    """
     return [
-        parsed(file.read_text(encoding="utf-8"), file.relative_to(ROOT).as_posix())
+        Module(path, text)
         for start in below
-        for file in _python_files(ROOT / start)
+        for path, text in _texts()
+        if path.is_relative_to(start)
     ]
 
 
-def _python_files(start: Path) -> list[Path]:
-    if start.is_file():
-        return [start]
-    return sorted(p for p in start.rglob("*.py") if not _BUILT & set(p.parts))
+@functools.cache
+def _texts() -> list[tuple[Path, str]]:
+    """Path below the repository, and text, of all its Python files."""
+    files = (file for top in ("app", "packaging", "tests") for file in (ROOT / top).rglob("*.py"))
+    paths = sorted(file.relative_to(ROOT) for file in files)
+    return [
+        (path, (ROOT / path).read_text(encoding="utf-8"))
+        for path in paths
+        if not _BUILT & set(path.parts)
+    ]
 
 
 def tracked_texts() -> Iterator[tuple[str, str]]:

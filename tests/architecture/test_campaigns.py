@@ -17,6 +17,8 @@ _Test = ast.FunctionDef | ast.AsyncFunctionDef
 
 def without_short_form(module: Module) -> list[str]:
     """The campaigns of a module that share no function of it with a test that is always run."""
+    if not module.has("campaign"):
+        return []
     own = {node.name for node in module.tree.body if isinstance(node, _Test)}
     tests = [node for node in _tests(module) if not _has_mark(node, "skip")]
     always = {name for test in tests if not _has_mark(test, "campaign") for name in _called(test)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -30,8 +31,17 @@ for name in sys.argv[1:]:
 
 
 def _load_without_qt(names: Sequence[str]) -> subprocess.CompletedProcess[str]:
+    return _run(_LOAD, *names)
+
+
+def _run(code: str, *words: str, **environment: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, "-c", _LOAD, *names], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-c", code, *words],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=False,
     )
 
 
@@ -57,6 +67,45 @@ def test_the_blockade_stops_a_module_that_needs_qt() -> None:
 
     assert done.returncode == 1
     assert "is blocked" in done.stderr
+
+
+def test_the_window_and_sessions_load_nothing_that_few_need() -> None:
+    code = (
+        "import sys, app.monitor, app.shell.application, app.cli.call\n"
+        "late = {'httpx', 'httpx2', 'keyring', 'mcp', 'mcp_types', 'watchfiles', 'jsonschema'}\n"
+        "sys.exit(' '.join(sorted(late & set(sys.modules))) or 0)"
+    )
+    done = _run(code)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_what_an_empty_window_does_not_need_is_loaded_once_it_is_painted() -> None:
+    code = (
+        "import sys, app.cli, app.cli.window, app.shell.application\n"
+        "late = {'pydantic', 'filelock', 'regex', 'lark', 'statistics', 'difflib', 'html',\n"
+        "    'app.cli.target', 'app.filtering.compiling', 'app.filtering.parsing',\n"
+        "    'app.sessions.session', 'app.sessions.connection', 'app.sessions.stdio',\n"
+        "    'app.widgets.job_pane', 'app.widgets.stderr_pane', 'app.widgets.messages_pane',\n"
+        "    'app.widgets.question_panel', 'app.widgets.log_details', 'app.widgets.filter_help',\n"
+        "    'app.widgets.call_dialog', 'PySide6.QtNetwork'}\n"
+        "sys.exit(' '.join(sorted(late & set(sys.modules))) or 0)"
+    )
+    done = _run(code)
+
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_modules_are_imported_without_reading_their_source() -> None:
+    code = (
+        "import builtins, sys\n"
+        "from app.cli.toolkit import require_toolkit\n"
+        "require_toolkit()\n"
+        "sys.exit(0 if builtins.__import__ is builtins.__orig_import__ else 'PySide6 imports')"
+    )
+    done = _run(code, QT_QPA_PLATFORM="offscreen")
+
+    assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_demo_servers_need_the_standard_library_alone() -> None:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 import re
 from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.architecture.source import APP, ROOT, TESTS, modules, tracked_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 # Written so that this file does not contain what it looks for.
 _MACHINE_BOUND = re.compile(
@@ -23,9 +27,17 @@ _MACHINE_BOUND = re.compile(
     )
 )
 
+_WORDS = (
+    *("/work", "/root", "/opt/", "/home/", "/Users/", "\\Users\\"),
+    *("hosted.", "pypi", "npm", "pkg.dev", "artifactory", "index-url", "find-links", "--hash"),
+)
+"""Where none of them is, there is nothing to find: most files are not looked through for long."""
+
 
 def machine_bound(text: str) -> list[str]:
     """Find registry addresses and absolute paths of one particular machine."""
+    if not any(word in text for word in _WORDS):
+        return []
     return [found.group() for found in _MACHINE_BOUND.finditer(text)]
 
 
@@ -67,30 +79,43 @@ def test_ordinary_paths_pass(text: str) -> None:
     assert machine_bound(text) == []
 
 
-def _mirrored(test: Path, sources: set[Path]) -> bool:
+def _mirrored(test: Path, sources: dict[Path, set[str]]) -> bool:
     """Tell whether a test's place and name point at a module: ``test_job.py``, ``test_job_x.py``.
 
     Tests of a package as a whole are named after it, or ``test_invariants.py``, or ``test_main.py``
     where it is a program.
     """
     name = test.stem.removeprefix("test_")
-    beside = {s for s in sources if s.parent == test.parent}
-    whole = {"invariants", "main", test.parent.name} if beside else set()
-    names = whole | {s.stem for s in beside}
+    beside = sources.get(test.parent, set())
+    names = beside | ({"invariants", "main", test.parent.name} if beside else set())
     return any(name == known or name.startswith(f"{known}_") for known in names)
 
 
+def _by_folder(sources: Iterable[Path]) -> dict[Path, set[str]]:
+    """Give the names of the modules of each folder."""
+    names: dict[Path, set[str]] = {}
+    for source in sources:
+        names.setdefault(source.parent, set()).add(source.stem)
+    return names
+
+
 def _sources() -> set[Path]:
-    """Return every module, as its path below app/; beside them those of packaging/, benchmarks/."""
+    """Return every module, as its path below app/; beside them those of packaging/, benchmarks/.
+
+    And what tests share.
+    """
     own = {p.relative_to(APP) for p in APP.rglob("*.py")}
     benchmarks = {p.relative_to(TESTS) for p in (TESTS / "benchmarks").glob("*.py")}
-    return own | benchmarks | {p.relative_to(ROOT) for p in (ROOT / "packaging").glob("*.py")}
+    shared = {p.relative_to(TESTS) for p in TESTS.glob("*.py")}
+    return (
+        own | benchmarks | shared | {p.relative_to(ROOT) for p in (ROOT / "packaging").glob("*.py")}
+    )
 
 
 def test_unit_tests_lie_where_their_module_lies() -> None:
     unit = TESTS / "unit"
     tests = [p.relative_to(unit) for p in unit.rglob("test_*.py")]
-    sources = _sources()
+    sources = _by_folder(_sources())
 
     assert tests
     assert [t.as_posix() for t in tests if not _mirrored(t, sources)] == []
@@ -110,7 +135,7 @@ def test_unit_tests_lie_where_their_module_lies() -> None:
     ],
 )
 def test_a_misplaced_test_is_noticed(test: str, *, expected: bool) -> None:
-    sources = {Path("tracker/__init__.py"), Path("tracker/job.py")}
+    sources = _by_folder([Path("tracker/__init__.py"), Path("tracker/job.py")])
 
     assert _mirrored(Path(test), sources) is expected
 

@@ -12,6 +12,8 @@ from mcp.client.session import ClientSession
 from mcp.client.stdio import StdioServerParameters, stdio_client
 from pydantic_core import from_json
 
+from tests.benchmarks.heartbeat import per_second
+
 
 def flood_command(count: int, tokens: int) -> list[str]:
     """The server that answers `tokens` calls with `count` notifications, interleaved."""
@@ -53,7 +55,7 @@ async def bare_rate(count: int, tokens: int) -> float:
         spent = time.perf_counter() - started
         await process.stdin.aclose()
         await process.wait()
-    return count / spent
+    return per_second(count, spent)
 
 
 async def sdk_rate(count: int, tokens: int) -> float:
@@ -77,7 +79,7 @@ async def sdk_rate(count: int, tokens: int) -> float:
         with anyio.move_on_after(30):
             while seen < count:  # noqa: ASYNC110  # callbacks still come after the replies
                 await anyio.sleep(0.01)
-    return seen / (last - first)
+    return per_second(seen, last - first)
 
 
 async def _sdk_call(session: ClientSession, progressed: Any) -> None:

@@ -1,6 +1,8 @@
 """One contender in a process of its own: ``python -m tests.benchmarks.contender NAME ARG…``.
 
 Prints one line of JSON. Started by `figures.contend`, on the same event loop as the window.
+Without a name it reads contenders, each a line of JSON, from stdin until that closes: the first
+costs what starting costs, and the figures of the others mean little. That is for tests.
 """
 
 from __future__ import annotations
@@ -11,14 +13,45 @@ import resource
 import sys
 from typing import TYPE_CHECKING, Any
 
+import anyio
+import anyio.to_thread
 from PySide6.QtWidgets import QApplication
 
 from app.shell.aio import run_on_qt
-from tests.benchmarks import baselines, ingest_runs, job_runs, log_runs, soak_runs, window_runs
+from tests.benchmarks import (
+    baselines,
+    ingest_runs,
+    job_runs,
+    log_runs,
+    server_runs,
+    soak_runs,
+    stream_runs,
+    window_runs,
+)
 from tests.benchmarks.waiting import Waiting
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Mapping
+
+
+async def _measured(name: str, *arguments: str) -> str:
+    """Run one contender; the line to print."""
+    waiting = Waiting()
+    figures = await _RUNS[name](*arguments)
+    figures["waiting_percent"] = waiting.percent()
+    figures["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+    return json.dumps(figures)
+
+
+async def _one() -> int:
+    print(await _measured(*sys.argv[1:]))
+    return 0
+
+
+async def _those_asked_for() -> int:
+    while line := await anyio.to_thread.run_sync(sys.stdin.readline):
+        print(await _measured(*json.loads(line)), flush=True)
+    return 0
 
 
 async def _bare(count: str, tokens: str) -> dict[str, Any]:
@@ -32,9 +65,13 @@ async def _sdk(count: str, tokens: str) -> dict[str, Any]:
 _RUNS: Mapping[str, Callable[..., Awaitable[dict[str, Any]]]] = {
     "bare": _bare,
     "sdk": _sdk,
+    "bare-stream": stream_runs.bare_stream,
+    "sdk-stream": stream_runs.sdk_stream,
+    "window-stream": stream_runs.window_stream,
     "window-ingest": ingest_runs.ingest,
     "window-latency": window_runs.latency,
     "window-many-jobs": job_runs.many_jobs,
+    "window-many-servers": server_runs.many_servers,
     "window-log-open": log_runs.log_open,
     "window-log-filter": log_runs.log_filter,
     "window-soak": soak_runs.soak,
@@ -44,20 +81,10 @@ _RUNS: Mapping[str, Callable[..., Awaitable[dict[str, Any]]]] = {
 
 
 def main() -> int:
-    """Run the contender named on the command line."""
+    """Run the contender named on the command line, or those named on stdin."""
     os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
     application = QApplication(sys.argv[:1])
-    name, *arguments = sys.argv[1:]
-
-    async def measured() -> int:
-        waiting = Waiting()
-        figures = await _RUNS[name](*arguments)
-        figures["waiting_percent"] = waiting.percent()
-        figures["peak_mb"] = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
-        print(json.dumps(figures))
-        return 0
-
-    return run_on_qt(application, measured)
+    return run_on_qt(application, _one if sys.argv[1:] else _those_asked_for)
 
 
 if __name__ == "__main__":

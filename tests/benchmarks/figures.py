@@ -7,7 +7,10 @@ import json
 import statistics
 import subprocess
 import sys
-from typing import Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 _Value = TypeVar("_Value")
 
@@ -37,6 +40,14 @@ class Figure(NamedTuple):
 
 
 def contend(name: str, *arguments: object) -> dict[str, Any]:
+    """Run one contender and return its figures; how, tests may choose."""
+    return run_contender(name, *map(str, arguments))
+
+
+CONTENDER = (sys.executable, "-m", "tests.benchmarks.contender")
+
+
+def run_contender(name: str, *arguments: str) -> dict[str, Any]:
     """Run one contender in a process of its own and return the figures it printed.
 
     A process each, so that peak memory and caches are its own.
@@ -44,7 +55,7 @@ def contend(name: str, *arguments: object) -> dict[str, Any]:
     Raises:
         RuntimeError: the contender failed; quotes its stderr.
     """
-    command = [sys.executable, "-m", "tests.benchmarks.contender", name, *map(str, arguments)]
+    command = [*CONTENDER, name, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=900)
     if done.returncode:
         raise RuntimeError(f"{' '.join(command)} ended with {done.returncode}:\n{done.stderr}")
@@ -53,9 +64,15 @@ def contend(name: str, *arguments: object) -> dict[str, Any]:
     return figures
 
 
-def median(rows: list[dict[str, Any]], key: str) -> float:
+def median(rows: Sequence[dict[str, Any]], key: str) -> float:
     """The median of one figure over several runs."""
     return statistics.median(float(row[key]) for row in rows)
+
+
+def ratio(ours: Sequence[dict[str, Any]], theirs: Sequence[dict[str, Any]]) -> float:
+    """The median of the ratios of neighbours' rates."""
+    ratios = (float(a["rate"] / b["rate"]) for a, b in zip(ours, theirs, strict=True))
+    return statistics.median(ratios)
 
 
 def waiting(rows: list[dict[str, Any]]) -> Figure:

@@ -11,7 +11,7 @@ import anyio
 from app.recording.format import SUFFIX
 from app.recording.settings import RecordingSettings, save_settings
 from tests.benchmarks.baselines import flood_command
-from tests.benchmarks.heartbeat import Heartbeat
+from tests.benchmarks.heartbeat import Heartbeat, per_second
 from tests.benchmarks.window_runs import (
     TickWatch,
     add_bench_server,
@@ -43,7 +43,7 @@ async def ingest(count: str, tokens: str, records: str) -> dict[str, Any]:
     assert bool(written) is (records == "recorded"), written
     late, whole = beat.lateness(watch.first, watch.last), beat.lateness()
     return {
-        "rate": watch.count / (watch.last - watch.first),
+        "rate": per_second(watch.count, watch.last - watch.first),
         "lost": int(count) - watch.count,
         "lost_in_jobs": int(count) - shown,
         "lost_on_disk": monitor.recorder.count - written if written else 0,

@@ -11,7 +11,7 @@ import anyio
 
 from app.recording.settings import RecordingSettings, save_settings
 from tests.benchmarks.baselines import flood_command
-from tests.benchmarks.heartbeat import Heartbeat
+from tests.benchmarks.heartbeat import Heartbeat, per_second
 from tests.benchmarks.ingest_runs import flooded, frames_in
 from tests.benchmarks.memory import growth, own_bytes
 from tests.benchmarks.scrolling import Hand
@@ -70,8 +70,8 @@ async def soak(count: str, lead: str) -> dict[str, Any]:
         "lost": int(count) - watch.count,
         "lost_on_disk": missing,
         "recorded_bytes": recorded,
-        "rate": watch.count / spent,
-        "scrolled_per_s": hand.steps / spent,
+        "rate": per_second(watch.count, spent),
+        "scrolled_per_s": per_second(hand.steps, spent),
         "growth_bytes": growth(watch.held, after, watch.count - watch.lead),
         "late_p99_ms": late.p99,
         "late_max_ms": late.maximum,

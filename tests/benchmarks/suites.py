@@ -9,8 +9,9 @@ from tests.benchmarks.logs import log_filter, log_open
 from tests.benchmarks.resume_store import resume_store
 from tests.benchmarks.soak import soak
 from tests.benchmarks.startup import startup
+from tests.benchmarks.streams import http
 from tests.benchmarks.token_making import tokens
-from tests.benchmarks.window_suites import idle, latency, long_line, many_jobs
+from tests.benchmarks.window_suites import idle, latency, long_line, many_jobs, many_servers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -23,8 +24,10 @@ Suite: TypeAlias = "Callable[[Size], list[Figure]]"
 
 SUITES: Mapping[str, Suite] = {
     "ingest": ingest,
+    "http": http,
     "latency": latency,
     "many-jobs": many_jobs,
+    "many-servers": many_servers,
     "log-open": log_open,
     "log-filter": log_filter,
     "startup": startup,

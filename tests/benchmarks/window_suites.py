@@ -1,4 +1,4 @@
-"""Suites of the window under load and at rest: latency, many jobs, silence, one long line."""
+"""Suites of the window under load and at rest: latency, many of each, silence, one long line."""
 
 from __future__ import annotations
 
@@ -37,6 +37,34 @@ def many_jobs(size: Size) -> list[Figure]:
         Figure("scrolled_per_s", row["scrolled_per_s"], "/s"),
         Figure("peak_memory", row["peak_mb"], "MB"),
         waiting([row, by_progress]),
+    ]
+
+
+def many_servers(size: Size) -> list[Figure]:
+    """50 servers connected at once, 20 of them busy with 100 ticks a second each, all ended."""
+    servers, busy, seconds = size.pick((50, 20, 20.0), (50, 20, 3.0), (3, 2, 0.2))
+    row = contend("window-many-servers", servers, busy, seconds)
+    return [
+        Figure("connect_all", row["connect_s"], "s"),
+        Figure("disconnect_all", row["disconnect_s"], "s"),
+        Figure("lost", row["lost"], "servers", "0"),
+        Figure("late_p99", row["busy_late_p99_ms"], "ms", "<= 16"),
+        Figure("late_max", row["busy_late_max_ms"], "ms", "<= 50"),
+        Figure("window_late_p99", row["busy_felt_p99_ms"], "ms"),
+        Figure("window_late_max", row["busy_felt_max_ms"], "ms"),
+        Figure("own_work_p99", row["busy_work_p99_ms"], "ms of a core", "<= 16"),
+        Figure("own_work_max", row["busy_work_max_ms"], "ms of a core", "<= 50"),
+        Figure("connecting_late_p99", row["connect_late_p99_ms"], "ms"),
+        Figure("connecting_late_max", row["connect_late_max_ms"], "ms"),
+        Figure("connecting_own_work_max", row["connect_work_max_ms"], "ms of a core"),
+        Figure("disconnecting_late_p99", row["disconnect_late_p99_ms"], "ms"),
+        Figure("disconnecting_late_max", row["disconnect_late_max_ms"], "ms"),
+        Figure("disconnecting_own_work_max", row["disconnect_work_max_ms"], "ms of a core"),
+        Figure("cpu", row["cpu_percent"], "% of a core"),
+        Figure("ticks_per_s", row["ticks_per_s"], "/s"),
+        Figure("ticks_lost", row["ticks_lost"], "", "0"),
+        Figure("peak_memory", row["peak_mb"], "MB"),
+        waiting([row]),
     ]
 
 

@@ -7,9 +7,12 @@ import os
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parents[2]
 PROGRAM = (sys.executable, "-m", "app")
@@ -36,14 +39,15 @@ class Run(NamedTuple):
         return [found for found in self.events() if found["event"] == event]
 
 
-def run(*words: str, **environment: str) -> Run:
-    """Run one command to its end."""
+def run(*words: str, before: Callable[[], None] | None = None, **environment: str) -> Run:
+    """Run one command to its end; `before` is called in its process, just before it begins."""
     ran = subprocess.run(
         [*PROGRAM, *words],
         capture_output=True,
         check=False,
         cwd=ROOT,
         env={**os.environ, **environment},
+        preexec_fn=before,
         stdin=subprocess.DEVNULL,
         timeout=60,
     )

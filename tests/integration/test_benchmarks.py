@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import math
+import subprocess
+import tempfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, Any
 
 import pytest
 
+from tests.benchmarks import figures as contest
 from tests.benchmarks import suites
 from tests.benchmarks.__main__ import main
 from tests.benchmarks.figures import Figure, Size
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
 LOSS = "lost"
 """Figures of this name count what went wrong."""
@@ -36,13 +39,66 @@ def _is_sound(value: float | None, *, is_loss: bool) -> bool:
     return value is not None and math.isfinite(value) and (value == 0 if is_loss else value >= 0)
 
 
+class Together:
+    """All contenders in one process: starting thirty takes longer than all they do."""
+
+    def __init__(self, process: subprocess.Popen[str], complaints: IO[bytes]) -> None:
+        self._process = process
+        self._complaints = complaints
+
+    def __call__(self, name: str, *arguments: str) -> dict[str, Any]:
+        """Run one contender after those before."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(json.dumps([name, *arguments]) + "\n")
+        self._process.stdin.flush()
+        line = self._process.stdout.readline()
+        assert line, f"{name} {arguments} ended with {self._process.wait()}:\n{self._said()}"
+        figures = json.loads(line)
+        assert isinstance(figures, dict)
+        return figures
+
+    def _said(self) -> str:
+        self._complaints.seek(0)
+        return self._complaints.read().decode()
+
+
+@pytest.fixture(scope="module")
+def together() -> Iterator[Together]:
+    """Start the process that all contenders share."""
+    pipe = subprocess.PIPE
+    with (
+        tempfile.TemporaryFile() as complaints,
+        subprocess.Popen(
+            contest.CONTENDER, stdin=pipe, stdout=pipe, stderr=complaints, text=True
+        ) as process,
+    ):
+        try:
+            yield Together(process, complaints)
+        finally:
+            process.kill()
+
+
 @pytest.mark.parametrize("name", suites.SUITES)
-def test_a_benchmark_runs_and_yields_sound_figures(name: str) -> None:
+def test_a_benchmark_runs_and_yields_sound_figures(
+    name: str, together: Together, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(contest, "run_contender", together)
+
     figures = suites.SUITES[name](Size.TINY)
 
     assert figures
     assert not wrong(figures)
     assert len({figure.name for figure in figures}) == len(figures)
+
+
+def test_a_contender_has_a_process_of_its_own() -> None:
+    assert contest.contend("bare", 100, 1)["rate"] > 0
+
+
+def test_a_contender_that_fails_is_quoted() -> None:
+    with pytest.raises(RuntimeError, match="no-such"):
+        contest.contend("no-such")
 
 
 def test_figures_are_printed_as_one_json_object_by_name(

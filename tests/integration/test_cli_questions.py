@@ -8,6 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from app.sessions.definitions import demo_definition
+from app.sessions.rules import QuestionRules, Rule
+from app.sessions.server_settings import ServerSettings
+from app.sessions.settings_file import FILE_NAME, SettingsFile
 from tests.integration.asking_server import SOURCE
 from tests.integration.commands import Run, run
 
@@ -181,3 +185,43 @@ def test_a_server_of_the_official_sdk_understands_the_answers(
     ran = run("call", tool, *options, "--answer", str(file), "--", *command)
     assert ran.code == 0, ran.err
     assert words in ran.out
+
+
+def set_rules(tmp_path: Path, rules: QuestionRules) -> None:
+    """What the user has set for the demo server in the window."""
+    (tmp_path / "data").mkdir()
+    settings = SettingsFile(tmp_path / "data" / FILE_NAME)
+    settings.put(demo_definition().fingerprint, ServerSettings(rules=rules))
+
+
+@pytest.mark.parametrize("era", ERAS)
+def test_rules_that_were_set_in_the_window_answer_and_are_told_of(
+    tmp_path: Path, file: Path, era: str
+) -> None:
+    set_rules(tmp_path, QuestionRules(form=Rule(mode="answer", answer={"name": "Rule"})))
+    words = ("--era", era, "ask_form", "--arg", "fields=name")
+    ran = call(tmp_path, *words)
+    assert told(ran)[0]["reply"]["result"]["content"] == {"name": "Rule"}
+    assert "as the rule says that is set for this server in the window" in ran.err
+    events = call(tmp_path, *words, "--json")
+    (question,) = events.only("question")
+    (answered,) = events.only("answered")
+    assert (answered["question"], answered["action"]) == (question["question"], "accept")
+    file.write_text(json.dumps({"fields": {"name": "File"}}))
+    ran = call(tmp_path, *words, "--answer", str(file))
+    assert told(ran)[0]["reply"]["result"]["content"] == {"name": "File"}
+    file.write_text(json.dumps([{"message": "no such question", "accept": {"name": "File"}}]))
+    ran = call(tmp_path, *words, "--answer", str(file))
+    assert told(ran)[0]["reply"]["result"]["content"] == {"name": "Rule"}
+
+
+def test_what_a_rule_tells_servers_not_to_ask_is_not_declared(tmp_path: Path, file: Path) -> None:
+    set_rules(tmp_path, QuestionRules(sampling=Rule(mode="undeclared")))
+    declared = '"sampling":{"tools":{}}'
+    recording = tmp_path / "a.mcprec"
+    call(tmp_path, "ask_form", "--record", str(recording))
+    assert declared not in recording.read_text()
+    file.write_text(json.dumps([{"text": "It rains."}]))
+    other = tmp_path / "b.mcprec"
+    call(tmp_path, "ask_form", "--record", str(other), "--answer", str(file))
+    assert declared in other.read_text()

@@ -51,7 +51,6 @@ _LEFT_OUT = frozenset(
         "impossible_arguments",
         "resumable_export",
         "task_never_ends",
-        "task_repeats_key",
     }
 )
 """Those have scenes of their own, or never end."""
@@ -131,8 +130,10 @@ def assert_same(live: Live, playback: Playback) -> None:
 
 def _of_server(server: ServerSnapshot) -> ServerSnapshot:
     """A server without what no event tells: values of variables, how to open, limits, advice."""
-    definition = server.definition.model_copy(
-        update={"env": dict.fromkeys(server.definition.env, ""), "era": "auto"}
+    definition = server.definition
+    assert definition.transport == "stdio"
+    definition = definition.model_copy(
+        update={"env": dict.fromkeys(definition.env, ""), "era": "auto"}
     )
     problem = server.problem and server.problem._replace(hint="")
     return dataclasses.replace(server, definition=definition, problem=problem)

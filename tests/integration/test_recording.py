@@ -23,6 +23,7 @@ from app.recording.settings import RecordingSettings, save_settings
 from app.recording.writer import Writer
 from app.sessions.definitions import demo_definition
 from tests.integration.commands import PROGRAM, ROOT, linux_only, run, start
+from tests.patience import allowed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -145,7 +146,7 @@ def test_replies_are_on_disk_when_they_are_told(data_dir: Path) -> None:
         if json.loads(line)["event"] == "request":
             break
     (path,) = recordings(data_dir)
-    until = time.monotonic() + 1
+    until = time.monotonic() + 30  # a moment, and as much as any machine may add to it
     while b'"never_answers"' not in path.read_bytes():
         assert time.monotonic() < until
     running.send_signal(signal.SIGKILL)
@@ -289,4 +290,4 @@ sys.exit(main(["tools", "--demo", "--record", {str(tmp_path / "a.mcprec")!r}]))
     )
     assert ran.returncode == 0
     assert b"The end of the recording is lost" in ran.stderr
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < allowed(15)

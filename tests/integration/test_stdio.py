@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -149,8 +150,8 @@ async def test_the_opened_event_names_variables_but_not_their_values() -> None:
 
 async def test_messages_are_written_as_lines() -> None:
     async with running(python("import sys\nfor line in sys.stdin: print(ascii(line))")) as server:
-        await server.transport.send(b'{"a":1}')
-        await server.transport.send(b'{"b":2}')
+        await server.transport.send(b'{"a":1}', 1)
+        await server.transport.send(b'{"b":2}', 1)
         await server.transport.close()
         assert [frame.raw for frame in await server.read_all()] == [
             rb"""'{"a":1}\n'""",
@@ -211,13 +212,30 @@ async def test_a_flood_comes_in_slices_small_enough_to_handle_at_once() -> None:
     assert max(sizes) <= 256
 
 
+TICK = '{"method":"notifications/progress"}'
+
+
+@pytest.mark.parametrize(
+    ("line", "most"), [(f"'{TICK}'", 768), (f"'{TICK}' if n % 4 else '{{}}'", 256)]
+)
+async def test_ticks_come_in_larger_slices_than_what_takes_longer(line: str, most: int) -> None:
+    code = f"print('\\n'.join([{line} for n in range(20_000)]))"
+    sizes: list[int] = []
+    async with running(python(code)) as server:
+        while sum(sizes) < 20_000:
+            frames = await server.transport.receive()
+            sizes.append(len(frames))
+    assert sum(sizes) == 20_000
+    assert max(sizes) == most
+
+
 async def test_a_server_that_does_not_read_holds_up_the_sender_and_nobody_else() -> None:
     async with running(python("import time; print('up', flush=True); time.sleep(60)")) as server:
         assert await server.line() == b"up"
         sent = 0
         with anyio.move_on_after(0.5) as limit:
             while True:
-                await server.transport.send(b"x" * 100_000)
+                await server.transport.send(b"x" * 100_000, 1)
                 sent += 100_000
         assert limit.cancelled_caught
         assert sent < 3_000_000
@@ -347,7 +365,7 @@ async def test_an_abandoned_transport_can_be_closed_before_it_was_opened() -> No
     await transport.close()
     await transport.release()
     with pytest.raises(anyio.ClosedResourceError):
-        await transport.send(b"{}")
+        await transport.send(b"{}", 1)
 
 
 async def refusal(definition: StdioDefinition) -> Problem:
@@ -419,3 +437,31 @@ async def test_a_folder_to_start_in_that_is_missing_is_named(tmp_path: Path) -> 
 async def test_a_folder_to_start_in_that_is_a_file_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     assert "is a file" in (await refusal(python("", cwd=str(tmp_path / "file")))).what
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="counts open files in Linux's /proc")
+def test_a_start_without_files_left_says_so_and_leaves_none_open() -> None:
+    code = """
+import os, resource, sys, anyio
+from app.problem import ProblemError
+from app.sessions.definitions import StdioDefinition
+from app.sessions.process import ServerProcess
+
+async def main():
+    definition = StdioDefinition(name="s", command=sys.executable, args=("-c", ""))
+    hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+    before = os.listdir("/proc/self/fd")
+    for room in range(6):
+        most = max(map(int, before)) + room
+        resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
+        try:
+            await ServerProcess.start(definition)
+        except ProblemError as error:
+            print(error.problem.what)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 1024), hard))
+        assert len(os.listdir("/proc/self/fd")) == len(before)
+
+anyio.run(main)
+"""
+    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert done.stdout.splitlines() == ["No more files and pipes can be opened"] * 6

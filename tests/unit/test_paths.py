@@ -56,6 +56,35 @@ def test_a_data_folder_that_cannot_be_made_is_a_problem_with_its_path(tmp_path: 
     assert "--data-dir" in caught.value.problem.hint
 
 
+def test_a_data_folder_that_is_a_file_is_a_problem(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ProblemError, match="is a file"):
+        paths.data_dir(tmp_path / "file")
+
+
+@pytest.mark.parametrize(("below", "what"), [("", "may not be entered"), ("x", "cannot be made")])
+def test_a_data_folder_that_is_closed_to_us_is_a_problem(
+    closed_dir: Path, below: str, what: str
+) -> None:
+    with pytest.raises(ProblemError) as caught:
+        paths.data_dir(closed_dir / below)
+    assert what in caught.value.problem.what
+    assert caught.value.problem.where == str(closed_dir / below)
+    assert "--data-dir" in caught.value.problem.hint
+
+
+@linux_only
+def test_who_has_no_home_is_asked_for_a_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("XDG_DATA_HOME")
+    monkeypatch.setattr("app.paths.home", nothing)
+    with pytest.raises(ProblemError, match="no home folder"):
+        paths.data_dir()
+
+
+def nothing() -> None:
+    return None
+
+
 def test_resources_are_found_beside_the_package_of_a_checkout() -> None:
     assert paths.resource("icons").is_dir()
 

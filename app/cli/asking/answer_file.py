@@ -13,6 +13,7 @@ from app.cli.asking.entries import Entry, read_entry
 from app.cli.asking.replies import KINDS, SAYINGS, Saying, check_kind, read_saying
 from app.cli.exits import CommandFailed, ExitCode
 from app.cli.strict_json import strict_json
+from app.cli.typed_file import read_typed
 from app.problem import Problem
 from app.protocol.eras import as_object
 from app.sessions.questions import Accept
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from app.sessions.questions import Answer, Question
+    from app.sessions.questions import Answer, Kind, Question
 
 EXAMPLE: Final = """[
   {"message": "your name", "accept": {"name": "Ada"}},
@@ -72,10 +73,17 @@ class AnswerFile:
         """The places of answers that no question was for."""
         return [entry.path for entry in self._entries if not entry.used_count]
 
-    @property
-    def answers_roots(self) -> bool:
-        """Whether something in it is meant for requests for the roots."""
-        return "roots" in self._kinds or any(entry.kind == "roots" for entry in self._entries)
+    def may_answer(self, kind: Kind) -> bool:
+        """Whether something in it may be meant for questions of a kind.
+
+        For requests for the roots only what names them: nobody thinks of those as a question.
+        """
+        if kind in self._kinds or any(entry.kind == kind for entry in self._entries):
+            return True
+        if kind == "roots":
+            return False
+        is_of_form = kind == "form" and bool(self._fields)
+        return is_of_form or any(entry.fits(kind) for entry in self._entries)
 
     def missing(self, question: Question) -> list[str]:
         """The names of required fields that `fields` has no values for, if it has any at all."""
@@ -122,7 +130,7 @@ class _WrongError(ValueError):
 
 def _text(path: Path) -> str:
     try:
-        return path.expanduser().read_text("utf-8-sig")
+        return read_typed(path)
     except (OSError, ValueError) as error:
         _refuse("The file of answers cannot be read", str(path), str(error))
 

@@ -1,7 +1,7 @@
-"""Every question of a server gets its answer: from the file, from the user, or a no.
+"""Every question of a server gets its answer: from the file, a rule, from the user, or a no.
 
-Questions come at any time and several at once. The file answers at once; the user is asked one
-question after the other. A question that needs no answer any more ends its prompt.
+Questions come at any time and several at once. File and rules answer at once; the user is asked
+one question after the other. A question that needs no answer any more ends its prompt.
 """
 
 from __future__ import annotations
@@ -16,14 +16,15 @@ from app.cli.asking.keyboard import HungUpError
 from app.cli.asking.prompts import prompt
 from app.cli.asking.replies import refusal
 from app.problem import Problem, ProblemError
-from app.sessions.questions import Accept, Decline, Dismiss, Refused
+from app.sessions.questions import BY_RULE, Accept, Decline, Dismiss, Refused
 from app.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from app.cli.asking.dialogue import Dialogue
     from app.cli.asking.means import Means
+    from app.cli.asking.rules import Ruled
     from app.cli.front import Front
     from app.monitor import Update
     from app.protocol.facts import JsonObject
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 _NOBODY: Final = (
     "nobody can be asked. Run this on a terminal without --json, or give answers with --answer FILE"
 )
+_RULE: Final = "as the rule says that is set for this server in the window"
 _NAME: Final = 40
 
 
@@ -42,6 +44,9 @@ class QuestionBook(Protocol):
     def questions(self) -> Sequence[Question]:
         """The open questions, oldest first."""
 
+    def question(self, question: int) -> Question | None:
+        """One, open or lately ended; None when there is none of that id."""
+
     def answer(self, question: int, answer: Answer) -> None:
         """Answer one; `ProblemError` when it is not open, or the answer does not fit."""
 
@@ -49,12 +54,27 @@ class QuestionBook(Protocol):
         """The job now."""
 
 
+def _no_rule(_question: Question) -> None:
+    """Nothing is set for any server."""
+
+
 class Asker:
     """Answers questions for as long as `run` runs; `on_update` is to be told of all updates."""
 
-    def __init__(self, book: QuestionBook, front: Front, means: Means) -> None:
-        """Answers come from `means`, what is done without the user is told to `front`."""
+    def __init__(
+        self,
+        book: QuestionBook,
+        front: Front,
+        means: Means,
+        ruled: Callable[[Question], Ruled | None] = _no_rule,
+    ) -> None:
+        """Answers come from `means`, what is done without the user is told to `front`.
+
+        `ruled` says what the user has set in the window for a question that the file of answers is
+        not for.
+        """
         self._book = book
+        self._ruled = ruled
         self._front = front
         self._answers = means.answers
         self._dialogue = means.dialogue
@@ -70,6 +90,9 @@ class Asker:
         if not update.questions:
             return
         self._news.set()
+        for question in map(self._book.question, sorted(update.questions)):
+            if question is not None and is_told_rule(question):
+                self._tell_ruled(question)
         asked = self._prompt.question
         if asked is not None and asked.id in update.questions and not self._is_open(asked):
             self._prompt.scope.cancel()
@@ -109,8 +132,24 @@ class Asker:
     def _consider(self, question: Question) -> None:
         if self._is_stopped:
             self._turn_away(question)
-        elif not self._answered_by_file(question):
+        elif not self._answered_by_file(question) and not self._answered_by_rule(question):
             self._pass_on(question)
+
+    def _answered_by_rule(self, question: Question) -> bool:
+        """Whether a rule has answered, or will when the user has had the time that it leaves."""
+        found = self._ruled(question)
+        if found is None or (found.delay_s and self._dialogue is not None):
+            return False
+        if self._give(question, found.answer) is not None:
+            return False
+        self._tell(question, found.answer, _RULE)
+        return True
+
+    def _tell_ruled(self, question: Question) -> None:
+        """Tell of a question that its rule has answered before anybody was asked, or in time."""
+        found = self._ruled(question)
+        if found is not None:
+            self._tell(question, found.answer, _RULE)
 
     def _answered_by_file(self, question: Question) -> bool:
         found = None if self._answers is None else self._answers.take(question)
@@ -247,6 +286,11 @@ class _Prompt:
         self._is_interrupted = True
         self.loop.call_soon_threadsafe(self.scope.cancel)
         return True
+
+
+def is_told_rule(question: Question) -> bool:
+    """Whether a rule has answered what the user would want to know; folders are no news."""
+    return question.ended == BY_RULE and question.kind != "roots"
 
 
 def turning_away(kind: Kind) -> Answer:

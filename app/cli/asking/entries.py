@@ -40,6 +40,10 @@ class Entry:
         self.used_count += answer is not None
         return answer
 
+    def fits(self, kind: Kind) -> bool:
+        """Whether it may be for a question of that kind."""
+        return self.kind in {None, kind} and self.saying.answer(kind) is not None
+
     def _is_for(self, question: Question) -> bool:
         properties = as_object(as_object(question.schema).get("properties"))
         return (

@@ -30,14 +30,16 @@ class Store:
     def __init__(self, folder: Path | None) -> None:
         """Keep a file for each task in `folder`, or none."""
         self._folder = folder
+        self._is_taken = False
         self._lock_file: int | None = None
         self._tasks: dict[str, Task] = {}
         self._lock = threading.Lock()
 
     def saved(self) -> Iterator[tuple[JsonObject, Origin]]:
-        """Take the folder, and yield each task that a server before us left in it."""
-        if self._folder is None:
+        """Take the folder, and yield each task that a process before us left in it, once."""
+        if self._folder is None or self._is_taken:
             return
+        self._is_taken = True
         self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self._lock_file = _taken(self._folder / "lock")
         if self._lock_file is None:

@@ -177,7 +177,7 @@ class Task:
                 self.tell()
             elif token is not None:
                 tick = {"progressToken": token, **params, "_meta": self.related}
-                self._wire.send(progress_notification(tick))
+                self._wire.announce(progress_notification(tick))
             return True
 
     def ask(self, requests: JsonObject) -> None:
@@ -229,7 +229,7 @@ class Task:
             if not self.terms.is_core:
                 self._news.tell("taskIds", self.id, "notifications/tasks", self.shape)
             elif self.terms.notifies and self.has_client:
-                self._wire.send(notification("notifications/tasks/status", self.shape()))
+                self._wire.announce(notification("notifications/tasks/status", self.shape()))
 
     def _bare(self) -> JsonObject:
         unit = "" if self.terms.is_core else "Ms"

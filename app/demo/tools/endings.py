@@ -43,6 +43,7 @@ def crash(
     sys.stderr.flush()
     if how == "in_mid_line":
         call.wire.send_bytes(encode(progress_notification({"progressToken": call.token}))[:-20])
+    call.wire.flush()
     if how == "killed":
         os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
     os._exit(exit_code)

@@ -29,7 +29,7 @@ def change_list(call: Call, list: str, even_if_unasked: bool) -> JsonObject:  # 
     method = f"notifications/{list}/list_changed"
     told = call.connection.news.tell(LISTS[list], None, method, dict)
     if even_if_unasked or not call.dialect.is_per_request:
-        call.wire.send(notification(method, {}))
+        call.wire.announce(notification(method, {}))
         told += 1
     change = "has one entry more" if list in extras else "is as it was"
     return text_result(f"The list of {list} {change}; told {told} times.")
@@ -44,7 +44,7 @@ def update_resource(call: Call, times: int, interval_s: float, even_if_unasked: 
         counts[COUNTER] = counts.get(COUNTER, 0) + 1
         told += news.tell("resourceSubscriptions", COUNTER, method, _counter)
         if even_if_unasked or news.has_subscribed(COUNTER):
-            call.wire.send(notification(method, _counter()))
+            call.wire.announce(notification(method, _counter()))
             told += 1
         call.progress(step, times, f"Counted to {counts[COUNTER]}")
     return text_result(f"{COUNTER} is at {counts[COUNTER]}; told {told} times.")

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import gc
+import signal
+import sys
 from typing import TYPE_CHECKING
 
 import pytest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+
+@pytest.fixture(autouse=True)
+def _hooks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program takes the process's hooks for its own: they are given back."""
+    if hasattr(request.module, "until_quit"):
+        monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+        monkeypatch.setattr(signal, "signal", print)
 
 
 @pytest.fixture(autouse=True)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-import signal
+import gc
 import sys
+import time
+import weakref
 from typing import TYPE_CHECKING
 
 import anyio
@@ -11,6 +13,7 @@ import pytest
 
 from app.problem import Problem
 from app.sessions.definitions import StdioDefinition
+from app.shell.aio import run_on_qt
 from app.shell.application import Program
 from app.shell.options import WindowOptions
 from app.store.chains import Origin
@@ -40,13 +43,6 @@ ORIGIN = Origin(
 )
 
 
-@pytest.fixture(autouse=True)
-def _hooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The program takes the process's hooks for its own: they are given back."""
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-    monkeypatch.setattr(signal, "signal", print)
-
-
 def running(qapp: QApplication, folder: Path) -> AbstractAsyncContextManager[Program]:
     """A program on `folder`, until the block ends."""
     return until_quit(Program(qapp, WindowOptions(data_dir=folder)))
@@ -66,6 +62,19 @@ async def test_an_empty_folder_gives_three_choices_and_no_complaint(
     async with running(qapp, data_dir) as program:
         assert program.window.welcome.isVisible()
         assert told(program) == ()
+
+
+async def test_a_window_closed_before_all_is_opened_starts_no_server(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    program = Program(qapp, WindowOptions(data_dir=data_dir, definitions=(SAVED,)))
+    async with anyio.create_task_group() as group:
+        group.start_soon(program.run)
+        await anyio.lowlevel.checkpoint()
+        assert not program.ready.is_set()
+        program.window.close_requested.emit()
+    assert not program.monitor.server_names()
+    assert not program.window.isVisible()
 
 
 async def test_resumable_jobs_of_earlier_runs_are_there_at_once(
@@ -204,3 +213,29 @@ async def test_what_was_entered_and_chosen_is_there_after_a_restart(
     assert "calls=" in kept
     async with running(qapp, data_dir) as program:
         assert program.window.job_pane.attempts.limit.value() == 12
+
+
+def test_a_program_that_ended_is_freed_with_its_window(
+    qapp: QApplication, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[weakref.ref[Program]] = []
+
+    async def main() -> int:
+        program = Program(qapp, WindowOptions(data_dir=data_dir))
+        ended.append(weakref.ref(program))
+        async with anyio.create_task_group() as group:
+            group.start_soon(program.run)
+            await program.ready.wait()
+            program.quit()
+        return 0
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "excepthook", sys.excepthook)  # a run takes its place
+        run_on_qt(qapp, main)
+    # A thread that ends may hold its last work for a moment.
+    for _ in range(600):
+        gc.collect()
+        if ended[0]() is None:
+            break
+        time.sleep(0.05)
+    assert ended[0]() is None

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import sys
 from typing import TYPE_CHECKING
 
 import pytest
@@ -26,13 +24,6 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture(autouse=True)
-def _hooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The program takes the process's hooks for its own: they are given back."""
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-    monkeypatch.setattr(signal, "signal", print)
 
 
 def running(qapp: QApplication, folder: Path) -> AbstractAsyncContextManager[Program]:

@@ -17,6 +17,7 @@ from app.exports.wish import Form, Wish
 from app.filtering.chosen import LogFilter
 from app.shell.aio import Tasks
 from app.shell.exporting import ExportDialog, Exporting
+from tests.gui.shell.panes import Panes
 from tests.unit.exports.sessions import Session
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Window(QMainWindow):
     def __init__(self) -> None:
         super().__init__()
         self.job_list, self.job_pane, self.log_pane = Pane(self), Pane(self), Pane(self)
+        self.late = Panes()
         self.actions_ = Actions(self)
 
     def dialog(self) -> ExportDialog:
@@ -238,3 +240,19 @@ async def test_what_cannot_be_copied_is_said_in_words(bench: Bench) -> None:
     bench.window.log_pane.snippet_requested.emit(99)
 
     assert bench.told.problems[0].where == "message no. 99"
+
+
+async def test_har_of_a_session_without_http_is_refused_in_words(
+    bench: Bench, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.har"
+    bench.exporting.export(Wish(Form.HAR), path)
+    await bench.ended()
+
+    assert bench.told.problems[0].what.startswith("Only sessions over HTTP")
+    assert not path.exists()
+
+
+async def test_har_is_among_the_forms_of_a_session(bench: Bench) -> None:
+    bench.window.actions_.export.trigger()
+    assert any(words.endswith("(*.har)") for words in bench.window.dialog().nameFilters())

@@ -18,12 +18,10 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def collected(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
-    """One entry for each look; there is always enough to look for."""
-    looks: list[bool] = []
-
-    def collect() -> None:
-        looks.append(True)
+def collected(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The generation of each look; there is always enough to look for."""
+    looks: list[int] = []
+    collect = looks.append
 
     monkeypatch.setattr(gc, "collect", collect)
     monkeypatch.setattr(garbage, "_WORTH_A_LOOK", -1)
@@ -32,7 +30,7 @@ def collected(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
 
 
 @pytest.fixture
-def keeper(qapp: QApplication, collected: list[bool]) -> Iterator[Garbage]:
+def keeper(qapp: QApplication, collected: list[int]) -> Iterator[Garbage]:
     made = Garbage(qapp)
     yield made
     made.restore()
@@ -46,12 +44,12 @@ def test_pythons_own_schedule_is_off_until_it_is_given_back(keeper: Garbage) -> 
 
 
 def test_garbage_is_looked_for_when_it_is_quiet(
-    keeper: Garbage, collected: list[bool], qtbot: QtBot
+    keeper: Garbage, collected: list[int], qtbot: QtBot
 ) -> None:
     qtbot.waitUntil(lambda: len(collected) >= 2)
 
 
-def test_a_flood_is_not_disturbed(keeper: Garbage, collected: list[bool], qtbot: QtBot) -> None:
+def test_a_flood_is_not_disturbed(keeper: Garbage, collected: list[int], qtbot: QtBot) -> None:
     turns: list[int] = []
 
     def quick_but_flooded() -> None:
@@ -60,5 +58,21 @@ def test_a_flood_is_not_disturbed(keeper: Garbage, collected: list[bool], qtbot:
 
     keeper._timer.timeout.connect(quick_but_flooded)  # noqa: SLF001 - after each look
     keeper.count_frames(10_000)
+    collected.clear()  # it was quiet until now
     qtbot.waitUntil(lambda: len(turns) >= 3)
     assert collected == []
+
+
+def test_a_look_walks_what_is_young_and_only_a_rare_one_everything(
+    keeper: Garbage, collected: list[int], qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    qtbot.waitUntil(lambda: len(collected) >= 2)
+    assert set(collected) == {1}
+    monkeypatch.setattr(garbage, "_AT_LEAST_EVERY_S", 0.0)
+    qtbot.waitUntil(lambda: 2 in collected)
+
+
+def test_what_was_there_before_is_never_walked_until_the_end(keeper: Garbage) -> None:
+    assert gc.get_freeze_count() > 0
+    keeper.restore()
+    assert gc.get_freeze_count() == 0

@@ -6,11 +6,29 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QLabel
 
-from app.shell.navigation import copied
+from app.monitor import Monitor
+from app.paths import resource
+from app.protocol.frame import Channel, Frame
+from app.shell.main_window import MainWindow
+from app.shell.models import Models
+from app.shell.navigation import Navigation, copied
+from app.shell.preferences import Preferences
+from app.shell.status_bar import StatusBar
+from app.widgets.appearance import Appearance
 from tests.job_stand_ins import answer, detail, job
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QApplication
+    from pytestqt.qtbot import QtBot
+
+    from app.problem import Problem
     from app.tracker.snapshot import JobDetail
 
 
@@ -30,3 +48,41 @@ def test_token_and_request_are_copied_as_they_went_out(
     story: JobDetail, what: str, words: str
 ) -> None:
     assert words in copied(story, what)
+
+
+@pytest.fixture
+def parts(qapp: QApplication) -> Iterator[QObject]:
+    made = QObject(qapp)
+    yield made
+    made.deleteLater()
+
+
+@pytest.fixture
+def window(qtbot: QtBot, parts: QObject, tmp_path: Path) -> MainWindow:
+    monitor = Monitor()
+    told: list[Problem] = []
+    models = Models(monitor, parts)
+    appearance = Appearance(QPalette(), resource("icons"), parts)
+    status = StatusBar(monitor, models.log, appearance)
+    made = MainWindow(models, status, appearance, Preferences(tmp_path))
+    qtbot.addWidget(made)
+    Navigation(made, monitor, models.shown_jobs, told.append)
+    with qtbot.waitExposed(made):
+        made.show()
+    return made
+
+
+def test_the_list_leads_to_the_stderr_of_a_server(qtbot: QtBot, window: MainWindow) -> None:
+    window.servers.stderr_requested.emit("crawler")
+    assert window.stderr_pane.server == "crawler"
+    qtbot.waitUntil(lambda: not window.stderr_pane.text.viewport().visibleRegion().isEmpty())
+
+
+def test_a_line_of_stderr_leads_to_its_frame_in_the_log(qtbot: QtBot, window: MainWindow) -> None:
+    window.stderr_pane.add_frames([Frame(7, "a#1", Channel.STDERR, 1.7e9, 0.0, b"words")])
+    window.open_dock("stderr")
+    qtbot.waitUntil(lambda: not window.stderr_pane.unwritten)
+    window.stderr_pane.text.open_line()
+    qtbot.waitUntil(lambda: not window.log_pane.visibleRegion().isEmpty())
+    words = [label.text() for label in window.log_pane.findChildren(QLabel)]
+    assert "Message no. 7 is not in the log any more." in words

@@ -42,3 +42,11 @@ def test_the_file_is_private_to_the_user(data_dir: Path) -> None:
     preferences.keep_json("calls", {"a": 1})
     preferences.save()
     assert stat.S_IMODE((data_dir / "window.ini").stat().st_mode) == 0o600
+
+
+def test_a_folder_that_may_not_be_written_costs_only_what_is_kept(unprivileged_dir: Path) -> None:
+    unprivileged_dir.chmod(0o500)
+    preferences = Preferences(unprivileged_dir)
+    preferences.keep_json("calls", {"demo": {"tool": "worker"}})
+    assert not preferences.save()
+    assert not (unprivileged_dir / "window.ini").exists()

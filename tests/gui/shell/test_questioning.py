@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import sys
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -33,13 +31,6 @@ if TYPE_CHECKING:
     from app.widgets.question_view import QuestionView
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture(autouse=True)
-def _hooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The program takes the process's hooks for its own: they are given back."""
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-    monkeypatch.setattr(signal, "signal", print)
 
 
 @asynccontextmanager

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import sys
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -28,14 +26,7 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.anyio
 
-LIVE = ("command", "config", "demo", "call", "clear")
-
-
-@pytest.fixture(autouse=True)
-def _hooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The program takes the process's hooks for its own: they are given back."""
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-    monkeypatch.setattr(signal, "signal", print)
+LIVE = ("command", "url", "imports", "export_servers", "demo", "call", "clear")
 
 
 def written() -> Written:

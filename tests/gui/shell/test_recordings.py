@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 import sys
 from typing import TYPE_CHECKING
 
@@ -25,13 +24,6 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication, QWidget
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture(autouse=True)
-def _hooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The program takes the process's hooks for its own: they are given back."""
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-    monkeypatch.setattr(signal, "signal", print)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from PySide6.QtGui import QPalette
 
 from app.paths import resource
 from app.problem import Problem
-from app.sessions.snapshot import ServerState
+from app.sessions.snapshot import ServerState, SignIn
 from app.shell.status_bar import StatusBar
 from app.widgets.appearance import Appearance
 from tests.server_stand_ins import FakeServers, server
@@ -55,7 +55,7 @@ def test_connections_rate_and_what_is_recorded_are_told(
 ) -> None:
     bar = _bar(qtbot, Recorded(), appearance, TapedLog())
     bar.count_frames(30)
-    assert bar.text == "1 connected · 30 msg/s · 1.2 M recorded (340.0 MB)"
+    assert bar.text == "1 of 2 connected · 30 msg/s · 1.2 M recorded (340.0 MB)"
     assert bar.warning == ""
 
 
@@ -94,3 +94,20 @@ def test_a_source_without_a_recorder_has_its_messages_counted_and_says_nothing_o
     bar = _bar(qtbot, FakeServers(), appearance, log)
     assert bar.text == "0 connected · 0 msg/s · 15 messages · the oldest 12 are no longer kept"
     assert bar.warning == ""
+
+
+def test_servers_that_are_connected_or_wait_are_counted(
+    qtbot: QtBot, appearance: Appearance
+) -> None:
+    source = FakeServers(
+        server("a", state=ServerState.CONNECTED),
+        server("b", state=ServerState.WAITING),
+        server("c", state=ServerState.WAITING),
+        server("d", state=ServerState.CONNECTING, sign_in=SignIn("d", "https://x")),
+    )
+    bar = _bar(qtbot, source, appearance, TapedLog())
+    wanted = "1 of 4 connected · 1 connecting · 2 restarting · 1 to sign in · 0 msg/s"
+    assert bar.text.startswith(wanted)
+    del source.held[1:]
+    bar.refresh()
+    assert bar.text.startswith("1 of 1 connected · 0 msg/s")

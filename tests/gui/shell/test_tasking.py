@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import signal
-import sys
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -33,13 +31,6 @@ if TYPE_CHECKING:
     from app.updates import Update
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture(autouse=True)
-def _hooks(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The program takes the process's hooks for its own: they are given back."""
-    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
-    monkeypatch.setattr(signal, "signal", print)
 
 
 @pytest.fixture
@@ -123,7 +114,7 @@ async def test_tasks_are_listed_opened_and_cancelled_with_those_of_others(
         await until(lambda: dialog.model.rowCount() == 2)
         row = dialog.model.row_of(_task(program, second))
         assert row is not None
-        dialog.table.selectRow(row)
+        dialog.select(row)
         dialog.open_job.click()
         assert program.window.job_pane.job == second
         dialog.cancel.click()

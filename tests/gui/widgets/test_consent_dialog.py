@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton, QTreeWidgetItem
 
 from app.sessions.definitions import StdioDefinition
@@ -56,3 +57,53 @@ def test_only_what_is_ticked_is_handed_over(qtbot: QtBot) -> None:
     dialog.servers_agreed.connect(heard.append)
     dialog.accept()
     assert heard == [(_DEFINITIONS[1],)]
+
+
+def _one(qtbot: QtBot, definition: StdioDefinition) -> ConsentDialog:
+    dialog = ConsentDialog("a file", [definition])
+    qtbot.addWidget(dialog)
+    return dialog
+
+
+def test_a_single_server_needs_no_tick_and_return_does_not_start_it(qtbot: QtBot) -> None:
+    dialog = _one(qtbot, _DEFINITIONS[0])
+    heard: list[tuple[StdioDefinition, ...]] = []
+    dialog.servers_agreed.connect(heard.append)
+    dialog.show()
+    QTest.keyClick(dialog, Qt.Key.Key_Return)
+    assert heard == []
+    _one(qtbot, _DEFINITIONS[0]).accept()
+    dialog.accept()
+    assert heard == [(_DEFINITIONS[0],)]
+
+
+def test_no_end_of_a_long_command_is_hidden(qtbot: QtBot) -> None:
+    words = ("--harmless", "x" * 500, "y" * 500, "; rm -rf ~")
+    dialog = _one(qtbot, StdioDefinition(name="long", command="sh", args=words))
+    dialog.show()
+    item = dialog.tree.topLevelItem(0)
+    assert item is not None
+    command = _texts(item)[0]
+    assert command.replace("\n", "") == f"sh --harmless {'x' * 500} {'y' * 500} '; rm -rf ~'"
+    assert max(map(len, command.split("\n"))) <= 68
+    assert dialog.tree.textElideMode() is Qt.TextElideMode.ElideNone
+    child = item.child(0)
+    assert child is not None
+    height = dialog.tree.visualItemRect(child).height()
+    assert height >= dialog.fontMetrics().lineSpacing() * len(command.split("\n")) * 0.9
+
+
+def test_words_that_are_meant_to_deceive_are_made_visible(qtbot: QtBot) -> None:
+    evil = StdioDefinition(name="<b>a</b>\u202e", command="sh", args=("\x1b[2J",))
+    dialog = _one(qtbot, evil)
+    item = dialog.tree.topLevelItem(0)
+    assert item is not None
+    assert item.text(0) == "<b>a</b>\\u202e"
+    assert "\\x1b[2J" in _texts(item)[0]
+
+
+def test_questions_for_the_same_are_known_by_their_key(qtbot: QtBot) -> None:
+    same = _DEFINITIONS[0].model_copy(update={"name": "other"})
+    other = _DEFINITIONS[0].model_copy(update={"args": ("other",)})
+    assert _one(qtbot, _DEFINITIONS[0]).keys == _one(qtbot, same).keys
+    assert _one(qtbot, _DEFINITIONS[0]).keys != _one(qtbot, other).keys

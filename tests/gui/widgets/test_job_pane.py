@@ -10,7 +10,7 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QLabel, QStyleOptionViewItem, QToolButton, QToolTip
 
 from app.models.ticks import FRAME, TickColumn
-from app.tracker.snapshot import Changes, Failure, JobState, Mark
+from app.tracker.snapshot import Changes, Failure, JobState, Mark, StreamPicture, StreamStep
 from app.widgets.job_pane import JobPane
 from app.widgets.job_ticks import TickDelegate
 from tests.job_stand_ins import FakeJobs, answer, course, detail, job, new_job, resumable
@@ -376,3 +376,43 @@ def test_a_job_without_ticks_has_none_to_be_saved(pane: JobPane, source: Countin
 
     assert report.isEnabled()
     assert not ticks.isEnabled()
+
+
+def test_a_broken_stream_is_told_in_the_header_and_in_the_course(
+    qtbot: QtBot, source: CountingJobs, pane: JobPane
+) -> None:
+    step = StreamStep(True, 100.0, 41, "reset", "40", 2, 3.0)
+    stream = StreamPicture(True, 12.0, 1, 0, step, 3.0)
+    told = job(id=1, stream=stream)
+    source.details[1] = detail(told, **course(50))._replace(stream_course=(step,))
+    pane.show_job(1)
+    note = "Stream broken 12 s ago; trying again in 3 s from event 40, attempt 2"
+    assert note in words(pane)
+    table = pane.course.stream_table
+    assert table.isVisible()
+    assert "broken: reset" in pane.course.stream.index(0, 0).data()
+    with qtbot.waitSignal(pane.frame_followed) as followed:
+        table.activated.emit(pane.course.stream.index(0, 0))
+    assert followed.args == [41]
+
+
+def test_in_a_low_pane_the_pages_give_way_and_the_header_stays_whole(
+    qtbot: QtBot, source: CountingJobs, pane: JobPane
+) -> None:
+    step = StreamStep(True, 100.0, 41, "reset", "40", 2, 3.0)
+    told = job(id=1, stream=StreamPicture(True, 12.0, 1, 0, step, 3.0), message="Batch 3")
+    source.details[1] = detail(told, **course(50))._replace(stream_course=(step,))
+    pane.show_job(1)
+    pane.setMinimumHeight(240)  # as in the window
+    pane.resize(900, 240)
+    buttons = [each for each in pane.header.findChildren(QToolButton) if each.isVisible()]
+    assert buttons
+    qtbot.waitUntil(lambda: pane.height() == 240)
+    qtbot.waitUntil(
+        lambda: all(each.height() >= each.minimumSizeHint().height() for each in buttons)
+    )
+
+
+def test_a_job_without_a_break_has_no_place_for_its_stream(pane: JobPane) -> None:
+    pane.show_job(1)
+    assert not pane.course.stream_table.isVisible()

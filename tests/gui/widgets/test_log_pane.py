@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
@@ -26,6 +26,7 @@ from app.protocol.frame import Channel
 from app.protocol.frame_kind import FrameKind
 from app.protocol.jsonrpc import Elided
 from app.widgets.appearance import Appearance
+from app.widgets.cell_pictures import CellPictures
 from app.widgets.json_tree import JsonTree
 from app.widgets.log_delegate import LogDelegate, cut_words
 from app.widgets.log_pane import LogPane
@@ -35,6 +36,7 @@ from tests.unit.models.log_tape import TapedLog
 from tests.unit.models.test_log_jobs import Jobs
 
 if TYPE_CHECKING:
+    from PySide6.QtGui import QPixmap
     from pytestqt.qtbot import QtBot
 
     from app.widgets.log_view import LogView
@@ -97,10 +99,52 @@ def _kinds_menu(pane: LogPane) -> QMenu:
     return menu
 
 
-def test_the_view_follows_the_newest_row(pane: LogPane, model: TapedLog) -> None:
-    for first in range(0, 3_000, 300):
+def test_the_view_follows_the_newest_row(pane: LogPane, model: TapedLog, qtbot: QtBot) -> None:
+    qtbot.wait(400)
+    model.append(ticks(0, 300))
+    assert _is_last_in_sight(pane.view)  # at once after a pause
+    for first in range(300, 3_000, 300):
         model.append(ticks(first, 300))
-        assert _is_last_in_sight(pane.view)
+        qtbot.waitUntil(lambda: _is_last_in_sight(pane.view))
+
+
+def test_rows_of_a_flood_are_painted_a_few_at_a_time_before_they_are_shown(
+    pane: LogPane, model: TapedLog, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    painted: list[bool] = []
+    of = CellPictures.of
+
+    def counted(*arguments: Any) -> tuple[QPixmap, bool]:
+        picture, is_new = of(*arguments)
+        painted.append(is_new)
+        return picture, is_new
+
+    monkeypatch.setattr(CellPictures, "of", counted)
+    model.append(ticks(0, 300))
+    qtbot.waitUntil(lambda: _is_last_in_sight(pane.view))
+    painted.clear()
+    pane.view.grab()
+    in_sight = len(painted)
+    painted.clear()
+    model.append(ticks(300, 300))
+    assert not _is_last_in_sight(pane.view)
+    pane.view.grab()
+    assert sum(painted) <= 1  # of what is seen meanwhile only the row cut off at the bottom is new
+    qtbot.waitUntil(lambda: _is_last_in_sight(pane.view))
+    assert 4 < in_sight - 2 <= sum(painted) <= in_sight + 2
+    painted.clear()
+    pane.view.grab()
+    assert sum(painted) <= 1  # of the row that is cut off at the top
+
+
+def test_a_user_who_scrolls_up_while_rows_are_prepared_is_not_taken_to_the_end(
+    pane: LogPane, model: TapedLog, qtbot: QtBot
+) -> None:
+    model.append(ticks(0, 300))
+    model.append(ticks(300, 300))
+    pane.view.verticalScrollBar().setValue(10)
+    qtbot.wait(50)
+    assert pane.view.verticalScrollBar().value() == 10
 
 
 def test_scrolling_up_stops_following_and_the_button_counts_new_rows(
@@ -130,14 +174,14 @@ def test_a_view_that_was_scrolled_up_keeps_its_place_while_old_rows_go(
     assert model.frame(_top(pane.view)) == before
 
 
-def test_the_end_key_follows_again(pane: LogPane, model: TapedLog) -> None:
+def test_the_end_key_follows_again(pane: LogPane, model: TapedLog, qtbot: QtBot) -> None:
     model.append(ticks(0, 500))
     QTest.keyClick(pane.view, Qt.Key.Key_Home)
     model.append(ticks(500, 500))
     assert not _is_last_in_sight(pane.view)
     QTest.keyClick(pane.view, Qt.Key.Key_End)
     model.append(ticks(1_000, 500))
-    assert _is_last_in_sight(pane.view)
+    qtbot.waitUntil(lambda: _is_last_in_sight(pane.view))
 
 
 def test_pause_stops_the_view_and_says_what_waits(pane: LogPane, model: TapedLog) -> None:
@@ -170,15 +214,19 @@ def test_typing_searches_and_control_f_gets_there(
     with qtbot.waitSignal(pane.filter_changed) as changed:
         QTest.keyClicks(field, "port listening")
     assert changed.args == [LogFilter("port listening")]
+    qtbot.waitUntil(lambda: not model.unsearched)
     assert [model.frame(row) for row in range(model.rowCount())] == [
         frame(20, b"Listening on PORT 80")
     ]
 
 
-def test_the_chosen_row_stays_chosen_under_another_filter(pane: LogPane, model: TapedLog) -> None:
+def test_the_chosen_row_stays_chosen_under_another_filter(
+    pane: LogPane, model: TapedLog, qtbot: QtBot
+) -> None:
     model.append([*ticks(0, 20), frame(20, b"needle"), *ticks(21, 20)])
     pane.view.choose(20)
     pane.set_filter(LogFilter("needle"))
+    qtbot.waitUntil(lambda: not model.unsearched)
     assert pane.view.currentIndex().row() == 0
     pane.set_filter(LogFilter())
     assert pane.view.currentIndex().row() == 20

@@ -76,6 +76,21 @@ def test_another_font_gives_all_rows_another_height_and_visits_none(
     assert view.currentIndex().row() == 1_500
 
 
+@pytest.mark.parametrize("count", [3, 60])
+def test_rows_are_followed_after_another_font(
+    view: LogView, model: CountingLog, qtbot: QtBot, count: int
+) -> None:
+    model.append(ticks(0, 100))
+    font = QFont(view.font())
+    font.setPointSize(font.pointSize() + 2)
+    view.setFont(font)
+    qtbot.waitUntil(lambda: last_in_sight(view) >= 98)
+    for first in range(100, 100 + 3 * count, count):
+        model.append(ticks(first, count))
+        qtbot.waitUntil(lambda: last_in_sight(view) >= model.rowCount() - 2)
+    assert view.is_following
+
+
 def test_a_users_mark_and_note_are_painted_and_told_in_the_tip(
     view: LogView, model: CountingLog
 ) -> None:
@@ -111,3 +126,9 @@ def delegate_height(view: LogView) -> int:
     delegate = view.itemDelegate()
     assert isinstance(delegate, LogDelegate)
     return delegate.row_height()
+
+
+def last_in_sight(view: LogView) -> int:
+    """The row at the lower edge; the last of all where the edge is below it."""
+    row = view.rowAt(view.viewport().height() - 1)
+    return row if row >= 0 else view.model().rowCount() - 1

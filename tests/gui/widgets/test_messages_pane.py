@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from app.models.messages import MessagesModel
 from app.protocol.facts import NotificationReceived, Side
-from app.sessions.server_settings import LOG_LEVELS
+from app.sessions.log_levels import LOG_LEVELS
 from app.widgets.appearance import Tone
 from app.widgets.messages_pane import MessagesPane, level_tone
 

@@ -40,6 +40,20 @@ def test_the_newest_problem_is_in_front_and_dismissing_shows_the_one_before(qtbo
     assert bar.isHidden()
 
 
+def test_all_can_be_dismissed_at_once_where_there_are_several(qtbot: QtBot) -> None:
+    bar = NoticeBar()
+    qtbot.addWidget(bar)
+    (every,) = (each for each in bar.findChildren(QPushButton) if "all" in each.text())
+    bar.show_problem(_FIRST)
+    assert every.isHidden()
+    bar.show_problem(_SECOND)
+    assert not every.isHidden()
+    with qtbot.waitSignal(bar.emptied):
+        every.click()
+    assert bar.problems() == ()
+    assert bar.isHidden()
+
+
 def test_the_same_problem_again_does_not_pile_up(qtbot: QtBot) -> None:
     bar = NoticeBar()
     qtbot.addWidget(bar)

@@ -112,12 +112,12 @@ def test_servers_can_only_be_looked_at(qtbot: QtBot, appearance: Appearance) -> 
     with qtbot.waitExposed(pane):
         pane.show()
     said = heard(pane.connect_requested), heard(pane.server_remove_requested)
-    pane.view.setCurrentIndex(model.index(0))
+    pane.view.setCurrentIndex(pane.shown.index(0, 0))
     for key in (Qt.Key.Key_Return, Qt.Key.Key_Delete):
         QTest.keyClick(pane.view, key)
-    pane.view.doubleClicked.emit(model.index(0))
-    pane.view.customContextMenuRequested.emit(pane.view.visualRect(model.index(0)).center())
+    pane.view.doubleClicked.emit(pane.shown.index(0, 0))
+    pane.view.customContextMenuRequested.emit(pane.view.visualRect(pane.shown.index(0, 0)).center())
     (menu,) = (menu for menu in pane.findChildren(QMenu) if menu.isVisible())
-    assert [action.text() for action in menu.actions()] == ["Copy de&tails"]
+    assert [action.text() for action in menu.actions()] == ["Co&py details"]
     menu.close()
     assert said == ([], [])

@@ -6,7 +6,7 @@ import json
 from typing import TYPE_CHECKING, Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QGuiApplication, QWheelEvent
@@ -279,7 +279,6 @@ _values = st.recursive(
 
 
 @pytest.mark.usefixtures("qapp")
-@settings(max_examples=40)
 @given(st.dictionaries(st.sampled_from([*_SCHEMA["properties"], "extra"]), _values, max_size=5))
 @example({"rows": 0.5})
 def test_whatever_is_set_is_the_value(value: dict[str, Any]) -> None:

@@ -3,32 +3,36 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtCore import QEvent, QItemSelectionModel, QPoint, Qt
 from PySide6.QtGui import QAction, QFontMetrics, QGuiApplication, QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QToolButton, QToolTip
 
+from app.catalogue.entry import CatalogueEntry
 from app.models.filters import GroupsModel, JobFilter, JobGroup
 from app.models.jobs import JobsModel
-from app.models.servers import ServersModel
+from app.models.servers import ServerRow, ServersModel
 from app.problem import Problem
 from app.protocol.messages import Resource
 from app.sessions.news import ResourceUpdates
 from app.sessions.server_settings import ServerSettings
-from app.sessions.snapshot import ServerState
+from app.sessions.snapshot import Health, Retry, ServerState, SignIn
 from app.tracker.snapshot import JobState
 from app.widgets.job_filters import JobFilterEdit, JobFilters
 from app.widgets.level_menu import LevelMenu
 from app.widgets.resource_menu import ResourceMenu
+from app.widgets.row_faces import wrapped
 from app.widgets.server_list import ServerList
-from app.widgets.side_delegate import wrapped
+from app.widgets.side_delegate import face_of
+from app.widgets.side_filter import MANY
 from tests.job_stand_ins import FakeJobs, job
 from tests.server_stand_ins import FakeServers, server
 
 if TYPE_CHECKING:
+    from PySide6.QtCore import SignalInstance
     from pytestqt.qtbot import QtBot
 
     from app.widgets.appearance import Appearance
@@ -75,9 +79,17 @@ def servers(qtbot: QtBot, source: FakeServers, appearance: Appearance) -> Server
 
 
 def choose(servers: ServerList, row: int) -> None:
-    servers.view.setCurrentIndex(servers.view.model().index(row, 0))
+    # Whatever keys were held last: the view's own `setCurrentIndex` goes by them.
+    wanted = QItemSelectionModel.SelectionFlag.ClearAndSelect
+    servers.view.selectionModel().setCurrentIndex(servers.view.model().index(row, 0), wanted)
     servers.activateWindow()
     servers.view.setFocus()
+
+
+def model_of(servers: ServerList) -> ServersModel:
+    model = servers.shown.sourceModel()
+    assert isinstance(model, ServersModel)
+    return model
 
 
 def menu_of(qtbot: QtBot, servers: ServerList, row: int | None) -> list[str]:
@@ -158,11 +170,13 @@ def test_only_a_server_that_is_up_can_be_disconnected(qtbot: QtBot, servers: Ser
 
 def test_the_menu_offers_what_can_work(qtbot: QtBot, servers: ServerList) -> None:
     choose(servers, 0)
+    looks = ["Connection doctor", "Show stderr", "Copy details"]
     settings = ["Rules for questions…", "Folders (roots)…", "Log level"]
-    assert menu_of(qtbot, servers, 0) == ["Disconnect", "Copy details", *settings, "Remove"]
+    assert menu_of(qtbot, servers, 0) == ["Disconnect", "Restart", *looks, *settings]
     choose(servers, 1)
-    assert menu_of(qtbot, servers, 1) == ["Connect", "Copy details", *settings, "Remove"]
-    assert menu_of(qtbot, servers, None) == ["Add a server…"]
+    assert menu_of(qtbot, servers, 1) == ["Connect", *looks, *settings, "Remove"]
+    adding = ["Add a server…", "By URL…", "Import…", "Export…"]
+    assert menu_of(qtbot, servers, None) == adding
 
 
 def test_details_are_copied_as_text(servers: ServerList) -> None:
@@ -192,8 +206,7 @@ def test_every_state_can_be_painted(
 ) -> None:
     before = servers.grab().toImage()
     source.held[1] = dataclasses.replace(source.held[1], state=state, tools=())
-    model = servers.view.model()
-    assert isinstance(model, ServersModel)
+    model = model_of(servers)
     model.apply(frozenset({"down"}))
     is_same = servers.grab().toImage() == before
     assert is_same is (state is ServerState.IDLE)
@@ -214,7 +227,7 @@ def test_words_beyond_the_last_line_stay_on_it_to_be_elided(servers: ServerList)
     words = "This program could not be started because it is not there " * 4
     first, rest = wrapped(words, servers.font(), 150, 2)
     assert f"{first} {rest}" == words.strip()
-    assert wrapped("", servers.font(), 150, 2) == []
+    assert wrapped("", servers.font(), 150, 2) == ()
 
 
 def test_a_row_has_room_for_name_and_two_lines(servers: ServerList) -> None:
@@ -243,8 +256,7 @@ def test_the_log_level_that_is_asked_for_is_ticked_and_another_can_be_chosen(
 ) -> None:
     chatty = ServerSettings(log_level="debug")
     source.held[0] = dataclasses.replace(source.held[0], settings=chatty)
-    model = servers.view.model()
-    assert isinstance(model, ServersModel)
+    model = model_of(servers)
     model.apply(frozenset({"up"}))
     choose(servers, 0)
     menu_of(qtbot, servers, 0)
@@ -269,7 +281,7 @@ def test_tasks_and_resources_are_offered_where_the_server_offers_them(
         resources=(resource,),
         resource_updates=(ResourceUpdates("demo://a&b", 2, 1.7e9),),
     )
-    servers.view.model().apply(frozenset({"up"}))  # type: ignore[attr-defined]  # our model
+    model_of(servers).apply(frozenset({"up"}))
     choose(servers, 0)
     assert {"Resource updates", "Tasks at the server…"} <= set(menu_of(qtbot, servers, 0))
     asked: list[object] = []
@@ -285,3 +297,120 @@ def test_tasks_and_resources_are_offered_where_the_server_offers_them(
         each for each in servers.view.actions() if each.text() == "&Tasks at the server…"
     ).trigger()
     assert asked == [("up", "demo://a&b", True), "up"]
+
+
+def heard(signal: SignalInstance) -> list[object]:
+    said: list[object] = []
+    signal.connect(lambda *words: said.append(words if len(words) > 1 else words[0]))
+    return said
+
+
+def keep(servers: ServerList, *names: str, **changes: Any) -> None:
+    model_of(servers).set_catalogue(
+        {name: CatalogueEntry(server(name).definition, **changes) for name in names}
+    )
+
+
+def test_several_servers_are_connected_and_disconnected_at_once(servers: ServerList) -> None:
+    connected, disconnected = (
+        heard(servers.connect_requested),
+        heard(servers.disconnect_requested),
+    )
+    servers.view.selectAll()
+    action_of(servers, "Connect").trigger()
+    action_of(servers, "Disconnect").trigger()
+    assert (connected, disconnected) == (["down", "bad"], ["up"])
+    assert not action_of(servers, "Connection doctor").isEnabled()
+
+
+@pytest.mark.parametrize(
+    ("words", "signal", "told"),
+    [
+        ("Edit…", "edit_requested", "down"),
+        ("Clone", "clone_requested", "down"),
+        ("Connection doctor", "doctor_requested", "down"),
+        ("Show stderr", "stderr_requested", "down"),
+        ("Disable", "disable_requested", ("down", True)),
+        ("Connect at start", "connect_at_start_requested", ("down", True)),
+        ("Move up", "move_requested", ("down", 0)),
+        ("Move down", "move_requested", ("down", 2)),
+    ],
+)
+def test_each_wish_about_a_saved_server_is_told(
+    servers: ServerList, words: str, signal: str, told: object
+) -> None:
+    keep(servers, "up", "down", "bad")
+    choose(servers, 1)
+    said = heard(getattr(servers, signal))
+    action_of(servers, words).trigger()
+    assert said == [told]
+
+
+def test_servers_are_moved_by_keys_within_their_like(servers: ServerList) -> None:
+    keep(servers, "up", "down")
+    said = heard(servers.move_requested)
+    for row in range(3):
+        choose(servers, row)
+        for key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            QTest.keyClick(servers.view, key, Qt.KeyboardModifier.ControlModifier)
+    assert said == [("up", 1), ("down", 0)]
+
+
+def test_a_server_that_is_not_saved_can_be_kept(servers: ServerList) -> None:
+    keep(servers, "up")
+    choose(servers, 1)
+    said = heard(servers.keep_requested)
+    QTest.keyClick(servers.view, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
+    assert said == ["down"]
+
+
+def test_what_can_be_done_follows_the_state_of_the_selected_server(
+    servers: ServerList, source: FakeServers
+) -> None:
+    choose(servers, 1)
+    assert action_of(servers, "Connect").isEnabled()
+    source.held[1] = dataclasses.replace(source.held[1], state=ServerState.CONNECTING)
+    model_of(servers).apply(frozenset({"down"}))
+    assert not action_of(servers, "Connect").isEnabled()
+    assert action_of(servers, "Restart").isEnabled()
+
+
+def test_a_server_that_waits_can_be_left_alone(qtbot: QtBot, servers: ServerList) -> None:
+    source = FakeServers(server("a", state=ServerState.WAITING, retry=Retry(1, 5, 0.0)))
+    model_of(servers).set_source(source)
+    choose(servers, 0)
+    assert menu_of(qtbot, servers, 0)[:2] == ["Connect", "Stop restarting"]
+    said = heard(servers.disconnect_requested)
+    action_of(servers, "Stop restarting").trigger()
+    assert said == ["a"]
+
+
+def test_many_servers_can_be_filtered_and_escape_shows_all(
+    servers: ServerList, source: FakeServers
+) -> None:
+    assert servers.filter.isHidden()
+    source.held += [server(f"number-{at}") for at in range(MANY)]
+    model_of(servers).apply(frozenset({each.name for each in source.held}))
+    assert not servers.filter.isHidden()
+    QTest.keyClicks(servers.filter, "NUMBER-1")
+    shown = [servers.shown.index(row, 0).data() for row in range(servers.shown.rowCount())]
+    assert shown == ["number-1", "number-10", "number-11"]
+    choose(servers, 0)
+    assert not action_of(servers, "Move up").isEnabled()
+    QTest.keyClick(servers.filter, Qt.Key.Key_Escape)
+    assert servers.shown.rowCount() == MANY + 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "icon"),
+    [
+        ({"sign_in": SignIn("a", "https://x")}, "server-sign-in"),
+        ({"health": Health(0.0, 0.1)}, "server-silent"),
+        ({"problem": Problem("No list")}, "server-connected"),
+    ],
+)
+def test_what_needs_the_user_is_seen_in_the_icon_and_in_the_colour_of_the_words(
+    changes: dict[str, Any], icon: str
+) -> None:
+    face = face_of(ServerRow(server("a", state=ServerState.CONNECTED, **changes)))
+    assert (face.icon, face.is_trouble) == (icon, True)

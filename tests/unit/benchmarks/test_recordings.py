@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from app.protocol.conversation import Conversation
 from app.protocol.facts import ProgressReceived, RequestMade, UnreadableReceived
 from app.protocol.frame import Channel, Frame
-from app.recording.format import HEADER, read_prefix
+from app.recording.format import HEADER
 from tests.benchmarks.recordings import NEEDLE, ROUNDS, write_recording
+from tests.recorded_prefix import read_prefix
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -33,6 +33,10 @@ class Resumed(FakeJobs):
         """Nothing is asked."""
         return []
 
+    def question(self, question: int) -> Question | None:
+        """Nothing was asked."""
+        return None
+
     def job_of(self, request: int) -> int:
         """The only job."""
         return 3

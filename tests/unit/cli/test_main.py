@@ -11,7 +11,7 @@ import pytest
 
 from app.cli import main
 from app.cli.exits import CommandFailed, ExitCode
-from app.problem import Problem
+from app.problem import Problem, ProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -107,3 +107,11 @@ def test_other_errors_of_the_system_are_defects_if_nobody_expected_them(
     failing(FileNotFoundError(errno.ENOENT, "No such file"))
     assert main(["tools", "--data-dir", str(data_dir)]) == 70
     assert list(data_dir.iterdir())
+
+
+def test_a_problem_that_a_command_did_not_take_is_told_as_wrong_usage(
+    failing: Callable[[BaseException], None], capsys: pytest.CaptureFixture[str]
+) -> None:
+    failing(ProblemError(Problem("It leads nowhere", "x\x1b[2J", "Give the whole path.")))
+    assert main(["tools"]) == 2
+    assert capsys.readouterr().err == "It leads nowhere (x\\x1b[2J)\nGive the whole path.\n"

@@ -59,6 +59,10 @@ class FakeMonitor(FakeJobs):
         """Nothing is asked."""
         return []
 
+    def question(self, question: int) -> Question | None:
+        """Nothing was asked."""
+        return None
+
     def find_resumable(self, resume_id: int) -> JobId | None:
         """The job as numbered above."""
         return resume_id // 10 if resume_id in {30, 50, 70} else None
@@ -84,7 +88,7 @@ class FakeMonitor(FakeJobs):
 
     def add_server(self, definition: ServerDefinition) -> str:
         """Note it."""
-        self.done.append(("add", definition.name, *definition.args))
+        self.done.append(("add", definition.name, *getattr(definition, "args", ())))
         return definition.name
 
     def use_server(self, job_id: JobId, name: str) -> None:
@@ -111,9 +115,10 @@ def monitor(monkeypatch: pytest.MonkeyPatch, data_dir: Path) -> FakeMonitor:
     monitor = FakeMonitor()
 
     def make(
-        *, store: object, restores: bool, cancel_grace_s: float, recorder: Recorder
+        *, store: object, restores: bool, cancel_grace_s: float, recorder: Recorder, **secrets: Any
     ) -> FakeMonitor:
         assert store is not None
+        assert set(secrets) == {"keyring", "folder", "settings"}
         assert restores
         assert cancel_grace_s <= 1
         assert recorder.problem is None

@@ -19,15 +19,19 @@ from app.monitor import Update
 from app.problem import Problem, ProblemError
 from app.recording.recorder import Recorder
 from app.sessions.definitions import StdioDefinition
-from app.sessions.snapshot import ServerSnapshot
+from app.sessions.keyring_system import SystemKeyring
+from app.sessions.snapshot import ServerSnapshot, SignIn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
+    from pathlib import Path
 
     from app.cli.front import Front
     from app.monitor import Monitor, Outcome
     from app.sessions.questions import Question
+    from app.sessions.references import Keyring
+    from app.sessions.settings_file import SettingsFile
     from app.store.resumes import ResumeStore
     from app.tracker.snapshot import JobId
 
@@ -48,8 +52,14 @@ class FakeMonitor:
         restores: bool,
         cancel_grace_s: float,
         recorder: Recorder,
+        settings: SettingsFile,
+        keyring: Keyring,
+        folder: Path | None,
     ) -> None:
         self.recorder = recorder
+        assert settings.problem is None
+        assert isinstance(keyring, SystemKeyring)
+        assert folder is None
         assert not restores
         assert cancel_grace_s <= 1
         assert store is None
@@ -72,6 +82,9 @@ class FakeMonitor:
 
     def questions(self) -> list[Question]:
         return []
+
+    def question(self, question: int) -> Question | None:
+        return None
 
     def leave_tasks(self) -> None:
         """There are none."""
@@ -117,6 +130,9 @@ class NotedFront:
 
     def tell_answer(self, question: Question, action: str, words: str) -> None:
         raise AssertionError(question)
+
+    def tell_sign_in(self, sign_in: SignIn) -> None:
+        self.told.append(f"sign in to {sign_in.server}: {sign_in.url}")
 
     def interrupt(self) -> None:
         raise AssertionError("nobody interrupts")

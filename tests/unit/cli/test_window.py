@@ -52,6 +52,19 @@ def test_servers_of_a_configuration_are_handed_over_with_its_path(
     assert [server.name for server in opened[0].definitions] == ["a"]
 
 
+def test_a_saved_server_is_handed_over_by_its_name(
+    opened: list[WindowOptions], data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["servers", "add", "a", "--data-dir", str(data_dir), "--", "one"]) == 0
+    assert main(["--server", "a", "--data-dir", str(data_dir)]) == 0
+    assert opened[0].saved == ("a",)
+    assert opened[0].definitions == ()
+    assert main(["--server", "b", "--data-dir", str(data_dir)]) == 2
+    assert main(["--server", "a", "--era", "auto", "--data-dir", str(data_dir)]) == 2
+    assert "as it is saved" in capsys.readouterr().err
+    assert len(opened) == 1
+
+
 def test_the_data_folder_is_made(opened: list[WindowOptions], tmp_path: Path) -> None:
     assert main(["--data-dir", str(tmp_path / "new" / "one")]) == 0
     assert opened[0].data_dir.is_dir()

@@ -33,6 +33,7 @@ class Traffic:
         self._conversation = Conversation("demo#1")
         self._tracker = Tracker()
         self.open_questions: list[Question] = []
+        self.ended: list[Question] = []
 
     def snapshot(self, job: JobId) -> JobSnapshot | None:
         """The job now."""
@@ -45,6 +46,11 @@ class Traffic:
     def questions(self) -> Sequence[Question]:
         """What is asked now: nothing, until a test says so."""
         return self.open_questions
+
+    def question(self, question: int) -> Question | None:
+        """One of those, or of those that are over."""
+        found = (each for each in (*self.open_questions, *self.ended) if each.id == question)
+        return next(found, None)
 
     def opened(self, revision: str) -> Update:
         """We shook hands."""

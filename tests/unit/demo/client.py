@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from app.demo.eras import (
     CAPABILITIES_STAMP,
@@ -38,11 +38,13 @@ class Sink:
 
     def __init__(self) -> None:
         self.written = b""
+        self.is_closed = False
         self._changed = threading.Condition()
 
     def write(self, data: memoryview, /) -> int:
         with self._changed:
-            self.written += bytes(data)
+            if not self.is_closed:
+                self.written += bytes(data)
             self._changed.notify_all()
         return len(data)
 
@@ -108,7 +110,13 @@ class Played:
 
 
 class Client:
-    """Speaks one revision with a server of its own; the handshake is done when it is built."""
+    """Speaks one revision with a server of its own; the handshake is done when it is built.
+
+    Each test's servers are closed after it (`close_all`), with the calls that still run: some would
+    write for ever.
+    """
+
+    _made: ClassVar[list[Client]] = []
 
     def __init__(
         self,
@@ -136,12 +144,21 @@ class Client:
             later_tools=later_tools,
             acknowledges=acknowledges,
         )
+        self._made.append(self)
         self.capabilities = capabilities or {}
         stamps = {**STAMPS, CAPABILITIES_STAMP: self.capabilities}
         self._stamps = stamps if version == PER_REQUEST else {}
         self._last_id = 0
         if opens and not self._stamps:
             self.open()
+
+    @classmethod
+    def close_all(cls) -> None:
+        """Close every server that was made since this was called last."""
+        made, cls._made[:] = list(cls._made), []
+        for client in made:
+            client.server.close()
+            client.sink.is_closed = True  # some tasks listen to nobody
 
     def _make_sink(self) -> Sink:
         return Sink()

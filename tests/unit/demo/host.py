@@ -171,6 +171,11 @@ class Host(Client):
         """Let the server work for a moment."""
         self.sink.pause(0.01)
 
+    def sent(self, method: str) -> list[Message]:
+        """Return the parameters of all notifications of that method."""
+        messages = map(json.loads, self.sink.written.splitlines())
+        return [message["params"] for message in messages if message.get("method") == method]
+
     def check_all(self) -> int:
         """See that every message of the server is as its revision wants it; return how many."""
         messages = [json.loads(line) for line in self.sink.written.splitlines()]

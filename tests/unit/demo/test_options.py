@@ -49,3 +49,29 @@ def test_nonsense_ends_with_a_message(
         parse(arguments)
     assert ending.value.code == 2
     assert words in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "port"),
+    [([], None), (["--http"], 0), (["--http", "8123"], 8123), (["--sse"], 0),
+     (["--sse", "--http", "8123"], 8123)],
+)  # fmt: skip
+def test_a_port_may_be_named_or_left_to_the_system(arguments: list[str], port: int | None) -> None:
+    assert parse(arguments).http == port
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--http", "65536"], ["--fail", "200"], ["--reply", "post"], ["--tls", "a"]]
+)
+def test_nonsense_about_http_ends_with_a_message(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(SystemExit):
+        parse(arguments)
+    assert arguments[0] in capsys.readouterr().err
+
+
+def test_the_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit):
+        parse(["--help"])
+    assert "python -m app.demo --http 8123 --resumable" in capsys.readouterr().out

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from app.protocol.conversation import Conversation
 from app.protocol.frame import server_name
 from app.protocol.framing import FrameNumbers, Framer
+from app.protocol.http_events import Teller
+from app.protocol.sse import SseParser
 from app.recording.timeline import Timeline
 from app.sessions.definitions import StdioDefinition
 from app.sessions.snapshot import ServerSnapshot, ServerState
@@ -156,3 +158,56 @@ class Session:
             if job is not None:
                 self._requests.setdefault(job, set()).add(fact.number)
         self.updates.append(Update(frames, facts, changes))
+
+
+class HttpSession(Session):
+    """A session over HTTP: messages come on exchanges, told as a transport tells them."""
+
+    def __init__(self, connection: str = "remote#1") -> None:
+        super().__init__(connection)
+        self.exchange = 0
+        self._teller = Teller()
+
+    def happened(self, name: str, **fields: Any) -> None:
+        """Tell an event of the connection."""
+        self._take([self._framer.event(name, *self._now(), **fields)])
+
+    def posted(self, message: int | None = None, **fields: Any) -> int:
+        """Begin an exchange; its number."""
+        self.exchange += 1
+        told = {
+            "exchange": self.exchange,
+            "method": "POST",
+            "url": "http://127.0.0.1:8080/mcp",
+            "headers": [["Content-Type", "application/json"], ["Accept", "text/event-stream"]],
+            "purpose": "message",
+            **({} if message is None else {"message": message}),
+        }
+        self.happened("http_request", **(told | fields))
+        return self.exchange
+
+    def responded(self, exchange: int, kind: str, status: int = 200, **fields: Any) -> None:
+        """Begin the response."""
+        told = {"reason": "OK", "version": "HTTP/1.1", "headers": [["Content-Type", kind]]}
+        happened = {"exchange": exchange, "status": status, "after_s": 0.1, **told}
+        self.happened("http_response", **(happened | fields))
+
+    def streamed(self, exchange: int, chunk: bytes) -> None:
+        """Receive whole events of a stream."""
+        events = SseParser(1 << 30).feed(chunk)
+        told = self._teller.tell(exchange, events)
+        if told:
+            self.happened("http_events", exchange=exchange, events=told)
+        for event in events:
+            if event.is_message:
+                self.heard(event.data)
+
+    def came(self, exchange: int, body: bytes) -> None:
+        """Receive a body that is one message."""
+        told = self._teller.tell_body(exchange)
+        self.happened("http_events", exchange=exchange, events=told)
+        self.heard(body)
+
+    def ended(self, exchange: int, size: int = 0, reason: str = "complete") -> None:
+        """End an exchange."""
+        self.happened("http_ended", exchange=exchange, bytes=size, reason=reason)

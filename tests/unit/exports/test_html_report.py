@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from app.exports.html_report import HtmlReport
@@ -250,7 +250,6 @@ def test_hostile_words_are_shown_as_what_they_are() -> None:
 _WORDS = st.text(max_size=30)
 
 
-@settings(max_examples=40)
 @given(_WORDS, _WORDS, st.dictionaries(_WORDS, _WORDS | st.integers(), max_size=3), st.binary())
 def test_a_report_of_anything_is_well_formed(
     name: str, message: str, arguments: dict[str, Any], garbage: bytes

@@ -137,3 +137,49 @@ def test_a_request_of_many_megabytes_is_refused() -> None:
 
     with pytest.raises(ProblemError, match="too large"):
         _copied(session, request)
+
+
+def test_a_server_by_url_is_reached_by_it() -> None:
+    session = Session()
+    session.opened(url="https://a.example/mcp", transport="http", headers=[], command=None)
+    code = _copied(session, session.called("export"))
+
+    assert _assigned(code)["server"] == "https://a.example/mcp"
+    assert "StdioServerParameters" not in code
+    assert "mcp-progress-monitor tools --url https://a.example/mcp\n" in code
+
+
+def test_headers_of_a_server_by_url_are_taken_from_the_environment() -> None:
+    session = Session()
+    session.opened(
+        url="https://a.example/s/aB3dE5fG7hI9jK1lM3nO5/mcp?api_key=abc",
+        transport="http",
+        headers=["Authorization", "X-Team"],
+        command=None,
+    )
+    code = _copied(session, session.called("export"))
+    values = _assigned(code)
+
+    assert values["url"] == "https://a.example/s/(removed)/mcp?api_key=(removed)"
+    assert "'X-Team': os.environ['HEADER_X_TEAM']" in values["headers"]
+    assert values["server"] == "streamable_http_client(url, http_client=http_client)"
+    assert "--header 'Authorization: ${env:HEADER_AUTHORIZATION}'" in code
+    assert "abc" not in code
+
+
+def test_a_sign_in_and_the_older_transport_are_repeated() -> None:
+    session = Session()
+    session.opened(url="https://a/sse", transport="sse", headers=[], auth="oauth", command=None)
+    values = _assigned(_copied(session, session.called("export")))
+
+    assert values["headers"] == "{'Authorization': os.environ['HEADER_AUTHORIZATION']}"
+    assert values["server"] == "sse_client(url, headers=headers)"
+
+
+@given(st.text(), st.lists(st.text()))
+def test_whatever_address_and_headers_there_are_the_program_is_python(
+    url: str, headers: list[str]
+) -> None:
+    session = Session()
+    session.opened(url=url, transport="http", headers=headers, command=None)
+    ast.parse(_copied(session, session.called("export")))

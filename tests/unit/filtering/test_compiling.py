@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 
 from tests.unit.filtering import oracle
 from tests.unit.filtering.logs import Log, all_of
@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from app.filtering.expression import Expression
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.too_slow], deadline=None)
 @given(logs(), EXPRESSIONS)
 def test_a_predicate_finds_what_the_oracle_finds(log: Log, expression: Expression) -> None:
     assert all_of(log.search(str(expression)), 0) == oracle.shown(expression, log.entries)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QCoreApplication
 
-from app.models.feed import INTERVAL_MS, Feed, UpdateRead, merged
+from app.models.feed import APART_MS, INTERVAL_MS, Feed, UpdateRead, merged
 from app.protocol.facts import NotificationReceived, Side
 from app.protocol.frame import Channel, Frame
 from app.tracker.snapshot import Changes
@@ -133,6 +134,58 @@ def test_a_change_after_a_pause_is_told_at_once_too(
     station.publish(ticked(1))
     QCoreApplication.processEvents()
     assert len(ear.changes) == 2
+
+
+def test_servers_jobs_and_frames_are_told_in_turns_of_their_own(
+    qtbot: QtBot, station: Station, feed: Feed
+) -> None:
+    told: list[tuple[float, str]] = []
+
+    def note(kind: str) -> None:
+        told.append((time.monotonic(), kind))
+
+    feed.frames_added.connect(lambda _count: note("frames"))
+    feed.jobs_changed.connect(lambda _changes: note("jobs"))
+    feed.servers_changed.connect(lambda _names: note("servers"))
+    station.publish(
+        Update([frame(1)], changes=Changes(progressed=frozenset({1})), servers=frozenset("a"))
+    )
+    qtbot.waitUntil(lambda: len(told) == 3)
+    assert [kind for _at, kind in told] == ["servers", "jobs", "frames"]
+    gaps = [later[0] - earlier[0] for earlier, later in itertools.pairwise(told)]
+    assert min(gaps) >= APART_MS / 1000
+
+
+def test_each_kind_is_told_ten_times_a_second_though_others_are_too(
+    qtbot: QtBot, station: Station, ear: Ear
+) -> None:
+    due = 0.0
+
+    def flooded() -> bool:
+        nonlocal due
+        due = due or time.monotonic() + 10 * INTERVAL_MS / 1000
+        station.publish(Update([frame(1)], (), Changes(progressed=frozenset({1}))))
+        return time.monotonic() >= due
+
+    qtbot.waitUntil(flooded, timeout=20_000)
+    # Each at most ten times a second and neither at the cost of the other.
+    assert len(ear.changes) <= 11
+    assert len(ear.frames) <= 11
+    assert abs(len(ear.changes) - len(ear.frames)) <= 1
+
+
+def test_jobs_do_not_wait_for_the_moment_of_frames_that_came_before(
+    qtbot: QtBot, station: Station, feed: Feed
+) -> None:
+    told: list[object] = []
+    feed.frames_added.connect(told.append)
+    feed.jobs_changed.connect(told.append)
+    station.publish(Update([frame(1)]))
+    qtbot.waitUntil(lambda: told == [1])
+    station.publish(Update([frame(2), frame(3)]))  # is due in a whole interval
+    station.publish(ticked(1))
+    qtbot.waitUntil(lambda: len(told) == 3)
+    assert told == [1, Changes(progressed=frozenset({1})), 2]
 
 
 def test_no_frame_is_left_out_of_the_count_or_counted_twice(

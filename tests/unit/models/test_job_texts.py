@@ -52,6 +52,15 @@ def test_a_failure_speaks_in_the_servers_words() -> None:
     assert job_texts.message(failed) == "disk full"
 
 
+def test_lines_of_our_own_words_are_joined_and_those_of_servers_made_visible() -> None:
+    words = "The answer broke (http://x)\nIt can be issued again."
+    ours, theirs = (
+        job(state=JobState.LOST, failure=Failure(where, words)) for where in ("local", "server")
+    )
+    assert job_texts.message(ours) == "The answer broke (http://x) · It can be issued again."
+    assert job_texts.message(theirs) == "The answer broke (http://x)\\nIt can be issued again."
+
+
 @pytest.mark.parametrize(
     ("token", "words"),
     [
@@ -200,3 +209,7 @@ def test_a_cancel_that_was_ignored_is_told_by_how_the_job_ended(
 def test_a_job_that_nobody_cancelled_says_nothing_of_it() -> None:
     assert job_texts.full_state(job()) == "Running"
     assert job_texts.cancelling(job(state=JobState.DONE, cancel_state="requested")) == ""
+
+
+def test_late_ticks_are_counted_among_all() -> None:
+    assert job_texts.ticks(job(tick_count=12, late_count=3)) == "12 ticks, 3 late"

@@ -397,3 +397,20 @@ def test_no_row_stands_below_itself_or_a_later_one(model: JobsModel, source: Fak
     source.put(asked(1, 2), asked(2, 2), asked(3, 99))
     model.apply(Changes(added=(1, 2, 3)))
     assert shown(model) == [1, 2, 3]
+
+
+def test_many_young_jobs_are_looked_at_a_few_in_each_turn(
+    qtbot: QtBot, bare: JobsModel, source: FakeJobs
+) -> None:
+    numbers = range(1, 181)
+    source.put(*(new_job(number) for number in numbers))
+    bare.apply(Changes(added=tuple(numbers)))
+    source.put(*(new_job(number, elapsed_s=SETTLED_AFTER_S) for number in numbers))
+    looks: list[int] = []
+    bare.dataChanged.connect(lambda first, last: looks.append(last.row() - first.row() + 1))
+    with qtbot.waitSignal(bare.groups_changed):
+        source.asked.clear()
+    assert sum(looks) == len(numbers)
+    assert max(looks) <= 50
+    assert all(bare.settled_state(number) is JobState.RUNNING for number in numbers)
+    assert source.asked == list(numbers)

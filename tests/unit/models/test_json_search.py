@@ -30,10 +30,10 @@ def test_what_was_left_out_and_positions_in_arrays_are_not_found() -> None:
 
 def test_a_search_pauses_often() -> None:
     walk = hits([["x" * 10] * 300] * 300, "nothing")
-    started = time.perf_counter()
+    started = time.thread_time()
     steps = sum(1 for _ in walk)
     assert steps > 300
-    assert (time.perf_counter() - started) / steps < 0.005
+    assert (time.thread_time() - started) / steps < 0.005
 
 
 def test_there_is_a_pause_after_a_long_string() -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from app.models.messages import KEPT, NUMBER, RANK, MessageFilter, MessagesModel
 from app.protocol.facts import NotificationReceived, Side
-from app.sessions.server_settings import LOG_LEVELS
+from app.sessions.log_levels import LOG_LEVELS
 
 pytestmark = pytest.mark.usefixtures("qapp")
 

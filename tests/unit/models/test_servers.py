@@ -9,9 +9,9 @@ import pytest
 from PySide6.QtCore import QPersistentModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
-from app.models.servers import ABOUT, SERVER, STORY, ServersModel, about, story
-from app.problem import Problem
-from app.sessions.snapshot import ServerSnapshot, ServerState
+from app.catalogue.entry import CatalogueEntry
+from app.models.servers import ABOUT, ROW, SERVER, STORY, ServersModel
+from app.sessions.snapshot import Retry, ServerSnapshot, ServerState
 from tests.server_stand_ins import FakeServers, server
 
 if TYPE_CHECKING:
@@ -61,29 +61,9 @@ def test_a_server_that_was_not_named_keeps_its_picture(
     assert model.index(0).data(SERVER) is before
 
 
-def test_a_connected_server_says_tools_revision_and_transport() -> None:
-    connected = server("a", state=ServerState.CONNECTED, revision="2025-11-25")
-    assert about(connected) == "0 tools · 2025-11-25 · stdio"
-
-
-def test_a_problem_is_said_in_words() -> None:
-    failed = server(
-        "a", state=ServerState.FAILED, problem=Problem("Not found", "npx", "Install it")
-    )
-    assert about(failed) == "Not found"
-    assert story(failed) == "a: Failed\nrun-a --fast\nNot found (npx)\nInstall it"
-
-
 def test_a_row_is_read_with_its_state(model: ServersModel) -> None:
     spoken = model.index(0).data(Qt.ItemDataRole.AccessibleTextRole)
-    assert spoken == "a, Not connected, stdio · Not connected"
-
-
-@pytest.mark.parametrize("state", list(ServerState))
-def test_hostile_words_are_made_visible_in_every_state(state: ServerState) -> None:
-    hostile: ServerSnapshot = server("a\u202eb", state=state, revision="x\x00\n")
-    assert "\u202e" not in about(hostile) + story(hostile)
-    assert "\x00" not in about(hostile)
+    assert spoken == "a, Not connected · stdio"
 
 
 def test_ticks_for_unknown_tokens_are_said_first(
@@ -102,6 +82,98 @@ def test_ticks_for_unknown_tokens_are_said_first(
         model.count_again()
 
 
-def test_a_problem_does_not_hide_ticks_for_unknown_tokens() -> None:
-    failed = server("a", state=ServerState.FAILED, problem=Problem("Not found"))
-    assert story(failed, 1).endswith("Not found\n1 tick for unknown tokens")
+def saved(name: str, **changes: Any) -> CatalogueEntry:
+    return CatalogueEntry(server(name).definition, **changes)
+
+
+def test_saved_servers_come_first_in_their_order_and_disabled_ones_have_rows(
+    model: ServersModel,
+) -> None:
+    model.set_catalogue({"c": saved("c"), "x": saved("x", is_disabled=True), "a": saved("a")})
+    assert names(model) == ["c", "x", "a", "b"]
+    row = model.index(1).data(ROW)
+    assert (row.is_there, row.is_disabled, model.has_catalogue) == (False, True, True)
+    assert model.index(1).data(ABOUT) == "Disabled · stdio"
+    assert [model.place(at) for at in range(4)] == [(0, 3), (1, 3), (2, 3), (0, 1)]
+
+
+def test_a_connected_row_is_read_as_such(model: ServersModel, source: FakeServers) -> None:
+    source.held[0] = server("a", state=ServerState.CONNECTED)
+    model.apply(frozenset({"a"}))
+    spoken = model.index(0).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert spoken == "a, Connected, 0 tools · stdio"
+
+
+def test_a_server_that_is_moved_takes_its_selection_along(model: ServersModel) -> None:
+    remembered = QPersistentModelIndex(model.index(0))
+    model.set_catalogue({name: saved(name) for name in ("b", "c", "a")})
+    assert names(model) == ["b", "c", "a"]
+    assert (remembered.row(), remembered.data()) == (2, "a")
+
+
+def test_a_server_that_leaves_the_catalogue_stays_while_the_source_has_it(
+    model: ServersModel,
+) -> None:
+    model.set_catalogue({"b": saved("b"), "x": saved("x")})
+    model.set_catalogue({})
+    assert names(model) == ["a", "b", "c"]
+    assert model.index(1).data(ROW).entry is None
+
+
+class OneByOne(FakeServers):
+    """A source that gives single servers, and counts how often it was asked for all or one."""
+
+    def __init__(self, *servers: ServerSnapshot) -> None:
+        super().__init__(*servers)
+        self.asked: list[str] = []
+
+    def servers(self) -> list[ServerSnapshot]:
+        self.asked.append("all")
+        return super().servers()
+
+    def server_names(self) -> list[str]:
+        return [each.name for each in self.held]
+
+    def server(self, name: str) -> ServerSnapshot:
+        self.asked.append(name)
+        return next(each for each in self.held if each.name == name)
+
+
+def test_a_change_of_one_server_takes_a_picture_of_that_one_alone(qtbot: QtBot) -> None:
+    source, model = OneByOne(*(server(f"s{at}") for at in range(50))), ServersModel()
+    model.set_source(source)
+    source.asked.clear()
+    with qtbot.waitSignals([model.dataChanged]):
+        model.apply(frozenset({"s7"}))
+    source.held.append(server("new"))
+    model.apply(frozenset({"new"}))
+    assert source.asked == ["s7", "new"]
+    assert names(model)[-1] == "new"
+    model.deleteLater()
+
+
+class Waiting(FakeServers):
+    """A source whose clock a test sets."""
+
+    at = 100.0
+
+    def now(self) -> float:
+        return self.at
+
+
+def test_what_counts_down_is_told_anew_each_second_and_nothing_else(qtbot: QtBot) -> None:
+    retry = Retry(2, 5, 104.0)
+    source = Waiting(server("a"), server("b", state=ServerState.WAITING, retry=retry))
+    model = ServersModel()
+    model.set_source(source)
+    assert model.index(1).data(ABOUT) == "Restarting in 4 s (2 of 5) · stdio"
+    source.at = 101.5
+    with qtbot.waitSignal(model.dataChanged, timeout=3000) as told:
+        pass
+    assert [index.row() for index in told.args[:2]] == [1, 1]
+    assert model.index(1).data(ABOUT).startswith("Restarting in 3 s")
+    source.held[1] = server("b")
+    model.apply(frozenset({"b"}))
+    with qtbot.assertNotEmitted(model.dataChanged, wait=1200):
+        pass
+    model.deleteLater()

@@ -5,7 +5,7 @@ import re
 import sys
 import tomllib
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import pytest
 
@@ -16,7 +16,7 @@ from system import SetupError
 from tests.unit.packaging.recorder import Recorder
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
 class Ready:
@@ -147,31 +147,91 @@ def test_every_dependency_is_pinned_to_one_version() -> None:
 
 
 def test_a_constraint_is_a_name_a_version_and_at_most_a_marker() -> None:
-    shape = re.compile(r"[a-z0-9-]+==[0-9][0-9a-z.]*(; sys_platform == '\w+')?")
+    marker = r"(; (sys_platform == '\w+'|python_version < '3\.1\d'))?"
+    shape = re.compile(rf"[a-z0-9-]+==[0-9][0-9a-z.]*{marker}")
 
     assert [line for line in _constraints() if not shape.fullmatch(line)] == []
 
 
 class Beside:
-    """A process that ends with a code of its own."""
+    """A part that runs beside the others; that of the real processes fails."""
 
-    def __init__(self, command: Sequence[str], *, stdout: IO[bytes], **_: object) -> None:
-        self.command = list(command)
-        stdout.write(b"1 failed\n")
+    made: ClassVar[list[Beside]] = []
 
-    def wait(self) -> int:
-        return 1
+    def __init__(
+        self,
+        name: str,
+        command: Sequence[str],
+        _folder: Path,
+        environ: Mapping[str, str],
+        *,
+        is_shown_at_once: bool,
+    ) -> None:
+        self.name = name
+        self.command = " ".join(command)
+        self.environ = environ
+        self.is_shown_at_once = is_shown_at_once
+        self.was_stopped = False
+        self.made.append(self)
+
+    def succeeds(self) -> bool:
+        """Fail where some of the real processes are tested."""
+        return self.name != "pytest tests/integration (2 of 3)"
+
+    def stop(self) -> None:
+        """Remember that it was stopped."""
+        self.was_stopped = True
 
 
-def test_all_tests_run_in_two_processes_and_either_can_fail(
-    monkeypatch: pytest.MonkeyPatch, ready: None, capsys: pytest.CaptureFixture[str]
+@pytest.fixture
+def parts(monkeypatch: pytest.MonkeyPatch, ready: None) -> list[Beside]:
+    """The parts that run side by side."""
+    monkeypatch.setattr(dev, "Beside", Beside)
+    monkeypatch.setattr(Beside, "made", [])
+    return Beside.made
+
+
+def test_parts_of_the_tests_run_side_by_side_and_each_can_fail(
+    parts: list[Beside], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    steps = Recorder()
-    monkeypatch.setattr("dev.subprocess.run", steps)
-    monkeypatch.setattr("dev.subprocess.Popen", Beside)
-
     assert dev.main(["test"]) == 1
-    assert steps.commands[-1].endswith("--ignore=tests/integration")
-    told = capsys.readouterr().err
-    assert "1 failed" in told
-    assert "-- pytest tests/integration: FAILED (exit code 1)" in told
+
+    rest, *others = parts
+    assert rest.command.endswith("--ignore=tests/integration --ignore=tests/gui")
+    assert [part.is_shown_at_once for part in parts] == [True, *[False] * 5]
+    shares = [f"pytest tests/integration ({share} of 3)" for share in (1, 2, 3)]
+    assert [part.name for part in others] == [*shares, "pytest tests/gui", "lint"]
+    assert others[3].command.endswith(" tests/gui")
+    assert others[4].command.endswith(" lint")
+    assert capsys.readouterr().err == "Failed: pytest tests/integration (2 of 3)\n"
+
+
+def test_every_file_of_tests_with_real_processes_is_in_one_part(parts: list[Beside]) -> None:
+    dev.main(["test"])
+    files = [word for part in parts[1:4] for word in part.command.split() if word.endswith(".py")]
+    found = (ROOT / "tests" / "integration").glob("test_*.py")
+    assert sorted(files) == sorted(path.relative_to(ROOT).as_posix() for path in found)
+
+
+def test_tests_may_keep_compiled_modules_whatever_the_machine_says(
+    monkeypatch: pytest.MonkeyPatch, parts: list[Beside]
+) -> None:
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+
+    dev.main(["test"])
+
+    forbidding = "PYTHONDONTWRITEBYTECODE"
+    assert all("PATH" in part.environ and forbidding not in part.environ for part in parts)
+
+
+def test_an_interrupt_lets_every_part_say_what_it_was_at(
+    monkeypatch: pytest.MonkeyPatch, parts: list[Beside]
+) -> None:
+    def interrupted(_self: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Beside, "succeeds", interrupted)
+    monkeypatch.setattr("dev.signal.signal", lambda *_: None)
+
+    assert dev.main(["test"]) == 130
+    assert [part.was_stopped for part in parts] == [True] * 6

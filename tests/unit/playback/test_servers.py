@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+import pytest
+
 from app.playback.playback import Playback
 from app.playback.servers import SERVERS_KEPT
 from app.protocol.frame import Channel
+from app.sessions.definitions import HttpDefinition
 from app.sessions.snapshot import ServerSnapshot, ServerState
 from tests.unit.recording.written import Written
 
@@ -37,7 +40,7 @@ def test_a_server_is_known_from_its_start_and_its_opening(tmp_path: Path) -> Non
     negotiated(written)
     (server,) = played(written, tmp_path)
     assert server.name == "demo"
-    assert server.definition.command_line == "python3 -m x"
+    assert server.definition.address == "python3 -m x"
     assert (server.state, server.revision, server.pid) == (ServerState.CONNECTED, "2025-11-25", 7)
     assert (server.title, server.connection) == ("Demo", "demo#1")
     assert server.capabilities == {"tools": {}}
@@ -123,3 +126,35 @@ def test_updates_of_resources_are_counted_until_the_next_connection(tmp_path: Pa
     written.event("opened", 3.0, "demo#2", command="python3", pid=8)
     (server,) = played(written, tmp_path)
     assert server.resource_updates == ()
+
+
+def test_a_server_that_was_reached_by_a_url_is_known_by_it(tmp_path: Path) -> None:
+    written = Written()
+    written.event(
+        "opened", url="https://x.example/mcp", transport="sse", headers=["X-Key"], auth="oauth"
+    )
+    (server,) = played(written, tmp_path)
+    definition = server.definition
+    assert isinstance(definition, HttpDefinition)
+    assert (definition.url, definition.transport) == ("https://x.example/mcp", "sse")
+    assert (definition.headers, definition.auth) == ({"X-Key": ""}, "oauth")
+    assert server.state is ServerState.CONNECTING
+
+
+@pytest.mark.parametrize(
+    "detail",
+    [
+        {"url": "ftp://x"},
+        {"url": "http://[x"},
+        {"url": ""},
+        {"url": 7},
+        {"url": "http://x", "headers": {"a": 1}, "transport": 7, "auth": []},
+        {"url": "http://x", "headers": ["a b", None, 3]},
+    ],
+)
+def test_a_url_that_cannot_be_is_told_all_the_same(tmp_path: Path, detail: dict[str, Any]) -> None:
+    written = Written()
+    written.event("opened", **detail)
+    (server,) = played(written, tmp_path)
+    assert server.definition.name == "demo"
+    assert server.definition.address in {"unknown", "http://x"}

@@ -20,10 +20,13 @@ from app.protocol.facts import (
     NotificationReceived,
     ProgressReceived,
     RequestAnswered,
+    RequestCancelled,
     RequestMade,
     Side,
     Standing,
     StderrReceived,
+    StreamBroken,
+    StreamResumed,
     UnreadableReceived,
 )
 from app.protocol.framing import FrameNumbers, Framer
@@ -126,9 +129,9 @@ def test_tables_are_empty_after_all_is_answered(
 
 
 @pytest.mark.requirement("FR-5")
-def test_fifty_thousand_calls_leave_nothing_behind() -> None:
+def test_ten_thousand_calls_leave_nothing_behind() -> None:
     wire = Wire()
-    for begin in range(0, 50_000, 500):
+    for begin in range(0, 10_000, 500):
         identities = range(begin, begin + 500)
         framer = wire.framer
         sent = [framer.sent(encode(call(n, f"t{n}")), 0, 0) for n in identities]
@@ -202,7 +205,7 @@ def test_the_elements_of_a_batch_state_the_facts() -> None:
     ]
     late = facts[1]
     assert isinstance(late, ProgressReceived)
-    assert (late.request, late.standing) == (1, Standing.ANSWERED)
+    assert (late.request, late.standing) == (1, Standing.IN_BATCH)
     assert isinstance(facts[3], UnreadableReceived)
     assert facts[3].problem == "a batch within a batch"
 
@@ -257,6 +260,9 @@ def test_opened_and_closed_are_stated_from_events() -> None:
     assert wire.event("closed", reason="enough", exit_code=0, wanted=True) == [
         ConnectionClosed(4, "server#1", 1.0, 1000.0, "enough", 0, is_wanted=True)
     ]
+    assert wire.event("closed", reason="exited", outlook="again soon") == [
+        ConnectionClosed(5, "server#1", 1.0, 1000.0, "exited", None, outlook="again soon")
+    ]
     assert (wire.conversation.open_requests, wire.conversation.open_tokens) == (0, 0)
     assert wire.conversation.remembered == 0
 
@@ -296,6 +302,66 @@ def test_a_grace_time_that_cannot_be_is_not_told(grace_s: object) -> None:
 
 def test_other_events_state_nothing() -> None:
     assert Wire().event("paused") == []
+    assert Wire().event("http_request", exchange=1, method="POST", url="http://x/mcp") == []
+
+
+def test_what_became_of_a_stream_is_stated() -> None:
+    wire = Wire()
+    told = {"reason": "reset", "last_event_id": "41", "attempt": 2, "retry_s": 3}
+    assert wire.event("stream_broken", request=7, **told) == [
+        StreamBroken(1, "server#1", 1.0, 1000.0, 7, "reset", "41", 2, 3.0)
+    ]
+    assert wire.event("stream_resumed", request=7, last_event_id="41", attempt=2) == [
+        StreamResumed(2, "server#1", 1.0, 1000.0, 7, "41", 2)
+    ]
+
+
+@given(JSON, JSON, JSON, JSON, JSON)
+def test_nothing_that_a_recording_tells_of_a_stream_is_trusted(
+    request_is: object, reason: object, last: object, attempt: object, retry_s: object
+) -> None:
+    told = {"reason": reason, "last_event_id": last, "attempt": attempt, "retry_s": retry_s}
+    for name in ("stream_broken", "stream_resumed", "stream_closed"):
+        facts = Wire().event(name, request=request_is, **told)
+        assert len(facts) <= (type(request_is) is int)
+        for fact in facts:
+            assert isinstance(fact, StreamBroken | StreamResumed)
+            assert fact.last_event_id is None or fact.last_event_id == last
+            assert fact.attempt is None or fact.attempt == attempt
+
+
+def test_a_closed_stream_cancels_its_request_as_a_notice_would() -> None:
+    wire = Wire()
+    made = wire.send(call(7, "a")).number
+    assert wire.event("stream_closed", request=made, reason="Enough") == [
+        RequestCancelled(
+            2, "server#1", 1.0, 1000.0, Side.CLIENT, 7, made, Standing.ACTIVE, "Enough", ()
+        )
+    ]
+    assert not wire.conversation.is_token_active("a")
+    (late,) = wire.receive(result(7))
+    assert isinstance(late, RequestAnswered)
+    assert (late.request, late.standing) == (made, Standing.CANCELLED)
+
+
+def test_closing_what_is_not_open_cancels_nothing() -> None:
+    wire = Wire()
+    made = wire.send(call(7, "a")).number
+    wire.receive(result(7))
+    assert wire.event("stream_closed", request=made) == []
+    assert wire.event("stream_closed", request=999) == []
+
+
+def test_a_call_that_was_ended_is_given_up_and_its_token_is_free() -> None:
+    wire = Wire()
+    made = wire.send(call(7, "a")).number
+    wire.event("call_ended", request=made, outcome="lost", text="broke")
+    assert (wire.conversation.open_requests, wire.conversation.open_tokens) == (0, 0)
+    tick, reply = wire.receive(progress("a", 1), result(7))
+    assert isinstance(tick, ProgressReceived)
+    assert isinstance(reply, RequestAnswered)
+    assert (tick.request, tick.standing) == (made, Standing.GIVEN_UP)
+    assert (reply.request, reply.standing) == (made, Standing.GIVEN_UP)
 
 
 def test_an_oversized_frame_is_read_in_slices() -> None:

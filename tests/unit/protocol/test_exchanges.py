@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from app.protocol.facts import (
     ConnectionNegotiated,
     Fact,
+    ProgressReceived,
     RequestAnswered,
     RequestCancelled,
     RequestMade,
     Side,
     Standing,
 )
+from app.protocol.reply_places import OTHER_STREAM
+from app.protocol.runs import FrameRun
 from tests.unit.protocol.wire import (
     Wire,
     as_bytes,
@@ -25,6 +29,9 @@ from tests.unit.protocol.wire import (
     request,
     result,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 HUGE = "t" * 1_100_000
 STAMPED = {"_meta": {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}}
@@ -346,3 +353,60 @@ def test_a_reply_with_a_null_id_is_stated() -> None:
     answer = _answer(Wire().receive(as_bytes(error(None, -32700))))
     assert (answer.id, answer.request, answer.standing) == (None, None, Standing.UNKNOWN)
     assert answer.problems == ("a reply whose id is null",)
+
+
+def _on_two_streams(revision: str) -> Wire:
+    """Two calls over HTTP, `a` in exchange 2 and `b` in exchange 3, in a session of `revision`."""
+    wire = Wire()
+    if revision == "2026-07-28":
+        wire.send(request(1, "server/discover", **STAMPED))
+        wire.receive(result(1, supportedVersions=[revision], capabilities={}))
+    else:
+        wire.send(request(1, "initialize", protocolVersion=revision))
+        wire.receive(result(1, protocolVersion=revision, capabilities={}))
+    for exchange, token in ((2, "a"), (3, "b")):
+        sent = wire.send(call(exchange, token))
+        wire.event("http_request", exchange=exchange, method="POST", message=sent.number)
+    return wire
+
+
+def _problems(facts: Sequence[Fact]) -> list[tuple[str, ...]]:
+    return [fact.problems for fact in facts if isinstance(fact, ProgressReceived)]
+
+
+@pytest.mark.parametrize(
+    ("revision", "strays"), [("2026-07-28", (OTHER_STREAM,)), ("2025-11-25", ())]
+)
+def test_progress_in_the_response_to_another_request_is_said_to_be(
+    revision: str, strays: tuple[str, ...]
+) -> None:
+    """PROG-15: in 2026-07-28 a response brings what is about its own request alone."""
+    wire = _on_two_streams(revision)
+    wire.event("http_events", exchange=2)
+    assert _problems(wire.receive(progress("a", 1), progress("b", 1))) == [(), strays]
+    wire.event("http_events", exchange=3)
+    assert _problems(wire.receive(progress("a", 2), progress("b", 2))) == [strays, ()]
+    (odd,) = _problems(wire.receive(progress("a", "x")))
+    assert odd[1:] == strays
+    wire.event("http_events", exchange=9)  # of a request that nobody told of
+    assert _problems(wire.receive(progress("a", 4))) == [()]
+
+
+def test_progress_of_a_run_is_judged_by_its_place_as_well() -> None:
+    wire = _on_two_streams("2026-07-28")
+    lines = [json.dumps(progress("a", number)).encode() for number in range(20)]
+    for exchange, problems in ((2, ()), (3, (OTHER_STREAM,))):
+        wire.event("http_events", exchange=exchange)
+        run = wire.framer.run(lines, 1000.0, 1.0)
+        assert isinstance(run, FrameRun)
+        assert _problems(wire.conversation.read_run(run)) == [problems] * 20
+
+
+def test_a_late_tick_on_another_stream_is_late_and_no_more() -> None:
+    wire = _on_two_streams("2026-07-28")
+    wire.event("http_events", exchange=2)
+    wire.receive(result(2))
+    wire.event("http_events", exchange=3)
+    (late,) = wire.receive(progress("a", 1))
+    assert isinstance(late, ProgressReceived)
+    assert (late.standing, late.problems) == (Standing.ELSEWHERE, ())

@@ -149,3 +149,24 @@ def test_after_all_have_ended_nothing_is_open(steps: list[tuple[str, Any, str | 
         while ledger.answer(identity).request:
             pass
     assert (ledger.open_count, ledger.token_count) == (0, 0)
+
+
+def test_a_request_that_was_given_up_is_found_by_its_number_and_frees_its_token() -> None:
+    ledger = _opened((1, "a"), ("x", "b"))
+    assert ledger.give_up(2, Standing.GIVEN_UP)[0] == "x"
+    assert (ledger.open_count, ledger.token_count) == (1, 1)
+    assert ledger.find_token("b") == (2, Standing.GIVEN_UP, None)
+    assert ledger.answer("x") == (2, Standing.GIVEN_UP, None)
+
+
+def test_giving_up_what_is_not_open_changes_nothing() -> None:
+    ledger = _opened((1, "a"))
+    identity, ended = ledger.give_up(9, Standing.GIVEN_UP)
+    assert (identity, ended.standing) == (None, Standing.UNKNOWN)
+    assert ledger.open_count == 1
+
+
+def test_an_id_that_is_no_id_can_be_given_up_and_is_not_told() -> None:
+    ledger = _opened((7.5, "a"))
+    identity, ended = ledger.give_up(1, Standing.CANCELLED)
+    assert (identity, ended.number, ledger.open_count) == (None, 1, 0)

@@ -17,6 +17,7 @@ from app.protocol.reading import (
     NotJsonError,
     TooDeepError,
     read_value,
+    repeated_keys,
     shown,
 )
 from tests.unit.protocol.wire import JSON
@@ -91,6 +92,12 @@ def test_a_repeated_key_is_found_wherever_colons_are(
     raw = (f'{{"x":[1,{text}]}}' if is_nested else text).encode()
     found = [p for p in read_value(raw).problems if f'"{key}" occurs more than once' in p]
     assert bool(found) is (key in members)
+
+
+def test_values_that_no_json_can_hold_are_searched_for_repeated_keys_as_well() -> None:
+    value = {"a": math.nan, "b:": ["::", object()]}
+    assert repeated_keys(b'{"a":NaN,"b:":["::",0]}', value) == ()
+    assert repeated_keys(b'{"b:":1,"a":NaN,"b:":["::",0]}', value) != ()
 
 
 def test_the_last_value_of_a_repeated_key_counts() -> None:

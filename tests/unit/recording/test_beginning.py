@@ -65,3 +65,9 @@ class TestNewFiles:
         monkeypatch.setattr(os, "access", lambda *_: False)
         with pytest.raises(ProblemError, match="may not be written"):
             check_new(tmp_path / "a.mcprec")
+
+
+def test_a_file_to_record_into_behind_a_closed_folder_is_refused(closed_dir: Path) -> None:
+    for path, why in ((closed_dir / "x", "may not be written"), (closed_dir / "a" / "x", "looked")):
+        with pytest.raises(ProblemError, match=why):
+            check_new(path)

@@ -9,12 +9,16 @@ import pytest
 
 from app.protocol.conversation import Conversation
 from app.protocol.frame import Channel, Frame
+from app.recording import columns
 from app.recording.columns import Columns
+from tests.unit.recording.wire import Wire, reply, request
+from tests.unit.recording.wire import tick as tick_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from app.protocol.facts import Fact
+    from app.recording.columns import Segment
 
 NAMES = ("ats", "kinds", "sources", "methods", "tokens", "exchanges")
 CALL = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":"t"}}}'
@@ -119,3 +123,30 @@ def test_frames_are_found_by_number_though_numbers_jump_to_and_fro() -> None:
     assert [columns.place_of(number) for number in numbers] == list(range(8))
     assert [columns.number(place) for place in range(8)] == numbers
     assert [columns.place_of(number) for number in (0, 4, 7, 9, 12, 99, 101)] == [None] * 7
+
+
+@pytest.mark.parametrize("rows", [columns.ROWS, 7])
+def test_a_run_is_entered_as_its_frames_are_one_by_one(
+    rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(columns, "ROWS", rows)
+    wire, run, alone = Wire(), Columns(), Columns()
+    for taken in (
+        wire.sent(request("t", 1)),
+        wire.sent(request(7, 2)),
+        wire.run(*[tick_of("t" if n % 3 else 7, n) for n in range(20)]),
+        wire.run(*[tick_of("t", n) for n in range(20, 30)], reply(1), tick_of("t")),
+    ):
+        count = len(taken.frames)
+        places, sizes = list(range(run.end * 100, (run.end + count) * 100, 100)), [90] * count
+        run.take(taken.frames, taken.facts, 1, places, sizes)
+        for n in range(count):
+            alone.take(taken.frames[n : n + 1], taken.facts[n : n + 1], 1, [places[n]], [90])
+    assert run.end == alone.end == 34
+    assert [contents(each) for each in run.segments] == [contents(each) for each in alone.segments]
+    assert [run.number(place) for place in range(34)] == list(range(1, 35))
+
+
+def contents(segment: Segment) -> list[object]:
+    """All columns of a segment, and where it begins."""
+    return [segment.first, *(list(getattr(segment, name)) for name in (*NAMES, "offsets", "sizes"))]

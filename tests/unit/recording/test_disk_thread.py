@@ -5,7 +5,6 @@ from __future__ import annotations
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import anyio
@@ -73,7 +72,6 @@ def test_a_disk_that_never_answers_does_not_keep_the_program_from_ending() -> No
         "        await DiskThread().do(threading.Event().wait)\n"
         "anyio.run(main)\n"
     )
-    began = time.monotonic()
-    ran = subprocess.run([sys.executable, "-c", program], check=True, timeout=30)
+    # What waited for the disk would wait for ever.
+    ran = subprocess.run([sys.executable, "-c", program], check=True, timeout=100)
     assert ran.returncode == 0
-    assert time.monotonic() - began < 15

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING
 
 from hypothesis import given
 
+from app.protocol.runs import FrameRun
 from app.recording.encoder import Encoder
-from app.recording.format import header, read_prefix, unescaped
+from app.recording.format import header, unescaped
 from app.recording.reader import RecordingReader
+from tests.recorded_prefix import read_prefix
 from tests.unit.recording.wire import CONNECTIONS, Taken, Wire, reply, request, tick, traffic
 
 if TYPE_CHECKING:
@@ -56,6 +58,16 @@ def test_any_frames_are_read_again_as_they_were(taken: list[Taken]) -> None:
     given_ = {frame.number: frame for frames, _ in taken for frame in frames}
     assert written.raws == {number: frame.raw for number, frame in given_.items()}
     assert written.read() == given_
+
+
+def test_a_run_is_written_as_its_lines_are_one_by_one() -> None:
+    wire, written, expected = Wire(), Written(), Written()
+    for taken in (wire.sent(request("t")), wire.run(*[tick("t", n) for n in range(20)])):
+        lines = written.take(taken.frames)
+        assert lines == b"".join(expected.take([frame]) for frame in taken.frames)
+    assert isinstance(taken.frames, FrameRun)
+    assert written.raws == expected.raws
+    assert written.encoder.encode([wire.received(b"{}").frames[0]], 1, 0).lines[:1] != b"#"
 
 
 def test_a_chunk_is_written_as_one_line_for_each_message() -> None:
@@ -150,3 +162,12 @@ def test_elements_that_are_owed_to_an_earlier_part_are_told() -> None:
     encoded = encoder.encode(elements.frames, 1, 0)
     assert encoded.lines == b""
     assert encoded.offsets == [begin + 1, begin + 3]
+
+
+def test_an_oversized_frame_is_written_down_without_a_copy_of_its_bytes() -> None:
+    for raw in (b'{"a":1}', b"[1]", b'{\n"a":"\\"}'):
+        frames = Wire().received(raw).frames
+        pieces, encoded = Encoder(0.0).encode_oversized(frames[0], 1, 100)
+        assert b"".join(pieces) == Encoder(0.0).encode(frames[:1], 1, 100).lines
+        assert encoded[1:] == Encoder(0.0).encode(frames[:1], 1, 100)[1:]
+        assert (pieces[1] is raw) is (b"\n" not in raw)

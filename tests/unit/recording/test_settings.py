@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from app.problem import ProblemError
-from app.recording.settings import RecordingSettings, load_settings, save_settings
+from app.recording.settings import FOLDER, RecordingSettings, load_settings, save_settings
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -84,3 +84,13 @@ def test_settings_that_cannot_be_saved_are_a_problem_and_leave_nothing_behind(
 )
 def test_several_parts_fit_into_what_is_kept(keep: int, part: int, limit: int) -> None:
     assert RecordingSettings(keep_bytes=keep, part_bytes=part).part_limit == limit
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes of POSIX")
+def test_a_pipe_in_the_place_of_the_settings_is_not_waited_for(tmp_path: Path) -> None:
+    (tmp_path / FOLDER).mkdir()
+    os.mkfifo(tmp_path / FOLDER / "settings.json")
+    settings, problem = load_settings(tmp_path)
+    assert settings == RecordingSettings()
+    assert problem is not None
+    assert "device or a pipe" in problem.detail

@@ -7,9 +7,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from app.protocol.frame import Channel
-from app.recording.format import VERSION, prefix, read_prefix
+from app.recording.format import VERSION, prefix
 from app.recording.stamps import Stamps
 from app.recording.versions import FORMS
+from tests.recorded_prefix import read_prefix
 
 
 def _stamps(base_us: int = 0) -> Stamps:

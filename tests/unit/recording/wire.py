@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from app.protocol.conversation import Conversation
 from app.protocol.framing import FrameNumbers, Framer
+from app.protocol.runs import FrameRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -63,6 +64,13 @@ class Wire:
     def received(self, *lines: bytes, name: str = CONNECTIONS[0]) -> Taken:
         """A chunk from a server; batches are cut."""
         return self._taken(name, self._framers[name].received(lines, *self._now()))
+
+    def run(self, *lines: bytes, name: str = CONNECTIONS[0]) -> Taken:
+        """A chunk of whole lines from a server, read at once."""
+        frames = self._framers[name].run(lines, *self._now())
+        if not isinstance(frames, FrameRun):
+            return self._taken(name, frames)
+        return Taken(frames, self._conversations[name].read_run(frames))
 
     def received_in_slices(self, line: bytes, name: str = CONNECTIONS[0]) -> list[Taken]:
         """One message of many megabytes, as it were."""
@@ -119,6 +127,8 @@ _several_lines = st.text("a\\n\n{}", max_size=12).map(str.encode)
 _steps = st.one_of(
     st.tuples(st.just("sent"), st.one_of(st.builds(request, _tokens), _several_lines), _names),
     st.tuples(st.just("received"), st.lists(_lines, min_size=1, max_size=8), _names),
+    st.tuples(st.just("run"), st.lists(_ticks, min_size=8, max_size=12), _names),
+    st.tuples(st.just("run"), st.lists(_lines, min_size=8, max_size=12), _names),
     st.tuples(st.just("sliced"), _batches, st.one_of(_lines, _several_lines)),
     st.tuples(st.just("ended"), _junk, _names),
     st.tuples(
@@ -133,6 +143,8 @@ def _act(wire: Wire, kind: str, what: Any, name: str) -> Taken:
     match kind:
         case "received":
             return wire.received(*what, name=name)
+        case "run":
+            return wire.run(*what, name=name)
         case "sent":
             return wire.sent(what, name)
         case "ended":

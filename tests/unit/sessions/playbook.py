@@ -14,6 +14,7 @@ from app.protocol.framing import FrameNumbers, Framer
 from app.protocol.tokens import TokenSource
 from app.sessions.clock import Clock
 from app.sessions.connection import Connection
+from app.sessions.transport import Piped
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
@@ -57,7 +58,7 @@ def by_method(**answers: JsonObject | int) -> Script:
     return answer
 
 
-class PlayedServer:
+class PlayedServer(Piped):
     """A transport that plays a script; keeps what was sent to it."""
 
     def __init__(self, script: Script, *, problem: Problem | None = None) -> None:
@@ -96,7 +97,7 @@ class PlayedServer:
         raw = await self._from_server.receive()
         return self._framer.received([raw], self.when, self.at)
 
-    async def send(self, raw: bytes) -> None:
+    async def send(self, raw: bytes, frame: int) -> None:
         await self._reading.wait()
         message = json.loads(raw)
         self.sent.append(message)

@@ -15,7 +15,8 @@ from app.sessions.incoming import Context, Incoming
 from app.sessions.questions import Question, Questions
 from app.sessions.rounds import Rounds
 from app.sessions.rules import QuestionRules
-from app.sessions.server_settings import ServerSettings, SettingsFile
+from app.sessions.server_settings import ServerSettings
+from app.sessions.settings_file import SettingsFile
 from tests.unit.sessions.playbook import PlayedServer, connection_to
 
 if TYPE_CHECKING:

@@ -85,6 +85,11 @@ class TaskServer(PlayedServer):
         return result(message, self.task(state) if isinstance(state, str) else state)
 
 
+def of_extension(status: str, **members: Any) -> Any:
+    """A state of the extension, to be told by a look."""
+    return task_of(EXTENDED, status, **members)
+
+
 class Followed1:
     """A run that goes on, with everything that was seen of it."""
 

@@ -275,6 +275,21 @@ async def test_a_defect_of_ours_ends_the_connection_and_nothing_else() -> None:
     assert server.is_released
 
 
+@pytest.mark.announces_log("met a defect at its end")
+async def test_a_transport_that_fails_at_its_end_lets_go_of_who_waits() -> None:
+    class Failing(PlayedServer):
+        async def release(self) -> None:
+            await super().release()
+            raise ZeroDivisionError
+
+    async with opened(Failing(silence), Log()) as connection:
+        asked = connection.mail.ask("tools/call", {})
+        connection.end("enough")
+        assert await asked.over(5) is End.LOST
+        await connection.over()
+    assert connection.reason == "enough"
+
+
 @pytest.mark.announces_log("ended by a defect")
 async def test_a_message_whose_reading_meets_a_defect_of_ours_is_kept(
     monkeypatch: pytest.MonkeyPatch,

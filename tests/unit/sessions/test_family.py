@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.sessions import family
+from app.sessions import census
 from app.sessions.family import Family
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="reads Linux's /proc")
+pytestmark = [
+    pytest.mark.anyio,
+    pytest.mark.skipif(sys.platform != "linux", reason="reads Linux's /proc"),
+]
 
 _SLEEP = "import time; time.sleep(600)"
 _PARENT = (
@@ -36,12 +39,12 @@ def parent() -> Iterator[subprocess.Popen[bytes]]:
         process.kill()
 
 
-def test_a_stray_is_known_once_it_was_looked_up_and_ended_after_its_parent(
+async def test_a_stray_is_known_once_it_was_looked_up_and_ended_after_its_parent(
     parent: subprocess.Popen[bytes],
 ) -> None:
     of = Family(parent.pid)
     assert not of.has_strays()
-    of.look_up()
+    await of.look_up()
     parent.kill()
     parent.wait()
     assert of.has_strays()
@@ -50,28 +53,28 @@ def test_a_stray_is_known_once_it_was_looked_up_and_ended_after_its_parent(
         pass
 
 
-def test_another_process_with_a_known_number_is_not_touched(
+async def test_another_process_with_a_known_number_is_not_touched(
     parent: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     of = Family(parent.pid)
-    of.look_up()
-    real = family._entry  # noqa: SLF001  # the account of the system is what is falsified
+    await of.look_up()
+    real = census.entry_of  # the account of the system is what is falsified
 
-    def restarted(pid: int) -> family._Entry | None:
+    def restarted(pid: int) -> census.Entry | None:
         entry = real(pid)
         return None if entry is None else entry._replace(started=entry.started + 1)
 
     with monkeypatch.context() as patch:
-        patch.setattr(family, "_entry", restarted)
+        patch.setattr(census, "entry_of", restarted)
         assert not of.has_strays()
         of.kill()
     assert of.has_strays()
     of.kill()
 
 
-def test_a_process_that_is_gone_has_no_family() -> None:
-    process = subprocess.Popen([sys.executable, "-c", ""])
+async def test_a_process_that_is_gone_has_no_family() -> None:
+    process = subprocess.Popen([sys.executable, "-c", ""])  # noqa: ASYNC220  # for a moment
     process.wait()
     of = Family(process.pid)
-    of.look_up()
+    await of.look_up()
     assert not of.has_strays()

@@ -47,9 +47,12 @@ class Kept:
 
 
 @contextlib.asynccontextmanager
-async def kept(script: Script, capabilities: dict[str, Any] | None = None) -> AsyncIterator[Kept]:
+async def kept(
+    script: Script, capabilities: dict[str, Any] | None = None, *, closes_streams: bool = False
+) -> AsyncIterator[Kept]:
     server = PlayedServer(script)
     connection = connection_to(server)
+    connection.mail.closes_streams = closes_streams
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(connection.run)
         await connection.opened()
@@ -219,3 +222,39 @@ async def test_a_large_list_that_is_broken_inside_is_a_problem_and_no_defect() -
         await of.until_changed(1)
         assert of.lists.problem is not None
         assert of.lists.problem.what == "What the server answered to tools/list cannot be read"
+
+
+@pytest.mark.parametrize("has_headers", [True, False])
+async def test_tools_whose_marks_for_headers_are_wrong_are_listed_and_told_of(
+    has_headers: bool,
+) -> None:
+    mark = {"x-mcp-header": "two words", "type": "string"}
+    marked = {"name": "marked", "inputSchema": {"type": "object", "properties": {"a": mark}}}
+    script = by_method(list={"tools": [tool("plain"), marked]})
+    async with kept(script, {"tools": {}}, closes_streams=has_headers) as of:
+        await of.until_changed(1)
+        assert [found.name for found in of.lists.tools] == ["plain", "marked"]
+        problem = of.lists.problem
+    if not has_headers:  # nothing but 2026-07-28 over HTTP has headers of arguments
+        assert problem is None
+        return
+    assert problem is not None
+    assert problem.detail.startswith('marked: "x-mcp-header" of "a" is "two words"')
+    assert "called without the headers" in problem.detail
+
+
+async def test_tools_are_listed_anew_once_for_all_who_ask_at_the_same_time() -> None:
+    listed: list[str] = []
+
+    def answer(message: Message) -> list[Message]:
+        listed.append(message["method"])
+        return [result(message, {"tools": [tool(f"t{len(listed)}")]})]
+
+    async with kept(answer, {"tools": {}}) as of:
+        await of.until_changed(1)
+        async with anyio.create_task_group() as tasks:
+            for _ in range(5):
+                tasks.start_soon(of.lists.reload_tools)
+        assert [found.name for found in of.lists.tools] == ["t2"]
+        await of.lists.reload_tools()
+    assert listed == ["tools/list"] * 3

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import anyio
 
+from app.problem import Problem
 from app.protocol.conversation import Conversation
 from app.protocol.framing import FrameNumbers, Framer
+from app.protocol.runs import FrameRun
 from app.protocol.tokens import AUTO, TokenSource
 from app.sessions.call_clock import CallClock
 from app.sessions.clock import Clock
 from app.sessions.exchange import End, Exchange
 from app.sessions.limits import Limits
 from app.sessions.mail import Mail
+from app.sessions.transport import Loss
 
 
 def _early() -> float:
@@ -41,14 +44,23 @@ class Desk:
         frames = self._framer.received([raw], 0.0, at)
         self.mail.take(self.conversation.read(frames), frames)
 
+    def hear_run(self, *raws: bytes, at: float) -> None:
+        run = self._framer.run(raws, 0.0, at)
+        assert isinstance(run, FrameRun)
+        self.mail.take(self.conversation.read_run(run), run)
+
+    def note(self, event: str, **fields: object) -> None:
+        frames = [self._framer.event(event, 0.0, 3.0, **fields)]
+        self.mail.take(self.conversation.read(frames), frames)
+
     async def close(self) -> None:
         await self._letters.aclose()  # type: ignore[attr-defined]
         self.mail.close()
 
 
-async def test_ten_thousand_calls_leave_nothing_behind() -> None:
+async def test_thousands_of_calls_leave_nothing_behind() -> None:
     desk = Desk()
-    for number in range(1, 10_001):
+    for number in range(1, 4_001):
         exchange = desk.mail.ask("tools/call", {"name": "t"}, token=AUTO)
         await desk.write()
         desk.hear(b'{"jsonrpc":"2.0","id":%d,"result":{}}' % number)
@@ -179,4 +191,65 @@ async def test_what_listens_for_news_waits_for_no_reply_that_is_due() -> None:
     for _number in range(2):
         await desk.write()
     assert (desk.mail.waiting_count, desk.mail.due_count) == (3, 2)
+    await desk.close()
+
+
+async def test_a_request_that_is_lost_alone_ends_with_words_and_frees_its_token() -> None:
+    desk = Desk()
+    for outcome, end in (("lost", End.LOST), ("failed", End.GIVEN_UP)):
+        exchange = desk.mail.ask("tools/call", {"name": "t"}, token="mine")
+        await desk.write()
+        assert exchange.request is not None
+        assert desk.mail.is_due(exchange.request)
+        loss = Loss(outcome, Problem("The stream broke", "there", "Issue it again."))
+        desk.note("call_ended", request=exchange.request, outcome=outcome, text="it broke")
+        desk.mail.lose(exchange.request, loss)
+        assert (exchange.end, exchange.loss) == (end, loss)
+        assert exchange.words == "The stream broke (there)\nIssue it again."
+        assert not desk.mail.is_due(exchange.request)
+        assert not desk.mail.peer.is_token_in_use("mine")
+        desk.mail.lose(exchange.request, loss)  # of no use, and no harm
+    await desk.close()
+
+
+async def test_what_was_cancelled_is_no_longer_due() -> None:
+    desk = Desk()
+    exchange = desk.mail.ask("tools/call", {})
+    await desk.write()
+    assert exchange.request is not None
+    desk.mail.cancel(exchange, "enough")
+    assert not desk.mail.is_due(exchange.request)
+    await desk.close()
+
+
+async def test_where_streams_are_closed_a_cancel_is_no_message() -> None:
+    desk = Desk()
+    desk.mail.closes_streams = True
+    exchange = desk.mail.ask("tools/call", {})
+    await desk.write()
+    desk.mail.cancel(exchange, "enough")
+    letter = await anext(desk._letters)  # noqa: SLF001  # its own
+    assert (letter.raw, letter.closes, letter.reason) == (b"", exchange.request, "enough")
+    await desk.close()
+
+
+async def test_a_run_of_ticks_is_a_sign_of_life_of_those_calls_alone() -> None:
+    desk, limits = Desk(), Limits(idle_s=10.0)
+    clocks = [CallClock(0.5, limits) for _ in range(3)]
+    for number, clock in enumerate(clocks):
+        desk.mail.ask("tools/call", {"name": "t"}, token=f"t{number}", clock=clock)
+        await desk.write()
+    method = b'"jsonrpc":"2.0","method":"notifications/progress"'
+    params = b'"params":{"progressToken":"t%d","progress":%d}'
+    desk.hear_run(*[b"{%b,%b}" % (method, params % (n % 2, n)) for n in range(20)], at=8.0)
+    assert [clock.read(9.0).idle_left_s for clock in clocks] == [9.0, 9.0, 2.0]
+    await desk.close()
+
+
+async def test_a_reply_among_the_lines_of_a_run_is_taken() -> None:
+    desk = Desk()
+    exchange = desk.mail.ask("tools/call", {"name": "t"})
+    await desk.write()
+    desk.hear_run(*[b"{}"] * 9, b'{"jsonrpc":"2.0","id":1,"result":{}}', at=3.0)
+    assert exchange.end is End.ANSWERED
     await desk.close()

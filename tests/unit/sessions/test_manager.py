@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.problem import ProblemError
+from app.problem import Problem, ProblemError
 from app.protocol.eras import ClientIdentity
 from app.protocol.framing import FrameNumbers
 from app.protocol.tokens import TokenSource
@@ -77,3 +77,98 @@ async def test_an_unknown_connection_is_nobodys() -> None:
     servers.add(server("a"))
     servers.begin("a")
     assert servers.connection_of("a#1") is None
+
+
+def test_a_definition_is_taken_in_for_the_next_connection() -> None:
+    servers, changed = manager()
+    servers.add(server("a"))
+    servers.set_definition("a", StdioDefinition(name="a", command="other"))
+    assert servers.newest("a").address == servers.snapshot("a").definition.address == "other"
+    assert changed == ["a", "a"]
+
+
+async def test_while_it_is_up_a_server_is_what_it_was_connected_as() -> None:
+    servers, _ = manager()
+    servers.add(server("a"))
+    key = servers.key_of("a")
+    servers.begin("a")
+    servers.set_definition("a", StdioDefinition(name="a", command="other"))
+    assert servers.snapshot("a").definition.address == "c"
+    assert servers.key_of("a") == key
+    assert servers.newest("a").address == "other"
+
+
+def test_a_server_is_renamed_in_its_place() -> None:
+    servers, changed = manager()
+    for name in ("a", "b"):
+        servers.add(server(name))
+    servers.set_definition("a", server("z"))
+    assert servers.names() == ["z", "b"]
+    assert servers.snapshot("z").name == servers.mending("z").name == "z"
+    assert changed[-2:] == ["a", "z"]
+    with pytest.raises(ProblemError, match="server of that name"):
+        servers.set_definition("z", server("b"))
+    with pytest.raises(ProblemError, match="no such server"):
+        servers.set_definition("a", server("a"))
+
+
+async def test_a_server_that_is_up_keeps_its_name() -> None:
+    servers, _ = manager()
+    servers.add(server("a"))
+    servers.begin("a")
+    with pytest.raises(ProblemError, match="cannot be renamed"):
+        servers.set_definition("a", server("b"))
+
+
+def test_servers_stand_where_they_are_put() -> None:
+    servers, _ = manager()
+    for name in ("a", "b", "c"):
+        servers.add(server(name))
+    servers.place("c", 0)
+    assert servers.names() == ["c", "a", "b"]
+    servers.place("c", 99)
+    assert servers.names() == ["a", "b", "c"]
+    servers.place("b", -1)
+    assert servers.names() == ["b", "a", "c"]
+
+
+def test_a_sign_in_is_in_the_picture_of_its_server() -> None:
+    servers, changed = manager()
+    servers.add(server("a"))
+    servers.sign_ins.begin("a", "http://sign/in")
+    sign_in = servers.snapshot("a").sign_in
+    assert sign_in is not None
+    assert sign_in.url == "http://sign/in"
+    servers.sign_ins.end("a")
+    assert servers.snapshot("a").sign_in is None
+    servers.sign_ins.begin("gone", "http://sign/in")
+    assert changed == ["a", "a", "a", "gone"]
+
+
+def test_why_files_are_not_watched_is_told_once() -> None:
+    servers, changed = manager()
+    servers.add(server("a"))
+    problem = Problem("no")
+    servers.note_watch("a", problem)
+    servers.note_watch("a", problem)
+    assert changed == ["a", "a"]
+    assert servers.snapshot("a").problem is None  # it is not connected: nothing is watched
+
+
+def test_pictures_of_a_server_cost_its_fingerprint_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    servers, _ = manager()
+    servers.add(server("a"))
+    made: list[str] = []
+
+    def counted(definition: StdioDefinition) -> str:
+        made.append(definition.command)
+        return definition.model_dump_json()
+
+    monkeypatch.setattr(StdioDefinition, "fingerprint", property(counted))
+    for _ in range(3):
+        servers.snapshot("a")
+    assert made == ["c"]
+    servers.set_definition("a", StdioDefinition(name="a", command="other"))
+    assert '"other"' in servers.key_of("a")
+    servers.snapshot("a")
+    assert made == ["c", "other"]

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from app.problem import Problem
 from app.protocol.eras import LOG_LEVEL_KEY, Agreement
 from app.sessions.news import News
 from app.sessions.server_settings import ServerSettings
+from app.sessions.transport import Loss
 from tests.unit.sessions.playbook import PlayedServer, by_method, connection_to, result
 
 if TYPE_CHECKING:
@@ -175,6 +177,19 @@ async def test_a_subscription_that_the_server_ends_is_begun_again(
         return [{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": params}]
 
     async with reading(ending, "2026-07-28", tools={"listChanged": True}) as reader:
+        await reader.server.until_count(2)
+    assert reader.server.methods[:2] == ["subscriptions/listen"] * 2
+    assert reader.news.problem is None
+
+
+async def test_a_server_whose_stream_alone_was_lost_is_listened_to_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("app.sessions.news._PAUSES_S", (0.0, 60.0))
+    async with reading(by_method(), "2026-07-28", tools={"listChanged": True}) as reader:
+        await reader.server.until_sent("subscriptions/listen")
+        request = next(number for number in range(20) if reader.connection.is_due(number))
+        reader.connection.lost(request, Loss("lost", Problem("The answer ended", "here")))
         await reader.server.until_count(2)
     assert reader.server.methods[:2] == ["subscriptions/listen"] * 2
     assert reader.news.problem is None

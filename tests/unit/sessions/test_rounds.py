@@ -108,9 +108,9 @@ async def test_the_state_goes_back_byte_for_byte(state: bytes) -> None:
     async with questioned(server, rules=BY_RULE, era=Era.PER_REQUEST) as desk:
         send = desk.server.send
 
-        async def spy(raw: bytes) -> None:
+        async def spy(raw: bytes, frame: int) -> None:
             written.append(raw)
-            await send(raw)
+            await send(raw, frame)
 
         desk.server.send = spy  # type: ignore[method-assign]  # to see the bytes
         exchange = call(desk)

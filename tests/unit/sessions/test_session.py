@@ -11,6 +11,7 @@ import pytest
 
 from app.problem import Problem, ProblemError
 from app.protocol.eras import ClientIdentity, Era
+from app.protocol.frame import Channel
 from app.sessions import mail
 from app.sessions.clock import Clock
 from app.sessions.definitions import StdioDefinition
@@ -20,6 +21,7 @@ from app.sessions.session import Session
 from app.sessions.snapshot import ServerState
 from tests.unit.sessions.playbook import (
     INITIALIZED,
+    Log,
     PlayedServer,
     by_method,
     connection_to,
@@ -138,6 +140,16 @@ async def test_a_server_that_ends_by_itself_has_failed_and_tells_how() -> None:
     assert found.problem.what == "The server ended with exit code 4"
     assert "last words" in found.problem.detail
     assert found.stderr_tail == ("last words",)
+
+
+async def test_a_connection_that_comes_to_nothing_ends_for_the_reason_that_is_told() -> None:
+    life = Life([PlayedServer(by_method(discover=-32601, initialize={"protocolVersion": 7}))])
+    async with lived(life) as session:
+        await session.over()
+        problem, connection = session.snapshot().problem, session.current
+    assert problem is not None
+    assert connection is not None
+    assert connection.reason == problem.what
 
 
 async def test_a_server_we_close_has_not_failed() -> None:
@@ -281,3 +293,45 @@ async def test_a_call_that_needs_input_while_its_server_is_ended_is_lost() -> No
         server.last_words = [result(asked, {"resultType": "input_required", "requestState": "s"})]
     assert exchange.end is End.LOST
     assert connection.problem is None
+
+
+async def test_while_the_user_signs_in_the_time_for_connecting_stands_still() -> None:
+    life = Life([PlayedServer(by_method())], limit_s=1, era="handshake")
+    async with lived(life) as session:
+        await anyio.wait_all_tasks_blocked()
+        session.note_sign_in(is_open=True)
+        await anyio.sleep(1.2)
+        assert session.snapshot().state is ServerState.CONNECTING
+        session.note_sign_in(is_open=False)
+        with anyio.fail_after(5):
+            await session.over()
+    problem = session.snapshot().problem
+    assert problem is not None
+    assert "within 1 s" in problem.what
+
+
+async def test_a_sign_in_that_never_ends_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.sessions.connect_limit.SIGN_IN_S", 0.05)
+    life = Life([PlayedServer(by_method())], era="handshake")
+    async with lived(life) as session:
+        await anyio.wait_all_tasks_blocked()
+        session.note_sign_in(is_open=True)
+        with anyio.fail_after(5):
+            await session.over()
+    problem = session.snapshot().problem
+    assert problem is not None
+    assert problem.what.startswith("Nobody signed in within")
+
+
+async def test_why_it_was_begun_is_on_record_before_it_opens() -> None:
+    log = Log()
+    server = well_behaved()
+    life = Life([])
+    connection = connection_to(server, log)
+    life.session._make_connection = lambda: connection  # noqa: SLF001  # a log that is ours
+    life.session.cause = {"reason": "files changed", "files": ["a.py"]}
+    async with lived(life) as session:
+        await session.ready()
+    events = [frame.raw for frame in log.frames if frame.channel is Channel.EVENT]
+    assert events[0] == b'{"event":"restarting","reason":"files changed","files":["a.py"]}'
+    assert events[1].startswith(b'{"event":"opened"')

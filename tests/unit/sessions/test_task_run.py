@@ -10,25 +10,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.protocol.task_state import is_terminal
-from app.sessions.rounds import InputError
 from app.sessions.task_end import TaskFate
-from tests.unit.sessions.task_play import ANSWER, CORE, EXTENDED, TaskServer, followed, task_of
+from tests.unit.sessions.task_play import ANSWER, CORE, EXTENDED, TaskServer, followed, of_extension
 
 if TYPE_CHECKING:
-    from app.protocol.facts import JsonObject
     from app.protocol.task_requests import TaskOffer
-
-FORM = {"method": "elicitation/create", "params": {"message": "?", "requestedSchema": {}}}
-YES = {"action": "accept", "content": {"a": 1}}
-
-
-async def accept(requests: JsonObject, _frame: int) -> JsonObject:
-    return dict.fromkeys(requests, YES)
-
-
-def of_extension(status: str, **members: Any) -> Any:
-    """A state of the extension, to be told by a look."""
-    return task_of(EXTENDED, status, **members)
 
 
 async def test_a_task_of_the_handshake_era_is_looked_at_then_its_result_fetched_once() -> None:
@@ -254,103 +240,6 @@ async def test_a_server_that_refuses_to_wait_is_asked_for_the_result_at_the_end(
     assert end is not None
     assert end.result == ANSWER
     assert server.count("tasks/result") == 4
-
-
-async def test_questions_of_the_extension_are_asked_once_and_answered_together() -> None:
-    both = of_extension("input_required", inputRequests={"a": FORM, "b": FORM})
-    done = of_extension("completed", result=ANSWER)
-    asked: list[tuple[str, ...]] = []
-
-    async def ask(requests: JsonObject, frame: int) -> JsonObject:
-        asked.append(tuple(requests))
-        await server.until_count(6)  # it is shown again while the user thinks
-        return await accept(requests, frame)
-
-    def update(_message: object) -> Any:
-        server.states = [done]
-        return {"resultType": "complete"}
-
-    server = TaskServer(EXTENDED, [both], update=update)
-    async with followed(server, EXTENDED, ask) as play:
-        await play.ended()
-    assert asked == [("a", "b")]
-    sent = await server.until_sent("tasks/update")
-    assert sent["params"]["inputResponses"] == {"a": YES, "b": YES}
-    assert server.count("tasks/update") == 1
-
-
-async def test_a_question_that_is_shown_no_more_is_withdrawn_and_a_later_one_is_new() -> None:
-    first = of_extension("input_required", inputRequests={"a": FORM})
-    done = of_extension("completed", result=ANSWER)
-    withdrawn: list[str] = []
-    asked: list[str] = []
-
-    async def ask(requests: JsonObject, frame: int) -> JsonObject:
-        asked.extend(requests)
-        if len(asked) == 1:
-            try:
-                await anyio.sleep_forever()
-            finally:
-                withdrawn.extend(requests)
-        return await accept(requests, frame)
-
-    def update(_message: object) -> Any:
-        server.states = [done]
-        return {}
-
-    server = TaskServer(EXTENDED, [first, first, "working", first], update=update)
-    async with followed(server, EXTENDED, ask) as play:
-        await play.ended()
-    assert withdrawn == ["a"]
-    assert asked == ["a", "a"]
-    assert server.count("tasks/update") == 1
-
-
-async def test_answers_that_are_not_taken_are_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.sessions.task_input._PAUSES_S", (0.0, 0.0))
-    both = of_extension("input_required", inputRequests={"a": FORM})
-    replies: list[Any] = [-32603, -32603, {}]
-
-    def update(_message: object) -> Any:
-        if len(replies) == 1:
-            server.states = [of_extension("completed", result=ANSWER)]
-        return replies.pop(0)
-
-    server = TaskServer(EXTENDED, [both], update=update)
-    async with followed(server, EXTENDED, accept) as play:
-        await play.ended()
-    assert server.count("tasks/update") == 3
-
-
-@pytest.mark.parametrize(("is_wanted", "outcome"), [(True, "cancelled"), (False, "failed")])
-async def test_input_that_is_not_given_ends_the_job_with_words_and_cancels_the_task(
-    is_wanted: bool,
-    outcome: str,
-) -> None:
-    async def ask(_requests: JsonObject, _frame: int) -> JsonObject:
-        raise InputError("Refused: no", is_wanted=is_wanted)
-
-    asks = of_extension("input_required", inputRequests={"a": FORM})
-    server = TaskServer(EXTENDED, [asks], cancel={})
-    async with followed(server, EXTENDED, ask) as play:
-        run = await play.ended()
-        assert run.end is not None
-        assert (run.end.fate, run.end.words) == (TaskFate.GIVEN_UP, "Refused: no")
-        told = [f for f in play.log.facts if type(f).__name__ == "CallEnded"]
-    assert [(f.request, f.outcome, f.text) for f in told] == [(1, outcome, "Refused: no")]  # type: ignore[union-attr]
-    assert server.count("tasks/cancel") == 1
-
-
-async def test_input_required_without_a_question_is_waited_out() -> None:
-    states = ["input_required", "input_required", of_extension("completed", result=ANSWER)]
-    server = TaskServer(EXTENDED, states)
-    async with followed(server, EXTENDED, accept) as play:
-        end = (await play.ended()).end
-    assert end is not None
-    assert end.result == ANSWER
-
-
-# Cancelling
 
 
 async def test_a_cancel_is_sent_once_and_its_reply_may_be_the_end() -> None:

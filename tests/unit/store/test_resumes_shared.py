@@ -196,7 +196,7 @@ def _has_chains(folder: Path) -> bool:
 
 
 def test_a_token_that_was_saved_survives_a_kill(victims: Victims, data_dir: Path) -> None:
-    _survives(victims, data_dir, 40)
+    _survives(victims, data_dir, 20)
 
 
 @pytest.mark.campaign

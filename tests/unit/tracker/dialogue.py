@@ -59,12 +59,16 @@ class Dialogue:
         self._apply(self._conversation.read([frame]))
         return frame.number
 
-    def receive(self, *messages: dict[str, Any]) -> int:
+    def receive(self, *messages: dict[str, Any] | list[dict[str, Any]]) -> int:
         """Let the server write; the number of the last frame."""
         lines = [as_bytes(message) for message in messages]
         frames = self._framer.received(lines, 1e9 + self.now, self.now)
         self._apply(self._conversation.read(frames))
         return frames[-1].number
+
+    def is_token_active(self, token: object) -> bool:
+        """Whether an open request of ours has `token`."""
+        return self._conversation.is_token_active(token)
 
     def event(self, name: str, **fields: object) -> None:
         frame = self._framer.event(name, 1e9 + self.now, self.now, **fields)

@@ -105,6 +105,16 @@ def test_a_lost_job_says_all_that_is_known(reason: str, exit_code: int | None, w
     assert ending.failure.message == words
 
 
+def test_a_lost_job_says_what_comes_next_where_that_is_known() -> None:
+    outlook = "It is connected again in 1 s"
+    closed = ConnectionClosed(1, "s#1", 0.0, 0.0, "killed", None, outlook=outlook)
+    ending = endings.of_close(closed)
+    assert ending.failure is not None
+    assert ending.failure.message == (
+        "The connection ended before the reply: killed. It is connected again in 1 s"
+    )
+
+
 def test_a_job_whose_server_the_user_disconnected_is_lost_and_nothing_went_wrong() -> None:
     reason = "You disconnected the server"
     closed = ConnectionClosed(1, "s#1", 0.0, 0.0, reason, 0, is_wanted=True)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from app.tracker import marks
 from app.tracker.marks import Marks
+from tests.unit.protocol.wire import progress
+from tests.unit.tracker.dialogue import Dialogue
 
 
 def test_cases_of_one_kind_are_one_mark() -> None:
@@ -39,3 +41,20 @@ def test_what_is_wrong_with_a_frame_is_kept_for_the_newest_of_them() -> None:
     noted.shrink(2)
     kept = [n for n in range(1, number + 1) if noted.words_of(n)]
     assert kept == [number - 1, number]
+
+
+def test_progress_on_another_requests_stream_is_marked_and_counts_all_the_same() -> None:
+    wire = Dialogue()
+    wire.ask("server/discover", _meta={"io.modelcontextprotocol/protocolVersion": "2026-07-28"})
+    wire.reply(supportedVersions=["2026-07-28"], capabilities={})
+    made = [wire.call(token) for token in "ab"]
+    for exchange, number in enumerate(made):
+        wire.event("http_request", exchange=exchange, method="POST", message=number)
+    wire.event("http_events", exchange=0)
+    for value in range(1, 6):
+        wire.now += 1
+        wire.receive(progress("b", value, total=10))
+    job = wire.job(made[1])
+    assert wire.marks(made[1]) == {marks.OTHER_STREAM: 5}
+    assert (job.progress, job.tick_count, job.rate is not None) == (5, 5, True)
+    assert wire.marks(made[0]) == {}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from app.protocol.tasks import RELATED
+from app.tracker import marks
 from app.tracker.snapshot import JobState
 from tests.unit.protocol.wire import progress, request, result
 from tests.unit.tracker.dialogue import Dialogue, flat, nested
@@ -96,6 +97,33 @@ def test_questions_of_the_extension_are_open_until_each_is_answered(wire: Dialog
     assert (wire.state(made), wire.job(made).questions) == (JobState.NEEDS_YOU, (number,))
     wire.poll(flat("completed", result=TEXT))
     assert (wire.state(made), wire.job(made).questions) == (JobState.DONE, ())
+
+
+def test_a_key_that_stands_for_another_question_is_open_again_and_marked(wire: Dialogue) -> None:
+    made = wire.begin(is_flat=True)
+    asks = [{"k": {"params": {"message": word}}} for word in ("one", "two", "three")]
+    wire.poll(flat("input_required", inputRequests=asks[0]))
+    wire.ask("tasks/update", taskId="T", inputResponses={"k": {"action": "accept"}})
+    wire.reply(resultType="complete")
+    wire.poll(flat("input_required", inputRequests=asks[0]))  # it has not read the answer yet
+    assert (wire.state(made), wire.words(made)) == (JobState.RUNNING, [])
+    number = wire.poll(flat("input_required", inputRequests=asks[1]))
+    assert (wire.state(made), wire.job(made).questions) == (JobState.NEEDS_YOU, (number,))
+    assert wire.words(made) == ["the key k stands for another question than before"]
+    number = wire.poll(flat("input_required", inputRequests=asks[2]))  # not even answered
+    assert (wire.marks(made), wire.job(made).questions) == ({marks.TASK: 2}, (number,))
+    wire.ask("tasks/update", taskId="T", inputResponses={"k": {"action": "decline"}})
+    assert wire.state(made) is JobState.RUNNING
+    detail = wire.detail(made)
+    assert [each.params["message"] for each in detail.asked] == ["one", "two", "three"]
+
+
+def test_an_answer_to_what_was_asked_elsewhere_makes_no_key_a_used_one(wire: Dialogue) -> None:
+    made = wire.begin(is_flat=True)
+    wire.ask("tasks/update", taskId="T", inputResponses={"k": {}})
+    wire.reply(resultType="complete")
+    wire.poll(flat("input_required", inputRequests={"k": {"params": {"message": "one"}}}))
+    assert (wire.state(made), wire.marks(made)) == (JobState.RUNNING, {})
 
 
 def test_a_refused_update_is_marked(wire: Dialogue) -> None:

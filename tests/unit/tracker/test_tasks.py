@@ -304,6 +304,19 @@ def test_a_task_that_is_forgotten_after_its_time_is_lost(wire: Dialogue) -> None
     )
 
 
+@pytest.mark.parametrize(("asked", "is_over"), [(58.0, False), (59.5, True)])
+def test_a_server_counts_a_task_s_time_from_before_we_heard_of_it(
+    wire: Dialogue, asked: float, is_over: bool
+) -> None:
+    made = wire.call(task={"ttl": 60_000})
+    wire.now = 1.0
+    wire.reply(task=nested())
+    wire.now = asked + 1.0
+    wire.ask("tasks/get", taskId="T")
+    wire.refuse(-32602, "what task?")
+    assert wire.state(made) is (JobState.LOST if is_over else JobState.FAILED)
+
+
 def test_a_task_that_is_forgotten_after_its_end_is_of_no_concern(wire: Dialogue) -> None:
     made = wire.begin()
     wire.tell(nested("completed"))

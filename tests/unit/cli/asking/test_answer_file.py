@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from app.cli.asking.answer_file import EXAMPLE, AnswerFile, Found, read_answers
+from app.cli.asking.rules import KINDS
 from app.cli.exits import CommandFailed, ExitCode
 from app.sessions.questions import Accept, Decline, Dismiss, Refused, Sampled
 from tests.unit.cli.asking.questions import asked, form
@@ -103,7 +104,7 @@ def test_an_object_answers_by_kind(file: Path) -> None:
         Accept({"roots": [{"uri": "file:///tmp"}]}), "$.roots"
     )
     assert answers.take(asked("sampling")) is not None
-    assert answers.answers_roots
+    assert answers.may_answer("roots")
     assert answers.unused() == []
 
 
@@ -131,7 +132,7 @@ def test_the_example_of_the_help_is_sound(file: Path) -> None:
     answers = read(file, EXAMPLE)
     assert answers.take(asked()) == Found(Accept({"name": "Ada"}), "$[0]")
     assert len(answers.unused()) == 2
-    assert not answers.answers_roots
+    assert not answers.may_answer("roots")
 
 
 def test_the_examples_of_the_readme_are_sound(file: Path) -> None:
@@ -201,3 +202,25 @@ def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
             read_answers(tmp_path / name)
         assert caught.value.code is ExitCode.USAGE
         assert caught.value.problem.what == "The file of answers cannot be read"
+
+
+@pytest.mark.parametrize(
+    ("content", "kinds"),
+    [
+        ([{"kind": "url", "decline": True}], {"url"}),
+        ([{"accept": {"name": "Ada"}}], {"form"}),
+        ([{"text": "Rain"}], {"sampling"}),
+        ([{"decline": True}], {"form", "url", "sampling"}),
+        ({"fields": {"name": "Ada"}}, {"form"}),
+        ({"roots": {"decline": True}}, {"roots"}),
+        ({"kind": "roots", "decline": True}, {"roots"}),
+        ([], set()),
+    ],
+)
+def test_what_it_may_be_for_is_known_before_anything_is_asked(
+    tmp_path: Path, content: Any, kinds: set[str]
+) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps(content))
+    answers = read_answers(path)
+    assert {kind for kind in KINDS if answers.may_answer(kind)} == kinds

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +13,11 @@ import pytest
 from app.cli.asking.answer_file import read_answers
 from app.cli.asking.asker import Asker, action_of, turning_away
 from app.cli.asking.means import Means
+from app.cli.asking.rules import Ruled
 from app.monitor import Update
 from app.problem import Problem, ProblemError
 from app.sessions.answers import problems_of
-from app.sessions.questions import Accept, Decline, Dismiss, Refused, Sampled
+from app.sessions.questions import BY_RULE, Accept, Decline, Dismiss, Refused, Sampled
 from tests.job_stand_ins import FakeJobs, job
 from tests.unit.cli.asking.questions import Talk, Typist, asked, form
 
@@ -26,10 +28,12 @@ if TYPE_CHECKING:
     from app.cli.exits import CommandFailed
     from app.monitor import Outcome
     from app.sessions.questions import Answer, Question
+    from app.sessions.snapshot import SignIn
     from app.tracker.snapshot import JobId
 
 pytestmark = pytest.mark.anyio
 
+RULE = "as the rule says that is set for this server in the window"
 ASKS_NAME = form(["name"], name={"type": "string", "minLength": 2})
 
 
@@ -43,11 +47,15 @@ class Book(FakeJobs):
             job(id=3, method="elicitation/create", parent_is_unclear=True),
         )
         self.open: dict[int, Question] = {}
+        self.ended: dict[int, Question] = {}
         self.answers: dict[int, Answer] = {}
         self.changed = anyio.Event()
 
     def questions(self) -> list[Question]:
         return list(self.open.values())
+
+    def question(self, question: int) -> Question | None:
+        return self.open.get(question) or self.ended.get(question)
 
     def answer(self, question: int, answer: Answer) -> None:
         if question not in self.open:
@@ -95,6 +103,8 @@ class Front:
 
     def decline(self, job: JobId, problem: Problem) -> None: ...
 
+    def tell_sign_in(self, sign_in: SignIn) -> None: ...
+
     def interrupt(self) -> None: ...
 
     def terminate(self) -> None: ...
@@ -109,14 +119,24 @@ class Front:
 class Scene:
     """An asker at work."""
 
-    def __init__(self, means: Means) -> None:
+    def __init__(self, means: Means, **rules: Ruled) -> None:
         self.book = Book()
         self.front = Front()
-        self.asker = Asker(self.book, self.front, means)
+        self._rules = rules
+        self.asker = Asker(self.book, self.front, means, self._ruled)
+
+    def _ruled(self, question: Question) -> Ruled | None:
+        return self._rules.get(question.kind)
 
     def ask(self, *questions: Question) -> None:
         """A server asks."""
         self.book.open |= {question.id: question for question in questions}
+        self.asker.on_update(Update(questions=frozenset(each.id for each in questions)))
+
+    def answer_by_rule(self, *questions: Question) -> None:
+        """A rule has answered what a server asked."""
+        for each in questions:
+            self.book.ended[each.id] = dataclasses.replace(each, ended=BY_RULE)
         self.asker.on_update(Update(questions=frozenset(each.id for each in questions)))
 
     def withdraw(self, question: int) -> None:
@@ -345,3 +365,45 @@ def test_an_answer_is_one_word_for_scripts() -> None:
     ]
     assert turning_away("url") == Dismiss()
     assert turning_away("roots") == Refused()
+
+
+async def test_a_rule_answers_what_the_file_does_not_and_is_told_of(tmp_path: Path) -> None:
+    rules = {"form": Ruled(Accept({"name": "Rule"}), 0), "url": Ruled(Decline(), 5)}
+    once = means(tmp_path, [{"accept": {"name": "File"}}])
+    scene = Scene(once, **rules)
+    async with scene.going_on():
+        scene.ask(asked(id=1, schema=ASKS_NAME))
+        scene.ask(asked(id=2, schema=ASKS_NAME), asked("url", id=3), asked("sampling", id=4))
+        await scene.book.until(4)
+    assert scene.book.answers == {
+        1: Accept({"name": "File"}),
+        2: Accept({"name": "Rule"}),
+        3: Decline(),  # nobody is there to be waited for
+        4: Refused(),
+    }
+    assert [told[2] for told in scene.front.told[1:3]] == [RULE, RULE]
+
+
+async def test_a_rule_that_leaves_the_user_time_lets_the_user_be_asked(tmp_path: Path) -> None:
+    talk = Talk("", "Ada")
+    scene = Scene(means(tmp_path, talk=talk), form=Ruled(Accept({"name": "Rule"}), 5))
+    async with scene.going_on():
+        scene.ask(asked(schema=ASKS_NAME))
+        await scene.book.until(1)
+    assert scene.book.answers == {1: Accept({"name": "Ada"})}
+
+
+async def test_a_rule_whose_answer_does_not_fit_leaves_the_question_to_the_user(
+    tmp_path: Path,
+) -> None:
+    scene = Scene(means(tmp_path), form=Ruled(Accept({"name": "R"}), 0))
+    async with scene.going_on():
+        scene.ask(asked(schema=ASKS_NAME))
+        await scene.book.until(1)
+    assert scene.book.answers == {1: Decline()}
+
+
+async def test_what_a_rule_answered_at_once_is_told_but_for_folders(tmp_path: Path) -> None:
+    scene = Scene(means(tmp_path), url=Ruled(Decline(), 0), roots=Ruled(Accept({}), 0))
+    scene.answer_by_rule(asked("url", id=5), asked("roots", id=6))
+    assert scene.front.told == [(5, "decline", RULE)]

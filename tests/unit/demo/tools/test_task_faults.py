@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import mcp_types
 import pydantic
@@ -14,37 +14,8 @@ from app.demo.tools.task_faults import JUMPS, TOOLS
 from tests.unit.demo.client import PER_REQUEST, Message
 from tests.unit.demo.host import CORE, Host
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 QUICK: dict[str, Any] = {"steps": 4, "interval_s": 0}
 SLOW: dict[str, Any] = {"steps": 10_000, "interval_s": 0.01}
-
-
-@pytest.fixture(params=[CORE, PER_REQUEST])
-def host(request: pytest.FixtureRequest) -> Iterator[Host]:
-    host = Host(request.param)
-    yield host
-    host.server.close()
-
-
-@pytest.fixture
-def core() -> Iterator[Host]:
-    host = Host(CORE)
-    yield host
-    host.server.close()
-
-
-@pytest.fixture
-def extension() -> Iterator[Host]:
-    host = Host(PER_REQUEST)
-    yield host
-    host.server.close()
-
-
-def sent(host: Host, method: str) -> list[Message]:
-    messages = map(json.loads, host.sink.written.splitlines())
-    return [m["params"] for m in messages if m.get("method") == method]
 
 
 def created(host: Host, tool: str, **arguments: object) -> Message:
@@ -60,7 +31,7 @@ def test_states_jump_in_the_order_that_was_chosen(core: Host, jump: str) -> None
     marks = len(JUMPS[jump])
     method = b"notifications/tasks/status"
     core.sink.wait_for(lambda written: written.count(method) == marks)
-    states = [params["status"] for params in sent(core, method.decode())]
+    states = [params["status"] for params in core.sent(method.decode())]
     assert task["status"] == ("completed" if jump == "starts_completed" else "working")
     assert states == list(JUMPS[jump])
 
@@ -69,7 +40,7 @@ def test_a_listener_sees_the_jump(extension: Host) -> None:
     task = extension.begin_task("task_jumps_states", interval_s=0.05)
     extension.listen(taskIds=[task["taskId"]])
     extension.sink.wait_for(lambda written: written.count(b'"notifications/tasks"') == 3)
-    states = [params["status"] for params in sent(extension, "notifications/tasks")]
+    states = [params["status"] for params in extension.sent("notifications/tasks")]
     assert states == ["completed", "working", "completed"]
 
 
@@ -89,7 +60,7 @@ def test_a_task_without_end_listens_to_cancelling_or_not(host: Host, is_deaf: bo
 def test_the_token_changes_half_way(core: Host) -> None:
     task = core.begin_task("task_changes_token", **QUICK)
     core.wait_for_task(task["taskId"], "completed")
-    tokens = [tick["progressToken"] for tick in sent(core, "notifications/progress")]
+    tokens = [tick["progressToken"] for tick in core.sent("notifications/progress")]
     assert tokens == ["a", "a", "not-a", "not-a"]
 
 
@@ -118,9 +89,9 @@ def test_the_extension_gives_a_result_while_it_works(extension: Host) -> None:
 def test_states_and_progress_come_after_the_end(core: Host) -> None:
     core.begin_task("task_status_after_end", steps=2, late=2, interval_s=0)
     core.sink.wait_for(lambda written: b"Over at last" in written)
-    states = [params["status"] for params in sent(core, "notifications/tasks/status")]
+    states = [params["status"] for params in core.sent("notifications/tasks/status")]
     assert states == ["completed", "working", "working", "completed"]
-    assert [tick["progress"] for tick in sent(core, "notifications/progress")] == [1, 2, 3, 4]
+    assert [tick["progress"] for tick in core.sent("notifications/progress")] == [1, 2, 3, 4]
 
 
 def test_a_task_request_is_answered_plainly(core: Host) -> None:
@@ -162,7 +133,7 @@ def test_a_member_is_wrong_in_the_core(core: Host, fault: str) -> None:
     result = created(core, "task_wrong_fields", fault=fault, steps=1, interval_s=0)
     shapes = [result["task"]]
     core.sink.wait_for(lambda written: b"notifications/tasks/status" in written)
-    shapes += sent(core, "notifications/tasks/status")
+    shapes += core.sent("notifications/tasks/status")
     try:
         for shape in shapes:
             mcp_types.Task.model_validate(shape)
@@ -238,7 +209,7 @@ def test_the_core_has_no_keys_to_repeat(core: Host) -> None:
 def test_the_extension_reports_progress_that_it_must_not(extension: Host) -> None:
     task = extension.begin_task("task_sends_progress", **QUICK)
     extension.wait_for_task(task["taskId"], "completed")
-    assert [tick["progress"] for tick in sent(extension, "notifications/progress")] == [1, 2, 3, 4]
+    assert [tick["progress"] for tick in extension.sent("notifications/progress")] == [1, 2, 3, 4]
 
 
 PLAIN_TOO = {"task_never_ends", "task_answers_plainly", "task_unasked"}

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pytest
 
@@ -13,40 +12,8 @@ from app.demo.tools import TOOLS
 from tests.unit.demo.client import PER_REQUEST, Message
 from tests.unit.demo.host import CORE, Host
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
 QUICK: dict[str, Any] = {"steps": 3, "interval_s": 0}
 SLOW: dict[str, Any] = {"steps": 10_000, "interval_s": 0.01}
-WITH_TASKS = (CORE, PER_REQUEST)
-
-
-@pytest.fixture(params=WITH_TASKS)
-def host(request: pytest.FixtureRequest) -> Iterator[Host]:
-    """A client of each era that has tasks."""
-    host = Host(request.param)
-    yield host
-    host.server.close()
-
-
-@pytest.fixture
-def core() -> Iterator[Host]:
-    host = Host(CORE)
-    yield host
-    host.server.close()
-
-
-@pytest.fixture
-def extension() -> Iterator[Host]:
-    host = Host(PER_REQUEST)
-    yield host
-    host.server.close()
-
-
-def sent(host: Host, method: str) -> list[Message]:
-    """Return the parameters of all notifications of that method."""
-    messages = map(json.loads, host.sink.written.splitlines())
-    return [m["params"] for m in messages if m.get("method") == method]
 
 
 def result_of(host: Host, task: Message) -> Message:
@@ -72,7 +39,7 @@ def test_the_core_s_result_names_its_task(core: Host) -> None:
 def test_progress_keeps_the_token_to_the_end_in_the_core(core: Host) -> None:
     task = core.begin_task("task_work", **QUICK)
     core.wait_for_task(task["taskId"], "completed")
-    ticks = sent(core, "notifications/progress")
+    ticks = core.sent("notifications/progress")
     assert [tick["progress"] for tick in ticks] == [1, 2, 3]
     assert {tick["progressToken"] for tick in ticks} == {"a"}
     assert all(tick["_meta"][RELATED]["taskId"] == task["taskId"] for tick in ticks)
@@ -83,14 +50,14 @@ def test_the_extension_has_no_progress_but_words(extension: Host) -> None:
     extension.wait_for_task(task["taskId"], "working")
     while "Step" not in extension.wait_for_task(task["taskId"], "working")["statusMessage"]:
         extension.pause()
-    assert sent(extension, "notifications/progress") == []
+    assert extension.sent("notifications/progress") == []
 
 
 @pytest.mark.parametrize("notifies", [True, False])
 def test_each_state_is_told_in_the_core_if_wanted(core: Host, notifies: bool) -> None:
     task = core.begin_task("task_asks", steps=0, interval_s=0, at_once=True, notifies=notifies)
     core.wait_for_task(task["taskId"], "completed")
-    states = [params["status"] for params in sent(core, "notifications/tasks/status")]
+    states = [params["status"] for params in core.sent("notifications/tasks/status")]
     assert states == (["input_required", "working", "completed"] if notifies else [])
     core.check_all()
 
@@ -103,12 +70,12 @@ def test_listeners_get_whole_tasks_of_the_extension(extension: Host) -> None:
     answers = extension.answered(asked)
     extension.task(task["taskId"], "tasks/update", inputResponses=answers)
     extension.wait_for_task(task["taskId"], "completed")
-    told = sent(extension, "notifications/tasks")
+    told = extension.sent("notifications/tasks")
     assert {params["taskId"] for params in told} == {task["taskId"]} != {other["taskId"]}
     assert told[-1]["status"] == "completed"
     assert told[-1]["result"]["content"]
     assert all(p["_meta"]["io.modelcontextprotocol/subscriptionId"] == listener for p in told)
-    (acknowledged,) = sent(extension, "notifications/subscriptions/acknowledged")
+    (acknowledged,) = extension.sent("notifications/subscriptions/acknowledged")
     assert acknowledged["notifications"]["taskIds"] == [task["taskId"]]
     extension.check_all()
 
@@ -351,7 +318,7 @@ def test_a_question_of_a_task_goes_with_its_task() -> None:
     host.sink.wait_for(lambda written: b"elicitation/create" in written)
     host.task(task["taskId"], "tasks/cancel")
     host.sink.wait_for(lambda written: b"notifications/cancelled" in written)
-    (cancel,) = sent(host, "notifications/cancelled")
+    (cancel,) = host.sent("notifications/cancelled")
     assert cancel["requestId"] == host.asked[0]["id"]
 
 

@@ -1,0 +1,1 @@
+"""The saved servers: what is kept of each, other clients' configurations, what may run."""

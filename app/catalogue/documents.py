@@ -1,0 +1,180 @@
+"""JSON as people write it (comments, trailing commas) and TOML: values, or where a mistake is."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+
+from app.catalogue.duplicates import duplicate_keys
+from app.problem import Problem, ProblemError
+
+if TYPE_CHECKING:
+    from app.catalogue.duplicates import DuplicateKey
+
+DEEPEST: Final = 100
+"""How far objects and arrays may be inside each other."""
+
+_EXCERPT_CHARACTERS: Final = 60
+_PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_STRING: Final = r'"(?:[^"\\\n]++|\\.)*+(?:"|(?=\n)|\\?\Z)'
+"""Also one that does not end: looking for its end again and again would take forever."""
+_NOTED: Final = re.compile(rf"{_STRING}|//[^\n]*+|/\*.*?(?:\*/|\Z)", re.DOTALL)
+"""A string, or a comment. Strings are matched so that nothing in them is taken for a comment."""
+_TRAILING: Final = re.compile(rf"{_STRING}|,(?=\s*+[}}\]])", re.DOTALL)
+_ALL_BUT_LINE_ENDS: Final = re.compile(r"[^\r\n]")
+
+
+class Document(NamedTuple):
+    """What a file holds. Of members of one name in an object the first is in `value`."""
+
+    value: Any
+    duplicates: tuple[DuplicateKey, ...] = ()
+
+
+class Mistake(NamedTuple):
+    """Where something is wrong in a text; lines and columns are counted from 1."""
+
+    what: str
+    line: int
+    column: int
+
+
+def read_json(words: str, where: str, hint: str) -> Document:
+    """JSON with `//` and `/* */` comments and trailing commas allowed.
+
+    Raises:
+        ProblemError: it is none; with line, column and the line itself.
+    """
+    plain = without_comments(words)
+    try:
+        repeats: list[bool] = []
+        value = json.loads(plain, object_pairs_hook=_first_wins(repeats), parse_constant=_refused)
+    except json.JSONDecodeError as error:
+        mistake = Mistake(error.msg, error.lineno, error.colno)
+        raise ProblemError(_problem("JSON", words, where, hint, mistake)) from error
+    except RecursionError as error:
+        raise ProblemError(_too_deep(where, hint)) from error
+    except ValueError as error:  # NaN, or an integer of thousands of digits
+        raise ProblemError(
+            Problem(f"The configuration file is not JSON: {error}", where, hint)
+        ) from error
+    _check_depth(value, where, hint)
+    return Document(value, tuple(duplicate_keys(plain)) if repeats else ())
+
+
+def read_toml(words: str, where: str, hint: str) -> Document:
+    """TOML; `ProblemError` as with `read_json`. It refuses keys that are given twice itself."""
+    try:
+        value = tomllib.loads(words.replace("\r\n", "\n"))
+    except tomllib.TOMLDecodeError as error:
+        raise ProblemError(_problem("TOML", words, where, hint, _of_toml(error, words))) from error
+    except RecursionError as error:
+        raise ProblemError(_too_deep(where, hint)) from error
+    except ValueError as error:
+        raise ProblemError(
+            Problem(f"The configuration file is not TOML: {error}", where, hint)
+        ) from error
+    _check_depth(value, where, hint)
+    return Document(_as_json(value))
+
+
+def _as_json(value: Any) -> Any:
+    """A value of TOML as JSON has it: times and numbers without end are texts there."""
+    if isinstance(value, dict):
+        return {key: _as_json(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_as_json(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value if isinstance(value, str | int | float) else value.isoformat()
+
+
+def without_comments(words: str) -> str:
+    """JSON with spaces in place of comments and trailing commas: every place stays what it was."""
+    if "//" in words or "/*" in words:
+        words = _NOTED.sub(_blank, words)
+    return _TRAILING.sub(_blank, words)
+
+
+def _blank(found: re.Match[str]) -> str:
+    token = found[0]
+    return token if token.startswith('"') else _ALL_BUT_LINE_ENDS.sub(" ", token)
+
+
+class _FirstWins:
+    """Makes objects, and notes that a name came twice in one of them."""
+
+    def __init__(self, repeats: list[bool]) -> None:
+        self._repeats = repeats
+
+    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) == len(pairs):
+            return made
+        self._repeats.append(True)
+        first: dict[str, Any] = {}
+        for name, value in pairs:
+            first.setdefault(name, value)
+        return first
+
+
+def _first_wins(repeats: list[bool]) -> _FirstWins:
+    return _FirstWins(repeats)
+
+
+def _refused(constant: str) -> NoReturn:
+    raise ValueError(f"{constant} is no number of JSON")
+
+
+def _of_toml(error: tomllib.TOMLDecodeError, words: str) -> Mistake:
+    """What the library says in words, taken apart: it names the place in them alone."""
+    said = str(error)
+    place = _PLACE.search(said)
+    lines = words.split("\n")
+    if place is None:
+        return Mistake(said, 1, 1)
+    what = said[: place.start()]
+    if place[1] is None:
+        return Mistake(f"{what}, and the file ends", len(lines), len(lines[-1]) + 1)
+    return Mistake(what, int(place[1]), int(place[2]))
+
+
+def _problem(kind: str, words: str, where: str, hint: str, mistake: Mistake) -> Problem:
+    return Problem(
+        f"The configuration file is not {kind}: {mistake.what}",
+        f"{where}, line {mistake.line}, column {mistake.column}",
+        hint,
+        excerpt(words, mistake.line, mistake.column),
+    )
+
+
+def excerpt(words: str, line: int, column: int) -> str:
+    """The line with a mistake, cut to its surroundings, and a mark under the place."""
+    lines = words.split("\n")
+    whole = lines[line - 1].rstrip("\r") if line <= len(lines) else ""
+    start = max(0, column - 1 - _EXCERPT_CHARACTERS // 2)
+    shown = whole[start : start + _EXCERPT_CHARACTERS].replace("\t", " ")
+    return f"{shown}\n{' ' * (column - 1 - start)}^" if shown.strip() else ""
+
+
+def _too_deep(where: str, hint: str) -> Problem:
+    return Problem("The configuration file is nested too deeply", where, hint)
+
+
+def _check_depth(value: object, where: str, hint: str) -> None:
+    """Refuse what would be too deep for those who go through it by calling themselves."""
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [inner for outer in level for inner in _members(outer)]
+        if not level:
+            return
+    raise ProblemError(_too_deep(where, hint))
+
+
+def _members(value: object) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []

@@ -1,0 +1,65 @@
+"""What a server's variables and headers hand on to it, for people to agree to."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from app.sessions.definitions import StdioDefinition
+from app.sessions.references import names_in
+
+if TYPE_CHECKING:
+    from app.sessions.definitions import ServerDefinition
+
+_STEERING: Final = re.compile(
+    r"PATH|PATHEXT|CDPATH|IFS|SHELL|ENV|BASH_.*|ZDOTDIR|COMSPEC|HOME|USERPROFILE|APPDATA|XDG_.*"
+    r"|LD_.*|DYLD_.*|GCONV_PATH|GLIBC_.*|MALLOC_.*|LOCPATH"
+    r"|PYTHON.*|PIP_.*|UV_.*|UVX_.*|VIRTUAL_ENV|CONDA_.*|POETRY_.*|PIPX_.*"
+    r"|NODE_.*|NPM_CONFIG_.*|YARN_.*|PNPM_.*|COREPACK_.*|BUN_.*|DENO_.*|TSX?_NODE_.*"
+    r"|RUBY.*|GEM_.*|BUNDLE_.*|PERL.*|PHP.*|LUA_.*|R_.*|GO.*|CARGO_.*|RUST.*"
+    r"|CLASSPATH|_?JAVA_.*|JDK_.*|JVM_.*|MAVEN_.*|GRADLE_.*|DOTNET_.*|COR_.*|CORECLR_.*"
+    r"|DOCKER_.*|PODMAN_.*|CONTAINER_.*|KUBECONFIG|GIT_.*|SSH_ASKPASS|SUDO_ASKPASS"
+    r"|EDITOR|VISUAL|PAGER|LESSOPEN|BROWSER"
+    r"|(?:HTTPS?|ALL|NO|FTP)_PROXY|SSL_.*|REQUESTS_CA_BUNDLE|CURL_.*|OPENSSL_.*",
+    re.IGNORECASE,
+)
+"""Variables by which other code runs than the command says, or traffic goes elsewhere."""
+
+
+class HandedOn(NamedTuple):
+    """A variable, or a header. `references` are kinds and names of what its value takes in.
+
+    `value` is told of variables that steer what runs; None of all others, which may be secrets.
+    """
+
+    name: str
+    value: str | None
+    references: tuple[tuple[str, str], ...]
+
+
+def steers(name: str) -> bool:
+    """Whether a variable of that name has a say in what runs, whatever the command is."""
+    return _STEERING.fullmatch(name) is not None
+
+
+def handed_on(definition: ServerDefinition) -> list[HandedOn]:
+    """A server's variables, or its headers, by name."""
+    is_process = isinstance(definition, StdioDefinition)
+    values = definition.env if isinstance(definition, StdioDefinition) else definition.headers
+    return [
+        HandedOn(name, value if is_process and steers(name) else None, tuple(names_in(value)))
+        for name, value in sorted(values.items())
+    ]
+
+
+def taken_in(definition: ServerDefinition) -> tuple[tuple[str, str], ...]:
+    """Kinds and names of what a command's arguments take in, as it is whenever it is started."""
+    if not isinstance(definition, StdioDefinition):
+        return ()
+    found = [reference for word in definition.args for reference in names_in(word)]
+    return tuple(dict.fromkeys(found))
+
+
+def has_user(url: str) -> bool:
+    """Whether a URL has a user's name, and perhaps a password, which are not shown with it."""
+    return "@" in url.partition("://")[2].partition("/")[0].partition("?")[0].partition("#")[0]

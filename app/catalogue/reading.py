@@ -1,0 +1,139 @@
+"""Configuration files of all known clients: which servers they hold, what is wrong with others."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from app import text
+from app.catalogue.clients import CODEX
+from app.catalogue.containers import containers_of
+from app.catalogue.documents import read_json, read_toml
+from app.catalogue.entry_reading import Found, read_found
+from app.catalogue.fields import EXAMPLE, place
+from app.catalogue.recognising import client_of_file, project_of
+from app.catalogue.text_file import read_text
+from app.catalogue.variables import Variables
+from app.problem import Problem, ProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from app.catalogue.clients import Client
+    from app.catalogue.containers import Container
+    from app.catalogue.documents import Document
+
+__all__ = ["ConfigFile", "Found", "Unusable", "read_file"]
+
+_MOST_SERVERS: Final = 10_000
+_TOML_HINT: Final = 'A configuration looks like [mcp_servers.files] with command = "npx".'
+
+
+class Unusable(NamedTuple):
+    """A server that nothing can be made of, and why."""
+
+    name: str
+    problem: Problem
+
+
+@dataclasses.dataclass(frozen=True)
+class ConfigFile:
+    """What a file holds. `problems` are all that is wrong, of the `unusable` servers first.
+
+    Names in `found` are all different.
+    """
+
+    client: Client
+    found: list[Found]
+    problems: list[Problem]
+    unusable: list[Unusable] = dataclasses.field(default_factory=list)
+    path: Path | None = None
+
+    @property
+    def title(self) -> str:
+        """Whose file it is and where, in words."""
+        return self.client.title if self.path is None else f"{self.client.title}, {self.path}"
+
+
+def read_file(
+    path: Path, variables: Variables | None = None, client: Client | None = None
+) -> ConfigFile:
+    """The servers of a configuration file, in its order; nothing of it is run.
+
+    Whose it is is told by what is in it and what it is called, unless `client` says so. An entry
+    that cannot be used costs the others nothing.
+
+    Raises:
+        ProblemError: the file cannot be read, is none, or names no server at all.
+    """
+    where = str(path)
+    document = _document(path, read_text(path), client)
+    known = client or client_of_file(path, document.value)
+    variables = variables or Variables()
+    project = project_of(path, known)
+    if variables.workspace is None and project != variables.home:
+        variables = dataclasses.replace(variables, workspace=project)
+    config = ConfigFile(known, [], [], path=path)
+    containers = containers_of(known, document.value, where)
+    for container in containers:
+        _read(config, container, variables, where)
+    config.problems.extend(unusable.problem for unusable in config.unusable)
+    config.problems.extend(_twice(document, containers, where))
+    if not config.found and not config.unusable:
+        raise ProblemError(Problem("The file names no servers", where, EXAMPLE))
+    return config
+
+
+def _document(path: Path, words: str, client: Client | None) -> Document:
+    is_toml = client is CODEX if client is not None else path.suffix.lower() == ".toml"
+    if is_toml:
+        return read_toml(words, str(path), _TOML_HINT)
+    return read_json(words, str(path), EXAMPLE)
+
+
+def _read(config: ConfigFile, container: Container, variables: Variables, where: str) -> None:
+    taken = {found.definition.name for found in config.found}
+    for name in list(container.servers)[:_MOST_SERVERS]:
+        try:
+            found = read_found(config.client, name, container, variables, place(where, name))
+        except ProblemError as error:
+            config.unusable.append(Unusable(name, error.problem))
+            continue
+        found = _with_name(found, taken)
+        taken.add(found.definition.name)
+        config.found.append(found)
+    left_out = len(container.servers) - _MOST_SERVERS
+    if left_out > 0:
+        what = f"The file has {text.number(left_out)} servers more, which are left out"
+        config.problems.append(Problem(what, where))
+
+
+def _with_name(found: Found, taken: set[str]) -> Found:
+    """The server under a name of its own: projects in one file have servers of the same name."""
+    name, number = found.definition.name, 2
+    if name in taken and found.project is not None:
+        name = f"{name} ({found.project.name})"
+    base = name
+    while name in taken:
+        name = f"{base} {number}"
+        number += 1
+    if name == found.definition.name:
+        return found
+    named = found.definition.model_copy(update={"name": name})
+    note = f"called {found.definition.name!r} there, as another one is"
+    return dataclasses.replace(found, definition=named, notes=(*found.notes, note))
+
+
+def _twice(document: Document, containers: Sequence[Container], where: str) -> list[Problem]:
+    paths = {container.path for container in containers}
+    return [
+        Problem(
+            f"Two servers are called {text.elide(key.name, 60)!r}; the first counts"
+            if key.path in paths
+            else f"{text.elide(key.name, 60)!r} is given twice; the first counts",
+            f"{where}, line {key.line}",
+            "Rename or remove one of them.",
+        )
+        for key in document.duplicates
+    ]

@@ -1,0 +1,109 @@
+"""What the user has agreed to: which commands may run and which URLs may be asked."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import stat
+from typing import TYPE_CHECKING, Any, Final
+
+from app import text
+from app.catalogue.text_file import read_bytes, write_private
+from app.problem import Problem, ProblemError
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from app.sessions.definitions import ServerDefinition
+
+FILE_NAME: Final = "trusted-servers.json"
+_LONGEST_NAME: Final = 200
+
+
+class Trust:
+    """Consents on disk, by digests of what they are for; without a path as long as the program.
+
+    A definition that differs in anything but its name and how we treat it needs another consent.
+    The file is read whenever it is asked, since other programs of ours write it too. One that
+    cannot be read, or that others may write, holds no consent: the user is asked again, and the
+    next consent is written in its place.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self._path = path
+        self._held: dict[str, dict[str, Any]] = {}
+        self.problem: Problem | None = None
+        """Why the file, when it was read last, was taken to hold no consent."""
+
+    def is_trusted(self, definition: ServerDefinition) -> bool:
+        """Whether the user has agreed to exactly this."""
+        return definition.consent_key in self._read()
+
+    def agree(self, definition: ServerDefinition) -> None:
+        """Keep the user's consent.
+
+        Raises:
+            ProblemError: it cannot be written; it holds until the program ends all the same.
+        """
+        held = self._read()
+        held[definition.consent_key] = {
+            "name": text.one_line(definition.name, _LONGEST_NAME),
+            "when": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        }
+        self._keep(held)
+
+    def forget(self, definition: ServerDefinition) -> None:
+        """Take a consent back; nothing without one. `ProblemError` when it cannot be written."""
+        held = self._read()
+        self._held.pop(definition.consent_key, None)
+        if held.pop(definition.consent_key, None) is not None:
+            self._keep(held)
+
+    def _keep(self, held: dict[str, dict[str, Any]]) -> None:
+        self._held = held
+        if self._path is not None:
+            content = json.dumps({"trusted": held}, indent=2)
+            write_private(self._path, f"{content}\n".encode())
+            self._held = {}
+
+    def _read(self) -> dict[str, dict[str, Any]]:
+        """What the file says, and what could not be written into it."""
+        self.problem = None
+        held: dict[str, dict[str, Any]] = {}
+        if self._path is not None:
+            try:
+                held = _entries(self._path)
+            except FileNotFoundError:
+                pass
+            except ProblemError as error:
+                self.problem = _unusable(self._path, error.problem.detail or error.problem.what)
+            except (OSError, ValueError, RecursionError) as error:
+                self.problem = _unusable(self._path, str(error))
+        return {**held, **self._held}
+
+
+def _entries(path: Path) -> dict[str, dict[str, Any]]:
+    _refuse_foreign(path)
+    document = json.loads(read_bytes(path))
+    found = document.get("trusted") if isinstance(document, dict) else None
+    if not isinstance(found, dict):
+        raise ProblemError(Problem('it has no object "trusted"'))
+    return {key: value for key, value in found.items() if isinstance(value, dict)}
+
+
+def _refuse_foreign(path: Path) -> None:
+    """Whoever may write the file could agree in the user's place."""
+    found = path.stat()
+    if os.name != "posix":
+        return  # rights are the folder's there, which is in the user's profile
+    if found.st_uid != os.geteuid():
+        raise ValueError("it belongs to somebody else")
+    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        raise ValueError("others may write it")
+
+
+def _unusable(path: Path, reason: str) -> Problem:
+    hint = "What you agree to now is written in its place."
+    what = "What you agreed to before cannot be used, so you are asked again"
+    return Problem(what, str(path), hint, text.one_line(reason, 300))

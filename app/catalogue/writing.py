@@ -1,0 +1,152 @@
+"""The saved servers in the form of any known client, without secrets unless they are wanted."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from app.catalogue.client_entries import CAN_DISABLE, written_for
+from app.catalogue.clients import CLAUDE_DESKTOP, CODEX, GEMINI, OURS
+from app.catalogue.documents import read_json
+from app.catalogue.fields import EXAMPLE
+from app.catalogue.own_form import written_entry
+from app.catalogue.secrets import bare_url, without_keyring, without_secret_members, without_values
+from app.catalogue.text_file import decoded, read_bytes, write_private
+from app.catalogue.toml_text import toml_text
+from app.problem import Problem, ProblemError
+from app.sessions.definitions import HttpDefinition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+    from pathlib import Path
+
+    from app.catalogue.clients import Client
+    from app.catalogue.entry import CatalogueEntry
+
+
+class Written(NamedTuple):
+    """A configuration, and what is not in it that was in the catalogue, in words."""
+
+    text: str
+    left_out: tuple[str, ...] = ()
+
+
+def write_file(
+    entries: Iterable[CatalogueEntry],
+    client: Client,
+    path: Path | None = None,
+    *,
+    with_secrets: bool = False,
+) -> Written:
+    """The servers in a client's form; with `path` they are written there as well.
+
+    Without secrets, values of variables and headers are references to variables of the
+    environment, each told in `left_out`. What a JSON file at `path` holds beside stays: servers
+    of other names, settings.
+
+    Raises:
+        ProblemError: the file cannot be written, or holds what would be lost.
+    """
+    document, left_out = _document(list(entries), client, with_secrets=with_secrets)
+    if path is not None:
+        document = _merged(path, document, client)
+    words = toml_text(document) if client is CODEX else _json(document)
+    if path is not None:
+        write_private(path, words.encode())
+    return Written(words, tuple(left_out))
+
+
+def _document(
+    entries: list[CatalogueEntry], client: Client, *, with_secrets: bool
+) -> tuple[dict[str, Any], list[str]]:
+    servers: dict[str, Any] = {}
+    left_out: list[str] = []
+    disabled: list[str] = []
+    for entry in entries:
+        reason = _unwritable(entry, client)
+        if reason:
+            left_out.append(f"{entry.name}: {reason}")
+            continue
+        kept = entry if client is OURS else _without_keyring(entry, left_out)
+        kept = kept if with_secrets else _bare(kept, left_out)
+        written = written_entry(kept) if client is OURS else written_for(client, kept)
+        if client is not OURS and entry.origin.startswith(client.title):
+            written = {**kept.unknown, **written}
+        servers[entry.name] = written
+        disabled += [entry.name] if entry.is_disabled else []
+    document: dict[str, Any] = {client.container: servers}
+    if client is GEMINI and disabled:
+        document["mcp"] = {"excluded": disabled}
+    return document, left_out
+
+
+def _unwritable(entry: CatalogueEntry, client: Client) -> str:
+    """Why a client's file cannot hold a server; "" if it can."""
+    if client is CLAUDE_DESKTOP and isinstance(entry.definition, HttpDefinition):
+        return "the file of Claude Desktop has no servers with a URL"
+    if entry.is_disabled and client is not OURS and client.key not in CAN_DISABLE:
+        return f"it is disabled, which {client.title} would not know"
+    return ""
+
+
+def _without_keyring(entry: CatalogueEntry, left_out: list[str]) -> CatalogueEntry:
+    definition, variables = without_keyring(entry.definition)
+    for variable, name in variables.items():
+        left_out.append(f"{entry.name}: {name} of the keyring; set {variable} in the environment")
+    return dataclasses.replace(entry, definition=definition)
+
+
+def _bare(entry: CatalogueEntry, left_out: list[str]) -> CatalogueEntry:
+    """The entry without values; each that is missed is noted."""
+    definition, variables = without_values(entry.definition)
+    if isinstance(definition, HttpDefinition):
+        url, gone = bare_url(definition.url)
+        definition = definition.model_copy(update={"url": url})
+        left_out += [f"{entry.name}: {part} of the URL" for part in gone]
+    for variable, name in variables.items():
+        left_out.append(f"{entry.name}: the value of {name}; set {variable} in the environment")
+    unknown = without_secret_members(entry.unknown)
+    return dataclasses.replace(entry, definition=definition, unknown=unknown)
+
+
+def _merged(path: Path, document: dict[str, Any], client: Client) -> dict[str, Any]:
+    """What is at `path` already, with our servers put in; a file that is not there is empty."""
+    try:
+        content = read_bytes(path)
+    except FileNotFoundError:
+        return document
+    words = decoded(content, path)
+    if not words.strip():
+        return document
+    if client is CODEX:
+        raise ProblemError(_kept(path, "It holds other settings"))
+    held = read_json(words, str(path), EXAMPLE).value
+    if not isinstance(held, dict) or not _is_plain(words):
+        raise ProblemError(_kept(path, "Comments in it would be lost"))
+    servers = held.get(client.container)
+    inside = servers if isinstance(servers, dict) else {}
+    merged = {**held, **{key: value for key, value in document.items() if key not in held}}
+    return {**merged, client.container: {**inside, **document[client.container]}}
+
+
+def _is_plain(words: str) -> bool:
+    try:
+        json.loads(words)
+    except ValueError:
+        return False
+    return True
+
+
+def _kept(path: Path, reason: str) -> Problem:
+    hint = "Write to another file, and copy the servers from there."
+    return Problem("The file is there already, and is not written over", str(path), hint, reason)
+
+
+def _json(document: dict[str, Any]) -> str:
+    words = json.dumps(document, indent=2, ensure_ascii=False)
+    try:
+        words.encode()
+    except UnicodeEncodeError:  # half of a pair of surrogates, which JSON can escape
+        words = json.dumps(document, indent=2)
+    return f"{words}\n"

@@ -1,0 +1,108 @@
+"""What the user agrees to before it first runs: asked at a terminal, remembered on disk."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+import anyio
+
+from app.catalogue.trust import FILE_NAME, Trust
+from app.cli.asking.dialogue import Dialogue
+from app.cli.asking.keyboard import HungUpError, terminal_of_user
+from app.cli.exits import CommandFailed, ExitCode
+from app.cli.output import Output
+from app.cli.server_words import consent_lines
+from app.paths import APPLICATION, data_dir
+from app.problem import Problem, ProblemError
+from app.text import one_line, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from app.cli.asking.keyboard import Keyboard
+    from app.cli.options import CommonOptions
+    from app.sessions.definitions import ServerDefinition
+
+_LONGEST_NAME = 100
+
+
+def trust_of(common: CommonOptions) -> Trust:
+    """The consents in the data folder; `CommandFailed` when there can be no such folder."""
+    try:
+        return Trust(data_dir(common.data_dir) / FILE_NAME)
+    except ProblemError as error:
+        raise CommandFailed(ExitCode.USAGE, error.problem) from error
+
+
+def require_consent(definition: ServerDefinition, common: CommonOptions, source: str) -> None:
+    """See that the user has agreed to exactly this; asked now where somebody can answer.
+
+    `source` tells where it stands. `CommandFailed` without consent: nothing may run then.
+    """
+    trust = trust_of(common)
+    if trust.is_trusted(definition):
+        return
+    tell_unusable(trust)
+    keyboard = terminal_of_user()
+    if keyboard is None:
+        raise CommandFailed(ExitCode.USAGE, _not_agreed(definition, common, source))
+    if not asked(definition, source, keyboard):
+        problem = Problem("You have not agreed to this server; nothing was run", definition.name)
+        raise CommandFailed(ExitCode.USAGE, problem)
+    agree(trust, definition)
+
+
+def tell_unusable(trust: Trust) -> None:
+    """Write to standard error why earlier consents count no more, if that is so."""
+    if trust.problem is not None:
+        Output(sys.stderr).text(f"{visible(trust.problem.as_text(), keep_line_ends=True)}\n")
+
+
+def asked(definition: ServerDefinition, source: str, keyboard: Keyboard) -> bool:
+    """What the user says to it; whoever hangs up has not agreed."""
+    dialogue = Dialogue(Output(sys.stderr), keyboard)
+    try:
+        return anyio.run(_answer, dialogue, definition, source)
+    except HungUpError:
+        return False
+
+
+async def _answer(dialogue: Dialogue, definition: ServerDefinition, source: str) -> bool:
+    is_process = definition.transport == "stdio"
+    dialogue.begin(f"May this server {'run' if is_process else 'be asked'}? It stands in {source}.")
+    dialogue.say_whole(f"server:    {one_line(definition.name, _LONGEST_NAME)}")
+    for line in consent_lines(definition):
+        dialogue.say_whole(line)
+    words = f"{'Run' if is_process else 'Ask'} it, now and later"
+    return await dialogue.choose(words, ("yes", "no")) == "yes"
+
+
+def agree(trust: Trust, definition: ServerDefinition) -> None:
+    """Remember that the user agreed; `CommandFailed` when that cannot be written."""
+    try:
+        trust.agree(definition)
+    except ProblemError as error:
+        raise CommandFailed(ExitCode.UNWRITABLE, error.problem) from error
+
+
+def _not_agreed(definition: ServerDefinition, common: CommonOptions, source: str) -> Problem:
+    command = trusting_command(definition.name, common)
+    return Problem(
+        "You have not agreed to this server yet, so nothing was run",
+        f"server {one_line(definition.name, _LONGEST_NAME)!r}, {source}",
+        f"Look at it, and agree: {command}",
+        "\n".join(f"  {line}" for line in consent_lines(definition)),
+    )
+
+
+def trusting_command(name: str, common: CommonOptions) -> str:
+    """The command that shows a server and asks for consent, to be typed as it stands."""
+    words: Sequence[str] = (APPLICATION, "servers", "trust", name)
+    config: Path | None = common.config
+    words = words if config is None else (*words, "--config", str(config))
+    folder = common.data_dir
+    words = words if folder is None else (*words, "--data-dir", str(folder))
+    return shlex.join(words)

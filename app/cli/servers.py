@@ -1,0 +1,173 @@
+"""`servers`: the saved servers listed, added, removed, enabled and disabled."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+import sys
+from typing import TYPE_CHECKING
+
+import click
+import pydantic
+
+from app.catalogue.entry import CatalogueEntry
+from app.cli.consent import agree, tell_unusable, trust_of
+from app.cli.exits import CommandFailed, ExitCode
+from app.cli.output import Output
+from app.cli.reply import as_json
+from app.cli.saved_servers import saved_servers
+from app.cli.server_words import address, document
+from app.cli.servers_secrets import settle_secrets
+from app.cli.table import aligned
+from app.cli.target import check_target, named_servers
+from app.problem import Problem, ProblemError
+from app.text import visible
+
+if TYPE_CHECKING:
+    from app.catalogue.catalogue import Catalogue
+    from app.catalogue.trust import Trust
+    from app.cli.options import CommonOptions
+
+_TITLES = ("NAME", "KIND", "STATE", "COMMAND OR URL")
+_NONE = "No server is saved. See: servers import --help, servers add --help\n"
+
+
+def list_servers(common: CommonOptions, *, in_json: bool) -> ExitCode:
+    """Print the saved servers; what is wrong with entries goes to standard error as well."""
+    catalogue = saved_servers(common)
+    trust = trust_of(common)
+    entries = [(entry, trust.is_trusted(entry.definition)) for entry in catalogue.entries()]
+    tell_problems(catalogue.problems)
+    tell_unusable(trust)
+    output = Output(sys.stdout)
+    if in_json:
+        content = {
+            "servers": [document(entry, is_trusted=trusted) for entry, trusted in entries],
+            "problems": [problem._asdict() for problem in catalogue.problems],
+        }
+        output.text(f"{as_json(content, indent=2)}\n")
+    else:
+        rows = [_row(entry, is_trusted=trusted) for entry, trusted in entries]
+        output.text(aligned(_TITLES, rows) if rows else _NONE)
+    output.check()
+    return ExitCode.DONE
+
+
+def _row(entry: CatalogueEntry, *, is_trusted: bool) -> tuple[str, ...]:
+    states = (
+        "disabled" if entry.is_disabled else "",
+        "" if is_trusted else "not agreed to",
+        "connects at start" if entry.connects_at_start else "",
+    )
+    state = ", ".join(filter(None, states)) or "ready"
+    return entry.name, entry.definition.transport, state, address(entry.definition)
+
+
+def tell_problems(problems: tuple[Problem, ...]) -> None:
+    """Write what is wrong, and keeps nothing from going on, to standard error."""
+    errors = Output(sys.stderr)
+    for problem in problems:
+        errors.text(f"{visible(problem.as_text(), keep_line_ends=True)}\n")
+
+
+def add_server(common: CommonOptions, name: str, *, connects_at_start: bool) -> ExitCode:
+    """Save the server that the options name; what was typed is agreed to."""
+    if common.demo or common.config is not None or common.server is not None:
+        raise click.UsageError(
+            "Give the server's command after two dashes, or --url. From a file: servers import."
+        )
+    check_target(common)
+    found = named_servers(common)
+    if not found:
+        raise click.UsageError("Give the server's command after two dashes, or --url URL.")
+    catalogue = saved_servers(common)
+    if any(entry.name == name for entry in catalogue.entries()):
+        hint = f"Choose another name, or remove that one: servers remove {shlex.quote(name)}"
+        raise CommandFailed(
+            ExitCode.USAGE, Problem(f"There is a saved server {name!r} already", hint=hint)
+        )
+    try:
+        definition = type(found[0]).model_validate({**found[0].model_dump(), "name": name})
+    except pydantic.ValidationError as error:
+        raise CommandFailed(ExitCode.USAGE, Problem("The server needs a name")) from error
+    entry = CatalogueEntry(definition, connects_at_start=connects_at_start)
+    agree(trust_of(common), definition)
+    return _changed(catalogue, _Add(entry), f"{name} is saved.")
+
+
+def remove_servers(
+    common: CommonOptions, names: tuple[str, ...], *, with_secrets: bool | None
+) -> ExitCode:
+    """Forget saved servers, that the user agreed to them, and what the keyring has for them alone.
+
+    Without `with_secrets` the user is asked for the last, and nothing of it deleted without an
+    answer.
+    """
+    catalogue, trust = saved_servers(common), trust_of(common)
+    left: list[str] = []
+    try:
+        for name in names:
+            alone = catalogue.secrets_of_alone([name])
+            _remove(catalogue, trust, name)
+            left += alone
+    finally:
+        settle_secrets(left, are_unwanted=with_secrets)
+    return ExitCode.DONE
+
+
+def _remove(catalogue: Catalogue, trust: Trust, name: str) -> None:
+    definitions = {entry.name: entry.definition for entry in catalogue.entries()}
+    _changed(catalogue, _Remove(name), f"{name} is removed.")
+    gone = definitions.pop(name, None)
+    keys = {each.consent_key for each in definitions.values()}
+    if gone is not None and gone.consent_key not in keys:  # else a copy of it is still there
+        trust.forget(gone)
+
+
+def enable_servers(common: CommonOptions, names: tuple[str, ...], *, is_disabled: bool) -> ExitCode:
+    """Let saved servers be used, or not."""
+    catalogue = saved_servers(common)
+    said = "disabled" if is_disabled else "enabled"
+    for name in names:
+        _changed(catalogue, _Enable(name, is_disabled=is_disabled), f"{name} is {said}.")
+    return ExitCode.DONE
+
+
+@dataclasses.dataclass(frozen=True)
+class _Add:
+    entry: CatalogueEntry
+
+    def __call__(self, catalogue: Catalogue) -> None:
+        catalogue.add(self.entry)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Remove:
+    name: str
+
+    def __call__(self, catalogue: Catalogue) -> None:
+        catalogue.remove(self.name)
+
+
+@dataclasses.dataclass(frozen=True)
+class _Enable:
+    name: str
+    is_disabled: bool
+
+    def __call__(self, catalogue: Catalogue) -> None:
+        entry = catalogue.entry(self.name)
+        catalogue.replace(self.name, dataclasses.replace(entry, is_disabled=self.is_disabled))
+
+
+def _changed(catalogue: Catalogue, change: _Add | _Remove | _Enable, said: str) -> ExitCode:
+    """Make one change and say so; `CommandFailed` when it cannot be made, or not be written."""
+    try:
+        change(catalogue)
+    except ProblemError as error:
+        is_of_disk = "written" in error.problem.what
+        code = ExitCode.UNWRITABLE if is_of_disk else ExitCode.USAGE
+        raise CommandFailed(code, error.problem) from error
+    output = Output(sys.stdout)
+    output.text(f"{visible(said)}\n")
+    output.check()
+    return ExitCode.DONE

@@ -1,0 +1,68 @@
+"""`servers trust`: what would run is shown, and the user's consent kept."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+from app.catalogue.reading import read_file
+from app.cli.asking.keyboard import terminal_of_user
+from app.cli.consent import agree, asked, tell_unusable, trust_of
+from app.cli.exits import CommandFailed, ExitCode
+from app.cli.output import Output
+from app.cli.saved_servers import saved_servers
+from app.cli.server_words import consent_lines
+from app.cli.target import config_server, placed
+from app.looking import expanded
+from app.problem import Problem, ProblemError
+from app.text import visible
+
+if TYPE_CHECKING:
+    from app.cli.options import CommonOptions
+    from app.sessions.definitions import ServerDefinition
+
+
+def trust_server(common: CommonOptions, name: str, *, is_agreed: bool) -> ExitCode:
+    """Show a server, ask unless `is_agreed`, and remember; `CommandFailed` without consent."""
+    definition = definition_of(common, name)
+    source = "the saved servers" if common.config is None else str(common.config)
+    trust = trust_of(common)
+    output = Output(sys.stdout)
+    if not is_agreed and trust.is_trusted(definition):
+        output.text(f"You have agreed to {visible(name)} already:\n{_shown(definition)}")
+        return ExitCode.DONE
+    if not is_agreed:
+        tell_unusable(trust)
+        _ask(definition, source)
+    agree(trust, definition)
+    output.text(f"You have agreed to {visible(name)}:\n{_shown(definition)}")
+    output.check()
+    return ExitCode.DONE
+
+
+def definition_of(common: CommonOptions, name: str) -> ServerDefinition:
+    """A saved server, also a disabled one, or one of `--config`; `CommandFailed` without it."""
+    try:
+        if common.config is None:
+            return saved_servers(common).entry(name).definition
+        return placed(config_server(read_file(expanded(common.config)), name).definition)
+    except ProblemError as error:
+        raise CommandFailed(ExitCode.USAGE, error.problem) from error
+
+
+def _ask(definition: ServerDefinition, source: str) -> None:
+    keyboard = terminal_of_user()
+    if keyboard is None:
+        problem = Problem(
+            "There is nobody to ask; nothing was agreed to",
+            f"server {definition.name!r}, {source}",
+            "If this is what you want, give the command again with --yes.",
+            _shown(definition).rstrip(),
+        )
+        raise CommandFailed(ExitCode.USAGE, problem)
+    if not asked(definition, source, keyboard):
+        raise CommandFailed(ExitCode.USAGE, Problem("Nothing was agreed to", definition.name))
+
+
+def _shown(definition: ServerDefinition) -> str:
+    return "".join(f"  {visible(line)}\n" for line in consent_lines(definition))

@@ -1,0 +1,1 @@
+"""The demo server over HTTP: the same tools, behind sockets in place of pipes."""

@@ -1,0 +1,59 @@
+"""Signing in at a server's authorization server: prepared here, done by the official SDK."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING
+
+from app.sessions.http.callback import REGISTERED_PORT
+from app.sessions.http.token_store import TokenStore
+from app.sessions.references import resolved
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import httpx2
+
+    from app.sessions.definitions import HttpDefinition
+    from app.sessions.reaching import Means
+
+
+async def auth_for(definition: HttpDefinition, means: Means, server: str) -> httpx2.Auth | None:
+    """What signs the requests of a connection to `server`; None when that is left to its headers.
+
+    The user is asked to sign in (see `Means.sign_ins`) when the server wants it and no token is
+    kept that it takes. Whatever goes wrong then is a `ProblemError` out of the request.
+
+    Raises:
+        ProblemError: the client's secret is referred to and cannot be read.
+    """
+    if definition.auth != "oauth":
+        return None
+    given = {"secret": definition.oauth.client_secret or ""}
+    secret = (await resolved(given, means.keyring, server))["secret"]
+    # The SDK takes half a second to import: only for who signs in.
+    from app.sessions.http.sign_in_flow import Client, SignInAuth
+
+    oauth = definition.oauth
+    port = REGISTERED_PORT if oauth.client_id else 0
+    client = Client(oauth.client_id, secret or None, oauth.scope, port)
+    store = TokenStore(means.folder, means.sign_ins.kept)
+    return SignInAuth(
+        definition.resource, client, store, key_of(definition), means.sign_ins, server
+    )
+
+
+def key_of(definition: HttpDefinition) -> str:
+    """Under what a server's tokens are kept: a digest, for addresses may hold secrets."""
+    what = [definition.resource, definition.oauth.client_id]
+    return hashlib.sha256(json.dumps(what).encode()).hexdigest()
+
+
+def sign_out(definition: HttpDefinition, folder: Path) -> bool:
+    """Forget the tokens for a server and our registration there; whether there were any.
+
+    A connection that is up keeps what it has. Nothing is told to the authorization server.
+    `ProblemError` when the file cannot be changed.
+    """
+    return TokenStore(folder, {}).forget(key_of(definition))

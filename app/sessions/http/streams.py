@@ -1,0 +1,306 @@
+"""Event streams of one HTTP connection: read, and taken up again where they broke off.
+
+Source: "Streamable HTTP" of 2025-03-26 to 2025-11-25, "Resumability and Redelivery" and "Listening
+for Messages from the Server". 2026-07-28 has neither.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import anyio
+
+from app.protocol.sse import SseTooLargeError
+from app.sessions.http import refusals
+from app.sessions.http.failures import BrokenError, RefusedError, UnreachableError
+from app.sessions.http.intake import MOST_BYTES, Stream, leave
+from app.sessions.http.record import BODY_KEPT
+from app.sessions.http.site import EVENTS
+from app.sessions.http.wire import Request
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from app.problem import Problem
+    from app.protocol.sse import SseEvent
+    from app.sessions.http.site import Site
+    from app.sessions.http.wire import Reply
+    from app.sessions.transport import Loss
+
+CLOSED: Final = "the server closed the stream"
+_FIRST_DELAY_S: Final = 1.0
+_LONGEST_DELAY_S: Final = 30.0
+_LONGEST_RETRY_S: Final = 300.0
+_SHORTEST_IN_VAIN_S: Final = 0.1
+"""Before a stream that brought no message is taken up, however soon the server wants that."""
+_IN_VAIN_STEP: Final = 10
+"""So often it is asked for in vain before that pause grows by itself, and so many times it does."""
+_MOST_ATTEMPTS: Final = 100
+_UNREACHABLE_S: Final = 600.0
+_UNHEARD: Final = 3
+"""So often in a row a server is not reached before nothing more is expected of it."""
+_NO_ID: Final = "It cannot be taken up, for the server gave its events no ids."
+_ODD_ID: Final = "It cannot be taken up, for the id of its last event cannot stand in a header."
+_NO_LISTENING: Final = "The server said that it would come on its own stream, and has closed that."
+_NO_MORE: Final = "It was tried to take it up for as long as is worth it."
+_SENDABLE: Final = re.compile(r"[^\x00-\x20\x7f](?:[^\x00-\x08\x0a-\x1f\x7f]*[^\x00-\x20\x7f])?")
+_MAY_PASS: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+class Ending(NamedTuple):
+    """How a stream came to its end, and what there is to take it up from."""
+
+    reason: str
+    last_event_id: str | None = None
+    retry_ms: int | None = None
+    messages: int = 0
+    too_large: SseTooLargeError | None = None
+
+
+async def read_stream(
+    site: Site, reply: Reply, on_other: Callable[[SseEvent], None] = leave
+) -> Ending:
+    """Read a response that is an event stream to its end, whatever ends it; all of it is told."""
+    stream = Stream(site.intake, reply.exchange.number, on_other, MOST_BYTES)
+    reason = CLOSED
+    try:
+        await reply.pour(stream.add, stream.room)
+    except BrokenError as error:
+        reason = error.reason
+    except SseTooLargeError as error:
+        reply.reason = reason = f"too large: {error}"
+    finally:
+        stream.end()
+    await site.intake.passed()
+    if not stream.count and (charset := reply.answer.odd_charset):
+        reason += f"; it came in {charset}, and event streams are read as UTF-8"
+    return Ending(reason, stream.last_event_id, stream.retry_ms, stream.count, stream.too_large)
+
+
+async def read_rest(site: Site, reply: Reply) -> refusals.Answer:
+    """Read and record a body that is no message; the answer with the beginning of it."""
+    try:
+        body, _ = await reply.read(BODY_KEPT)
+    except BrokenError:
+        body = b""
+    if body:
+        site.record.body(reply.exchange, body, max(reply.size, len(body)))
+    return reply.answer._replace(body=site.record.secrecy.body(body))
+
+
+class Resumption:
+    """Takes up the stream of one request, as often as it breaks, until its reply is there."""
+
+    def __init__(self, site: Site, request: int, ending: Ending) -> None:
+        """The stream of the request with this frame number has come to `ending`."""
+        self.is_given_up = False
+        """Whether the request was told to be lost because its stream was not taken up any more."""
+        self._site = site
+        self._request = request
+        self._ending = ending
+        self._attempt = 0
+        self._unheard_since: float | None = None
+        self._is_refused = False
+        self._in_vain = 0
+        self._problem: Problem | None = None
+
+    async def run(self) -> None:
+        """Return when the reply is there, the request is given up, or it was told to be lost."""
+        site = self._site
+        while site.line.is_due(self._request):
+            if self._ending.too_large is not None:
+                site.lose(self._request, _too_large(self._ending, site))
+                return
+            if why := self._why_not():
+                self._give_up(why)
+                return
+            self._attempt += 1
+            delay_s = self._delay_s()
+            self._tell("stream_broken", reason=self._ending.reason, retry_s=delay_s)
+            await anyio.sleep(delay_s)
+            if site.line.is_due(self._request) and not await self._try():
+                return
+
+    def _why_not(self) -> str:
+        """Why it is not tried any more; nothing while it is."""
+        if self._ending.last_event_id is None:
+            return _NO_ID
+        if _sendable(self._ending.last_event_id) is None:
+            return _ODD_ID
+        since = self._unheard_since
+        is_late = since is not None and self._site.intake.clock.monotonic() - since > _UNREACHABLE_S
+        return _NO_MORE if is_late or self._attempt >= _MOST_ATTEMPTS else ""
+
+    def _delay_s(self) -> float:
+        told_ms = self._ending.retry_ms
+        delay_s = _delay_s(self._attempt)
+        if told_ms is None:
+            return delay_s
+        # What the server says goes, but not for one that is not there or not ready, asked in vain
+        # for ever.
+        told_s = min(told_ms / 1000, _LONGEST_RETRY_S)
+        if self._unheard_since is not None or self._is_refused:
+            return max(told_s, delay_s)
+        # A server may have nothing for hours: it is asked less often by and by, but never given up.
+        steps = min(-(-self._in_vain // _IN_VAIN_STEP), _IN_VAIN_STEP)
+        return max(told_s, _SHORTEST_IN_VAIN_S * steps)
+
+    def _tell(self, event: str, **fields: object) -> None:
+        self._site.intake.tell(
+            event,
+            request=self._request,
+            last_event_id=self._ending.last_event_id,
+            attempt=self._attempt,
+            **fields,
+        )
+
+    async def _try(self) -> bool:
+        """Take it up once; whether it is worth to go on."""
+        site, last_id = self._site, _sendable(self._ending.last_event_id)
+        headers = {**site.headers(EVENTS), "Last-Event-ID": last_id or ""}
+        try:
+            async with site.wire.exchange(Request("GET", site.url, headers, "resume")) as reply:
+                self._unheard_since = None
+                self._is_refused = False
+                if reply.answer.status == 200 and reply.answer.kind == EVENTS:
+                    self._tell("stream_resumed")
+                    self._go_on_from(await read_stream(site, reply))
+                    return True
+                answer = await read_rest(site, reply)
+        except UnreachableError as error:
+            self._problem = error.problem
+            self._note_unheard(error.problem.what)
+            return True
+        except BrokenError as error:
+            self._note_unheard(error.reason)
+            return True
+        except RefusedError as error:
+            self._give_up(f"{error.loss.problem.what}.")
+            return False
+        return self._goes_on_after(answer)
+
+    def _note_unheard(self, reason: str) -> None:
+        if self._unheard_since is None:
+            self._unheard_since = self._site.intake.clock.monotonic()
+        self._ending = self._ending._replace(reason=reason)
+
+    def _go_on_from(self, ending: Ending) -> None:
+        self._in_vain = 0 if ending.messages else self._in_vain + 1
+        if ending.messages or ending.last_event_id:
+            self._attempt = 0
+        old = self._ending
+        self._ending = ending._replace(
+            last_event_id=ending.last_event_id or old.last_event_id,
+            retry_ms=old.retry_ms if ending.retry_ms is None else ending.retry_ms,
+        )
+
+    def _goes_on_after(self, answer: refusals.Answer) -> bool:
+        if answer.status in _MAY_PASS:
+            self._is_refused = True
+            after_s = answer.retry_after_s
+            ms = self._ending.retry_ms if after_s is None else int(after_s * 1000)
+            self._ending = self._ending._replace(reason=answer.line, retry_ms=ms)
+            return True
+        why = f"The server answered {answer.line} when it was to be taken up."
+        self._give_up(why)
+        if answer.status == 404 and self._site.session is not None:
+            self._site.forget()
+        return False
+
+    def _give_up(self, why: str) -> None:
+        site = self._site
+        self.is_given_up = True
+        site.lose(self._request, refusals.broken(self._ending.reason, why, site.address))
+        if self._problem and self._unheard_since and not site.others(self._request):
+            site.unreachable(self._problem)
+
+
+def _sendable(last_id: str | None) -> str | None:
+    """An id as a header holds it; None where none can."""
+    bare = (last_id or "").strip(" \t")
+    return bare if _SENDABLE.fullmatch(bare) else None
+
+
+def _delay_s(attempt: int) -> float:
+    """How long to wait before an attempt: twice as long each time."""
+    return min(_FIRST_DELAY_S * float(1 << max(0, min(attempt - 1, 10))), _LONGEST_DELAY_S)
+
+
+def _too_large(ending: Ending, site: Site) -> Loss:
+    size = ending.too_large.size if ending.too_large else 0
+    return refusals.too_large(size, MOST_BYTES, site.address)
+
+
+class Listening:
+    """The stream for messages that a server of the handshake era sends by itself."""
+
+    def __init__(self, site: Site) -> None:
+        """The server was told that it is initialized."""
+        self._site = site
+        self._last_id: str | None = None
+        self._retry_ms: int | None = None
+        self._attempt = 0
+        self._unheard = 0
+        self._was_open = False
+
+    async def run(self) -> None:
+        """Keep it open; return when the server has none."""
+        site = self._site
+        site.is_listening = True
+        try:
+            while await self._once():
+                self._attempt += 1
+                await anyio.sleep(self._delay_s())
+        finally:
+            site.is_listening = False
+        closed = refusals.broken(CLOSED, _NO_LISTENING, site.address)
+        for request, never_opened in site.elsewhere.items():
+            site.lose(request, closed if self._was_open else never_opened)
+
+    def _delay_s(self) -> float:
+        delay_s = _delay_s(self._attempt)
+        told_s = 0.0 if self._retry_ms is None else self._retry_ms / 1000
+        return max(min(told_s, _LONGEST_RETRY_S), delay_s)
+
+    async def _once(self) -> bool:
+        """Have it open once, to its end; whether it is worth to try again."""
+        site = self._site
+        headers = site.headers(EVENTS)
+        if self._last_id is not None:
+            headers["Last-Event-ID"] = self._last_id
+        purpose = "listen" if self._last_id is None else "resume"
+        try:
+            async with site.wire.exchange(Request("GET", site.url, headers, purpose)) as reply:
+                self._unheard = 0
+                if reply.answer.status != 200 or reply.answer.kind != EVENTS:
+                    return self._goes_on_after(await read_rest(site, reply))
+                self._was_open = True
+                self._note(await read_stream(site, reply))
+        except UnreachableError as error:
+            return self._goes_on_unheard(error.problem)
+        except BrokenError:
+            return True
+        except RefusedError:
+            return False
+        return True
+
+    def _note(self, ending: Ending) -> None:
+        if ending.messages:
+            self._attempt = 0
+        if ending.last_event_id:
+            # After one that no header can hold it is listened to anew, and not from there.
+            self._last_id = _sendable(ending.last_event_id)
+        self._retry_ms = self._retry_ms if ending.retry_ms is None else ending.retry_ms
+
+    def _goes_on_after(self, answer: refusals.Answer) -> bool:
+        if answer.status == 404 and self._site.session is not None and self._attempt:
+            self._site.forget()
+        return answer.status in _MAY_PASS
+
+    def _goes_on_unheard(self, problem: Problem) -> bool:
+        self._unheard += 1
+        if self._unheard < _UNHEARD or self._site.others():
+            return True
+        self._site.unreachable(problem)
+        return False

@@ -1,0 +1,108 @@
+"""What the user wants of servers: to have them, connect them, know them. A part of a monitor."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from app.problem import Problem
+    from app.sessions.connector import Connector
+    from app.sessions.definitions import ServerDefinition
+    from app.sessions.doctor import DoctorReport
+    from app.sessions.manager import Manager
+    from app.sessions.snapshot import ServerSnapshot
+
+
+class ServerWishes:
+    """Servers by name: each is known by its snapshot."""
+
+    def __init__(
+        self,
+        manager: Manager,
+        connector: Connector,
+        note_removed: Callable[[ServerDefinition], None],
+    ) -> None:
+        """Sessions are those of `connector`; servers that the user removed go to `note_removed`."""
+        self._manager = manager
+        self._connector = connector
+        self._note_removed = note_removed
+
+    def add_server(self, definition: ServerDefinition) -> str:
+        """Take a server in, not connected; returns its name, made unique by a number."""
+        return self._manager.add(definition)
+
+    def set_definition(self, name: str, definition: ServerDefinition) -> None:
+        """Have a server be another one from its next connection on.
+
+        Another name in it renames the server. `ProblemError` when that name is taken, or the
+        server is connected.
+        """
+        self._manager.set_definition(name, definition)
+
+    def place_server(self, name: str, position: int) -> None:
+        """Have a server stand at `position` among all of them, counted from 0."""
+        self._manager.place(name, position)
+
+    def remove_server(self, name: str) -> None:
+        """Forget a server; `ProblemError` while it is connected. Its jobs stay."""
+        definition, mending = self._manager.snapshot(name).definition, self._manager.mending(name)
+        self._manager.remove(name)
+        self._connector.removed(mending)
+        self._note_removed(definition)
+
+    def servers(self) -> list[ServerSnapshot]:
+        """All servers, in their order."""
+        return [self._manager.snapshot(name) for name in self._manager.names()]
+
+    def server_names(self) -> tuple[str, ...]:
+        """The names of all servers, in order: for who needs a picture of few of them."""
+        return tuple(self._manager.names())
+
+    def server(self, name: str) -> ServerSnapshot:
+        """One server; `ProblemError` when there is none of that name."""
+        return self._manager.snapshot(name)
+
+    def doctor(self, name: str) -> DoctorReport:
+        """All that is known of a server's newest connection, or of what it would be.
+
+        `ProblemError` when there is no server of that name.
+        """
+        # Here and not above: its many patterns take longer to compile than the window may wait.
+        from app.sessions.doctor_report import report_of
+
+        snapshot, session = self._manager.snapshot(name), self._manager.session(name)
+        return report_of(snapshot, None if session is None else session.current)
+
+    async def connect(self, name: str) -> ServerSnapshot:
+        """Connect a server and wait until it can be called; its state is visible meanwhile.
+
+        A server that is connected stays so; one that is to be connected again after a time is at
+        once. `ProblemError` tells why one cannot be. Cancelling disconnects.
+        """
+        await self._connector.connect(name)
+        return self._manager.snapshot(name)
+
+    async def disconnect(self, name: str) -> None:
+        """Disconnect a server and wait until its process is gone; nothing if it is not up.
+
+        It is not connected again by itself.
+        """
+        await self._connector.disconnect(name)
+
+    async def restart(self, name: str) -> None:
+        """End a server politely, if it is up, and connect it anew; `ProblemError` if it cannot."""
+        await self._connector.restart(name)
+
+    async def connect_all(self, names: Iterable[str]) -> dict[str, Problem]:
+        """Connect servers side by side; why those cannot be that cannot, by name."""
+        return await self._connector.connect_all(names)
+
+    async def disconnect_all(self, names: Iterable[str]) -> None:
+        """Disconnect servers, all at the same time."""
+        await self._connector.disconnect_all(names)
+
+    def stop_mending(self, name: str) -> None:
+        """Do not connect a server again by itself that waits for it; `ProblemError` if unknown."""
+        self._connector.stop_mending(name)

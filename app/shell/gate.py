@@ -1,0 +1,67 @@
+"""The monitor of the window: whoever wants to connect a server, nothing runs without consent."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Self
+
+from app.monitor import Monitor
+from app.problem import ProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from app.problem import Problem
+    from app.sessions.definitions import ServerDefinition
+    from app.sessions.snapshot import ServerSnapshot
+
+
+class GatedMonitor(Monitor):
+    """Refuses to connect what its gate refuses, whoever connects: a saved job, a server's mending.
+
+    The window asks before it comes to that; this is the last place, which no wish passes by. What
+    is resumable was run before, by the very definition that it is resumed with.
+    """
+
+    gate: Callable[[ServerDefinition], Problem | None] | None = None
+    """Tells why a definition must not be connected; None when it may be."""
+
+    async def __aenter__(self) -> Self:
+        """Open as `Monitor` does; from now on nothing is begun that the gate refuses."""
+        self._connector.gate = self._pass
+        return await super().__aenter__()
+
+    def newest(self, name: str) -> ServerDefinition:
+        """What a server will be when it is connected next; `ProblemError` if there is none."""
+        return self._manager.newest(name)
+
+    async def connect(self, name: str) -> ServerSnapshot:
+        """Connect as `Monitor` does; `ProblemError` when that was not agreed to."""
+        self._pass(self.newest(name))
+        return await super().connect(name)
+
+    async def restart(self, name: str) -> None:
+        """Restart as `Monitor` does; `ProblemError` when that was not agreed to."""
+        self._pass(self.newest(name))  # before what is up is ended for it
+        await super().restart(name)
+
+    async def connect_all(self, names: Iterable[str]) -> dict[str, Problem]:
+        """Connect as `Monitor` does; those not agreed to are among the problems."""
+        wanted = tuple(names)
+        refusals = {name: self._refusal(self.newest(name)) for name in wanted}
+        refused = {name: problem for name, problem in refusals.items() if problem is not None}
+        others = await super().connect_all(name for name in wanted if name not in refused)
+        return refused | others
+
+    def _pass(self, definition: ServerDefinition) -> None:
+        problem = self._refusal(definition)
+        if problem is not None:
+            raise ProblemError(problem)
+
+    def _refusal(self, definition: ServerDefinition) -> Problem | None:
+        problem = self.gate(definition) if self.gate is not None else None
+        return None if problem is None or self._was_run(definition) else problem
+
+    def _was_run(self, definition: ServerDefinition) -> bool:
+        """Whether a saved job was begun with it."""
+        key = definition.fingerprint
+        return any(origin.server_key == key for origin in self._keeper.origins.values())

@@ -1,0 +1,19 @@
+"""Modules that an empty window does not need: loaded once it is painted, before they are wanted."""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_FILTERS: Final = ("app.filtering.completion", "app.filtering.compiling", "app.models.log_terms")
+_SESSIONS: Final = ("app.sessions.session", "app.sessions.connection", "app.sessions.stdio")
+
+
+def loading() -> tuple[Callable[[], object], ...]:
+    """Steps that load one module each, with what it needs itself."""
+    names = (*_SESSIONS, *_FILTERS)
+    return tuple(functools.partial(importlib.import_module, name) for name in names)

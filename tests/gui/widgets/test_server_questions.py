@@ -1,0 +1,60 @@
+"""Before a server is removed the user knows what is lost."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+
+from app.widgets.server_questions import RemoveQuestion
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+
+class Heard:
+    """What was agreed to, in order."""
+
+    def __init__(self, question: RemoveQuestion) -> None:
+        self.wishes: list[tuple[str, object]] = []
+        question.remove_agreed.connect(self.note)
+
+    def note(self, name: str, secrets: object) -> None:
+        self.wishes.append((name, secrets))
+
+
+def test_what_is_lost_is_said_and_only_the_yes_removes(qtbot: QtBot) -> None:
+    question = RemoveQuestion("<b>db</b>", 2, is_saved=True)
+    qtbot.addWidget(question)
+    assert question.textFormat() is Qt.TextFormat.PlainText
+    assert "<b>db</b>" in question.text()
+    assert "2 running jobs" in question.informativeText()
+    assert "settings are deleted" in question.informativeText()
+    assert question.checkBox() is None
+    heard = Heard(question)
+    question.reject()
+    assert heard.wishes == []
+    question.accept()
+    assert heard.wishes == [("<b>db</b>", ())]
+
+
+def test_secrets_of_the_keyring_go_only_when_that_is_ticked(qtbot: QtBot) -> None:
+    secrets = tuple(f"db/<i>{number}" for number in range(12))
+    question = RemoveQuestion("db", 0, is_saved=True, secrets=secrets)
+    qtbot.addWidget(question)
+    heard = Heard(question)
+    box = question.checkBox()
+    assert not box.isChecked()
+    assert "12 secrets" in box.text()
+    assert "db/&lt;i&gt;0" in box.toolTip()
+    assert "and 2 more" in box.toolTip()
+    question.accept()
+    box.setChecked(True)
+    question.accept()
+    assert heard.wishes == [("db", ()), ("db", secrets)]
+
+
+def test_what_is_not_lost_is_not_threatened(qtbot: QtBot) -> None:
+    question = RemoveQuestion("db", 1, is_saved=False)
+    qtbot.addWidget(question)
+    assert question.informativeText() == "It is disconnected, which ends 1 running job."

@@ -1,0 +1,90 @@
+"""What tests of servers that come back share: cheap servers that mend quickly."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from app.monitor import Call, Monitor, Outcome, Update
+from app.sessions.definitions import RestartPolicy, StdioDefinition
+from app.sessions.snapshot import ServerState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SCRIPT = Path(__file__).with_name("plain_server.py")
+SOON = RestartPolicy(first_delay_s=0.05, longest_delay_s=0.2, limit=5)
+LATE = RestartPolicy(first_delay_s=600, longest_delay_s=600)
+
+
+def plain(*words: str, script: Path = SCRIPT, **settings: Any) -> StdioDefinition:
+    """The small server; it is not asked for the newer era, which costs it a start."""
+    fields: dict[str, Any] = {"era": "handshake", "restart": SOON, "connect_timeout_s": 60}
+    fields |= {"name": "plain", "command": sys.executable, **settings}
+    return StdioDefinition(args=("-S", "-E", str(script), *words), **fields)
+
+
+def tool(name: str, server: str = "plain", **arguments: Any) -> Call:
+    """A call of one of its tools."""
+    return Call(server, "tools/call", {"name": name, "arguments": arguments})
+
+
+def pid_of(monitor: Monitor, server: str = "plain") -> int:
+    """The process of a server that has one."""
+    pid = monitor.server(server).pid
+    assert pid is not None
+    return pid
+
+
+def words_of(outcome: Outcome) -> str:
+    """What a call was answered with."""
+    assert outcome.result is not None
+    text = outcome.result["content"][0]["text"]
+    assert isinstance(text, str)
+    return text
+
+
+class Told:
+    """Waits for what is told of servers and jobs."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        self.updates: list[Update] = []
+        self.states: list[ServerState] = []
+        self._monitor = monitor
+        self._news = anyio.Event()
+        monitor.subscribe(self._note)
+
+    def _note(self, update: Update) -> None:
+        self.updates.append(update)
+        for name in update.servers & set(self._monitor.server_names()):
+            state = self._monitor.server(name).state
+            if self.states[-1:] != [state]:
+                self.states.append(state)
+        self._news.set()
+
+    async def until(self, condition: Callable[[], object], within_s: float = 30) -> None:
+        """Wait until `condition` is true, which is looked at whenever anything is told."""
+        with anyio.fail_after(within_s):
+            while not condition():
+                self._news = anyio.Event()
+                await self._news.wait()
+
+    async def until_state(self, state: ServerState, server: str = "plain") -> None:
+        """Wait until a server is in a state."""
+        await self.until(lambda: self._monitor.server(server).state is state)
+
+    async def until_back(self, restarts: int = 1, server: str = "plain") -> None:
+        """Wait until a server was connected again so often, and is connected."""
+
+        def is_back() -> bool:
+            found = self._monitor.server(server)
+            return found.restarts >= restarts and found.state is ServerState.CONNECTED
+
+        await self.until(is_back)
+
+    def raw(self) -> bytes:
+        """All that came and went, and what this side had to say of it."""
+        return b"\n".join(frame.raw for update in self.updates for frame in update.frames)

@@ -1,0 +1,109 @@
+"""Commands whose data folder may not be entered: told in words, wherever it lies."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import pytest
+
+from tests.integration import commands
+from tests.integration.commands import Run, linux_only
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+pytestmark = linux_only
+
+_PR_CAPBSET_DROP: Final = 24
+_ABOVE_RIGHTS: Final = (1, 2)
+"""What lets the superuser read, enter and write whatever its rights say (DAC_*, of Linux)."""
+_LIBC: Final = ctypes.CDLL(None) if sys.platform == "linux" else None
+
+
+@pytest.fixture
+def closed() -> Iterator[Path]:
+    """A folder that nobody may enter."""
+    with tempfile.TemporaryDirectory(prefix="monitor-rights-") as folder:
+        path = Path(folder, "closed")
+        path.mkdir(mode=0)
+        yield path
+        path.chmod(0o700)
+
+
+def _bound_by_rights() -> None:
+    if os.geteuid() == 0 and _LIBC is not None:
+        for capability in _ABOVE_RIGHTS:
+            if _LIBC.prctl(_PR_CAPBSET_DROP, capability, 0, 0, 0):
+                raise OSError("rights do not bind this user")
+
+
+def run(*words: str, **environment: str) -> Run:
+    """Run a command as one whom the rights of files bind."""
+    # It calls the system, and nothing else.
+    return commands.run(*words, before=_bound_by_rights, **environment)
+
+
+REFUSED: Final = {
+    "window": ("--screenshot", "none.png"),
+    "servers list": ("servers", "list"),
+    "servers remove": ("servers", "remove", "x"),
+    "servers trust": ("servers", "trust", "x"),
+    "servers export": ("servers", "export"),
+    "servers sign-out": ("servers", "sign-out", "x"),
+    "resume --list": ("resume", "--list"),
+    "resume": ("resume", "3"),
+    "tools --server": ("tools", "--server", "x"),
+}
+
+
+@pytest.mark.parametrize("words", REFUSED.values(), ids=REFUSED)
+def test_what_needs_the_data_folder_says_that_it_is_closed(
+    closed: Path, words: tuple[str, ...]
+) -> None:
+    ran = run("--data-dir", str(closed), *words)
+    assert (ran.code, ran.out) == (2, "")
+    assert ran.err == (
+        f"The data folder may not be entered ({closed})\n"
+        "Check its rights, or choose another one with --data-dir.\n"
+    )
+
+
+def test_a_folder_below_it_cannot_be_made(closed: Path) -> None:
+    ran = run("servers", "list", "--data-dir", str(closed / "data"))
+    assert ran.code == 2
+    assert f"The data folder cannot be made ({closed}/data)\nPermission denied\n" in ran.err
+
+
+def test_a_call_goes_on_without_the_folder_that_is_the_platforms_own(closed: Path) -> None:
+    (closed.parent / "mcp-progress-monitor").symlink_to(closed)
+    words = ("call", "--demo", "known_total", "--arg", "steps=1")
+    ran = run(*words, XDG_DATA_HOME=str(closed.parent))
+    assert ran.code == 0
+    assert "The data folder may not be entered" in ran.err
+    assert "Finished all 1 steps." in ran.out
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "what"),
+    [
+        (("tools", "--config", "{closed}/f"), 2, "The configuration file cannot be read"),
+        (("tools", "--demo", "--record", "{closed}/a/f"), 2, "cannot be looked at"),
+        (("tools", "--", "{closed}/f"), 3, "cannot be looked at"),
+        (("tools", "--cwd", "{closed}", "--", "true"), 3, "may not be entered"),
+        (("open", "{closed}/f"), 8, "The recording cannot be read"),
+        (("servers", "import", "{closed}/f"), 2, "The configuration file cannot be read"),
+        (("servers", "export", "-o", "{closed}/f"), 8, "cannot be read"),
+    ],
+)
+def test_other_files_in_a_closed_folder_are_told_of(
+    closed: Path, words: tuple[str, ...], code: int, what: str, data_dir: Path
+) -> None:
+    ran = run("--data-dir", str(data_dir), *(word.format(closed=closed) for word in words))
+    assert ran.code == code
+    assert what in ran.err
+    assert str(closed) in ran.err

@@ -1,0 +1,131 @@
+"""Servers that are started anew when their files change, with real files and processes."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from app.monitor import Monitor, Outcome
+from app.problem import ProblemError
+from app.sessions.definitions import FileWatch, StdioDefinition
+from app.sessions.snapshot import ServerState
+from app.tracker.snapshot import JobState
+from tests.integration.mending import LATE, SCRIPT, Told, pid_of, plain, tool, words_of
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def watched(folder: Path, **settings: Any) -> StdioDefinition:
+    """A copy of the small server that is watched."""
+    script = folder / "server.py"
+    shutil.copy(SCRIPT, script)
+    settings.setdefault("watch", FileWatch(is_on=True))
+    return plain(script=script, cwd=str(folder), **settings)
+
+
+def edit(folder: Path, word: str) -> None:
+    """Have the server answer with another word."""
+    script = folder / "server.py"
+    text = SCRIPT.read_text().replace('"plain"\n', f'"{word}"\n', 1)
+    beside = folder / "server.py.tmp"
+    beside.write_text(text)
+    beside.replace(script)  # as editors do
+
+
+async def settled(monitor: Monitor, told: Told, folder: Path, word: str, restarts: int) -> None:
+    """Edit until the watch, which takes a moment to begin, has noticed."""
+    with anyio.fail_after(30):
+        while monitor.server("plain").restarts < restarts:
+            edit(folder, word)
+            with anyio.move_on_after(2):
+                await told.until_back(restarts)
+
+
+async def test_an_edit_restarts_the_server_and_a_call_in_flight_says_so(tmp_path: Path) -> None:
+    outcomes: list[Outcome] = []
+
+    async def call() -> None:
+        outcomes.append(await monitor.call(tool("tick")))
+
+    async with Monitor(mends=True) as monitor:
+        told = Told(monitor)
+        monitor.add_server(watched(tmp_path))
+        await monitor.connect("plain")
+        first = pid_of(monitor)
+        assert words_of(await monitor.call(tool("echo"))) == "plain"
+        async with anyio.create_task_group() as calls:
+            calls.start_soon(call)
+            await told.until(lambda: len(list(monitor.jobs())) == 2)
+            await settled(monitor, told, tmp_path, "edited", 1)
+        assert outcomes[0].state is JobState.LOST
+        assert outcomes[0].failure is not None
+        words = "The server was restarted because files changed: server.py"
+        assert outcomes[0].failure.message.startswith(words)
+        assert outcomes[0].failure.is_wanted
+        assert pid_of(monitor) != first
+        assert words_of(await monitor.call(tool("echo"))) == "edited"
+        assert ServerState.WAITING not in told.states
+        assert b'"event":"restarting"' in told.raw()
+        assert b'"files":["server.py"],"count":1' in told.raw()
+
+
+async def test_a_mended_file_brings_back_a_server_that_failed(tmp_path: Path) -> None:
+    async with Monitor(mends=True) as monitor:
+        told = Told(monitor)
+        monitor.add_server(watched(tmp_path))
+        (tmp_path / "server.py").write_text("syntax error here\n")
+        try:
+            await monitor.connect("plain")
+        except ProblemError:
+            assert monitor.server("plain").state is ServerState.FAILED
+        await settled(monitor, told, tmp_path, "mended", 1)
+        assert words_of(await monitor.call(tool("echo"))) == "mended"
+
+
+async def test_a_mended_file_is_the_moment_to_try_again_what_waits(tmp_path: Path) -> None:
+    async with Monitor(mends=True) as monitor:
+        told = Told(monitor)
+        monitor.add_server(watched(tmp_path, restart=LATE))
+        await monitor.connect("plain")
+        await monitor.call(tool("quit"))
+        await told.until_state(ServerState.WAITING)
+        await settled(monitor, told, tmp_path, "mended", 1)
+        assert words_of(await monitor.call(tool("echo"))) == "mended"
+
+
+async def test_a_server_that_was_disconnected_is_left_alone(tmp_path: Path) -> None:
+    async with Monitor(mends=True) as monitor:
+        told = Told(monitor)
+        monitor.add_server(watched(tmp_path))
+        await monitor.connect("plain")
+        await settled(monitor, told, tmp_path, "edited", 1)
+        connection = monitor.server("plain").connection
+        await monitor.disconnect("plain")
+        edit(tmp_path, "again")
+        await anyio.sleep(1)
+        assert monitor.server("plain").state is ServerState.CLOSED
+        assert monitor.server("plain").connection == connection
+
+
+async def test_a_path_that_does_not_exist_is_told_while_the_server_works(tmp_path: Path) -> None:
+    watch = FileWatch(is_on=True, paths=("none", "server.py"))
+    async with Monitor(mends=True) as monitor:
+        told = Told(monitor)
+        monitor.add_server(watched(tmp_path, watch=watch))
+        await monitor.connect("plain")
+        problem = monitor.server("plain").problem
+        assert problem is not None
+        assert problem.where == str(tmp_path / "none")
+        await settled(monitor, told, tmp_path, "edited", 1)
+
+
+async def test_nothing_is_watched_where_nothing_mends(tmp_path: Path) -> None:
+    async with Monitor() as monitor:
+        monitor.add_server(watched(tmp_path))
+        await monitor.connect("plain")
+        edit(tmp_path, "edited")
+        await anyio.sleep(1)
+        assert monitor.server("plain").connection == "plain#1"

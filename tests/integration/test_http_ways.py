@@ -1,0 +1,98 @@
+"""Ways to a server over HTTP: with TLS, and through proxies of the environment."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING
+
+import pytest
+
+from app.monitor import Call, Monitor
+from app.problem import ProblemError
+from app.sessions.definitions import HttpDefinition
+from app.tracker.snapshot import JobState
+from tests.integration.http_servers import http_server, self_signed
+from tests.integration.proxy import proxy
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+CALL = Call("demo", "tools/call", {"name": "known_total", "arguments": {"steps": 3}})
+VARIABLES = ("http_proxy", "https_proxy", "all_proxy", "no_proxy", "ssl_cert_file", "ssl_cert_dir")
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing of this machine's own proxies and certificates."""
+    for name, is_upper in itertools.product(VARIABLES, (True, False)):
+        monkeypatch.delenv(name.upper() if is_upper else name, raising=False)
+
+
+async def outcome(url: str) -> JobState:
+    """What becomes of a call to the server there."""
+    async with Monitor() as monitor:
+        monitor.add_server(HttpDefinition(name="demo", url=url))
+        await monitor.connect("demo")
+        return (await monitor.call(CALL)).state
+
+
+async def test_a_certificate_that_nobody_trusts_is_explained(tmp_path: Path) -> None:
+    async with http_server("--tls", *self_signed(tmp_path)) as server:
+        with pytest.raises(ProblemError) as caught:
+            await outcome(server.url)
+    problem = caught.value.problem
+    assert problem.what == "No secure connection to the server can be made"
+    assert "signed by nobody this system trusts" in problem.hint
+    assert "SSL_CERT_FILE" in problem.hint
+
+
+async def test_a_certificate_of_ones_own_is_trusted_once_it_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate, key = self_signed(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", certificate)
+    async with http_server("--tls", certificate, key) as server:
+        assert await outcome(server.url) is JobState.DONE
+
+
+async def test_the_proxy_of_the_environment_forwards_requests(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with http_server() as server, proxy() as through:
+        monkeypatch.setenv("HTTP_PROXY", through.url)
+        assert await outcome(server.url) is JobState.DONE
+    assert f"POST {server.url} HTTP/1.1" in through.asked
+
+
+async def test_servers_with_tls_are_reached_through_a_tunnel_of_the_proxy(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    certificate, key = self_signed(tmp_path)
+    monkeypatch.setenv("SSL_CERT_FILE", certificate)
+    async with http_server("--tls", certificate, key) as server, proxy() as through:
+        monkeypatch.setenv("HTTPS_PROXY", through.url)
+        assert await outcome(server.url) is JobState.DONE
+    assert set(through.asked) == {f"CONNECT 127.0.0.1:{server.port} HTTP/1.1"}
+
+
+@pytest.mark.parametrize("exception", ["127.0.0.1", "*"])
+async def test_a_server_that_is_to_be_reached_without_the_proxy_is(
+    exception: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with http_server() as server, proxy() as through:
+        monkeypatch.setenv("HTTP_PROXY", through.url)
+        monkeypatch.setenv("NO_PROXY", exception)
+        assert await outcome(server.url) is JobState.DONE
+    assert through.asked == []
+
+
+async def test_a_proxy_that_lets_nothing_through_is_explained(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with proxy("403 Forbidden") as through:
+        monkeypatch.setenv("HTTPS_PROXY", through.url)
+        with pytest.raises(ProblemError) as caught:
+            await outcome("https://127.0.0.1:1/mcp")
+    words = f"The proxy {through.url} does not let requests through to the server"
+    assert caught.value.problem.what == words
+    assert "HTTPS_PROXY" in caught.value.problem.hint

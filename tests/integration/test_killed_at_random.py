@@ -1,0 +1,97 @@
+"""Twenty servers killed at random under load: all come back, nothing is stuck, nobody is left."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import sys
+import time
+
+import anyio
+import pytest
+
+from app.monitor import Monitor, Outcome
+from app.problem import ProblemError
+from app.sessions.definitions import RestartPolicy
+from app.sessions.snapshot import ServerState
+from tests.integration.mending import Told, plain, tool
+from tests.integration.processes import is_alive
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
+
+_OFTEN = RestartPolicy(first_delay_s=0.02, longest_delay_s=0.2, limit=1000)
+
+
+class Storm:
+    """Servers under load, and somebody who kills them."""
+
+    def __init__(self, monitor: Monitor, count: int, seed: int) -> None:
+        self.monitor = monitor
+        self.told = Told(monitor)
+        self.names = [monitor.add_server(plain(restart=_OFTEN)) for _ in range(count)]
+        self.random = random.Random(seed)  # noqa: S311  # a storm, no secret
+        self.outcomes: list[Outcome] = []
+        self.kills = 0
+        self.pids: set[int] = set()
+        self._is_over = False
+
+    async def blow(self, seconds: float) -> None:
+        assert await self.monitor.connect_all(self.names) == {}
+        ends_at = time.monotonic() + seconds
+        async with anyio.create_task_group() as tasks:
+            for name in self.names:
+                tasks.start_soon(self._load, name, "tick")
+                tasks.start_soon(self._load, name, "echo")
+            with anyio.fail_after(seconds + 60):  # a busy machine takes longer for the fewest kills
+                while time.monotonic() < ends_at or self.kills < len(self.names):
+                    await anyio.sleep(self.random.uniform(0.005, 0.06))
+                    self._kill(self.random.choice(self.names))
+            self._is_over = True
+            for name in self.names:
+                with anyio.fail_after(60):
+                    await self.told.until_state(ServerState.CONNECTED, name)
+            # What ticks goes on until its server ends.
+            await self.monitor.disconnect_all(self.names)
+
+    async def _load(self, name: str, what: str) -> None:
+        while not self._is_over:
+            try:
+                self.outcomes.append(await self.monitor.call(tool(what, name)))
+            except ProblemError:
+                await anyio.sleep(0.02)
+
+    def _kill(self, name: str) -> None:
+        found = self.monitor.server(name)
+        if found.pid is not None and found.state is ServerState.CONNECTED:
+            self.pids.add(found.pid)
+            try:
+                os.kill(found.pid, signal.SIGKILL)
+            except ProcessLookupError:
+                return
+            self.kills += 1
+
+
+async def storm(count: int, seconds: float, seed: int) -> None:
+    """Kill so many servers at random for so long, one for each at least; look at what is left."""
+    async with Monitor(mends=True) as monitor:
+        blowing = Storm(monitor, count, seed)
+        await blowing.blow(seconds)
+        jobs = [monitor.snapshot(job) for job in monitor.jobs()]
+        stuck = [job for job in jobs if job is not None and not job.state.is_over]
+        assert stuck == []
+        assert jobs
+        assert sum(found.restarts for found in monitor.servers()) > count / 4
+        assert {found.state for found in monitor.servers()} == {ServerState.CLOSED}
+        blowing.pids |= {found.pid for found in monitor.servers() if found.pid is not None}
+    assert not any(map(is_alive, blowing.pids))
+
+
+async def test_servers_killed_at_random_come_back_and_leave_nothing_stuck() -> None:
+    await storm(20, 4, seed=1)
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(300)
+async def test_servers_killed_at_random_for_a_minute() -> None:
+    await storm(20, 60, seed=random.randrange(1_000_000))  # noqa: S311

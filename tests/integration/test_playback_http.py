@@ -1,0 +1,132 @@
+"""Sessions over HTTP, recorded live: played they are the same again, and their HAR is sound."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from app.exports.forms import pieces
+from app.exports.mark_words import MarkWords
+from app.exports.redaction import Redaction
+from app.exports.wish import Form, Wish
+from app.monitor import Call, Monitor
+from app.playback.playback import Playback
+from app.recording.recorder import Recorder
+from app.sessions.clock import Clock
+from app.sessions.definitions import HttpDefinition
+from app.tracker import marks
+from app.tracker.snapshot import JobState
+from tests.integration.commands import run
+from tests.integration.http_servers import http_server
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from app.sessions.definitions import Era
+    from app.tracker.snapshot import JobDetail
+
+_SECRET = "k-7f3a9b1c"
+_WORK = {"name": "worker", "arguments": {"items": 10, "items_per_s": 15}}
+
+
+class Seen:
+    """What was there live, when all was over."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        found = (monitor.detail(job) for job in monitor.jobs())
+        self.details = [detail for detail in found if detail is not None]
+        self.server = monitor.server("remote")
+
+
+async def lived(path: Path, era: Era, *options: str) -> Seen:
+    """Call a tool of the demo over HTTP twice, and record it."""
+    clock = Clock()
+    recorder = Recorder(path, clock=clock)
+    async with http_server(*options) as server, Monitor(clock, recorder=recorder) as monitor:
+        headers = {"X-Api-Key": _SECRET}
+        definition = HttpDefinition(name="remote", url=server.url, headers=headers, era=era)
+        monitor.add_server(definition)
+        await monitor.connect("remote")
+        for _ in range(2):
+            await monitor.call(Call("remote", "tools/call", _WORK))
+        await monitor.aclose()
+        return Seen(monitor)
+
+
+def played(path: Path) -> Playback:
+    playback = Playback(path)
+    while playback.advance(0.005):
+        pass
+    return playback
+
+
+def details_of(playback: Playback) -> list[JobDetail]:
+    found = (playback.detail(job) for job in playback.jobs())
+    return [detail for detail in found if detail is not None]
+
+
+def entries_of(playback: Playback) -> list[dict[str, Any]]:
+    made = b"".join(pieces(playback, Wish(Form.HAR), Redaction(), MarkWords()))
+    entries: list[dict[str, Any]] = json.loads(made)["log"]["entries"]
+    return entries
+
+
+async def test_a_broken_and_resumed_stream_is_the_same_when_it_is_played(tmp_path: Path) -> None:
+    path = tmp_path / "a.mcprec"
+    seen = await lived(path, "handshake", "--break-after", "5", "--resumable", "--retry", "10")
+    playback = played(path)
+    assert details_of(playback) == seen.details
+    (first, _) = seen.details
+    assert first.snapshot.state is JobState.DONE
+    assert [step.is_broken for step in first.stream_course] == [True, False]
+    (server,) = playback.servers()
+    assert isinstance(server.definition, HttpDefinition)
+    assert server.definition.url == seen.server.definition.address
+    assert server.definition.headers == {"X-Api-Key": ""}
+    assert (server.state, server.revision) == (seen.server.state, seen.server.revision)
+
+
+async def test_ticks_queued_until_a_later_reply_are_the_same_when_they_are_played(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.mcprec"
+    seen = await lived(path, "handshake", "--reply", "batch", "--late-batch")
+    assert details_of(played(path)) == seen.details
+    job = seen.details[0].snapshot
+    assert (job.state, job.progress, job.tick_count) == (JobState.DONE, 10, 10)
+    assert job.late_count > 0
+    assert {mark.key for mark in job.marks} == {marks.LATE_DELIVERY}
+
+
+@pytest.mark.parametrize("reply", ["sse", "json"])
+async def test_its_har_has_every_body_in_full_length_and_no_credentials(
+    tmp_path: Path, reply: str
+) -> None:
+    path = tmp_path / "a.mcprec"
+    await lived(path, "per-request", "--reply", reply)
+    entries = entries_of(played(path))
+    calls = [entry for entry in entries if entry["_mcp"]["method"] == "tools/call"]
+    assert len(calls) == 2
+    for entry in calls:
+        response = entry["response"]
+        assert response["status"] == 200
+        assert len(response["content"]["text"].encode()) == response["bodySize"]
+        assert json.loads(entry["request"]["postData"]["text"])["params"]["name"] == "worker"
+    assert _SECRET not in json.dumps(entries)
+    assert _SECRET.encode() not in path.read_bytes()
+
+
+async def test_the_command_line_exports_the_exchanges_that_a_filter_chooses(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "a.mcprec"
+    await lived(path, "per-request")
+    words = ("export", str(path), "--to", "har", "--where", "method == tools/call")
+    done = await anyio.to_thread.run_sync(run, *words)
+    assert done.code == 0
+    entries = json.loads(done.out)["log"]["entries"]
+    assert [entry["_mcp"]["method"] for entry in entries] == ["tools/call"] * 2

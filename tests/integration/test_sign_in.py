@@ -1,0 +1,170 @@
+"""Signing in at a real authorization server: asked once, kept, renewed, denied, cancelled."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+import httpx2
+import pytest
+
+from app.monitor import Call, Monitor
+from app.problem import ProblemError
+from app.sessions.definitions import HttpDefinition
+from app.sessions.http.token_store import FILE_NAME
+from app.sessions.snapshot import ServerState
+from tests.integration.http_servers import http_server
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+    from app.updates import Update
+
+pytestmark = pytest.mark.anyio
+
+
+class User:
+    """Opens each page that a monitor asks for, in a browser of their own."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        self.pages: list[str] = []
+        self._monitor = monitor
+        self._news, self._asked = anyio.create_memory_object_stream[str](100)
+        monitor.subscribe(self._on_update)
+
+    def _on_update(self, update: Update) -> None:
+        for name in update.servers:
+            sign_in = self._monitor.server(name).sign_in
+            if sign_in is not None and sign_in.url not in self.pages:
+                self.pages.append(sign_in.url)
+                self._news.send_nowait(sign_in.url)
+
+    async def next_page(self) -> str:
+        return await self._asked.receive()
+
+    async def run(self) -> None:
+        async with httpx2.AsyncClient(follow_redirects=True, trust_env=False) as browser:
+            while True:
+                await browser.get(await self.next_page())
+
+    def close(self) -> None:
+        self._news.close()
+        self._asked.close()
+
+
+@asynccontextmanager
+async def monitoring(
+    url: str, folder: Path | None, *, signs_in: bool = True
+) -> AsyncIterator[tuple[Monitor, User]]:
+    async with Monitor(folder=folder) as monitor, anyio.create_task_group() as group:
+        user = User(monitor)
+        if signs_in:
+            group.start_soon(user.run)
+        monitor.add_server(HttpDefinition(name="remote", url=url, auth="oauth"))
+        yield monitor, user
+        group.cancel_scope.cancel()
+        user.close()
+
+
+async def _called(monitor: Monitor) -> bytes:
+    arguments = {"steps": 3, "interval_s": 0.01}
+    params = {"name": "known_total", "arguments": arguments}
+    return (await monitor.call(Call("remote", "tools/call", params))).raw
+
+
+async def test_the_user_signs_in_once_and_the_next_program_needs_none(tmp_path: Path) -> None:
+    async with http_server("--oauth") as server:
+        async with monitoring(server.url, tmp_path) as (monitor, user):
+            snapshot = await monitor.connect("remote")
+            assert snapshot.state is ServerState.CONNECTED
+            assert snapshot.sign_in is None
+            assert b"result" in await _called(monitor)
+            assert len(user.pages) == 1
+        async with monitoring(server.url, tmp_path, signs_in=False) as (monitor, user):
+            await monitor.connect("remote")
+            assert user.pages == []
+    assert (tmp_path / FILE_NAME).stat().st_mode & 0o777 == 0o600
+
+
+async def test_a_token_that_ends_is_renewed_while_the_user_does_nothing(tmp_path: Path) -> None:
+    async with (
+        http_server("--oauth", "--token-lifetime", "1") as server,
+        monitoring(server.url, tmp_path) as (monitor, user),
+    ):
+        await monitor.connect("remote")
+        before = (tmp_path / FILE_NAME).read_text()
+        await anyio.sleep(1.5)  # the token's own time, which nothing tells of
+        assert b"result" in await _called(monitor)
+        assert len(user.pages) == 1
+        assert (tmp_path / FILE_NAME).read_text() != before
+
+
+async def test_what_was_denied_is_told_as_the_reason(tmp_path: Path) -> None:
+    async with (
+        http_server("--oauth", "--oauth-deny") as server,
+        monitoring(server.url, tmp_path) as (monitor, user),
+    ):
+        with pytest.raises(ProblemError) as caught:
+            await monitor.connect("remote")
+        assert len(user.pages) == 1
+    assert "The sign-in was denied" in caught.value.problem.as_text()
+    assert "access_denied" in caught.value.problem.as_text()
+
+
+async def test_disconnecting_cancels_the_sign_in(tmp_path: Path) -> None:
+    async with (
+        http_server("--oauth") as server,
+        monitoring(server.url, tmp_path, signs_in=False) as (monitor, user),
+        anyio.create_task_group() as group,
+    ):
+
+        async def connect() -> None:
+            with pytest.raises(ProblemError):
+                await monitor.connect("remote")
+
+        group.start_soon(connect)
+        await user.next_page()
+        with anyio.fail_after(10):
+            await monitor.disconnect("remote")
+        assert monitor.server("remote").sign_in is None
+        assert not monitor.server("remote").state.is_up
+
+
+async def test_a_recording_has_no_credential(tmp_path: Path) -> None:
+    frames: list[bytes] = []
+    async with (
+        http_server("--oauth") as server,
+        monitoring(server.url, tmp_path) as (monitor, _),
+    ):
+        monitor.subscribe(lambda update: frames.extend(frame.raw for frame in update.frames))
+        await monitor.connect("remote")
+        await _called(monitor)
+    record = next(iter(json.loads((tmp_path / FILE_NAME).read_text())["signIns"].values()))
+    said = b"\n".join(frames)
+    assert b'"purpose":"auth"' in said
+    assert record["tokens"]["access_token"].encode() not in said
+    assert record["tokens"]["refresh_token"].encode() not in said
+
+
+async def test_a_command_says_where_to_sign_in_and_the_next_one_needs_none(tmp_path: Path) -> None:
+    async with http_server("--oauth") as server:
+        program = [sys.executable, "-m", "app", "tools"]
+        command = [*program, "--data-dir", str(tmp_path), "--url", server.url, "--oauth"]
+        async with await anyio.open_process(command, stderr=subprocess.PIPE) as process:
+            assert process.stderr is not None
+            said = b""
+            while b"code_challenge" not in said or not said.endswith(b"\n"):
+                said += await process.stderr.receive()
+            page = next(line for line in said.decode().splitlines() if "code_challenge" in line)
+            async with httpx2.AsyncClient(follow_redirects=True, trust_env=False) as browser:
+                await browser.get(page.strip())
+            assert await process.wait() == 0
+        again = await anyio.run_process(command)
+    assert b"needs you to sign in" in said
+    assert f"Open this page of 127.0.0.1:{server.port} in".encode() in said
+    assert (again.returncode, again.stderr) == (0, b"")

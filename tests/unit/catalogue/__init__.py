@@ -1,0 +1,1 @@
+"""Saved servers, and the configurations of other clients."""

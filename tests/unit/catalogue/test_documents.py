@@ -1,0 +1,116 @@
+"""JSON as people write it, TOML, and the place of every mistake."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+
+from app.catalogue.documents import DEEPEST, read_json, read_toml, without_comments
+from app.problem import Problem, ProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from app.catalogue.documents import Document
+
+
+def problem_of(read: Callable[[str, str, str], Document], words: str) -> Problem:
+    with pytest.raises(ProblemError) as caught:
+        read(words, "a file", "look")
+    return caught.value.problem
+
+
+def test_comments_and_trailing_commas_are_no_mistakes() -> None:
+    words = '// first\n{"a": [1, 2, /* two */ 3,], // end\n "b": {"c": 1,},\n}\n/* last'
+    assert read_json(words, "", "").value == {"a": [1, 2, 3], "b": {"c": 1}}
+
+
+def test_what_looks_like_a_comment_within_a_text_is_text() -> None:
+    words = r'{"url": "https://a/b", "path": "C:\\", "x": "/* \" // */", "y": ",]"}'
+    value = read_json(words, "", "").value
+    assert value == {"url": "https://a/b", "path": "C:\\", "x": '/* " // */', "y": ",]"}
+
+
+def test_every_place_stays_what_it_was_when_comments_go() -> None:
+    words = '{ /* é\n\n */ "a": 1, // x\r\n}'
+    plain = without_comments(words)
+    assert len(plain) == len(words)
+    assert [c for c in plain if c in "\r\n"] == [c for c in words if c in "\r\n"]
+
+
+def test_a_mistake_behind_comments_is_shown_where_it_is() -> None:
+    problem = problem_of(read_json, '// one\n{ /* two\n */ "a": oops }')
+    assert "not JSON" in problem.what
+    assert problem.where == "a file, line 3, column 10"
+    line, mark = problem.detail.split("\n")
+    assert line[mark.index("^")] == "o"
+
+
+@pytest.mark.parametrize("words", ["", "{", "nonsense", '{"a": NaN}', '{"a" 1}', "[1]]", '"x'])
+def test_no_json_is_a_problem_in_words(words: str) -> None:
+    problem = problem_of(read_json, words)
+    assert problem.what.startswith("The configuration file is not JSON")
+    assert problem.hint == "look"
+
+
+def test_an_integer_of_ten_thousand_digits_is_a_problem_in_words() -> None:
+    assert "JSON" in problem_of(read_json, f'{{"a": {"9" * 10_000}}}').what
+
+
+@pytest.mark.parametrize("words", ["[" * 100_000, "[" * (DEEPEST + 1) + "]" * (DEEPEST + 1)])
+def test_deep_nesting_is_refused(words: str) -> None:
+    assert "nested too deeply" in problem_of(read_json, words).what
+
+
+def test_allowed_depth_is_read() -> None:
+    words = "[" * (DEEPEST - 1) + "]" * (DEEPEST - 1)
+    assert read_json(words, "", "").value is not None
+
+
+def test_deep_toml_is_refused() -> None:
+    assert "a = " not in problem_of(read_toml, "a = " + "[" * 100_000).what
+
+
+def test_of_names_given_twice_the_first_counts_and_the_others_are_told_with_their_lines() -> None:
+    words = '{"s": {\n"a": {"x": 1},\n"b": [{"a": 1}],\n"a": {"x": 2},\n"a": 3}}'
+    document = read_json(words, "", "")
+    assert document.value["s"]["a"] == {"x": 1}
+    assert [(d.path, d.name, d.line) for d in document.duplicates] == [
+        (("s",), "a", 4),
+        (("s",), "a", 5),
+    ]
+
+
+@pytest.mark.parametrize(
+    "words", ['"\\"' * 100_000, "/*" * 100_000, ",\n" * 100_000, '{"a' * 50_000, " ," * 100_000]
+)
+def test_rubbish_takes_no_longer_than_its_length(words: str) -> None:
+    began = time.thread_time()
+    problem_of(read_json, words)
+    assert time.thread_time() - began < 5
+
+
+def test_toml_is_read() -> None:
+    value = read_toml('[a."b c"]\r\nx = 1\r\n', "", "").value
+    assert value == {"a": {"b c": {"x": 1}}}
+
+
+def test_what_json_does_not_have_is_text() -> None:
+    value = read_toml("a = 2026-11-22\nb = [inf, 1.5]\nc = {d = 07:30:00}", "", "").value
+    assert value == {"a": "2026-11-22", "b": ["inf", 1.5], "c": {"d": "07:30:00"}}
+
+
+@pytest.mark.parametrize(
+    ("words", "place"),
+    [("a = 1\nb = = 2\n", "line 2, column 5"), ("a = [1,\n", "line 2, column 1")],
+)
+def test_a_mistake_in_toml_is_shown_where_it_is(words: str, place: str) -> None:
+    problem = problem_of(read_toml, words)
+    assert "not TOML" in problem.what
+    assert problem.where == f"a file, {place}"
+
+
+def test_a_table_given_twice_is_a_mistake_in_toml() -> None:
+    assert "not TOML" in problem_of(read_toml, "[a]\nx = 1\n[a]\ny = 2\n").what

@@ -1,0 +1,155 @@
+"""What an import would do: new, changed, same, unusable; and what it leaves alone."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from app.catalogue.catalogue import Catalogue
+from app.catalogue.entry import CatalogueEntry
+from app.catalogue.preview import Standing, imported_entry, preview, save_row, values_of
+from app.catalogue.reading import ConfigFile, read_file
+from app.catalogue.variables import Variables
+from app.sessions.definitions import HttpDefinition, RestartPolicy, StdioDefinition
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "f.json"
+
+
+def config_of(file: Path, **servers: Any) -> ConfigFile:
+    file.write_text(json.dumps({"mcpServers": servers}))
+    return read_file(file, Variables(environment={}))
+
+
+def saved(*definitions: StdioDefinition | HttpDefinition) -> Catalogue:
+    catalogue = Catalogue(None)
+    for definition in definitions:
+        catalogue.add(CatalogueEntry(definition))
+    return catalogue
+
+
+FILES = StdioDefinition(name="files", command="npx", args=("x",), env={"A": "1", "B": "2"})
+
+
+def test_each_server_stands_to_the_saved_ones(file: Path) -> None:
+    config = config_of(
+        file,
+        files={"command": "npx", "args": ["x"], "env": {"A": "1", "B": "2"}},
+        new={"command": "new"},
+        web={"url": "https://a/b"},
+        bad={},
+        again={"command": "kept"},
+    )
+    catalogue = saved(
+        FILES,
+        HttpDefinition(name="web", url="https://a/c"),
+        StdioDefinition(name="kept", command="kept", restart=RestartPolicy(limit=1)),
+    )
+    rows = [(row.name, row.standing, row.changes) for row in preview(config, catalogue)]
+    assert rows == [
+        ("files", Standing.SAME, ()),
+        ("new", Standing.NEW, ()),
+        ("web", Standing.CHANGED, ("URL",)),
+        ("kept", Standing.SAME, ()),
+        ("bad", Standing.UNUSABLE, ()),
+    ]
+    assert preview(config, catalogue)[-1].problem is not None
+
+
+@pytest.mark.parametrize(
+    ("entry", "changes"),
+    [
+        ({"command": "uvx", "args": ["x"], "env": {"A": "1", "B": "2"}}, ("command",)),
+        ({"command": "npx", "args": ["y"], "env": {"A": "1", "B": "2"}}, ("arguments",)),
+        (
+            {"command": "npx", "args": ["x"], "env": {"A": "9", "C": "3"}, "cwd": "/x"},
+            ("folder", "variable C added", "variable B removed", "variable A"),
+        ),
+        ({"url": "https://a/b"}, ("how it is reached",)),
+    ],
+)
+def test_changes_are_told_without_values(
+    file: Path, entry: dict[str, Any], changes: tuple[str, ...]
+) -> None:
+    (row,) = preview(config_of(file, files=entry), saved(FILES))
+    assert row.standing is Standing.CHANGED
+    assert row.changes == changes
+
+
+def test_an_import_takes_what_the_file_says_and_leaves_what_was_set_here(file: Path) -> None:
+    catalogue = Catalogue(None)
+    mine = FILES.model_copy(
+        update={"restart": RestartPolicy(limit=2), "env": {"A": "${keyring:a}", "B": "2"}}
+    )
+    catalogue.add(CatalogueEntry(mine, connects_at_start=True, unknown={"note": 1}))
+    env = {"A": "secret", "B": "3"}
+    entry = {"command": "npx", "args": ["y"], "env": env, "disabled": True, "icon": "x"}
+    config = config_of(file, files=entry)
+    (row,) = preview(config, catalogue)
+    save_row(row, imported_entry(row, config, catalogue), catalogue)
+    (now,) = catalogue.entries()
+    assert isinstance(now.definition, StdioDefinition)
+    assert now.definition.args == ("y",)
+    assert now.definition.env == {"A": "${keyring:a}", "B": "3"}
+    assert now.definition.restart.limit == 2
+    assert now.connects_at_start
+    assert not now.is_disabled
+    assert now.unknown == {"note": 1, "icon": "x"}
+    assert now.origin == f"a client, {file}"
+
+
+@pytest.mark.parametrize(
+    ("held", "entry"),
+    [
+        (
+            HttpDefinition(name="s", url="https://a/mcp", headers={"Key": "${keyring:k}"}),
+            {"url": "https://evil/mcp", "headers": {"Key": "x"}},
+        ),
+        (
+            HttpDefinition(name="s", url="https://a/mcp", headers={"Key": "${keyring:k}"}),
+            {"url": "http://a/mcp", "headers": {"Key": "x"}},
+        ),
+        (
+            StdioDefinition(name="s", command="a", env={"Key": "${keyring:k}"}),
+            {"command": "evil", "env": {"Key": "x"}},
+        ),
+    ],
+)
+def test_secrets_of_a_server_are_not_handed_to_another_one_of_its_name(
+    file: Path, held: StdioDefinition | HttpDefinition, entry: dict[str, object]
+) -> None:
+    catalogue = saved(held)
+    config = config_of(file, s=entry)
+    (row,) = preview(config, catalogue)
+    save_row(row, imported_entry(row, config, catalogue), catalogue)
+    assert values_of(catalogue.entry("s").definition) == {"Key": "x"}
+
+
+def test_a_new_server_is_saved_under_its_name(file: Path) -> None:
+    catalogue = saved(FILES)
+    config = config_of(file, new={"command": "c", "disabled": True})
+    (row,) = preview(config, catalogue)
+    assert save_row(row, imported_entry(row, config, catalogue), catalogue) == "new"
+    assert catalogue.entry("new").is_disabled
+
+
+def test_after_an_import_all_is_the_same(file: Path) -> None:
+    catalogue = Catalogue(None)
+    config = config_of(file, a={"command": "c"}, b={"url": "https://x/"})
+    for row in preview(config, catalogue):
+        save_row(row, imported_entry(row, config, catalogue), catalogue)
+    assert {row.standing for row in preview(config, catalogue)} == {Standing.SAME}
+
+
+def test_there_is_nothing_to_import_of_what_cannot_be_used(file: Path) -> None:
+    config = config_of(file, bad={})
+    (row,) = preview(config, Catalogue(None))
+    with pytest.raises(ValueError, match="nothing"):
+        imported_entry(row, config, Catalogue(None))

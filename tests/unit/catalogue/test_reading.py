@@ -1,0 +1,316 @@
+"""Configuration files of all clients give exactly the right servers; what is wrong is told."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from app.catalogue.clients import CLAUDE_CODE, CODEX
+from app.catalogue.reading import ConfigFile, read_file
+from app.catalogue.variables import Variables
+from app.problem import Problem, ProblemError
+from app.sessions.definitions import StdioDefinition, made_definition
+from tests.unit.catalogue.expected import EXPECTED
+
+FILES = Path(__file__).parent / "files"
+HOME = Path("/srv/ada")
+
+
+def read(path: Path, **variables: str) -> ConfigFile:
+    return read_file(path, Variables(environment=variables, home=HOME))
+
+
+@pytest.mark.parametrize("name", EXPECTED)
+def test_a_realistic_file_of_each_client_gives_exactly_the_right_servers(name: str) -> None:
+    client, servers, disabled = EXPECTED[name]
+    config = read(FILES / name)
+    assert config.client.key == client
+    assert [found.definition for found in config.found] == [
+        made_definition(
+            {"name": server, "transport": "http" if "url" in fields else "stdio", **fields}
+        )
+        for server, fields in servers.items()
+    ]
+    assert {f.definition.name for f in config.found if f.is_disabled} == disabled
+
+
+def test_every_fixture_is_tested() -> None:
+    assert {file.name for file in FILES.iterdir()} == {*EXPECTED, "cursor.mcp.json"}
+
+
+def test_servers_of_a_project_are_started_in_its_folder(tmp_path: Path) -> None:
+    place = tmp_path / "shop" / ".cursor" / "mcp.json"
+    place.parent.mkdir(parents=True)
+    shutil.copy(FILES / "cursor.mcp.json", place)
+    config = read(place)
+    project = str(tmp_path / "shop")
+    assert config.client.key == "cursor"
+    assert [found.definition for found in config.found] == [
+        made_definition(fields)
+        for fields in (
+            {
+                "name": "postgres",
+                "transport": "stdio",
+                "command": "node",
+                "args": (f"{project}/scripts/pg.mjs", "--home", "/srv/ada"),
+                "env": {"PG_URL": "${env:PG_URL}", "PG_PASSWORD": "hunter2!"},
+                "cwd": project,
+            },
+            {"name": "linear", "transport": "sse", "url": "https://mcp.linear.app/sse"},
+            {
+                "name": "stripe",
+                "transport": "http",
+                "url": "https://mcp.stripe.com",
+                "auth": "oauth",
+                "oauth": {
+                    "client_id": "ca_123",
+                    "client_secret": "${env:STRIPE_SECRET}",
+                    "scope": "read charge",
+                },
+            },
+            {"name": "old", "transport": "stdio", "command": "old-server", "cwd": project},
+        )
+    ]
+    assert [found.is_disabled for found in config.found] == [False, False, False, True]
+    assert "No such file" in " ".join(config.found[0].notes)
+
+
+def test_the_users_own_file_belongs_to_no_project(tmp_path: Path) -> None:
+    place = tmp_path / ".cursor" / "mcp.json"
+    place.parent.mkdir(parents=True)
+    shutil.copy(FILES / "cursor.mcp.json", place)
+    config = read_file(place, Variables(environment={}, home=tmp_path))
+    assert [asked.id for asked in config.found[0].asks] == ["workspaceFolder"]
+    assert config.found[0].project is None
+
+
+def test_what_a_file_asks_for_is_told_and_answered() -> None:
+    asks = read(FILES / "vscode.mcp.json").found[0].asks
+    assert [(one.id, one.is_secret, one.default, one.choices) for one in asks] == [
+        ("region", False, "eu", ("eu", "us")),
+        ("perplexity-key", True, None, ()),
+    ]
+    answers = {"region": "us", "perplexity-key": "${keyring:k}"}
+    variables = Variables(environment={}, home=HOME, workspace=Path("/w"), answers=answers)
+    found = read_file(FILES / "vscode.mcp.json", variables).found
+    assert [one.asks for one in found] == [()] * 4
+    definition = found[0].definition
+    assert isinstance(definition, StdioDefinition)
+    assert definition.args[-1] == "--region=us"
+    assert definition.env["PERPLEXITY_API_KEY"] == "${keyring:k}"
+    assert isinstance(found[1].definition, StdioDefinition)
+    assert found[1].definition.cwd == "/w/tools"
+
+
+def test_what_another_client_does_otherwise_is_told() -> None:
+    notes = {one.definition.name: one.notes for one in read(FILES / "vscode.mcp.json").found}
+    assert notes["fetch"] == ("VS Code runs it in a sandbox; this program does not",)
+    notes = {one.definition.name: one.notes for one in read(FILES / "project.mcp.json").found}
+    assert "headersHelper" in notes["tracker"][0]
+    assert "TRACKER_URL is not set" in notes["tracker"][1]
+
+
+def test_unknown_members_are_kept() -> None:
+    found = {one.definition.name: one for one in read(FILES / "cline_mcp_settings.json").found}
+    assert found["notes"].unknown == {"autoApprove": ["list", "read"], "timeout": 3600}
+
+
+def test_variables_of_a_file_that_an_entry_names_are_taken(tmp_path: Path) -> None:
+    place = tmp_path / ".vscode" / "mcp.json"
+    place.parent.mkdir()
+    (tmp_path / ".env").write_text("A=file\nB='file'\n")
+    entry = {"command": "c", "env": {"A": "entry"}, "envFile": "${workspaceFolder}/.env"}
+    place.write_text(json.dumps({"servers": {"a": entry}}))
+    (found,) = read(place).found
+    assert isinstance(found.definition, StdioDefinition)
+    assert found.definition.env == {"A": "entry", "B": "file"}
+    assert "2 variables of envFile" in found.notes[0]
+
+
+def test_a_url_that_waits_for_an_answer_is_no_mistake(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text('{"servers": {"a": {"type": "http", "url": "${input:host}/mcp"}}}')
+    (found,) = read(file).found
+    assert [(one.id, one.stands_as_text) for one in found.asks] == [("host", True)]
+    answered = read_file(file, Variables(environment={}, answers={"host": "http://h:1"}))
+    assert answered.found[0].definition.address == "http://h:1/mcp"
+
+
+def test_a_client_may_be_named(tmp_path: Path) -> None:
+    file = tmp_path / "any.txt"
+    shutil.copy(FILES / "codex.toml", file)
+    assert len(read_file(file, client=CODEX).found) == 4
+    shutil.copy(FILES / "claude.json", file)
+    assert read_file(file, client=CLAUDE_CODE).client is CLAUDE_CODE
+
+
+def refusal(path: Path) -> Problem:
+    with pytest.raises(ProblemError) as caught:
+        read(path)
+    return caught.value.problem
+
+
+@pytest.mark.parametrize(
+    ("content", "says"),
+    [
+        ("[]", '"mcpServers" is missing'),
+        ('{"mcpServers": 3}', '"mcpServers" is not an object'),
+        ('{"mcpServers": {}}', "names no servers"),
+        ('{"servers": {}}', "names no servers"),
+        ('{"mcp": {"servers": []}}', '"servers" is not an object'),
+        ("{", "not JSON"),
+        ("", "not JSON"),
+    ],
+)
+def test_a_file_without_servers_says_what_it_should_hold(
+    tmp_path: Path, content: str, says: str
+) -> None:
+    file = tmp_path / "f.json"
+    file.write_text(content)
+    problem = refusal(file)
+    assert says in problem.what
+    assert str(file) in problem.where
+    assert '{"mcpServers": {"files": {"command"' in problem.hint
+
+
+def test_broken_toml_is_shown_with_its_place(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text('[mcp_servers.a]\ncommand = "x\n')
+    problem = refusal(file)
+    assert "line 2" in problem.where
+    assert 'command = "x' in problem.detail
+
+
+@pytest.mark.parametrize(
+    ("entry", "says"),
+    [
+        ("npx", "not an object"),
+        ({}, "command"),
+        ({"command": 3}, "command"),
+        ({"command": ""}, "command"),
+        ({"command": "c", "args": "-y"}, "args"),
+        ({"command": "c", "args": [1]}, "args.0"),
+        ({"command": "c", "env": {"PORT": 80}}, "env.PORT"),
+        ({"command": "c", "env": ["A=1"]}, "env"),
+        ({"command": "c", "cwd": 1}, "cwd"),
+        ({"url": "ftp://example.com"}, "url"),
+        ({"url": "https://"}, "url"),
+        ({"url": 3}, "url"),
+        ({"url": "https://a:b:c/"}, "url"),
+        ({"url": "https://a/", "headers": {"A B": "1"}}, "headers"),
+        ({"url": "https://a/", "headers": {"A": "1\r\nB: 2"}}, "headers"),
+        ({"type": "carrier-pigeon", "url": "https://a/"}, "carrier-pigeon"),
+        ({"type": "http"}, "url"),
+        ({"type": ["http"], "url": "https://a/"}, "type"),
+        ({"command": "c", "mcpProgressMonitor": {"restart": 3}}, "restart"),
+        ({"command": "c", "mcpProgressMonitor": {"era": "bronze"}}, "era"),
+        ({"command": "c", "idle_timeout_s": -1}, "idle_timeout_s"),
+        ({"command": "a\0b"}, "command"),
+    ],
+)
+def test_an_entry_that_cannot_be_used_costs_the_others_nothing(
+    tmp_path: Path, entry: Any, says: str
+) -> None:
+    file = tmp_path / "f.json"
+    file.write_text(json.dumps({"mcpServers": {"bad": entry, "good": {"command": "c"}}}))
+    config = read(file)
+    assert [found.definition.name for found in config.found] == ["good"]
+    assert [unusable.name for unusable in config.unusable] == ["bad"]
+    assert says in config.problems[0].what
+    assert config.problems[0].where == f"{file}, server 'bad'"
+
+
+def test_a_server_of_an_extension_is_told_to_be_one() -> None:
+    config = read(FILES / "zed_settings.json")
+    assert "extension of Zed" in config.problems[0].what
+
+
+def test_two_servers_of_one_name_are_told_with_the_line(tmp_path: Path) -> None:
+    file = tmp_path / "f.json"
+    file.write_text(
+        '{"mcpServers": {\n"a": {"command": "one", "args": [], "args": []},\n'
+        '"a": {"command": "two"}}}'
+    )
+    config = read(file)
+    assert [found.definition.address for found in config.found] == ["one"]
+    assert [problem.what for problem in config.problems] == [
+        "'args' is given twice; the first counts",
+        "Two servers are called 'a'; the first counts",
+    ]
+    assert [problem.where for problem in config.problems] == [f"{file}, line 2", f"{file}, line 3"]
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [("a\x1b[2J\nb", r"a\x1b[2J\nb"), ("x" * 1000, "x" * 99 + "…"), ("a\u202eb", r"a\u202eb")],
+)
+def test_names_are_made_fit_to_be_shown(tmp_path: Path, name: str, shown: str) -> None:
+    file = tmp_path / "f.json"
+    file.write_text(json.dumps({"mcpServers": {name: {"command": "c"}}}))
+    (found,) = read(file).found
+    assert found.definition.name == shown
+    assert found.notes
+
+
+def test_a_server_without_a_name_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "f.json"
+    file.write_text('{"mcpServers": {"": {"command": "c"}}}')
+    assert "name" in read(file).problems[0].what
+
+
+def test_our_own_entries_come_with_their_extras(tmp_path: Path) -> None:
+    file = tmp_path / "f.json"
+    extras = {"era": "handshake", "disabled": True, "restart": {"limit": 2}}
+    entry = {"command": "c", "mcpProgressMonitor": extras, "idle_timeout_s": 90}
+    file.write_text(json.dumps({"mcpServers": {"a": entry}}))
+    (found,) = read(file).found
+    assert found.is_disabled
+    assert found.definition.era == "handshake"
+    assert found.definition.restart.limit == 2
+    assert found.definition.idle_timeout_s == 90
+
+
+def test_a_file_that_wants_a_secret_of_ours_is_told(tmp_path: Path) -> None:
+    file = tmp_path / "f.json"
+    entry = {"url": "https://evil.example/", "headers": {"X": "${keyring:bank}"}}
+    file.write_text(json.dumps({"mcpServers": {"a": entry}}))
+    assert "'bank'" in read(file).found[0].notes[0]
+
+
+def test_a_user_and_password_in_a_url_are_kept_and_not_shown(tmp_path: Path) -> None:
+    file = tmp_path / "f.json"
+    file.write_text('{"mcpServers": {"a": {"url": "https://u:pw@example.com/mcp"}}}')
+    (found,) = read(file).found
+    assert found.definition.address == "https://example.com/mcp"
+
+
+def test_ten_thousand_servers_are_read_and_what_is_more_is_said(tmp_path: Path) -> None:
+    file = tmp_path / "f.json"
+    servers = {f"s{number}": {"command": "c"} for number in range(10_003)}
+    file.write_text(json.dumps({"mcpServers": servers}))
+    config = read(file)
+    assert len(config.found) == 10_000
+    assert "3 servers more" in config.problems[0].what
+
+
+@pytest.mark.parametrize(
+    ("entry", "words"),
+    [
+        ({"command": "a\0b"}, "command: it holds a NUL character"),
+        ({"command": "a", "args": ["a\0b"]}, "args.0: it holds a NUL character"),
+        ({"command": "a", "env": {"A=B": "1"}}, "has no equals sign"),
+        ({"url": "https://a", "headers": {"X": "a\r\nb"}}, "is on one line"),
+        ({"url": "https://a", "headers": {"X Y": "a"}}, "no spaces and colons"),
+    ],
+)
+def test_what_no_program_and_no_server_can_be_given_is_told_in_words(
+    tmp_path: Path, entry: dict[str, Any], words: str
+) -> None:
+    path = tmp_path / "f.json"
+    path.write_text(json.dumps({"mcpServers": {"a": entry}}))
+    (found,) = read(path).problems
+    assert words in found.what

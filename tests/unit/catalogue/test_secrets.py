@@ -1,0 +1,124 @@
+"""Secrets of definitions: known by the names they go under, and put elsewhere."""
+
+from __future__ import annotations
+
+from app.catalogue.secrets import (
+    bare_url,
+    in_environment,
+    in_keyring,
+    keyring_names,
+    secrets_of,
+    without_secret_members,
+    without_values,
+)
+from app.sessions.definitions import HttpDefinition, OAuthClient, StdioDefinition
+
+PROCESS = StdioDefinition(
+    name="my db",
+    command="c",
+    args=("--api-key", "k1", "--token=t1", "-e", "PASSWORD=p1", "--header", "X-Key: h1", "plain"),
+    env={"API_KEY": "e1", "LEVEL": "info", "OTHER_TOKEN": "${env:T}", "EMPTY_SECRET": ""},
+)
+WEB = HttpDefinition(
+    name="web",
+    url="https://u:p@example.com/mcp?api_key=q1&page=2",
+    headers={"Authorization": "Bearer b1", "Accept-Language": "en", "X-Token": "${env:X}"},
+    oauth=OAuthClient(client_id="id", client_secret="o1"),
+)
+
+
+class Drawer:
+    """A keyring in memory."""
+
+    def __init__(self) -> None:
+        self.secrets: dict[str, str] = {}
+
+    def get(self, name: str) -> str | None:
+        return self.secrets.get(name)
+
+    def put(self, name: str, secret: str) -> None:
+        self.secrets[name] = secret
+
+    def forget(self, name: str) -> None:
+        self.secrets.pop(name, None)
+
+
+def test_secrets_are_found_wherever_they_stand() -> None:
+    assert secrets_of(PROCESS) == {
+        "API_KEY": "e1",
+        "api-key": "k1",
+        "token": "t1",
+        "PASSWORD": "p1",
+        "X-Key": "h1",
+    }
+    assert secrets_of(WEB) == {"Authorization": "b1", "client_secret": "o1"}
+
+
+def test_they_are_put_into_the_keyring() -> None:
+    drawer = Drawer()
+    kept = in_keyring(PROCESS, drawer)
+    assert isinstance(kept, StdioDefinition)
+    assert drawer.secrets["my db/API_KEY"] == "e1"
+    assert kept.env["API_KEY"] == "${keyring:my db/API_KEY}"
+    assert kept.env["LEVEL"] == "info"
+    assert kept.args[1] == "${keyring:my db/api-key}"
+    assert kept.args[2] == "--token=${keyring:my db/token}"
+    assert kept.args[6:] == ("X-Key: ${keyring:my db/X-Key}", "plain")
+    assert secrets_of(kept) == {}
+
+
+def test_a_header_keeps_its_scheme() -> None:
+    kept = in_keyring(WEB, Drawer())
+    assert isinstance(kept, HttpDefinition)
+    assert kept.headers["Authorization"] == "Bearer ${keyring:web/Authorization}"
+    assert kept.headers["Accept-Language"] == "en"
+    assert kept.oauth.client_secret == "${keyring:web/client_secret}"
+
+
+def test_or_they_become_variables() -> None:
+    kept, variables = in_environment(PROCESS)
+    assert isinstance(kept, StdioDefinition)
+    assert kept.env["API_KEY"] == "${env:API_KEY}"
+    assert kept.args[1] == "${env:MY_DB_API_KEY}"
+    assert variables["MY_DB_API_KEY"] == "api-key"
+    assert "LEVEL" not in variables
+
+
+def test_for_others_every_value_goes() -> None:
+    kept, variables = without_values(PROCESS)
+    assert isinstance(kept, StdioDefinition)
+    assert kept.env["LEVEL"] == "${env:LEVEL}"
+    assert kept.env["OTHER_TOKEN"] == "${env:T}"
+    assert kept.env["EMPTY_SECRET"] == ""
+    assert set(variables) >= {"LEVEL", "API_KEY"}
+
+
+def test_urls_lose_users_and_secrets() -> None:
+    url, gone = bare_url(WEB.url)
+    assert url == "https://example.com/mcp?api_key=&page=2"
+    assert gone == ("api_key", "user")
+    assert bare_url("https://a/b?x=1#y") == ("https://a/b?x=1#y", ())
+
+
+def test_members_that_mean_nothing_to_us_lose_secrets_too() -> None:
+    members = {"a": 1, "apiKey": "x", "b": {"token": "y", "c": 2}}
+    assert without_secret_members(members) == {"a": 1, "b": {"c": 2}}
+
+
+def test_no_secret_of_another_server_is_written_over_in_the_keyring() -> None:
+    drawer = Drawer()
+    drawer.put("web/Authorization", "of another one, which is called otherwise now")
+    kept = in_keyring(WEB, drawer)
+    assert isinstance(kept, HttpDefinition)
+    assert kept.headers["Authorization"] == "Bearer ${keyring:web/Authorization 2}"
+    assert drawer.secrets["web/Authorization"].startswith("of another")
+    assert in_keyring(WEB, drawer) == kept  # the same secret needs no third place
+
+
+def test_references_to_the_keyring_are_found_wherever_they_stand_in_a_document() -> None:
+    document = {
+        "a": ["Bearer ${keyring:one}", {"${keyring:two}": 1}],
+        "b": "${keyring:three}${keyring:one} ${env:four} ${keyring:}",
+        "c": [None, True, 3.5, {}, []],
+    }
+    assert keyring_names(document) == {"one", "two", "three"}

@@ -1,0 +1,155 @@
+"""Consents: for exactly what was agreed to, kept privately, asked for anew when in doubt."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from app.catalogue.trust import Trust
+from app.problem import ProblemError
+from app.sessions.definitions import HttpDefinition, RestartPolicy, StdioDefinition
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+SERVER = StdioDefinition(name="a", command="c", args=("x",), env={"TOKEN": "s3cret"})
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    return tmp_path / "trusted-servers.json"
+
+
+def test_nothing_is_trusted_before_consent(file: Path) -> None:
+    assert not Trust(file).is_trusted(SERVER)
+    assert not file.exists()
+
+
+def test_a_consent_outlives_the_program_and_is_seen_by_others(file: Path) -> None:
+    other = Trust(file)
+    Trust(file).agree(SERVER)
+    assert other.is_trusted(SERVER)
+    other.forget(SERVER)
+    assert not Trust(file).is_trusted(SERVER)
+
+
+def test_a_name_and_how_we_treat_it_are_no_matter(file: Path) -> None:
+    Trust(file).agree(SERVER)
+    renamed = SERVER.model_copy(update={"name": "b", "restart": RestartPolicy(limit=1)})
+    assert Trust(file).is_trusted(renamed)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"command": "d"}, {"args": ("y",)}, {"env": {"TOKEN": "other"}}, {"cwd": "/x"}, {"env": {}}],
+)
+def test_whatever_else_changed_needs_another_consent(
+    file: Path, changes: dict[str, object]
+) -> None:
+    Trust(file).agree(SERVER)
+    assert not Trust(file).is_trusted(SERVER.model_copy(update=changes))
+
+
+def test_urls_are_trusted_likewise(file: Path) -> None:
+    web = HttpDefinition(name="w", url="https://a/b", headers={"A": "1"})
+    Trust(file).agree(web)
+    assert Trust(file).is_trusted(web)
+    assert not Trust(file).is_trusted(web.model_copy(update={"url": "https://a/c"}))
+
+
+def test_the_file_tells_names_and_times_and_no_values(file: Path) -> None:
+    Trust(file).agree(SERVER)
+    ((key, kept),) = json.loads(file.read_text())["trusted"].items()
+    assert key == SERVER.consent_key
+    assert kept["name"] == "a"
+    assert kept["when"].endswith("+00:00")
+    assert "s3cret" not in file.read_text()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights of POSIX")
+def test_the_file_is_the_owners_alone(file: Path) -> None:
+    Trust(file).agree(SERVER)
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("content", ["", "oops", "[]", '{"trusted": 3}', '{"trusted": {"a": 1}}'])
+def test_a_file_that_is_none_holds_no_consent(file: Path, content: str) -> None:
+    file.write_text(content)
+    trust = Trust(file)
+    assert not trust.is_trusted(SERVER)
+    trust.agree(SERVER)
+    assert Trust(file).is_trusted(SERVER)
+
+
+@pytest.mark.parametrize("content", ["", "oops", "[" * 100_000, "[]", '{"trusted": 3}', "\xff"])
+def test_a_file_that_is_none_is_told_of_until_it_is_one(file: Path, content: str) -> None:
+    file.write_text(content, encoding="latin-1")
+    trust = Trust(file)
+    trust.is_trusted(SERVER)
+    assert trust.problem is not None
+    assert "asked again" in trust.problem.what
+    assert trust.problem.where == str(file)
+    trust.agree(SERVER)
+    assert trust.is_trusted(SERVER)
+    assert trust.problem is None
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights of POSIX")
+@pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
+def test_a_file_that_others_may_write_holds_no_consent(file: Path, mode: int) -> None:
+    Trust(file).agree(SERVER)
+    file.chmod(mode)
+    trust = Trust(file)
+    assert not trust.is_trusted(SERVER)
+    assert trust.problem is not None
+    assert trust.problem.detail == "others may write it"
+    other = SERVER.model_copy(update={"command": "d"})
+    trust.agree(other)
+    assert Trust(file).is_trusted(other)
+    assert not Trust(file).is_trusted(SERVER)
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="rights of POSIX")
+def test_a_file_of_somebody_else_holds_no_consent(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Trust(file).agree(SERVER)
+    own = os.geteuid()
+    monkeypatch.setattr(os, "geteuid", lambda: own + 1)
+    trust = Trust(file)
+    assert not trust.is_trusted(SERVER)
+    assert trust.problem is not None
+    assert "somebody else" in trust.problem.detail
+
+
+def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
+    trust = Trust(tmp_path)
+    assert not trust.is_trusted(SERVER)
+    assert trust.problem is not None
+
+
+def test_without_a_path_it_lasts_as_long_as_the_program() -> None:
+    trust = Trust(None)
+    trust.agree(SERVER)
+    assert trust.is_trusted(SERVER)
+    trust.forget(SERVER)
+    assert not trust.is_trusted(SERVER)
+
+
+def test_a_consent_that_cannot_be_written_holds_until_the_end(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(os, "fsync", full)
+    trust = Trust(file)
+    with pytest.raises(ProblemError):
+        trust.agree(SERVER)
+    assert trust.is_trusted(SERVER)
+    assert not file.exists()

@@ -1,0 +1,160 @@
+"""Saved servers in each client's form: they come back through our own reader, without secrets."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from typing import TYPE_CHECKING
+
+import pytest
+
+from app.catalogue.clients import CODEX, FORMS, OURS, VS_CODE, Client, client_of
+from app.catalogue.entry import CatalogueEntry
+from app.catalogue.reading import read_file
+from app.catalogue.variables import Variables
+from app.catalogue.writing import write_file
+from app.problem import ProblemError
+from app.sessions.definitions import HttpDefinition, OAuthClient, StdioDefinition
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+PROCESS = CatalogueEntry(
+    StdioDefinition(
+        name="a b.c",
+        command="npx",
+        args=("-y", "--api-key", "s-arg", "--level=${env:LEVEL}"),
+        env={"PLAIN": "s-env", "OTHER": "${env:NAME}"},
+        cwd="/srv",
+    )
+)
+WEB = CatalogueEntry(
+    HttpDefinition(
+        name="web",
+        url="https://me:s-pass@example.com/y?token=s-query&z=1",
+        headers={"Authorization": "Bearer s-bearer", "X-Y": "${env:Q}"},
+    )
+)
+OLDER = CatalogueEntry(HttpDefinition(name="old", transport="sse", url="https://x.example/y"))
+SIGNED = CatalogueEntry(
+    HttpDefinition(
+        name="signed",
+        url="https://signed.example/mcp",
+        auth="oauth",
+        oauth=OAuthClient(client_id="id", client_secret="s-oauth", scope="a b"),
+    )
+)
+OFF = CatalogueEntry(StdioDefinition(name="off", command="z"), is_disabled=True)
+ALL = (PROCESS, WEB, OLDER, SIGNED, OFF)
+WITHOUT_URLS = {"claude-desktop"}
+WITHOUT_SSE = {"codex"}
+WITH_OAUTH = {"claude-code", "vscode", "cursor", "gemini", "inspector", "mcp-progress-monitor"}
+WITH_DISABLED = {"windsurf", "cline", "gemini", "codex", "zed", "mcp-progress-monitor"}
+VARIABLES = Variables(environment={"NAME": "n", "LEVEL": "l", "Q": "q"})
+
+
+def file_of(folder: Path, client: Client) -> Path:
+    return folder / ("f.toml" if client is CODEX else "f.json")
+
+
+@pytest.mark.parametrize("client", FORMS, ids=[client.key for client in FORMS])
+def test_what_a_form_can_hold_comes_back_through_our_reader(tmp_path: Path, client: Client) -> None:
+    file = file_of(tmp_path, client)
+    write_file(ALL, client, file, with_secrets=True)
+    found = {one.definition.name: one for one in read_file(file, VARIABLES, client).found}
+    wanted = [PROCESS]
+    if client.key not in WITHOUT_URLS:
+        wanted.append(WEB)
+        wanted += [] if client.key in WITHOUT_SSE else [OLDER]
+        wanted += [SIGNED] if client.key in WITH_OAUTH else []
+    wanted += [OFF] if client.key in WITH_DISABLED else []
+    for entry in wanted:
+        assert found[entry.name].definition == entry.definition
+        assert found[entry.name].is_disabled == entry.is_disabled
+    assert ("off" in found) == (client.key in WITH_DISABLED)
+
+
+@pytest.mark.parametrize("client", FORMS, ids=[client.key for client in FORMS])
+def test_without_asking_for_them_no_secret_is_written_and_each_is_told(client: Client) -> None:
+    written = write_file(ALL, client)
+    assert "s-" not in written.text.replace("mcp-progress-monitor", "")
+    told = " ".join(written.left_out)
+    assert "PLAIN" in told
+    assert "api-key" in told
+    assert ("Authorization" in told) == (client.key not in WITHOUT_URLS)
+
+
+def test_references_stand_in_the_clients_own_syntax() -> None:
+    written = json.loads(write_file([PROCESS, WEB], client_of("claude-code")).text)["mcpServers"]
+    assert written["a b.c"]["env"] == {"PLAIN": "${PLAIN}", "OTHER": "${NAME}"}
+    assert written["web"]["headers"]["Authorization"] == "Bearer ${WEB_AUTHORIZATION}"
+    table = tomllib.loads(write_file([WEB], CODEX).text)["mcp_servers"]["web"]
+    assert table["bearer_token_env_var"] == "WEB_AUTHORIZATION"
+    assert table["env_http_headers"] == {"X-Y": "Q"}
+
+
+def test_what_a_client_cannot_have_is_told() -> None:
+    left_out = write_file(ALL, client_of("claude-desktop"), with_secrets=True).left_out
+    assert [words.partition(":")[0] for words in left_out] == ["web", "old", "signed", "off"]
+
+
+def test_a_secret_in_our_keyring_is_a_variable_for_others() -> None:
+    entry = CatalogueEntry(
+        StdioDefinition(name="a", command="c", args=("${keyring:a/x}",), env={"T": "${keyring:t}"})
+    )
+    for with_secrets in (False, True):
+        written = write_file([entry], VS_CODE, with_secrets=with_secrets)
+        assert "keyring:" not in written.text
+        assert json.loads(written.text)["servers"]["a"]["env"] == {"T": "${env:T}"}
+        assert any("keyring" in words for words in written.left_out)
+    assert "${keyring:t}" in write_file([entry], OURS).text
+
+
+def test_what_the_client_itself_wrote_beside_goes_back_to_it() -> None:
+    entry = CatalogueEntry(
+        StdioDefinition(name="a", command="c"),
+        origin="Cline, /f",
+        unknown={"autoApprove": ["x"], "apiKey": "s"},
+    )
+    written = json.loads(write_file([entry], client_of("cline")).text)["mcpServers"]["a"]
+    assert written["autoApprove"] == ["x"]
+    assert "apiKey" not in written
+    other = json.loads(write_file([entry], client_of("cursor")).text)["mcpServers"]["a"]
+    assert "autoApprove" not in other
+
+
+def test_a_file_that_is_there_keeps_the_rest_of_it(tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    file.write_text('{"theme": 1, "mcpServers": {"mine": {"command": "m"}, "off": {"x": 1}}}')
+    write_file([OFF], client_of("cline"), file)
+    content = json.loads(file.read_text())
+    assert content["theme"] == 1
+    assert content["mcpServers"]["mine"] == {"command": "m"}
+    assert content["mcpServers"]["off"]["command"] == "z"
+
+
+@pytest.mark.parametrize(
+    ("name", "content"),
+    [("f.json", '{"a": 1} // why'), ("f.json", "oops"), ("f.json", "[]"), ("f.toml", "a = 1")],
+)
+def test_a_file_that_would_lose_something_is_left_alone(
+    tmp_path: Path, name: str, content: str
+) -> None:
+    file = tmp_path / name
+    file.write_text(content)
+    with pytest.raises(ProblemError):
+        write_file([PROCESS], CODEX if name.endswith("toml") else VS_CODE, file)
+    assert file.read_text() == content
+
+
+def test_any_text_can_be_written() -> None:
+    entry = CatalogueEntry(
+        StdioDefinition(name='q"\x7f\n', command="é", args=("\\",)),
+        origin="VS Code, /f",
+        unknown={"half": "\ud800"},
+    )
+    table = tomllib.loads(write_file([entry], CODEX).text)["mcp_servers"]
+    assert list(table) == ['q"\x7f\n']
+    server = json.loads(write_file([entry], VS_CODE).text)["servers"]['q"\x7f\n']
+    assert server["args"] == ["\\"]
+    assert server["half"] == "\ud800"

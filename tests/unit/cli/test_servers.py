@@ -1,0 +1,216 @@
+"""`servers` lists, adds, removes, enables and disables; consents go with that."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from app.catalogue.catalogue import FILE_NAME, Catalogue
+from app.catalogue.entry import CatalogueEntry
+from app.catalogue.trust import FILE_NAME as TRUST
+from app.catalogue.trust import Trust
+from app.cli import main
+from app.sessions.definitions import HttpDefinition, StdioDefinition
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+@pytest.fixture
+def catalogue(data_dir: Path) -> Catalogue:
+    """Three saved servers, agreed to by nobody."""
+    made = Catalogue(data_dir / FILE_NAME)
+    made.add(
+        CatalogueEntry(
+            StdioDefinition(
+                name="files", command="npx", args=("--token", "s3cret"), env={"KEY": "v4lue"}
+            ),
+            connects_at_start=True,
+            origin="Cursor, /f",
+        )
+    )
+    made.add(CatalogueEntry(HttpDefinition(name="web", url="https://u:p4ss@a/b?token=q1")))
+    made.add(CatalogueEntry(StdioDefinition(name="off", command="c"), is_disabled=True))
+    return made
+
+
+def run(data_dir: Path, *words: str) -> int:
+    return main(["servers", *words[:1], "--data-dir", str(data_dir), *words[1:]])
+
+
+@pytest.mark.parametrize("words", [["servers"], ["servers", "list"]])
+def test_saved_servers_are_listed_without_secrets(
+    catalogue: Catalogue, data_dir: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    Trust(data_dir / TRUST).agree(catalogue.entry("web").definition)
+    assert main([*words, "--data-dir", str(data_dir)]) == 0
+    said = capsys.readouterr().out
+    assert [line.split() for line in said.splitlines()] == [
+        ["NAME", "KIND", "STATE", "COMMAND", "OR", "URL"],
+        [
+            "files",
+            "stdio",
+            "not",
+            "agreed",
+            "to,",
+            "connects",
+            "at",
+            "start",
+            "npx",
+            "--token",
+            "'(hidden)'",
+        ],
+        ["web", "http", "ready", "https://a/b?token="],
+        ["off", "stdio", "disabled,", "not", "agreed", "to", "c"],
+    ]
+    for secret in ("s3cret", "v4lue", "p4ss", "q1"):
+        assert secret not in said
+
+
+def test_the_list_is_a_document_too(
+    catalogue: Catalogue, data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert len(catalogue.entries()) == 3
+    assert run(data_dir, "list", "--json") == 0
+    document: dict[str, Any] = json.loads(capsys.readouterr().out)
+    assert document["servers"][0] == {
+        "name": "files",
+        "transport": "stdio",
+        "command": "npx",
+        "args": ["--token", "(hidden)"],
+        "cwd": None,
+        "env": ["KEY"],
+        "era": "auto",
+        "disabled": False,
+        "connectAtStart": True,
+        "trusted": False,
+        "origin": "Cursor, /f",
+    }
+    assert document["servers"][1]["url"] == "https://a/b?token="
+    assert document["problems"] == []
+
+
+def test_no_server_says_how_to_have_one(data_dir: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(data_dir, "list") == 0
+    assert "servers import --help" in capsys.readouterr().out
+
+
+def test_what_is_wrong_with_entries_is_told_beside(
+    data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (data_dir / FILE_NAME).write_text('{"mcpServers": {"bad": {}, "a": {"command": "c"}}}')
+    assert run(data_dir, "list") == 0
+    out, err = capsys.readouterr()
+    assert "a " in out
+    assert "'bad'" in err
+
+
+def test_a_file_that_cannot_be_read_ends_with_its_place(
+    data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (data_dir / FILE_NAME).write_text('{"mcpServers": oops}')
+    for words in (["list"], ["remove", "a"], ["export"], ["trust", "a"]):
+        assert run(data_dir, *words) == 2
+        assert "line 1, column 16" in capsys.readouterr().err
+
+
+def test_what_is_added_by_hand_is_agreed_to(data_dir: Path) -> None:
+    words = ["servers", "add", "mine", "--data-dir", str(data_dir), "--env", "A=1"]
+    assert main([*words, "--connect-at-start", "--era", "handshake", "--", "c", "--x"]) == 0
+    entry = Catalogue(data_dir / FILE_NAME).entry("mine")
+    assert entry.definition == StdioDefinition(
+        name="mine", command="c", args=("--x",), env={"A": "1"}, era="handshake"
+    )
+    assert entry.connects_at_start
+    assert Trust(data_dir / TRUST).is_trusted(entry.definition)
+
+
+def test_a_url_is_added_with_its_headers(data_dir: Path) -> None:
+    words = ["--url", "https://a/b", "--header", "X-Y:  v:w ", "--oauth"]
+    assert run(data_dir, "add", "web", *words) == 0
+    assert Catalogue(data_dir / FILE_NAME).entry("web").definition == HttpDefinition(
+        name="web", url="https://a/b", headers={"X-Y": "v:w"}, auth="oauth"
+    )
+
+
+@pytest.mark.parametrize(
+    ("words", "advice"),
+    [
+        (["add", "x"], "after two dashes, or --url"),
+        (["add", "x", "--demo"], "after two dashes, or --url"),
+        (["add", "x", "--url", "nonsense"], "http://"),
+        (["add", "files", "--url", "https://a"], "servers remove files"),
+        (["add", "", "--url", "https://a"], "needs a name"),
+        (["add", "x", "--url", "https://a", "--header", "nonsense"], "NAME:VALUE"),
+        (["remove"], "Missing argument"),
+        (["remove", "none"], "no saved server 'none'"),
+        (["enable", "none"], "no saved server 'none'"),
+        (["list", "--url", "https://a"], "No such option"),
+        (["nonsense"], "No such command"),
+    ],
+)
+def test_what_cannot_be_done_is_said(
+    catalogue: Catalogue,
+    data_dir: Path,
+    capsys: pytest.CaptureFixture[str],
+    words: list[str],
+    advice: str,
+) -> None:
+    assert run(data_dir, *words) == 2
+    assert advice in capsys.readouterr().err
+    assert len(catalogue.entries()) == 3
+
+
+def test_a_secret_header_is_not_repeated_in_a_refusal(
+    data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(data_dir, "add", "x", "--url", "https://a", "--header", "Bearer s3cret") == 2
+    assert "s3cret" not in capsys.readouterr().err
+
+
+def test_servers_are_disabled_and_enabled(catalogue: Catalogue, data_dir: Path) -> None:
+    assert run(data_dir, "enable", "off") == 0
+    assert run(data_dir, "disable", "files", "web") == 0
+    catalogue.look()
+    assert [entry.is_disabled for entry in catalogue.entries()] == [True, True, False]
+
+
+def test_removing_a_server_takes_the_consent_back(catalogue: Catalogue, data_dir: Path) -> None:
+    definition = catalogue.entry("files").definition
+    Trust(data_dir / TRUST).agree(definition)
+    assert run(data_dir, "remove", "files") == 0
+    catalogue.look()
+    assert [entry.name for entry in catalogue.entries()] == ["web", "off"]
+    assert not Trust(data_dir / TRUST).is_trusted(definition)
+
+
+def test_a_data_folder_that_cannot_be_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "f").write_text("")
+    assert run(tmp_path / "f" / "g", "list") == 2
+    assert "The data folder cannot be made" in capsys.readouterr().err
+
+
+def test_consents_that_cannot_be_used_are_told_of(
+    catalogue: Catalogue, data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (data_dir / TRUST).write_text("oops")
+    assert run(data_dir, "list", "--json") == 0
+    said = capsys.readouterr()
+    assert [each["trusted"] for each in json.loads(said.out)["servers"]] == [False] * 3
+    assert "asked again" in said.err
+    assert main(["tools", "--server", "files", "--data-dir", str(data_dir)]) == 2
+    assert "asked again" in capsys.readouterr().err
+
+
+def test_a_copy_of_a_removed_server_stays_agreed_to(catalogue: Catalogue, data_dir: Path) -> None:
+    trust, files = Trust(data_dir / TRUST), catalogue.entry("files").definition
+    trust.agree(files)
+    catalogue.clone("files")
+    assert run(data_dir, "remove", "files") == 0
+    assert trust.is_trusted(files)
+    assert run(data_dir, "remove", "files 2") == 0
+    assert not trust.is_trusted(files)

@@ -1,0 +1,68 @@
+"""What an import would do is said in plain words."""
+
+from __future__ import annotations
+
+from app.catalogue.entry import CatalogueEntry
+from app.catalogue.entry_reading import Found
+from app.catalogue.preview import ImportRow, Standing
+from app.catalogue.variables import Input
+from app.models.import_words import (
+    asked_in,
+    detail_lines,
+    found_name,
+    problem_lines,
+    standing_word,
+    what_it_is,
+)
+from app.problem import Problem
+from app.sessions.definitions import StdioDefinition
+
+FOUND = StdioDefinition(name="db", command="new", args=("a b",), env={"KEY": "hush"})
+HELD = CatalogueEntry(StdioDefinition(name="db", command="old", cwd="/srv"))
+
+
+def row(standing: Standing = Standing.NEW, **found: object) -> ImportRow:
+    made = Found(FOUND, **found)  # type: ignore[arg-type]  # any of its fields
+    return ImportRow(made, standing, "db", ("command", "folder"))
+
+
+def test_what_changed_is_said_old_and_new_and_no_value_is() -> None:
+    words = "\n".join(detail_lines(row(Standing.CHANGED), {"db": HELD}))
+    assert "saved:   old" in words
+    assert "in file: new 'a b'" in words
+    assert "saved:   /srv" in words
+    assert "Changed: command, folder" in words
+    assert "hush" not in words
+
+
+def test_what_else_is_known_of_a_server_is_said() -> None:
+    asks = (Input("key", "The key", is_secret=True),)
+    found = row(is_disabled=True, asks=asks, notes=("its variables are read now",))
+    words = "\n".join(detail_lines(found._replace(name="db 2"), {}))
+    assert "Saved as: db 2" in words
+    assert "disabled" in words
+    assert "Note: its variables are read now" in words
+    assert "Asks for: The key" in words
+
+
+def test_a_server_of_which_nothing_can_be_made_says_why() -> None:
+    problem = Problem("command: Field required", "mcp.json, server 'x'")
+    unusable = ImportRow(None, Standing.UNUSABLE, "x", (), problem)
+    assert detail_lines(unusable, {}) == [problem.as_text()]
+    assert (found_name(unusable), what_it_is(unusable)) == ("x", problem.what)
+    assert standing_word(Standing.UNUSABLE) == "cannot be used"
+
+
+def test_what_several_servers_ask_for_is_asked_once() -> None:
+    asks = (Input("key"),)
+    other = Found(FOUND.model_copy(update={"name": "b"}), asks=(*asks, Input("region")))
+    found = asked_in([row(asks=asks), ImportRow(other, Standing.NEW, "b")])
+    assert [(each.input.id, each.servers) for each in found] == [
+        ("key", ("db", "b")),
+        ("region", ("b",)),
+    ]
+
+
+def test_problems_keep_their_lines_and_show_what_is_hidden() -> None:
+    words = problem_lines([Problem("bad\u202e", "f, line 2", detail="  x\n  ^")])
+    assert words == "bad\\u202e (f, line 2)\n  x\n  ^"

@@ -1,0 +1,64 @@
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+from beside import Beside
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+
+
+def _beside(code: str, folder: Path) -> Beside:
+    return Beside("tests", [sys.executable, "-c", code], folder, os.environ)
+
+
+def test_what_it_prints_is_shown_when_it_has_ended_well(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert _beside("print('3 passed')", tmp_path).succeeds()
+
+    out, err = capsys.readouterr()
+    assert out == f"3 passed{os.linesep}"
+    assert err.startswith("-- tests\n-- tests: ok, at most ")
+
+
+def test_a_failure_is_told_with_its_code_and_all_it_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert not _beside("import sys; print('1 failed'); sys.exit('why')", tmp_path).succeeds()
+
+    out, err = capsys.readouterr()
+    assert "1 failed" in out
+    assert "why" in out
+    assert "-- tests: FAILED (exit code 1)" in err
+
+
+def test_one_may_be_shown_at_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    command = [sys.executable, "-c", "print('3 passed')"]
+
+    assert Beside("tests", command, tmp_path, os.environ, is_shown_at_once=True).succeeds()
+
+    out, err = capfd.readouterr()
+    assert out.strip() == "3 passed"
+    assert err.startswith("-- tests: ok, at most ")
+
+
+def test_after_an_interrupt_it_may_say_what_it_was_at(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _beside("print('interrupted in test_one')", tmp_path).stop()
+
+    assert "interrupted in test_one" in capsys.readouterr().out
+
+
+def test_one_that_goes_on_after_an_interrupt_is_ended(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("beside._PATIENCE_S", 0)
+    _beside("import threading; threading.Event().wait()", tmp_path).stop()
+
+    assert capsys.readouterr() == ("", "-- tests\n")

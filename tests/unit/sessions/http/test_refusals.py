@@ -1,0 +1,78 @@
+"""What answers mean that bring no reply."""
+
+from __future__ import annotations
+
+import datetime
+
+import pytest
+
+from app.sessions.http.refusals import Answer, no_message, refused
+
+WHERE = "http://host/mcp"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("0", 0.0),
+        (" 7 ", 7.0),
+        ("-5", None),
+        ("\u00b2", None),
+        ("\u0663", None),
+        ("9" * 400, None),
+        ("1.5", None),
+        ("Wed, 21 Oct 2026 07:28:00 GMT", 30.0),
+        ("Wed, 21 Oct 2015 07:28:00 GMT", 0.0),
+        ("Wed, 21 Oct 2026 07:28:00", None),
+        ("Wed, 99 Oct 2026 07:28:00 GMT", None),
+        ("x" * 100_000 + "GMT", None),
+        ("", None),
+    ],
+)
+def test_a_pause_is_a_number_of_seconds_or_a_date(value: str, expected: float | None) -> None:
+    now = datetime.datetime(2026, 10, 21, 7, 27, 30, tzinfo=datetime.UTC).timestamp()
+    assert Answer(429, "No", {"retry-after": value}, now=now).retry_after_s == expected
+
+
+def test_a_date_is_read_by_the_clock_of_who_says_it() -> None:
+    headers = {
+        "retry-after": "Wed, 21 Oct 2026 07:28:00 GMT",
+        "date": "Wed, 21 Oct 2026 07:27:55 GMT",
+    }
+    assert Answer(503, "No", headers, now=0.0).retry_after_s == 5.0
+
+
+def test_a_pause_that_is_too_long_to_wait_is_told() -> None:
+    loss = refused(Answer(429, "Too Many", {"retry-after": "7200"}), WHERE)
+    assert "asked again in 2 h 0 min at the earliest" in loss.problem.what
+
+
+@pytest.mark.parametrize(
+    ("kind", "charset"),
+    [
+        ("text/event-stream", ""),
+        ("text/event-stream; charset=utf-8", ""),
+        ('text/event-stream;x=1; CHARSET="UTF-16LE"', "utf-16le"),
+        ("text/event-stream; charset=", ""),
+    ],
+)
+def test_what_text_is_written_in_is_known_where_it_is_odd(kind: str, charset: str) -> None:
+    assert Answer(200, "OK", {"content-type": kind}).odd_charset == charset
+
+
+def test_what_a_server_calls_its_status_is_bounded_and_visible() -> None:
+    what = refused(Answer(500, "\x1b[31m" + "r" * 50_000, {}), WHERE).problem.what
+    assert len(what) < 150
+    assert "\x1b" not in what
+
+
+def test_an_empty_answer_is_called_that() -> None:
+    loss = no_message(Answer(202, "Accepted", {}), WHERE)
+    assert "202 Accepted with nothing in it" in loss.problem.what
+    assert "defect" in loss.problem.hint
+    assert loss.may_be_older
+
+
+def test_a_page_is_no_message() -> None:
+    loss = no_message(Answer(200, "OK", {"content-type": "text/html"}, b"<p>"), WHERE)
+    assert "text/html, which is no MCP message" in loss.problem.what

@@ -1,0 +1,280 @@
+"""Sessions begun and ended, by wish and by themselves, with servers that are played."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+
+from app.problem import Problem, ProblemError
+from app.protocol.eras import ClientIdentity
+from app.protocol.framing import FrameNumbers
+from app.protocol.tokens import TokenSource
+from app.sessions.clock import Clock
+from app.sessions.connector import Connector
+from app.sessions.definitions import RestartPolicy, StdioDefinition
+from app.sessions.manager import Manager
+from app.sessions.snapshot import ServerState
+from tests.unit.sessions.playbook import INITIALIZED, Log, PlayedServer, by_method
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from app.protocol.framing import Framer
+
+SOON = RestartPolicy(first_delay_s=0.01, longest_delay_s=0.01, limit=2)
+LATE = RestartPolicy(first_delay_s=600, longest_delay_s=600)
+
+
+def definition(name: str = "s", policy: RestartPolicy = SOON, **fields: Any) -> StdioDefinition:
+    return StdioDefinition(name=name, command="c", era="handshake", restart=policy, **fields)
+
+
+class Stage:
+    """A connector whose servers are played: each connection meets the next one."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, *, mends: bool = True) -> None:
+        monkeypatch.setattr("app.sessions.manager.transport_for", self._next)
+        self.log = Log()
+        self.servers: list[PlayedServer] = []
+        self.is_broken = False
+        self.ready: list[str] = []
+        self._changed = anyio.Event()
+        clock = Clock()
+        self.manager = Manager(
+            ClientIdentity({"name": "us", "version": "1"}, {}),
+            FrameNumbers(),
+            TokenSource(0),
+            clock,
+            self.log.take,
+            self._note,
+            mends=mends,
+        )
+        self.connector = Connector(self.manager, clock, self._note, mends=mends)
+        self.connector.on_connected = self._note_ready
+
+    def _next(self, _definition: object, framer: Framer, *_means: object) -> PlayedServer:
+        answers: dict[str, Any] = {"initialize": INITIALIZED, "list": {"tools": []}}
+        server = PlayedServer(by_method(**({} if self.is_broken else answers)))
+        server.use(framer)
+        if self.is_broken:
+            server.end(exit_code=9)
+        self.servers.append(server)
+        return server
+
+    def _note(self, _name: str) -> None:
+        self._changed.set()
+
+    def _note_ready(self, name: str) -> None:
+        self.ready.append(name)
+        self._changed.set()
+
+    def state(self, name: str = "s") -> ServerState:
+        return self.manager.snapshot(name).state
+
+    async def until(self, condition: Callable[[], object]) -> None:
+        with anyio.fail_after(10):
+            while not condition():
+                self._changed = anyio.Event()
+                await self._changed.wait()
+
+    async def until_state(self, state: ServerState) -> None:
+        await self.until(lambda: self.state() is state)
+
+    async def until_back(self, restarts: int) -> None:
+        await self.until(
+            lambda: (
+                self.manager.snapshot("s").restarts == restarts
+                and self.state() is ServerState.CONNECTED
+            )
+        )
+
+
+@contextlib.asynccontextmanager
+async def playing(stage: Stage, policy: RestartPolicy = SOON) -> AsyncIterator[Stage]:
+    async with anyio.create_task_group() as tasks:
+        stage.connector.open(tasks)
+        stage.manager.add(definition(policy=policy))
+        await stage.connector.connect("s")
+        yield stage
+        await stage.connector.aclose()
+        tasks.cancel_scope.cancel()
+
+
+async def test_a_server_that_ends_by_itself_is_connected_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with playing(Stage(monkeypatch)) as stage:
+        stage.servers[0].end(exit_code=1)
+        await stage.until_back(1)
+        assert len(stage.servers) == 2
+        await stage.until(lambda: stage.ready == ["s", "s"])
+        assert any(b'"outlook":"It is connected again' in frame.raw for frame in stage.log.frames)
+
+
+async def test_attempts_that_fail_are_counted_up_to_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with playing(Stage(monkeypatch)) as stage:
+        stage.is_broken = True
+        stage.servers[0].end(exit_code=1)
+        await stage.until_state(ServerState.FAILED)
+        assert len(stage.servers) == 3
+        problem = stage.manager.snapshot("s").problem
+        assert problem is not None
+        assert "2 times in a row" in problem.what
+        assert "exit code 9" in problem.detail
+        stage.is_broken = False
+        await stage.connector.connect("s")
+        assert stage.state() is ServerState.CONNECTED
+
+
+async def test_connecting_now_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with playing(Stage(monkeypatch), LATE) as stage:
+        stage.servers[0].end()
+        await stage.until_state(ServerState.WAITING)
+        with anyio.fail_after(10):
+            await stage.connector.connect("s")
+        assert stage.manager.snapshot("s").restarts == 1
+
+
+async def test_an_attempt_made_now_that_fails_goes_on_in_the_row(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with playing(Stage(monkeypatch), LATE) as stage:
+        stage.is_broken = True
+        stage.servers[0].end()
+        await stage.until_state(ServerState.WAITING)
+        with pytest.raises(ProblemError, match="exit code 9"):
+            await stage.connector.connect("s")
+        await stage.until_state(ServerState.WAITING)
+        retry = stage.manager.snapshot("s").retry
+        assert retry is not None
+        assert retry.number == 2
+
+
+async def test_disconnecting_what_waits_ends_the_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with playing(Stage(monkeypatch), LATE) as stage:
+        stage.servers[0].end()
+        await stage.until_state(ServerState.WAITING)
+        await stage.connector.disconnect("s")
+        found = stage.manager.snapshot("s")
+        assert (found.state, found.retry, found.problem) == (ServerState.CLOSED, None, None)
+
+
+async def test_a_server_that_is_renamed_while_it_waits_comes_back_under_its_new_name(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    policy = RestartPolicy(first_delay_s=0.2)
+    async with playing(Stage(monkeypatch), policy) as stage:
+        stage.servers[0].end()
+        await stage.until_state(ServerState.WAITING)
+        stage.manager.set_definition("s", definition("new", policy))
+        await stage.until(lambda: stage.state("new") is ServerState.CONNECTED)
+
+
+async def test_whoever_waits_for_the_mending_is_let_go_when_it_is_given_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with playing(Stage(monkeypatch), LATE) as stage:
+        stage.servers[0].end()
+        await stage.until_state(ServerState.WAITING)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stage.connector.mended, "s")
+            await anyio.wait_all_tasks_blocked()
+            stage.connector.stop_mending("s")
+        assert stage.state() is ServerState.CLOSED
+
+
+async def test_a_restart_ends_one_connection_and_makes_another(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with playing(Stage(monkeypatch)) as stage:
+        await stage.connector.restart("s")
+        assert stage.servers[0].is_closed
+        assert len(stage.servers) == 2
+        assert stage.manager.snapshot("s").restarts == 1
+        closed = [frame.raw for frame in stage.log.frames if b'"closed"' in frame.raw]
+        assert b'"wanted":true' in closed[0]
+        assert b"You restarted the server" in closed[0]
+
+
+async def test_a_restart_that_fails_is_told_and_not_tried_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with playing(Stage(monkeypatch)) as stage:
+        stage.is_broken = True
+        with pytest.raises(ProblemError, match="exit code 9"):
+            await stage.connector.restart("s")
+        assert stage.state() is ServerState.FAILED
+        assert not stage.manager.mending("s").is_coming_back
+
+
+async def test_restarting_what_was_never_connected_connects_it(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with playing(Stage(monkeypatch)) as stage:
+        stage.manager.add(definition("other"))
+        await stage.connector.restart("other")
+        assert stage.state("other") is ServerState.CONNECTED
+        assert stage.manager.snapshot("other").restarts == 0
+
+
+async def test_two_restarts_at_the_same_time_are_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with playing(Stage(monkeypatch)) as stage:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(stage.connector.restart, "s")
+            tasks.start_soon(stage.connector.restart, "s")
+        assert stage.state() is ServerState.CONNECTED
+        assert len(stage.servers) == 2
+
+
+async def test_closing_ends_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with playing(Stage(monkeypatch), LATE) as stage:
+        stage.servers[0].end()
+        await stage.until_state(ServerState.WAITING)
+        await stage.connector.aclose()
+        assert stage.state() is ServerState.CLOSED
+        stage.connector.open(None)
+        with pytest.raises(ProblemError, match="closing"):
+            await stage.connector.connect("s")
+
+
+async def test_without_mending_nothing_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with playing(Stage(monkeypatch, mends=False)) as stage:
+        stage.servers[0].end(exit_code=1)
+        await stage.until_state(ServerState.FAILED)
+        assert stage.manager.snapshot("s").retry is None
+
+
+async def test_many_are_connected_and_those_that_cannot_are_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with playing(Stage(monkeypatch)) as stage:
+        names = [stage.manager.add(definition(f"s{number}")) for number in range(20)]
+        problems = await stage.connector.connect_all([*names, *names, "none"])
+        assert set(problems) == {"none"}
+        assert {stage.state(name) for name in names} == {ServerState.CONNECTED}
+        await stage.connector.disconnect_all(names)
+        assert {stage.state(name) for name in names} == {ServerState.CLOSED}
+
+
+async def test_what_the_gate_refuses_is_not_connected_by_anyone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def refuse(_definition: object) -> None:
+        raise ProblemError(Problem("not agreed to"))
+
+    async with playing(Stage(monkeypatch)) as stage:
+        stage.connector.gate = refuse
+        stage.servers[0].end(exit_code=1)
+        await stage.until_state(ServerState.FAILED)
+        found = stage.manager.snapshot("s").problem
+        assert found is not None
+        assert found.what == "not agreed to"
+        for wish in (stage.connector.connect, stage.connector.restart):
+            with pytest.raises(ProblemError, match="not agreed to"):
+                await wish("s")
+        assert len(stage.servers) == 1
