@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from app import text
 from app.sessions.definitions import StdioDefinition
 from app.sessions.references import names_in
 
@@ -19,11 +20,21 @@ _STEERING: Final = re.compile(
     r"|RUBY.*|GEM_.*|BUNDLE_.*|PERL.*|PHP.*|LUA_.*|R_.*|GO.*|CARGO_.*|RUST.*"
     r"|CLASSPATH|_?JAVA_.*|JDK_.*|JVM_.*|MAVEN_.*|GRADLE_.*|DOTNET_.*|COR_.*|CORECLR_.*"
     r"|DOCKER_.*|PODMAN_.*|CONTAINER_.*|KUBECONFIG|GIT_.*|SSH_ASKPASS|SUDO_ASKPASS"
-    r"|EDITOR|VISUAL|PAGER|LESSOPEN|BROWSER"
-    r"|(?:HTTPS?|ALL|NO|FTP)_PROXY|SSL_.*|REQUESTS_CA_BUNDLE|CURL_.*|OPENSSL_.*",
+    r"|SHELLOPTS|BASHOPTS|PS4|PROMPT_COMMAND|TMPDIR|TEMP|TMP|SYSTEMROOT|WINDIR|PSMODULEPATH"
+    r"|(?:PY|RB|NOD|GO)ENV_.*|NVM_.*|VOLTA_.*|ASDF_.*|MISE_.*|FNM_.*|PDM_.*|PIPENV_.*|HATCH_.*"
+    r"|ELECTRON_.*|ERL_.*|ELIXIR_.*|MIX_.*|JULIA_.*|TCLLIBPATH|NIX_.*|MAKEFLAGS|TF_CLI_.*"
+    r"|AWS_CONFIG_FILE|AWS_ENDPOINT_URL.*|BOTO_CONFIG|CLOUDSDK_.*"
+    r"|EDITOR|VISUAL|(?:MAN)?PAGER|LESS(?:OPEN|CLOSE)|BROWSER"
+    r"|(?:HTTPS?|ALL|NO|FTP)_PROXY|SSL_.*|SSLKEYLOGFILE|REQUESTS_CA_BUNDLE|CURL_.*|OPENSSL_.*"
+    r"|HOSTALIASES|RES_OPTIONS|LOCALDOMAIN",
     re.IGNORECASE,
 )
 """Variables by which other code runs than the command says, or traffic goes elsewhere."""
+_STRANGE_BLANK: Final = re.compile(
+    "[\xa0\u034f\u115f\u1160\u1680\u2000-\u200d\u202f\u205f\u2800\u3000\u3164\uffa0]"
+)
+"""What looks like a space, or like nothing, and is another character."""
+_GAP: Final = re.compile(" {9,}")
 
 
 class HandedOn(NamedTuple):
@@ -58,6 +69,23 @@ def taken_in(definition: ServerDefinition) -> tuple[tuple[str, str], ...]:
         return ()
     found = [reference for word in definition.args for reference in names_in(word)]
     return tuple(dict.fromkeys(found))
+
+
+def without_gaps(words: str) -> str:
+    """What is to be agreed to, with blanks in which nobody could hide the rest of it.
+
+    A run of spaces is told by its length; other blank characters are written as escapes.
+    """
+    plain = _STRANGE_BLANK.sub(_escaped, words)
+    return _GAP.sub(_counted, plain)
+
+
+def _escaped(found: re.Match[str]) -> str:
+    return f"\\u{ord(found[0]):04x}"
+
+
+def _counted(found: re.Match[str]) -> str:
+    return f"[{text.count(len(found[0]), 'space')}]"
 
 
 def has_user(url: str) -> bool:

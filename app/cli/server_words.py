@@ -5,7 +5,7 @@ from __future__ import annotations
 import shlex
 from typing import TYPE_CHECKING, Any
 
-from app.catalogue.handed_on import handed_on, has_user, taken_in
+from app.catalogue.handed_on import handed_on, has_user, taken_in, without_gaps
 from app.catalogue.secrets import bare_url, replaced
 from app.protocol.secret_names import is_secret_setting
 from app.sessions.definitions import StdioDefinition
@@ -25,6 +25,10 @@ def consent_lines(definition: ServerDefinition) -> list[str]:
     Values stand with those variables that have a say in what runs. The lines may hold anything:
     make what cannot be seen visible to show them.
     """
+    return [without_gaps(line) for line in _consent_lines(definition)]
+
+
+def _consent_lines(definition: ServerDefinition) -> list[str]:
     given = ", ".join(map(_name, handed_on(definition))) or "none"
     if isinstance(definition, StdioDefinition):
         sources = _sources(taken_in(definition))

@@ -17,8 +17,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from app.catalogue.handed_on import without_gaps
 from app.models.definition_words import words_of
-from app.text import elide, one_line, visible
+from app.text import count, elide, one_line, visible
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,6 +31,8 @@ _ORIGIN: Final = 300
 _LINE: Final = 68
 """Characters in a line of a command."""
 _NAME: Final = 60
+_LONG: Final = 1000
+"""Characters of a value from which on their number is told: its end is out of sight at first."""
 
 
 def in_lines(words: str) -> str:
@@ -62,6 +65,8 @@ class ConsentDialog(QDialog):
         self.tree.header().setStretchLastSection(False)
         self.tree.setTextElideMode(Qt.TextElideMode.ElideNone)
         self.tree.setHorizontalScrollMode(QTreeWidget.ScrollMode.ScrollPerPixel)
+        # By rows, the end of a command that is higher than the window could never be seen.
+        self.tree.setVerticalScrollMode(QTreeWidget.ScrollMode.ScrollPerPixel)
         self._items = [self._added(definition) for definition in self._definitions]
         self.tree.expandAll()
         self.tree.resizeColumnToContents(0)
@@ -108,11 +113,14 @@ class ConsentDialog(QDialog):
             item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
             item.setCheckState(0, Qt.CheckState.Unchecked)
         for label, value in list(words_of(definition).items())[1:]:
-            child = QTreeWidgetItem([label, in_lines(visible(value))])
+            shown = without_gaps(visible(value))
+            length = f"\n({count(len(shown), self.tr('character'))})" if len(shown) > _LONG else ""
+            child = QTreeWidgetItem([label + length, in_lines(shown)])
             child.setTextAlignment(0, Qt.AlignmentFlag.AlignTop)
             child.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
             item.addChild(child)
         self.tree.addTopLevelItem(item)
+        item.setFirstColumnSpanned(True)  # a long name takes no room from what is run
         return item
 
     def _lay_out(self, origin: str) -> None:

@@ -93,6 +93,43 @@ def test_no_end_of_a_long_command_is_hidden(qtbot: QtBot) -> None:
     assert height >= dialog.fontMetrics().lineSpacing() * len(command.split("\n")) * 0.9
 
 
+def test_the_end_of_a_command_higher_than_the_window_can_be_scrolled_to(qtbot: QtBot) -> None:
+    dialog = _one(qtbot, StdioDefinition(name="long", command="sh", args=("x" * 4000, "; evil")))
+    dialog.show()
+    bar = dialog.tree.verticalScrollBar()
+    item = dialog.tree.topLevelItem(0)
+    child = None if item is None else item.child(0)
+    assert child is not None
+    room = dialog.tree.viewport().height()
+    ends = set()
+    for value in range(bar.maximum() + 1):
+        bar.setValue(value)
+        ends.add(dialog.tree.visualItemRect(child).bottom())
+    assert any(0 < end < room for end in ends)
+    assert "4,012 characters" in child.text(0)
+
+
+def test_nothing_hides_behind_blanks(qtbot: QtBot) -> None:
+    args = ("safe" + " " * 4000 + "; evil", "a\u3000b", "two  blanks")
+    dialog = _one(qtbot, StdioDefinition(name="wide", command="sh", args=args))
+    item = dialog.tree.topLevelItem(0)
+    assert item is not None
+    shown = _texts(item)[0].replace("\n", "")
+    assert shown == r"sh 'safe[4,000 spaces]; evil' 'a\u3000b' 'two  blanks'"
+
+
+def test_a_long_name_takes_no_room_from_what_is_run(qtbot: QtBot) -> None:
+    words = "word " * 40
+    definitions = [
+        StdioDefinition(name=name, command="python", args=(words,)) for name in ("a", "b" * 60)
+    ]
+    dialog = ConsentDialog("servers.json", definitions)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    assert dialog.tree.columnWidth(0) < dialog.tree.fontMetrics().horizontalAdvance("b" * 40)
+    assert dialog.tree.horizontalScrollBar().maximum() == 0
+
+
 def test_words_that_are_meant_to_deceive_are_made_visible(qtbot: QtBot) -> None:
     evil = StdioDefinition(name="<b>a</b>\u202e", command="sh", args=("\x1b[2J",))
     dialog = _one(qtbot, evil)

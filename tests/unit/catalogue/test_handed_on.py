@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.catalogue.handed_on import handed_on, has_user, steers
+from app.catalogue.handed_on import handed_on, has_user, steers, without_gaps
 from app.sessions.definitions import HttpDefinition, StdioDefinition
 
 
@@ -21,7 +21,8 @@ def test_references_are_told_and_values_are_not() -> None:
 @pytest.mark.parametrize(
     "name",
     ["PATH", "LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "PYTHONPATH", "NODE_OPTIONS", "Path",
-     "npm_config_registry", "BASH_ENV", "JAVA_TOOL_OPTIONS", "https_proxy", "GIT_SSH_COMMAND"],
+     "npm_config_registry", "BASH_ENV", "JAVA_TOOL_OPTIONS", "https_proxy", "GIT_SSH_COMMAND",
+     "SHELLOPTS", "PS4", "AWS_CONFIG_FILE", "SSLKEYLOGFILE", "PYENV_ROOT", "MAKEFLAGS"],
 )  # fmt: skip
 def test_what_steers_a_program_is_told_with_its_value(name: str) -> None:
     server = StdioDefinition(name="s", command="c", env={name: "/srv/evil", "TOKEN": "s3cret"})
@@ -49,3 +50,9 @@ def test_headers_steer_nothing() -> None:
 )
 def test_a_user_in_a_url_is_seen(url: str, is_there: bool) -> None:
     assert has_user(url) is is_there
+
+
+def test_blanks_take_no_room_to_hide_something_in() -> None:
+    assert without_gaps("a" + " " * 1200 + "b") == "a[1,200 spaces]b"
+    assert without_gaps("a   b") == "a   b"
+    assert without_gaps("a\xa0\u2800\u3164b") == r"a\u00a0\u2800\u3164b"

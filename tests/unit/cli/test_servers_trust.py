@@ -104,3 +104,13 @@ def test_all_that_would_be_handed_on_is_shown(
     assert "as me, with SECRET of the environment" in said
     assert "s3cret" not in said
     assert "p4ss" not in said
+
+
+def test_nothing_hides_behind_blanks(
+    tmp_path: Path, data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mcp.json"
+    server = {"command": "sh", "args": ["safe" + " " * 4000 + "; evil"]}
+    file.write_text(json.dumps({"mcpServers": {"a": server}}))
+    assert main(["servers", "trust", "a", "--config", str(file), "--data-dir", str(data_dir)]) == 2
+    assert "sh 'safe[4,000 spaces]; evil'" in capsys.readouterr().err
