@@ -8,11 +8,12 @@ import urllib.parse
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from app.catalogue.entry import CatalogueEntry
+from app.problem import ProblemError
 from app.sessions.definitions import HttpDefinition, StdioDefinition
 from app.sessions.references import REFERENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping, Sequence
 
     from app.catalogue.catalogue import Catalogue
     from app.catalogue.entry_reading import Found
@@ -66,6 +67,20 @@ def preview(config: ConfigFile, catalogue: Catalogue) -> list[ImportRow]:
         for unusable in config.unusable
     ]
     return rows
+
+
+def rows_named(rows: Sequence[ImportRow], names: Collection[str]) -> list[ImportRow]:
+    """The rows of the servers that have these names in the file.
+
+    Raises:
+        ProblemError: one of them cannot be used; an answer to what it asks may have come to that.
+    """
+    named = [row for row in rows if row.found is not None and row.found.definition.name in names]
+    there = {row.found.definition.name for row in named if row.found is not None}
+    for row in rows:
+        if row.problem is not None and row.name in names and row.name not in there:
+            raise ProblemError(row.problem)
+    return named
 
 
 def imported_entry(row: ImportRow, config: ConfigFile, catalogue: Catalogue) -> CatalogueEntry:

@@ -14,7 +14,7 @@ import click
 
 from app.catalogue.catalogue import likely
 from app.catalogue.clients import client_of, found_files
-from app.catalogue.preview import ImportRow, Standing, imported_entry, preview, save_row
+from app.catalogue.preview import ImportRow, Standing, imported_entry, preview, rows_named, save_row
 from app.catalogue.reading import read_file
 from app.catalogue.secrets import in_environment, in_keyring, secrets_of
 from app.catalogue.variables import WORKSPACE, Variables, kept_answers
@@ -240,11 +240,10 @@ class _Importer:
         again = read_file(expanded(path), variables, self._config.client)
         self._config = again
         wanted = {row.found.definition.name for row in rows if row.found is not None}
-        return [
-            row
-            for row in preview(again, self._catalogue)
-            if row.found is not None and row.found.definition.name in wanted
-        ]
+        try:
+            return rows_named(preview(again, self._catalogue), wanted)
+        except ProblemError as error:
+            raise CommandFailed(ExitCode.USAGE, error.problem) from error
 
     def _kept(self, asks: list[Input], answers: dict[str, str]) -> dict[str, str]:
         try:

@@ -155,13 +155,12 @@ class Importing(QObject):
         )
 
     async def _save(self, config: ConfigFile, wish: ImportWish) -> None:
-        from app.catalogue.preview import Standing, imported_entry, preview, save_row
-        from app.models.import_words import found_name
+        from app.catalogue.preview import Standing, imported_entry, preview, rows_named, save_row
 
         catalogue, variables = self._cataloguing.saved.catalogue, list[str]()
         made = []
-        for row in preview(config, catalogue):
-            if found_name(row) in wish.names and row.standing in {Standing.NEW, Standing.CHANGED}:
+        for row in rows_named(preview(config, catalogue), wish.names):
+            if row.standing in {Standing.NEW, Standing.CHANGED}:
                 entry = imported_entry(row, config, catalogue)
                 definition = await self._without_secrets(entry.definition, wish, variables)
                 made.append((row, dataclasses.replace(entry, definition=definition)))

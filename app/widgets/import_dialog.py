@@ -103,6 +103,7 @@ class ImportDialog(QDialog):
 
     def set_files(self, files: Sequence[FoundFile]) -> None:
         """Offer the files that were found on this machine."""
+        is_first = not self.files.isEnabled() and self.focusWidget() is self.choose
         self.files.clear()
         self.files.addItem(self.tr("Choose one of {}").format(count(len(files), "found file")))
         if not files:
@@ -111,6 +112,8 @@ class ImportDialog(QDialog):
             words = f"{found.client.title} — {one_line(str(found.path), 200)}"
             self.files.addItem(words, str(found.path))
         self.files.setEnabled(bool(files))
+        if is_first and files:  # found only now, and where one begins
+            self.files.setFocus()
 
     def open_file(self, path: Path) -> None:
         """Ask for what a file holds."""
@@ -187,6 +190,7 @@ class ImportDialog(QDialog):
             self.inputs.ensureWidgetVisible(missing)
             return
         self._import.setEnabled(False)
+        self._timer.stop()  # or rows that come later would take a refusal's place
         chosen = SecretsAs(self.secrets.currentData())
         wish = ImportWish(self._path, tuple(names), self.inputs.answers(), chosen)
         self.import_requested.emit(wish)

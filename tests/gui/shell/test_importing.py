@@ -74,6 +74,28 @@ async def test_a_secret_answer_without_a_keyring_is_saved_only_as_text_when_that
         assert definition.env == {"KEY": "hush"}
 
 
+async def test_an_answer_that_makes_a_server_unusable_is_told_and_nothing_saved(
+    qapp: QApplication, data_dir: Path, tmp_path: Path
+) -> None:
+    config = tmp_path / ".vscode" / "mcp.json"
+    config.parent.mkdir()
+    inputs = [{"id": "host", "type": "promptString", "password": True}]
+    web = {"type": "http", "url": "${input:host}/mcp"}
+    config.write_text(json.dumps({"inputs": inputs, "servers": {"web": web}}))
+    async with running(qapp, data_dir) as program:
+        program.window.actions_.imports.trigger()
+        (dialog,) = program.window.findChildren(ImportDialog)
+        dialog.open_file(config)
+        await until(lambda: dialog.ticked() == ["web"])
+        field = dialog.inputs.field("host")
+        assert isinstance(field, QLineEdit)
+        field.setText("nonsense")
+        dialog.accept()
+        await until(lambda: "a URL begins with http://" in dialog.note.text())
+        assert dialog.isVisible()
+        assert names_shown(program) == []
+
+
 async def test_an_import_whose_secrets_cannot_be_kept_saves_none_of_the_servers(
     qapp: QApplication, data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -212,3 +212,17 @@ def test_without_a_file_those_on_this_machine_are_listed(
     ]
     assert "not JSON" in out
     assert ".gemini" not in out
+
+
+def test_an_answer_that_makes_a_server_unusable_is_told_and_nothing_saved(
+    tmp_path: Path, data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mcp.json"
+    inputs = [{"id": "host", "type": "promptString"}]
+    servers = {"web": {"type": "http", "url": "${input:host}/mcp"}, "other": {"command": "c"}}
+    file.write_text(json.dumps({"inputs": inputs, "servers": servers}))
+    assert run(data_dir, file, "--all", "--input", "host=nonsense") == 2
+    assert "a URL begins with http://" in capsys.readouterr().err
+    assert saved(data_dir).entries() == ()
+    assert run(data_dir, file, "--all", "--input", "host=http://h:1") == 0
+    assert [entry.name for entry in saved(data_dir).entries()] == ["web", "other"]
