@@ -18,7 +18,7 @@ from app.problem import Problem, ProblemError
 from app.sessions.definitions import HttpDefinition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from app.catalogue.clients import Client
@@ -126,8 +126,21 @@ def _merged(path: Path, document: dict[str, Any], client: Client) -> dict[str, A
         raise ProblemError(_kept(path, "Comments in it would be lost"))
     servers = held.get(client.container)
     inside = servers if isinstance(servers, dict) else {}
-    merged = {**held, **{key: value for key, value in document.items() if key not in held}}
-    return {**merged, client.container: {**inside, **document[client.container]}}
+    ours = document[client.container]
+    merged = {**held, client.container: {**inside, **ours}}
+    return _excluding(merged, ours, document) if client is GEMINI else merged
+
+
+def _excluding(
+    held: dict[str, Any], ours: Mapping[str, Any], document: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Settings of Gemini CLI that name those of `ours` which are disabled, and no other of them."""
+    rules = held.get("mcp")
+    rules = rules if isinstance(rules, dict) else {}
+    named = rules.get("excluded")
+    others = [name for name in named if name not in ours] if isinstance(named, list) else []
+    excluded = [*others, *document.get("mcp", {}).get("excluded", ())]
+    return {**held, "mcp": {**rules, "excluded": excluded}} if excluded or named else held
 
 
 def _is_plain(words: str) -> bool:

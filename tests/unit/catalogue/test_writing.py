@@ -133,6 +133,18 @@ def test_a_file_that_is_there_keeps_the_rest_of_it(tmp_path: Path) -> None:
     assert content["mcpServers"]["off"]["command"] == "z"
 
 
+def test_settings_of_gemini_name_just_those_servers_that_are_disabled(tmp_path: Path) -> None:
+    file = tmp_path / "settings.json"
+    rules = {"allowed": ["x"], "excluded": ["theirs", "old"]}
+    file.write_text(json.dumps({"mcp": rules, "mcpServers": {}}))
+    write_file([OFF, OLDER], client_of("gemini"), file)
+    content = json.loads(file.read_text())
+    assert content["mcp"] == {"allowed": ["x"], "excluded": ["theirs", "off"]}
+    file.write_text('{"theme": 1}')
+    write_file([OLDER], client_of("gemini"), file)
+    assert "mcp" not in json.loads(file.read_text())
+
+
 @pytest.mark.parametrize(
     ("name", "content"),
     [("f.json", '{"a": 1} // why'), ("f.json", "oops"), ("f.json", "[]"), ("f.toml", "a = 1")],
