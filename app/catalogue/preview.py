@@ -13,7 +13,7 @@ from app.sessions.definitions import HttpDefinition, StdioDefinition
 from app.sessions.references import REFERENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Mapping, Sequence
 
     from app.catalogue.catalogue import Catalogue
     from app.catalogue.entry_reading import Found
@@ -61,7 +61,11 @@ class ImportRow(NamedTuple):
 def preview(config: ConfigFile, catalogue: Catalogue) -> list[ImportRow]:
     """A row for each server of the file, in its order; those that cannot be used at the end."""
     saved = {entry.name: entry for entry in catalogue.entries()}
-    rows = [_row(found, saved) for found in config.found]
+    # Each of a file's servers is compared with few of the saved ones: both may be hundreds.
+    alike: dict[Hashable, list[CatalogueEntry]] = {}
+    for entry in saved.values():
+        alike.setdefault(_reached(entry.definition), []).append(entry)
+    rows = [_row(found, saved, alike) for found in config.found]
     rows += [
         ImportRow(None, Standing.UNUSABLE, unusable.name, (), unusable.problem)
         for unusable in config.unusable
@@ -135,14 +139,26 @@ def changes_between(held: ServerDefinition, found: ServerDefinition) -> tuple[st
     return (*dict.fromkeys(changed), *_of_values(held, found))
 
 
-def _row(found: Found, saved: Mapping[str, CatalogueEntry]) -> ImportRow:
+def _reached(definition: ServerDefinition) -> Hashable:
+    """What is equal for servers between which there are no changes."""
+    if isinstance(definition, StdioDefinition):
+        return definition.command, definition.args, definition.cwd
+    return definition.transport, definition.url
+
+
+def _row(
+    found: Found,
+    saved: Mapping[str, CatalogueEntry],
+    alike: Mapping[Hashable, Sequence[CatalogueEntry]],
+) -> ImportRow:
+    """How a server of a file stands to those `saved`, which `alike` has by `_reached`."""
     name = found.definition.name
     held = saved.get(name)
     if held is not None:
         changes = changes_between(held.definition, found.definition)
         standing = Standing.CHANGED if changes else Standing.SAME
         return ImportRow(found, standing, name, changes)
-    for entry in saved.values():
+    for entry in alike.get(_reached(found.definition), ()):
         if not changes_between(entry.definition, found.definition):
             return ImportRow(found, Standing.SAME, entry.name)
     return ImportRow(found, Standing.NEW, name)

@@ -9,13 +9,22 @@ import pytest
 
 from app.catalogue.catalogue import Catalogue
 from app.catalogue.entry import CatalogueEntry
-from app.catalogue.preview import Standing, imported_entry, preview, save_row, values_of
+from app.catalogue.preview import (
+    Standing,
+    changes_between,
+    imported_entry,
+    preview,
+    save_row,
+    values_of,
+)
 from app.catalogue.reading import ConfigFile, read_file
 from app.catalogue.variables import Variables
 from app.sessions.definitions import HttpDefinition, RestartPolicy, StdioDefinition
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from app.sessions.definitions import ServerDefinition
 
 
 @pytest.fixture
@@ -153,3 +162,20 @@ def test_there_is_nothing_to_import_of_what_cannot_be_used(file: Path) -> None:
     (row,) = preview(config, Catalogue(None))
     with pytest.raises(ValueError, match="nothing"):
         imported_entry(row, config, Catalogue(None))
+
+
+def test_many_servers_are_not_each_compared_with_all_that_are_saved(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[str] = []
+
+    def counted(held: ServerDefinition, found: ServerDefinition) -> tuple[str, ...]:
+        compared.append(found.name)
+        return changes_between(held, found)
+
+    monkeypatch.setattr("app.catalogue.preview.changes_between", counted)
+    servers = [StdioDefinition(name=f"s{number}", command=f"c{number}") for number in range(40)]
+    config = config_of(file, **{f"n{number}": {"command": f"c{number}"} for number in range(40)})
+    rows = preview(config, saved(*servers))
+    assert [row.name for row in rows] == [server.name for server in servers]
+    assert len(compared) == 40
