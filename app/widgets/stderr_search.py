@@ -129,9 +129,13 @@ class StderrSearch(PlaceSearch):
             self._go(near if near < len(self._places) else len(self._places) - 1)
 
     def _go(self, to: int) -> None:
-        self._forget_gone()
+        at, gone = self._at, self._forget_gone()
         if not self._places:
             return
+        if 0 <= at < gone:  # where one was is gone as well: on from the first place that is left
+            to = 0 if to > at else -1
+        else:
+            to -= gone
         self._at = to % len(self._places)
         cursor = self._view.cursor_to(*self._places[self._at])
         cursor.setPosition(cursor.selectionStart())
@@ -140,11 +144,12 @@ class StderrSearch(PlaceSearch):
         self._mark()
         self._show_count()
 
-    def _forget_gone(self) -> None:
-        """Leave out places in lines that are not there any more."""
+    def _forget_gone(self) -> int:
+        """Leave out places in lines that are not there any more; how many there were."""
         gone = bisect.bisect_left(self._places, Place(self._view.first, 0, 0))
         del self._places[:gone]
         self._at = max(-1, self._at - gone)
+        return gone
 
     @Slot()
     def _mark(self) -> None:
