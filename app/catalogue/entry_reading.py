@@ -12,14 +12,15 @@ from app.catalogue.env_file import read_env_file
 from app.catalogue.fields import EXAMPLE, definition_of
 from app.catalogue.forms import form_of
 from app.catalogue.own_form import EXTRAS, extra_fields, unknown_members
+from app.catalogue.secrets import bare_url, secret_members, without_secret_members
 from app.catalogue.variables import Resolver
 from app.looking import expanded
 from app.problem import Problem, ProblemError
-from app.sessions.definitions import StdioDefinition
+from app.sessions.definitions import HttpDefinition, StdioDefinition
 from app.sessions.references import names_in
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
     from app.catalogue.clients import Client
     from app.catalogue.containers import Container
@@ -80,14 +81,30 @@ def read_found(
         **_of_extras(extras, form.transport, where),
     }
     definition = _definition(fields, where, is_open=bool(resolver.asks))
+    unknown = _unknown(entry, form)
+    notes = dict.fromkeys(resolver.notes)
     return Found(
         definition,
         is_disabled=_is_disabled(name, form, extras, container),
         asks=resolver.asks,
-        notes=(*form.notes, *dict.fromkeys(resolver.notes), *_keyring_notes(client, definition)),
-        unknown=_unknown(entry, form),
+        notes=(*form.notes, *notes, *_notes(client, definition, unknown)),
+        unknown=without_secret_members(unknown),
         project=project,
     )
+
+
+def _notes(
+    client: Client, definition: ServerDefinition, unknown: Mapping[str, Any]
+) -> Iterator[str]:
+    """What the user should know of secrets."""
+    yield from _keyring_notes(client, definition)
+    for name in secret_members(unknown):
+        shown = text.one_line(name, LONGEST_NAME)
+        yield f"{shown} is left out: it looks like a secret, and means nothing to this program"
+    if isinstance(definition, HttpDefinition):
+        for part in bare_url(definition.url)[1]:
+            words = "the user's name and password" if part == "user" else text.one_line(part, 60)
+            yield f"its URL holds a secret, {words}: it is saved as text"
 
 
 def _shown_name(name: str, form: Form) -> str:

@@ -6,34 +6,30 @@ import re
 import urllib.parse
 from typing import TYPE_CHECKING, Any, Final
 
+from app.protocol.secret_arguments import (
+    holds_login,
+    is_literal,
+    replaced_arguments,
+    replaced_in_header,
+)
 from app.protocol.secret_names import is_secret_setting
-from app.sessions.references import REFERENCE, names_in
+from app.sessions.references import names_in
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from typing import TypeAlias
 
-    from app.sessions.definitions import HttpDefinition, ServerDefinition
+    from app.protocol.secret_arguments import Substitute
+    from app.sessions.definitions import HttpDefinition, OAuthClient, ServerDefinition
     from app.sessions.references import Keyring
 
-    Substitute: TypeAlias = Callable[[str, str], str]
-    """From the name of a secret and its value to what stands in its place."""
-
-_HEADER_OPTIONS: Final = frozenset({"--header", "-H", "--headers"})
-_VARIABLE_OPTIONS: Final = frozenset({"--env", "-e"})
-_PAIR: Final = re.compile(r"([\w.-]+)(\s*[:=]\s*)(.+)", re.DOTALL)
-_OPTION: Final = re.compile(r"(--?)([\w.-]+)(=)(.+)", re.DOTALL)
-_SCHEME: Final = re.compile(r"(Bearer|Basic|Token|ApiKey)\s+", re.IGNORECASE)
 _NOT_OF_NAMES: Final = re.compile(r"[^A-Za-z0-9]+")
 
 
-def is_literal(value: str) -> bool:
-    """Whether a value stands for itself: no reference is in it, and it is not empty."""
-    return bool(value) and REFERENCE.search(value) is None
-
-
 def secrets_of(definition: ServerDefinition) -> dict[str, str]:
-    """Values that look like secrets by their names, and stand in the definition themselves."""
+    """Values that look like secrets by their names, and stand in the definition themselves.
+
+    Of variables also those with a URL and a password in it.
+    """
     found: dict[str, str] = {}
 
     def note(name: str, value: str) -> str:
@@ -133,10 +129,15 @@ def _without(
     definition: ServerDefinition, is_wanted: Callable[[str], bool]
 ) -> tuple[ServerDefinition, dict[str, str]]:
     variables: dict[str, str] = {}
+    values: dict[str, str] = {}
 
-    def refer(name: str, _value: str) -> str:
+    def refer(name: str, value: str) -> str:
         is_variable = definition.transport == "stdio" and name in definition.env
-        variable = name if is_variable else _variable(definition.name, name)
+        base = variable = name if is_variable else _variable(definition.name, name)
+        number = 2
+        while values.setdefault(variable, value) != value:  # two passwords are two variables
+            variable = f"{base}_{number}"
+            number += 1
         variables[variable] = name
         return f"${{env:{variable}}}"
 
@@ -158,25 +159,28 @@ def replaced(
 ) -> ServerDefinition:
     """The definition with substitutes for the values whose names are wanted.
 
-    Of variables and headers those alone; of arguments, of a URL and of OAuth what is a secret by
-    its name anyway. A header keeps its scheme (`Bearer`). References stay.
+    Of variables and headers those alone, and variables with a password in a URL; of arguments and
+    of OAuth what is a secret by its name anyway. A header keeps its scheme (`Bearer`). References
+    stay.
     """
     if definition.transport == "stdio":
         env = {
-            name: substitute(name, value) if is_wanted(name) and is_literal(value) else value
+            name: substitute(name, value)
+            if is_literal(value) and (is_wanted(name) or holds_login(value))
+            else value
             for name, value in definition.env.items()
         }
-        args = tuple(_arguments(definition.args, substitute))
+        args = replaced_arguments(definition.args, substitute)
         return definition.model_copy(update={"env": env, "args": args})
     headers = {
-        name: _of_header(name, value, substitute) if is_wanted(name) else value
+        name: replaced_in_header(name, value, substitute) if is_wanted(name) else value
         for name, value in definition.headers.items()
     }
     changes = {"headers": headers, "oauth": _oauth(definition, substitute)}
     return definition.model_copy(update=changes)
 
 
-def _oauth(definition: HttpDefinition, substitute: Substitute) -> Any:
+def _oauth(definition: HttpDefinition, substitute: Substitute) -> OAuthClient:
     secret = definition.oauth.client_secret
     if secret is None or not is_literal(secret):
         return definition.oauth
@@ -184,57 +188,43 @@ def _oauth(definition: HttpDefinition, substitute: Substitute) -> Any:
     return definition.oauth.model_copy(update={"client_secret": named})
 
 
-def _of_header(name: str, value: str, substitute: Substitute) -> str:
-    if not is_literal(value):
-        return value
-    scheme = _SCHEME.match(value)
-    kept = scheme[0] if scheme is not None else ""
-    return kept + substitute(name, value[len(kept) :])
-
-
-def _arguments(args: tuple[str, ...], substitute: Substitute) -> list[str]:
-    """A program's arguments, with substitutes for what their options call a secret."""
-    words: list[str] = []
-    for place, word in enumerate(args):
-        previous = args[place - 1] if place else ""
-        words.append(_argument(previous, word, substitute) if is_literal(word) else word)
-    return words
-
-
-def _argument(previous: str, word: str, substitute: Substitute) -> str:
-    option = _OPTION.fullmatch(word)
-    if option is not None:
-        is_secret = is_secret_setting(option[2])
-        return f"{option[1]}{option[2]}={substitute(option[2], option[4])}" if is_secret else word
-    pair = _PAIR.fullmatch(word)
-    if previous in _HEADER_OPTIONS | _VARIABLE_OPTIONS and pair is not None:
-        if not is_secret_setting(pair[1]):
-            return word
-        return f"{pair[1]}{pair[2]}{_of_header(pair[1], pair[3], substitute)}"
-    name = previous.lstrip("-")
-    is_value = previous.startswith("-") and "=" not in previous and not word.startswith("-")
-    return substitute(name, word) if is_value and is_secret_setting(name) else word
-
-
 def bare_url(url: str) -> tuple[str, tuple[str, ...]]:
     """A URL without a user's name and password and without its parameters' secrets; those."""
     parts = urllib.parse.urlsplit(url)
     query = urllib.parse.parse_qsl(parts.query, keep_blank_values=True)
-    gone = [name for name, value in query if is_secret_setting(name) and value]
-    if parts.username is not None:
-        gone.append("user")
+    secrets = [name for name, value in query if is_secret_setting(name) and value]
+    gone = (*secrets, *(["user"] if parts.username is not None else []))
     if not gone:
         return url, ()
-    kept = [(name, "" if name in gone else value) for name, value in query]
+    kept = [(name, "" if name in secrets else value) for name, value in query]
     host = parts.netloc.rpartition("@")[2]
     bare = parts._replace(netloc=host, query=urllib.parse.urlencode(kept))
-    return bare.geturl(), tuple(gone)
+    return bare.geturl(), gone
 
 
 def without_secret_members(members: Mapping[str, Any]) -> dict[str, Any]:
     """Members that mean nothing to us, without those that are secrets by their names."""
     return {
-        name: without_secret_members(value) if isinstance(value, dict) else value
+        name: _without_secrets(value)
         for name, value in members.items()
         if not is_secret_setting(name)
     }
+
+
+def _without_secrets(value: Any) -> Any:
+    if isinstance(value, dict):
+        return without_secret_members(value)
+    return [_without_secrets(inner) for inner in value] if isinstance(value, list) else value
+
+
+def secret_members(members: Any) -> tuple[str, ...]:
+    """The names of those that `without_secret_members` leaves out."""
+    if isinstance(members, list):
+        found = [name for inner in members for name in secret_members(inner)]
+    elif isinstance(members, dict):
+        found = [name for name in members if is_secret_setting(name)]
+        inside = [inner for name, inner in members.items() if not is_secret_setting(name)]
+        found += secret_members(inside)
+    else:
+        found = []
+    return tuple(dict.fromkeys(found))

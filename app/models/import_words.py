@@ -10,6 +10,7 @@ from PySide6.QtCore import QCoreApplication
 from app.catalogue.preview import Standing
 from app.catalogue.secrets import secrets_of
 from app.models.definition_words import words_of
+from app.protocol.secret_arguments import shown_arguments
 from app.text import elide, visible
 
 if TYPE_CHECKING:
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from app.catalogue.preview import ImportRow
     from app.catalogue.variables import Input
     from app.problem import Problem
+    from app.sessions.definitions import ServerDefinition
 
 _LONGEST: Final = 10_000
 """Characters of one value; what is left out is told by an ellipsis."""
@@ -133,8 +135,8 @@ def _details(row: ImportRow, found: Found, held: CatalogueEntry | None) -> Itera
 
 def _compared(found: Found, held: CatalogueEntry | None) -> Iterator[str]:
     """What the server is, and what it was where that differs; its name is not compared."""
-    before = {} if held is None else words_of(held.definition)
-    for label, words in words_of(found.definition).items():
+    before = {} if held is None else words_of(_bare(held.definition))
+    for label, words in words_of(_bare(found.definition)).items():
         old = before.get(label, words)
         if old == words or label == next(iter(before)):
             yield f"{label}: {_shown(words)}"
@@ -142,6 +144,13 @@ def _compared(found: Found, held: CatalogueEntry | None) -> Iterator[str]:
             yield f"{label}:"
             yield "    " + _tr("saved:   {}").format(_shown(old))
             yield "    " + _tr("in file: {}").format(_shown(words))
+
+
+def _bare(definition: ServerDefinition) -> ServerDefinition:
+    """The server without secrets in its arguments; they are shown whole before it first runs."""
+    if definition.transport != "stdio":
+        return definition
+    return definition.model_copy(update={"args": shown_arguments(definition.args)})
 
 
 def _shown(words: str) -> str:

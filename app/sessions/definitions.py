@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get
 import pydantic
 
 from app import paths
+from app.protocol.secret_arguments import shown_arguments
 from app.protocol.secret_names import shown_url
 from app.sessions.limits import LONGEST_LIMIT_S
 
@@ -159,8 +160,8 @@ class StdioDefinition(_Definition):
 
     @property
     def address(self) -> str:
-        """Command and arguments for people to read; never to be run."""
-        return " ".join((self.command, *self.args))
+        """Command and arguments for people to read, without secrets; never to be run."""
+        return " ".join((self.command, *shown_arguments(self.args)))
 
 
 class HttpDefinition(_Definition):

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from app.looking import is_folder, is_there
+from app.protocol.secret_arguments import shown_arguments
 from app.sessions.doctor import DoctorReport, Searched
 from app.sessions.doctor_causes import causes_of
 
@@ -60,7 +61,7 @@ def _of_command(server: ServerSnapshot) -> DoctorReport:
     searched = tuple(_searched(definition))
     return dataclasses.replace(
         bare,
-        command=(definition.command, *definition.args),
+        command=(definition.command, *shown_arguments(definition.args)),
         folder=str(Path(definition.cwd or ".").absolute()),
         found=_found(definition, searched),
         searched=searched,

@@ -314,3 +314,23 @@ def test_what_no_program_and_no_server_can_be_given_is_told_in_words(
     path.write_text(json.dumps({"mcpServers": {"a": entry}}))
     (found,) = read(path).problems
     assert words in found.what
+
+
+def test_secrets_that_nothing_is_made_of_are_left_out_and_told(tmp_path: Path) -> None:
+    path = tmp_path / "config.toml"
+    path.write_text(
+        '[mcp_servers.a]\ncommand = "c"\nbearer_token = "hush"\n'
+        '[mcp_servers.a.tools]\nmode = "approve"\napi_key = "hush"\n'
+    )
+    (found,) = read_file(path).found
+    assert found.unknown == {"tools": {"mode": "approve"}}
+    assert [note.partition(" ")[0] for note in found.notes] == ["bearer_token", "api_key"]
+    assert "hush" not in repr(found.notes)
+
+
+def test_a_secret_in_a_url_is_told_to_be_saved_as_text(tmp_path: Path) -> None:
+    path = tmp_path / "mcp.json"
+    url = "https://mcp.example.com/mcp/?exampleApiKey=hush&x=1"
+    path.write_text(json.dumps({"mcpServers": {"a": {"url": url}}}))
+    (found,) = read_file(path).found
+    assert found.notes == ("its URL holds a secret, exampleApiKey: it is saved as text",)

@@ -7,6 +7,7 @@ from app.catalogue.secrets import (
     in_environment,
     in_keyring,
     keyring_names,
+    secret_members,
     secrets_of,
     without_secret_members,
     without_values,
@@ -98,11 +99,33 @@ def test_urls_lose_users_and_secrets() -> None:
     assert url == "https://example.com/mcp?api_key=&page=2"
     assert gone == ("api_key", "user")
     assert bare_url("https://a/b?x=1#y") == ("https://a/b?x=1#y", ())
+    assert bare_url("https://me:s@a/b?user=7") == ("https://a/b?user=7", ("user",))
 
 
 def test_members_that_mean_nothing_to_us_lose_secrets_too() -> None:
     members = {"a": 1, "apiKey": "x", "b": {"token": "y", "c": 2}}
     assert without_secret_members(members) == {"a": 1, "b": {"c": 2}}
+    listed = {"accounts": [{"name": "n", "password": "x"}, [{"token": "y"}], "z"]}
+    assert without_secret_members(listed) == {"accounts": [{"name": "n"}, [{}], "z"]}
+    inside = {"list": [{"token": "x", "d": 3}, "e"], "password": {"token": "x"}}
+    assert without_secret_members(inside) == {"list": [{"d": 3}, "e"]}
+    assert secret_members(inside) == ("password", "token")
+
+
+def test_passwords_in_urls_are_secrets_of_a_process() -> None:
+    args = ("postgres://u:p1@a/x", "postgres://u:p2@b/x", "https://c/?api_key=k")
+    server = StdioDefinition(name="pg", command="c", args=args, env={"DATABASE_URL": "r://:p3@d"})
+    assert secrets_of(server)["DATABASE_URL"] == "r://:p3@d"
+    kept, variables = in_environment(server)
+    assert isinstance(kept, StdioDefinition)
+    assert kept.env == {"DATABASE_URL": "${env:DATABASE_URL}"}
+    assert kept.args == (
+        "postgres://u:${env:PG_PASSWORD}@a/x",
+        "postgres://u:${env:PG_PASSWORD_2}@b/x",
+        "https://c/?api_key=${env:PG_API_KEY}",
+    )
+    assert set(variables) == {"DATABASE_URL", "PG_PASSWORD", "PG_PASSWORD_2", "PG_API_KEY"}
+    assert secrets_of(kept) == {}
 
 
 def test_no_secret_of_another_server_is_written_over_in_the_keyring() -> None:

@@ -66,3 +66,12 @@ def test_what_several_servers_ask_for_is_asked_once() -> None:
 def test_problems_keep_their_lines_and_show_what_is_hidden() -> None:
     words = problem_lines([Problem("bad\u202e", "f, line 2", detail="  x\n  ^")])
     assert words == "bad\\u202e (f, line 2)\n  x\n  ^"
+
+
+def test_secrets_among_arguments_are_not_shown() -> None:
+    args = ("--api-key", "hush1", "postgres://u:hush2@h/db")
+    server = StdioDefinition(name="pg", command="c", args=args)
+    found = ImportRow(Found(server), Standing.NEW, "pg")
+    words = "\n".join([what_it_is(found), *detail_lines(found, {})])
+    assert "hush" not in words
+    assert "u:***@h/db" in words
