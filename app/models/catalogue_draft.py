@@ -176,9 +176,7 @@ class _Reader:
     def read(self, names: Collection[str]) -> Reading:
         draft = self._draft
         is_url = draft.kind is ServerKind.URL
-        name = draft.name.strip() or usual_name(
-            draft.command, draft.url, is_url=draft.kind is ServerKind.URL
-        )
+        name = draft.name.strip() or usual_name(draft.command, draft.url, is_url=is_url)
         if name in names:
             self._problems["name"] = _tr("Another server has this name.")
         fields = {
@@ -187,7 +185,15 @@ class _Reader:
             **(self._of_url(name) if is_url else self._of_command(name)),
         }
         definition = self._made(fields)
+        if not name:
+            self._tell_unnamed("url" if is_url else "command")
         return Reading(None if self._problems else definition, self._problems, self._secrets)
+
+    def _tell_unnamed(self, source: str) -> None:
+        """Ask for a name only where the field that it would be made from is right."""
+        self._problems.pop("name", None)
+        if source not in self._problems:
+            self._problems["name"] = _tr("Enter a name.")
 
     def _common(self) -> dict[str, Any]:
         draft, base = self._draft, self._base

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QLineEdit, QScrollArea, QWidget
 
 from app.text import one_line
@@ -37,6 +37,7 @@ class ImportInputs(QScrollArea):
         self.setWidgetResizable(True)
         self.setFrameShape(QScrollArea.Shape.NoFrame)
         self.setAccessibleName(self.tr("What the servers ask for"))
+        self.changed.connect(self._on_changed)
         self._clear()
 
     @property
@@ -75,12 +76,23 @@ class ImportInputs(QScrollArea):
         for name, asked in self._asked.items():
             wanted = [each for each in asked.servers if each in servers]
             is_missing = bool(wanted) and name not in answers
-            words = self.tr("{} needs this").format(one_line(", ".join(wanted), 80))
+            words = self.tr("{} needs this") if len(wanted) == 1 else self.tr("{} need this")
+            words = words.format(one_line(", ".join(wanted), 80))
             self._boxes[name].show_problem(words if is_missing else "")
             if is_missing and first is None:
                 first = self._boxes[name].control
         self._fit()
         return first
+
+    @Slot()
+    def _on_changed(self) -> None:
+        """Take away what was said of fields that are answered now."""
+        answers = self.answers()
+        answered = [box for name, box in self._boxes.items() if box.problem and name in answers]
+        for box in answered:
+            box.show_problem("")
+        if answered:
+            self._fit()
 
     def _clear(self) -> None:
         self._asked.clear()

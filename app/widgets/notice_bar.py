@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 
 from app.text import visible
-from app.widgets.appearance import GAP_S
+from app.widgets.appearance import GAP_S, monospaced
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -53,6 +53,7 @@ class NoticeBar(QFrame):
         self._hint = self._label(bold=False)
         self._detail = self._label(bold=False)
         self._detail.setAccessibleName(self.tr("Details of the problem"))
+        self._detail.setFont(monospaced(self.font()))  # a caret stands below what it points at
         page = QWidget(self)
         self._words = _Words(page, self)
         self._next = QPushButton(self)

@@ -256,7 +256,8 @@ class ServerEditor(QDialog):
         self.tabs.addTab(self.server, self.tr("Server"))
         self.tabs.addTab(self.connection, self.tr("Connection"))
         self.tabs.addTab(self.restart, self.tr("Restart"))
-        self.tabs.setAccessibleName(self.tr("Pages"))
+        for pages in (self.tabs, self.tabs.tabBar()):
+            pages.setAccessibleName(self.tr("Pages"))
         column = QVBoxLayout(self)
         column.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP_L)
         column.setSpacing(GAP)

@@ -6,7 +6,7 @@ import itertools
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QGridLayout, QScrollArea, QSplitter, QWidget
+from PySide6.QtWidgets import QGridLayout, QScrollArea, QSplitter, QTabBar, QTabWidget, QWidget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -19,8 +19,11 @@ def order_tabs(root: QWidget) -> None:
 
     Qt appends what is made later to the end of the window: behind its last button.
     """
-    for one, next_one in itertools.pairwise(controls_in(root)):
+    controls = controls_in(root)
+    for one, next_one in itertools.pairwise(controls):
         QWidget.setTabOrder(one, next_one)
+    if controls and isinstance(controls[0], QTabBar):  # Qt skips it where it is only the first
+        QWidget.setTabOrder(controls[-1], controls[0])
 
 
 def controls_in(root: QWidget) -> list[QWidget]:
@@ -30,16 +33,23 @@ def controls_in(root: QWidget) -> list[QWidget]:
 
 def _walked(widget: QWidget) -> Iterator[QWidget]:
     parts = _parts(widget)
-    if widget.focusPolicy() != Qt.FocusPolicy.NoFocus or not parts:
+    if _is_a_stop(widget) or not parts:
         yield widget
     for part in parts:
         yield from _walked(part)
 
 
+def _is_a_stop(widget: QWidget) -> bool:
+    # Pages hand the focus on to their tab bar, which is one of their parts.
+    takes_focus = widget.focusPolicy() != Qt.FocusPolicy.NoFocus
+    return takes_focus and not isinstance(widget, QTabWidget)
+
+
 def _parts(widget: QWidget) -> Sequence[QWidget]:
-    if isinstance(widget, QSplitter):
+    if isinstance(widget, QSplitter | QTabWidget):
         places = range(widget.count())
-        return [part for place in places if (part := widget.widget(place)) is not None]
+        parts = [part for place in places if (part := widget.widget(place)) is not None]
+        return [widget.tabBar(), *parts] if isinstance(widget, QTabWidget) else parts
     if isinstance(widget, QScrollArea):
         inner = widget.widget()
         return [] if inner is None else [inner]

@@ -120,6 +120,17 @@ def test_found_files_are_offered_and_read_only_when_chosen(
     assert heard == [path]
 
 
+def test_the_keyboard_begins_at_the_files_also_when_they_are_found_late(
+    qtbot: QtBot, appearance: Appearance
+) -> None:
+    dialog = ImportDialog([], appearance)
+    qtbot.addWidget(dialog)
+    dialog.show()
+    dialog.choose.setFocus()
+    dialog.set_files([FoundFile(CLAUDE_DESKTOP, Path("/srv/claude_desktop_config.json"))])
+    assert dialog.focusWidget() is dialog.files
+
+
 def test_each_server_is_told_new_changed_same_or_unusable(dialog: ImportDialog) -> None:
     assert cells(dialog) == [
         ("weather", "new"),
@@ -162,6 +173,7 @@ def test_what_is_asked_for_must_be_answered_before_the_import(
     assert "weather needs this" in key.accessibleDescription()
     assert key.echoMode() is QLineEdit.EchoMode.Password
     QTest.keyClicks(key, "hush")
+    assert not key.accessibleDescription()
     dialog.accept()
     assert heard == [ImportWish(file, ("weather",), {"key": "hush", "region": "eu"})]
 

@@ -54,6 +54,15 @@ def test_all_can_be_dismissed_at_once_where_there_are_several(qtbot: QtBot) -> N
     assert bar.isHidden()
 
 
+def test_a_caret_in_the_evidence_stands_below_what_it_points_at(qtbot: QtBot) -> None:
+    bar = NoticeBar()
+    qtbot.addWidget(bar)
+    bar.show_problem(Problem("This is no JSON", "line 1, column 9", detail='{"iii": ]\n        ^'))
+    (detail,) = (label for label in bar.findChildren(QLabel) if "^" in label.text())
+    measure = detail.fontMetrics()
+    assert measure.horizontalAdvance('{"iii": ') == measure.horizontalAdvance(" " * 8)
+
+
 def test_the_same_problem_again_does_not_pile_up(qtbot: QtBot) -> None:
     bar = NoticeBar()
     qtbot.addWidget(bar)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLabel, QLineEdit
+from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
 from app.catalogue.entry import CatalogueEntry
 from app.models.catalogue_draft import EditedServer, ServerKind
@@ -344,6 +344,35 @@ def test_every_control_has_a_name_and_keys_lead_to_fields(
     for page in (editor.server, editor.connection, editor.restart):
         labels = [label for label in page.findChildren(QLabel) if "&" in label.text()]
         assert all(label.buddy() is not None for label in labels)
+
+
+def test_tab_goes_through_fields_and_variables_to_the_buttons_and_round(
+    qtbot: QtBot, appearance: Appearance
+) -> None:
+    editor = opened(qtbot, appearance, COMMAND)
+    editor.server.variables.add_button.click()
+    qtbot.waitUntil(editor.server.variables.rows()[-1].value.isVisible)
+    way, at = list[QWidget](), editor.focusWidget()
+    while at not in way:
+        way.append(at)
+        QTest.keyClick(at, Qt.Key.Key_Tab)
+        at = editor.focusWidget()
+    rows = editor.server.variables.rows()
+    stops: list[QWidget] = [each for row in rows for each in (row.name, row.value, row.remove)]
+    stops += [editor.server.name, editor.server.command, editor.server.at_start]
+    stops += [editor.tabs.tabBar(), editor.preview, *editor.buttons.buttons()]
+    assert [each for each in stops if each not in way] == []
+    assert at is way[0]
+
+
+def test_without_a_command_the_command_alone_is_to_be_mended(
+    qtbot: QtBot, appearance: Appearance
+) -> None:
+    editor = opened(qtbot, appearance)
+    editor.accept()
+    problems = {name for name, box in editor.server.fields.items() if box.problem}
+    assert problems == {"command"}
+    assert editor.focusWidget() is editor.server.command
 
 
 def test_a_removed_variable_is_gone(qtbot: QtBot, appearance: Appearance) -> None:

@@ -56,6 +56,15 @@ def test_a_secret_of_oauth_goes_to_the_keyring() -> None:
     assert "client_secret" in read_draft(draft, has_keyring=False).problems
 
 
+@pytest.mark.parametrize("draft", [Draft(), Draft(kind=ServerKind.URL, url="htp:/foo")])
+def test_no_name_is_asked_for_while_there_is_nothing_to_make_it_of(draft: Draft) -> None:
+    assert list(read_draft(draft).problems) == [draft.kind.value]
+
+
+def test_a_name_is_asked_for_where_none_can_be_made() -> None:
+    assert read_draft(Draft(command="/")).problems == {"name": "Enter a name."}
+
+
 @pytest.mark.parametrize(
     ("draft", "field"),
     [
