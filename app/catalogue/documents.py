@@ -9,6 +9,7 @@ import tomllib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from app.catalogue.duplicates import duplicate_keys
+from app.catalogue.excerpt import excerpt
 from app.problem import Problem, ProblemError
 
 if TYPE_CHECKING:
@@ -17,13 +18,13 @@ if TYPE_CHECKING:
 DEEPEST: Final = 100
 """How far objects and arrays may be inside each other."""
 
-_EXCERPT_CHARACTERS: Final = 60
 _PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
 _STRING: Final = r'"(?:[^"\\\n]++|\\.)*+(?:"|(?=\n)|\\?\Z)'
 """Also one that does not end: looking for its end again and again would take forever."""
 _NOTED: Final = re.compile(rf"{_STRING}|//[^\n]*+|/\*.*?(?:\*/|\Z)", re.DOTALL)
 """A string, or a comment. Strings are matched so that nothing in them is taken for a comment."""
 _TRAILING: Final = re.compile(rf"{_STRING}|,(?=\s*+[}}\]])", re.DOTALL)
+_NUMBER: Final = re.compile(rf"{_STRING}|(NaN|-?Infinity|-?[0-9]{{4300,}}+(?![0-9.eE]))", re.DOTALL)
 _ALL_BUT_LINE_ENDS: Final = re.compile(r"[^\r\n]")
 
 
@@ -58,9 +59,8 @@ def read_json(words: str, where: str, hint: str) -> Document:
     except RecursionError as error:
         raise ProblemError(_too_deep(where, hint)) from error
     except ValueError as error:  # NaN, or an integer of thousands of digits
-        raise ProblemError(
-            Problem(f"The configuration file is not JSON: {error}", where, hint)
-        ) from error
+        mistake = _no_number(plain)
+        raise ProblemError(_problem("JSON", words, where, hint, mistake)) from error
     _check_depth(value, where, hint)
     return Document(value, tuple(duplicate_keys(plain)) if repeats else ())
 
@@ -126,7 +126,18 @@ def _first_wins(repeats: list[bool]) -> _FirstWins:
 
 
 def _refused(constant: str) -> NoReturn:
-    raise ValueError(f"{constant} is no number of JSON")
+    raise ValueError(constant)
+
+
+def _no_number(plain: str) -> Mistake:
+    """Where a text that is JSON otherwise has what is no number, or one that nobody can read."""
+    found = next((each for each in _NUMBER.finditer(plain) if each[1] is not None), None)
+    if found is None:
+        return Mistake("a number cannot be read", 1, 1)
+    is_long = found[1].lstrip("-").isdigit()
+    what = "a number is too long" if is_long else f"{found[1]} is no number of JSON"
+    before = plain[: found.start(1)]
+    return Mistake(what, before.count("\n") + 1, len(before) - before.rfind("\n"))
 
 
 def _of_toml(error: tomllib.TOMLDecodeError, words: str) -> Mistake:
@@ -149,15 +160,6 @@ def _problem(kind: str, words: str, where: str, hint: str, mistake: Mistake) -> 
         hint,
         excerpt(words, mistake.line, mistake.column),
     )
-
-
-def excerpt(words: str, line: int, column: int) -> str:
-    """The line with a mistake, cut to its surroundings, and a mark under the place."""
-    lines = words.split("\n")
-    whole = lines[line - 1].rstrip("\r") if line <= len(lines) else ""
-    start = max(0, column - 1 - _EXCERPT_CHARACTERS // 2)
-    shown = whole[start : start + _EXCERPT_CHARACTERS].replace("\t", " ")
-    return f"{shown}\n{' ' * (column - 1 - start)}^" if shown.strip() else ""
 
 
 def _too_deep(where: str, hint: str) -> Problem:

@@ -114,3 +114,19 @@ def test_a_mistake_in_toml_is_shown_where_it_is(words: str, place: str) -> None:
 
 def test_a_table_given_twice_is_a_mistake_in_toml() -> None:
     assert "not TOML" in problem_of(read_toml, "[a]\nx = 1\n[a]\ny = 2\n").what
+
+
+@pytest.mark.parametrize(
+    ("number", "what"),
+    [
+        ("NaN", "NaN is no number of JSON"),
+        ("-Infinity", "-Infinity is no number of JSON"),
+        ("1" * 5000, "a number is too long"),
+    ],
+)
+def test_what_is_no_number_is_told_with_its_place(number: str, what: str) -> None:
+    words = f'{{\n "NaN": "Infinity",\n "a": {number}}}'
+    with pytest.raises(ProblemError) as caught:
+        read_json(words, "here", "")
+    assert caught.value.problem.what == f"The configuration file is not JSON: {what}"
+    assert caught.value.problem.where == "here, line 3, column 7"
