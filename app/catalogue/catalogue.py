@@ -17,7 +17,7 @@ from app.problem import Problem, ProblemError
 from app.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Sequence
     from pathlib import Path
 
     from app.catalogue.entry import CatalogueEntry
@@ -96,29 +96,41 @@ class Catalogue:
 
     def add(self, entry: CatalogueEntry) -> str:
         """Add a server at the end; its name with a number behind it where that is taken."""
-        with self._changing():
-            name = self._free(entry.name)
-            self._put((*self._state.items, _made(entry, name)))
-            return name
+        return self.save_all([(None, entry)])[0]
 
     def replace(self, name: str, entry: CatalogueEntry) -> None:
         """Put `entry`, which may have another name, in the place of a server."""
+        self.save_all([(name, entry)])
+
+    def save_all(self, entries: Iterable[tuple[str | None, CatalogueEntry]]) -> list[str]:
+        """Save several servers, all or none, in one writing of the file; the names they have then.
+
+        Each is put in the place of the server called so, or added without such a name.
+        """
         with self._changing():
-            index = self._place(name)
-            if entry.name != name and any(item.name == entry.name for item in self._state.items):
-                what = f"There is a server {entry.name!r} already"
-                raise ProblemError(Problem(what, self._where, "Choose another name."))
             items = list(self._state.items)
-            items[index] = _made(entry, entry.name)
+            names = [
+                _added(items, entry) if name is None else self._replaced(items, name, entry)
+                for name, entry in entries
+            ]
             self._put(items)
+            return names
+
+    def _replaced(self, items: list[_Item], name: str, entry: CatalogueEntry) -> str:
+        index = self._place(name, items)
+        if entry.name != name and any(item.name == entry.name for item in items):
+            what = f"There is a server {entry.name!r} already"
+            raise ProblemError(Problem(what, self._where, "Choose another name."))
+        items[index] = _made(entry, entry.name)
+        return entry.name
 
     def clone(self, name: str) -> str:
         """Add a copy right behind a server, which does not connect by itself; its name."""
         with self._changing():
-            index = self._place(name)
-            copied = dataclasses.replace(self.entry(name), connects_at_start=False)
-            free = self._free(name)
             items = list(self._state.items)
+            index = self._place(name, items)
+            copied = dataclasses.replace(self.entry(name), connects_at_start=False)
+            free = _free(name, items)
             items.insert(index + 1, _made(copied, free))
             self._put(items)
             return free
@@ -127,7 +139,7 @@ class Catalogue:
         """Forget a server, also one that cannot be used."""
         with self._changing():
             items = list(self._state.items)
-            del items[self._place(name)]
+            del items[self._place(name, items)]
             self._put(items)
 
     def secrets_of_alone(self, names: Collection[str]) -> tuple[str, ...]:
@@ -147,7 +159,7 @@ class Catalogue:
         """Let a server be the one at `position` of `entries()`, or the last."""
         with self._changing():
             items = list(self._state.items)
-            moved = items.pop(self._place(name))
+            moved = items.pop(self._place(name, items))
             usable = [index for index, item in enumerate(items) if item.entry is not None]
             position = max(position, 0)
             items.insert(usable[position] if position < len(usable) else len(items), moved)
@@ -210,19 +222,11 @@ class Catalogue:
             self._content, self._stamp = content, _stamp(self._path)
         self._state = _State(around, tuple(items), _left(self._state.problems, items))
 
-    def _place(self, name: str) -> int:
-        for index, item in enumerate(self._state.items):
+    def _place(self, name: str, items: Sequence[_Item]) -> int:
+        for index, item in enumerate(items):
             if item.name == name:
                 return index
         raise ProblemError(self._missing(name))
-
-    def _free(self, name: str) -> str:
-        taken = {item.name for item in self._state.items}
-        free, number = name, 2
-        while free in taken:
-            free = f"{name} {number}"
-            number += 1
-        return free
 
     @property
     def _where(self) -> str:
@@ -264,6 +268,21 @@ def _alone(path: Path) -> Iterator[None]:
         yield
     finally:
         lock.release()
+
+
+def _added(items: list[_Item], entry: CatalogueEntry) -> str:
+    name = _free(entry.name, items)
+    items.append(_made(entry, name))
+    return name
+
+
+def _free(name: str, items: Iterable[_Item]) -> str:
+    taken = {item.name for item in items}
+    free, number = name, 2
+    while free in taken:
+        free = f"{name} {number}"
+        number += 1
+    return free
 
 
 def _made(entry: CatalogueEntry, name: str) -> _Item:

@@ -13,7 +13,7 @@ from app.sessions.definitions import HttpDefinition, StdioDefinition
 from app.sessions.references import REFERENCE
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Hashable, Mapping, Sequence
+    from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 
     from app.catalogue.catalogue import Catalogue
     from app.catalogue.entry_reading import Found
@@ -115,16 +115,15 @@ def imported_entry(row: ImportRow, config: ConfigFile, catalogue: Catalogue) -> 
     )
 
 
-def save_row(row: ImportRow, entry: CatalogueEntry, catalogue: Catalogue) -> str:
-    """Save what `imported_entry` made of a row, new or in the place of what it changes; its name.
+def save_rows(made: Iterable[tuple[ImportRow, CatalogueEntry]], catalogue: Catalogue) -> list[str]:
+    """Save what `imported_entry` made of rows, new or in the place of what they change; the names.
 
     Raises:
-        ProblemError: it cannot be written.
+        ProblemError: it cannot be written; none of them is saved then.
     """
-    if row.standing is Standing.NEW:
-        return catalogue.add(entry)
-    catalogue.replace(row.name, entry)
-    return row.name
+    return catalogue.save_all(
+        (None if row.standing is Standing.NEW else row.name, entry) for row, entry in made
+    )
 
 
 def changes_between(held: ServerDefinition, found: ServerDefinition) -> tuple[str, ...]:

@@ -14,7 +14,14 @@ import click
 
 from app.catalogue.catalogue import likely
 from app.catalogue.clients import client_of, found_files
-from app.catalogue.preview import ImportRow, Standing, imported_entry, preview, rows_named, save_row
+from app.catalogue.preview import (
+    ImportRow,
+    Standing,
+    imported_entry,
+    preview,
+    rows_named,
+    save_rows,
+)
 from app.catalogue.reading import read_file
 from app.catalogue.secrets import in_environment, in_keyring, secrets_of
 from app.catalogue.variables import WORKSPACE, Variables, kept_answers
@@ -34,6 +41,7 @@ from app.text import count, one_line, visible
 
 if TYPE_CHECKING:
     from app.catalogue.catalogue import Catalogue
+    from app.catalogue.entry import CatalogueEntry
     from app.catalogue.reading import ConfigFile
     from app.catalogue.variables import Input
     from app.cli.options import CommonOptions
@@ -195,16 +203,16 @@ class _Importer:
         if asks:
             rows = self._answered(rows, list(asks.values()))
         try:
-            return [self._save(row) for row in rows if row.standing is not Standing.SAME]
+            made = [(row, self._made(row)) for row in rows if row.standing is not Standing.SAME]
+            return save_rows(made, self._catalogue) if made else []
         except ProblemError as error:
             raise CommandFailed(ExitCode.UNWRITABLE, error.problem) from error
 
-    def _save(self, row: ImportRow) -> str:
+    def _made(self, row: ImportRow) -> CatalogueEntry:
         entry = imported_entry(row, self._config, self._catalogue)
-        if not self._order.with_secrets:
-            definition = self._without_secrets(entry.definition)
-            entry = dataclasses.replace(entry, definition=definition)
-        return save_row(row, entry, self._catalogue)
+        if self._order.with_secrets:
+            return entry
+        return dataclasses.replace(entry, definition=self._without_secrets(entry.definition))
 
     def _without_secrets(self, definition: ServerDefinition) -> ServerDefinition:
         """The server with its secrets in the keyring; as variables where there is none."""

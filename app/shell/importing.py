@@ -155,7 +155,7 @@ class Importing(QObject):
         )
 
     async def _save(self, config: ConfigFile, wish: ImportWish) -> None:
-        from app.catalogue.preview import Standing, imported_entry, preview, rows_named, save_row
+        from app.catalogue.preview import Standing, imported_entry, preview, rows_named, save_rows
 
         catalogue, variables = self._cataloguing.saved.catalogue, list[str]()
         made = []
@@ -164,8 +164,8 @@ class Importing(QObject):
                 entry = imported_entry(row, config, catalogue)
                 definition = await self._without_secrets(entry.definition, wish, variables)
                 made.append((row, dataclasses.replace(entry, definition=definition)))
-        for row, entry in made:  # all or nothing: a secret that cannot be kept stops it before
-            save_row(row, entry, catalogue)
+        if made:  # all or nothing: a secret that cannot be kept stops it before
+            save_rows(made, catalogue)
         self._cataloguing.tell_variables(variables)
 
     async def _without_secrets(

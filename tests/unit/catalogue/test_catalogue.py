@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from app import private_file
 from app.catalogue.catalogue import Catalogue
 from app.catalogue.entry import CatalogueEntry
 from app.problem import Problem, ProblemError
@@ -366,3 +367,33 @@ def test_names_in_what_is_told_stay_on_their_line_and_within_bounds(file: Path) 
     hint = refusal(lambda: catalogue.remove("none")).hint
     assert "\n" not in hint
     assert len(hint) < 2200
+
+
+def test_several_servers_are_saved_in_one_writing(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    catalogue = Catalogue(file)
+    catalogue.add(entry("a"))
+    puts: list[Path] = []
+
+    def put(path: Path, content: bytes) -> None:
+        puts.append(path)
+        path.write_bytes(content)
+
+    monkeypatch.setattr(private_file, "put", put)
+    changes = [("a", entry("b", "new")), (None, entry("b")), (None, entry("c")), (None, entry("c"))]
+    assert catalogue.save_all(changes) == ["b", "b 2", "c", "c 2"]
+    assert puts == [file]
+    assert names(Catalogue(file)) == ["b", "b 2", "c", "c 2"]
+
+
+def test_of_several_servers_none_is_saved_when_one_cannot_be(file: Path) -> None:
+    catalogue = Catalogue(file)
+    catalogue.add(entry("a"))
+    before = file.read_bytes()
+    for name, replaced in (("gone", "x"), ("a", "y")):  # there is no such server; the name is taken
+        changes = [(None, entry("y")), (name, entry(replaced))]
+        with pytest.raises(ProblemError):
+            catalogue.save_all(changes)
+        assert file.read_bytes() == before
+        assert names(catalogue) == ["a"]

@@ -14,7 +14,7 @@ from app.catalogue.preview import (
     changes_between,
     imported_entry,
     preview,
-    save_row,
+    save_rows,
     values_of,
 )
 from app.catalogue.reading import ConfigFile, read_file
@@ -102,7 +102,7 @@ def test_an_import_takes_what_the_file_says_and_leaves_what_was_set_here(file: P
     entry = {"command": "npx", "args": ["y"], "env": env, "disabled": True, "icon": "x"}
     config = config_of(file, files=entry)
     (row,) = preview(config, catalogue)
-    save_row(row, imported_entry(row, config, catalogue), catalogue)
+    save_rows([(row, imported_entry(row, config, catalogue))], catalogue)
     (now,) = catalogue.entries()
     assert isinstance(now.definition, StdioDefinition)
     assert now.definition.args == ("y",)
@@ -137,7 +137,7 @@ def test_secrets_of_a_server_are_not_handed_to_another_one_of_its_name(
     catalogue = saved(held)
     config = config_of(file, s=entry)
     (row,) = preview(config, catalogue)
-    save_row(row, imported_entry(row, config, catalogue), catalogue)
+    save_rows([(row, imported_entry(row, config, catalogue))], catalogue)
     assert values_of(catalogue.entry("s").definition) == {"Key": "x"}
 
 
@@ -145,15 +145,15 @@ def test_a_new_server_is_saved_under_its_name(file: Path) -> None:
     catalogue = saved(FILES)
     config = config_of(file, new={"command": "c", "disabled": True})
     (row,) = preview(config, catalogue)
-    assert save_row(row, imported_entry(row, config, catalogue), catalogue) == "new"
+    assert save_rows([(row, imported_entry(row, config, catalogue))], catalogue) == ["new"]
     assert catalogue.entry("new").is_disabled
 
 
 def test_after_an_import_all_is_the_same(file: Path) -> None:
     catalogue = Catalogue(None)
     config = config_of(file, a={"command": "c"}, b={"url": "https://x/"})
-    for row in preview(config, catalogue):
-        save_row(row, imported_entry(row, config, catalogue), catalogue)
+    rows = preview(config, catalogue)
+    save_rows([(row, imported_entry(row, config, catalogue)) for row in rows], catalogue)
     assert {row.standing for row in preview(config, catalogue)} == {Standing.SAME}
 
 
