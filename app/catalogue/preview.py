@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import re
 import urllib.parse
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from app.catalogue.entry import CatalogueEntry
+from app.catalogue.secrets import keyring_name
 from app.problem import ProblemError
+from app.protocol.secret_arguments import shown_arguments
+from app.protocol.secret_names import HIDDEN_VALUE
 from app.sessions.definitions import HttpDefinition, StdioDefinition
-from app.sessions.references import REFERENCE
+from app.sessions.references import REFERENCE, names_in
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -106,9 +110,11 @@ def imported_entry(row: ImportRow, config: ConfigFile, catalogue: Catalogue) -> 
         return entry
     held = catalogue.entry(row.name)
     kept = {field: getattr(held.definition, field) for field in _OURS}
+    if _is_same_who(held.definition, definition):
+        definition = _with_references(definition, held.definition)
     return dataclasses.replace(
         entry,
-        definition=definition.model_copy(update=kept | _kept_values(definition, held.definition)),
+        definition=definition.model_copy(update=kept),
         is_disabled=held.is_disabled,
         connects_at_start=held.connects_at_start,
         unknown={**held.unknown, **found.unknown},
@@ -126,13 +132,18 @@ def save_rows(made: Iterable[tuple[ImportRow, CatalogueEntry]], catalogue: Catal
     )
 
 
-def changes_between(held: ServerDefinition, found: ServerDefinition) -> tuple[str, ...]:
+def changes_between(
+    held: ServerDefinition, found: ServerDefinition, brought_as: str | None = None
+) -> tuple[str, ...]:
     """What is different, in words; nothing of how the user treats it here.
 
-    A reference of ours is taken for the value in the file that it was put in the place of.
+    A reference of ours is taken for the value in the file that it was put in the place of. With
+    `brought_as` only one to what an import put into the keyring for a server of that name: two
+    accounts at one service are two servers.
     """
     if held.transport != found.transport and "stdio" in {held.transport, found.transport}:
         return ("how it is reached",)
+    found = _with_references(found, held, brought_as)
     mine, theirs = held.model_dump(), found.model_dump()
     changed = [words for field, words in _WORDS.items() if mine.get(field) != theirs.get(field)]
     return (*dict.fromkeys(changed), *_of_values(held, found))
@@ -141,7 +152,8 @@ def changes_between(held: ServerDefinition, found: ServerDefinition) -> tuple[st
 def _reached(definition: ServerDefinition) -> Hashable:
     """What is equal for servers between which there are no changes."""
     if isinstance(definition, StdioDefinition):
-        return definition.command, definition.args, definition.cwd
+        words = [REFERENCE.sub(HIDDEN_VALUE, word) for word in shown_arguments(definition.args)]
+        return definition.command, tuple(words), definition.cwd
     return definition.transport, definition.url
 
 
@@ -158,7 +170,7 @@ def _row(
         standing = Standing.CHANGED if changes else Standing.SAME
         return ImportRow(found, standing, name, changes)
     for entry in alike.get(_reached(found.definition), ()):
-        if not changes_between(entry.definition, found.definition):
+        if not changes_between(entry.definition, found.definition, brought_as=name):
             return ImportRow(found, Standing.SAME, entry.name)
     return ImportRow(found, Standing.NEW, name)
 
@@ -171,35 +183,79 @@ def _of_values(held: ServerDefinition, found: ServerDefinition) -> list[str]:
     return words + [
         f"{kind} {name}"
         for name in sorted(mine.keys() & theirs.keys())
-        if mine[name] != theirs[name] and not _is_kept(mine[name], theirs[name])
+        if mine[name] != theirs[name]
     ]
 
 
-def _is_kept(mine: str, theirs: str) -> bool:
-    """Whether ours may be the same value, put elsewhere when it was imported."""
-    return REFERENCE.search(mine) is not None and REFERENCE.search(theirs) is None
-
-
-def _kept_values(found: ServerDefinition, held: ServerDefinition) -> dict[str, dict[str, str]]:
-    """The file's values, and references of ours in the place of those that they stand for.
-
-    Not for another program or another host: those are not to get the secrets of this one.
-    """
-    mine = values_of(held) if _who(held) == _who(found) else {}
-    theirs = values_of(found)
+def _with_references(
+    found: ServerDefinition, held: ServerDefinition, brought_as: str | None = None
+) -> ServerDefinition:
+    """What a file has, with references of ours in the place of the values they stand for."""
+    mine = values_of(held)
     values = {
-        name: mine[name] if name in mine and _is_kept(mine[name], value) else value
-        for name, value in theirs.items()
+        name: _kept(mine.get(name), value, brought_as) for name, value in values_of(found).items()
     }
-    return {"env" if isinstance(found, StdioDefinition) else "headers": values}
+    if isinstance(found, HttpDefinition) and isinstance(held, HttpDefinition):
+        secret = found.oauth.client_secret
+        if secret is not None:
+            secret = _kept(held.oauth.client_secret, secret, brought_as)
+        oauth = found.oauth.model_copy(update={"client_secret": secret})
+        return found.model_copy(update={"headers": values, "oauth": oauth})
+    if isinstance(found, StdioDefinition) and isinstance(held, StdioDefinition):
+        is_same = _are_same_words(held.args, found.args, brought_as)
+        args = held.args if is_same else found.args
+        return found.model_copy(update={"env": values, "args": args})
+    return found
 
 
-def _who(definition: ServerDefinition) -> tuple[str, ...]:
-    """Who is given a server's values: a program, or a host by whatever way it is reached."""
-    if isinstance(definition, HttpDefinition):
-        parts = urllib.parse.urlsplit(definition.url)
-        return parts.scheme, parts.netloc.rpartition("@")[2].lower()
-    return ("", definition.command)
+def _kept(mine: str | None, theirs: str, brought_as: str | None) -> str:
+    return mine if mine is not None and _is_kept(mine, theirs, brought_as) else theirs
+
+
+def _is_kept(mine: str, theirs: str, brought_as: str | None) -> bool:
+    """Whether ours may be the same value, put elsewhere when it was imported."""
+    references = names_in(mine)
+    if not references or REFERENCE.search(theirs) is not None:
+        return False
+    if brought_as is None:
+        return True
+    begin = keyring_name(brought_as, "")
+    return all(kind == "keyring" and name.startswith(begin) for kind, name in references)
+
+
+def _are_same_words(mine: Sequence[str], theirs: Sequence[str], brought_as: str | None) -> bool:
+    """Whether arguments are equal but for secrets of the file that we have references to."""
+    return len(mine) == len(theirs) and all(
+        one == other or (_is_kept(one, other, brought_as) and _fits(one, other))
+        for one, other in zip(mine, theirs, strict=True)
+    )
+
+
+def _fits(mine: str, theirs: str) -> bool:
+    """Whether a word is ours with something in the places of the references."""
+    parts, end = list[str](), 0
+    for found in REFERENCE.finditer(mine):
+        parts.append(re.escape(mine[end : found.start()]))
+        end = found.end()
+    return re.fullmatch(".+".join([*parts, re.escape(mine[end:])]), theirs, re.DOTALL) is not None
+
+
+def _is_same_who(held: ServerDefinition, found: ServerDefinition) -> bool:
+    """Whether both are the same program, or at the same host by whatever way it is reached.
+
+    Another one is not to get the secrets of this one. Arguments tell programs apart: what is run
+    by `npx` is named there.
+    """
+    if isinstance(held, HttpDefinition) and isinstance(found, HttpDefinition):
+        return _host(held) == _host(found)
+    if isinstance(held, StdioDefinition) and isinstance(found, StdioDefinition):
+        return held.command == found.command and _are_same_words(held.args, found.args, None)
+    return False
+
+
+def _host(definition: HttpDefinition) -> tuple[str, str]:
+    parts = urllib.parse.urlsplit(definition.url)
+    return parts.scheme, parts.netloc.rpartition("@")[2].lower()
 
 
 def values_of(definition: ServerDefinition) -> dict[str, str]:

@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from app.sessions.definitions import HttpDefinition, OAuthClient, ServerDefinition
     from app.sessions.references import Keyring
 
+_NOT_IN_NAMES: Final = re.compile(r"[${}]")
+"""Characters that would end a reference."""
 _NOT_OF_NAMES: Final = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -50,9 +52,14 @@ def in_keyring(definition: ServerDefinition, keyring: Keyring) -> ServerDefiniti
     """
 
     def put(name: str, value: str) -> str:
-        return stored(f"{definition.name}/{name}", value, keyring)
+        return stored(keyring_name(definition.name, name), value, keyring)
 
     return replaced(definition, put, is_secret_setting)
+
+
+def keyring_name(server: str, name: str) -> str:
+    """What an import calls a server's secret in the keyring."""
+    return _NOT_IN_NAMES.sub("_", f"{server}/{name}")
 
 
 def stored(name: str, secret: str, keyring: Keyring) -> str:
@@ -60,7 +67,7 @@ def stored(name: str, secret: str, keyring: Keyring) -> str:
 
     Never over another secret, which some other server may refer to: the name gets a number then.
     """
-    base = free = re.sub(r"[${}]", "_", name)
+    base = free = _NOT_IN_NAMES.sub("_", name)
     number = 2
     while keyring.get(free) not in {None, secret}:
         free = f"{base} {number}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from typing import TYPE_CHECKING, Any
 
@@ -18,8 +19,10 @@ from app.catalogue.preview import (
     values_of,
 )
 from app.catalogue.reading import ConfigFile, read_file
+from app.catalogue.secrets import in_keyring
 from app.catalogue.variables import Variables
 from app.sessions.definitions import HttpDefinition, RestartPolicy, StdioDefinition
+from tests.unit.catalogue.test_secrets import Drawer
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,13 +102,14 @@ def test_an_import_takes_what_the_file_says_and_leaves_what_was_set_here(file: P
     )
     catalogue.add(CatalogueEntry(mine, connects_at_start=True, unknown={"note": 1}))
     env = {"A": "secret", "B": "3"}
-    entry = {"command": "npx", "args": ["y"], "env": env, "disabled": True, "icon": "x"}
+    entry = {"command": "npx", "args": ["x"], "cwd": "/srv", "env": env, "disabled": True}
+    entry["icon"] = "x"
     config = config_of(file, files=entry)
     (row,) = preview(config, catalogue)
     save_rows([(row, imported_entry(row, config, catalogue))], catalogue)
     (now,) = catalogue.entries()
     assert isinstance(now.definition, StdioDefinition)
-    assert now.definition.args == ("y",)
+    assert now.definition.cwd == "/srv"
     assert now.definition.env == {"A": "${keyring:a}", "B": "3"}
     assert now.definition.restart.limit == 2
     assert now.connects_at_start
@@ -128,6 +132,10 @@ def test_an_import_takes_what_the_file_says_and_leaves_what_was_set_here(file: P
         (
             StdioDefinition(name="s", command="a", env={"Key": "${keyring:k}"}),
             {"command": "evil", "env": {"Key": "x"}},
+        ),
+        (
+            StdioDefinition(name="s", command="npx", args=("a",), env={"Key": "${keyring:k}"}),
+            {"command": "npx", "args": ["evil"], "env": {"Key": "x"}},
         ),
     ],
 )
@@ -157,6 +165,52 @@ def test_after_an_import_all_is_the_same(file: Path) -> None:
     assert {row.standing for row in preview(config, catalogue)} == {Standing.SAME}
 
 
+def test_a_server_whose_secrets_went_to_the_keyring_is_the_same_afterwards(file: Path) -> None:
+    args = ["-y", "pg", "postgres://u:hush@h/db", "--api-key", "hush"]
+    config = config_of(
+        file,
+        pg={"command": "npx", "args": args, "env": {"TOKEN": "hush"}},
+        web={"url": "https://x/", "oauth": {"clientId": "me", "clientSecret": "hush"}},
+    )
+    catalogue, drawer = Catalogue(None), Drawer()
+    for row in preview(config, catalogue):
+        entry = imported_entry(row, config, catalogue)
+        catalogue.add(dataclasses.replace(entry, definition=in_keyring(entry.definition, drawer)))
+    assert "hush" not in str(catalogue.entries())
+    assert {row.standing for row in preview(config, catalogue)} == {Standing.SAME}
+    catalogue.replace("pg", renamed(catalogue, "pg", "mine"))
+    assert [row.name for row in preview(config, catalogue)] == ["mine", "web"]
+    other = [*args[:1], "other", *args[2:]]
+    config = config_of(file, pg={"command": "npx", "args": other, "env": {"TOKEN": "hush"}})
+    (row,) = preview(config, catalogue)
+    assert row.standing is Standing.NEW
+
+
+def renamed(catalogue: Catalogue, name: str, new: str) -> CatalogueEntry:
+    entry = catalogue.entry(name)
+    definition = entry.definition.model_copy(update={"name": new})
+    return dataclasses.replace(entry, definition=definition)
+
+
+@pytest.mark.parametrize("reference", ["${keyring:work/TOKEN}", "${env:TOKEN}"])
+def test_a_second_account_at_one_service_is_another_server(file: Path, reference: str) -> None:
+    work = StdioDefinition(name="work", command="npx", args=("hub",), env={"TOKEN": reference})
+    entry = {"command": "npx", "args": ["hub"], "env": {"TOKEN": "mine"}}
+    config = config_of(file, home=entry, work=entry)
+    standings = [row.standing for row in preview(config, saved(work))]
+    assert standings == [Standing.NEW, Standing.SAME]
+
+
+def test_what_is_changed_beside_a_secret_argument_leaves_the_reference(file: Path) -> None:
+    held = StdioDefinition(name="a", command="c", args=("--api-key", "${keyring:a/api-key}"))
+    catalogue = saved(held)
+    config = config_of(file, a={"command": "c", "args": ["--api-key", "hush"], "cwd": "/srv"})
+    (row,) = preview(config, catalogue)
+    assert row.changes == ("folder",)
+    entry = imported_entry(row, config, catalogue)
+    assert entry.definition == held.model_copy(update={"cwd": "/srv"})
+
+
 def test_there_is_nothing_to_import_of_what_cannot_be_used(file: Path) -> None:
     config = config_of(file, bad={})
     (row,) = preview(config, Catalogue(None))
@@ -169,13 +223,18 @@ def test_many_servers_are_not_each_compared_with_all_that_are_saved(
 ) -> None:
     compared: list[str] = []
 
-    def counted(held: ServerDefinition, found: ServerDefinition) -> tuple[str, ...]:
+    def counted(held: ServerDefinition, found: ServerDefinition, **more: str) -> tuple[str, ...]:
         compared.append(found.name)
-        return changes_between(held, found)
+        return changes_between(held, found, **more)
 
     monkeypatch.setattr("app.catalogue.preview.changes_between", counted)
-    servers = [StdioDefinition(name=f"s{number}", command=f"c{number}") for number in range(40)]
-    config = config_of(file, **{f"n{number}": {"command": f"c{number}"} for number in range(40)})
+    servers = [
+        StdioDefinition(name=f"s{number}", command="npx", args=(f"c{number}",))
+        for number in range(40)
+    ]
+    config = config_of(
+        file, **{f"n{number}": {"command": "npx", "args": [f"c{number}"]} for number in range(40)}
+    )
     rows = preview(config, saved(*servers))
     assert [row.name for row in rows] == [server.name for server in servers]
     assert len(compared) == 40
