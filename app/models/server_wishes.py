@@ -52,7 +52,7 @@ def can(row: ServerRow, *, has_catalogue: bool, lists_tasks: bool = False) -> fr
     is_up, is_waiting = server.state.is_up, server.state is ServerState.WAITING
     offered = {
         Wish.CONNECT: row.is_there and not is_up and not row.is_disabled,
-        Wish.DISCONNECT: row.is_there and (is_up or is_waiting),
+        Wish.DISCONNECT: row.is_there and (is_up or is_waiting or row.awaits_turn),
         Wish.RESTART: server.state in {ServerState.CONNECTED, ServerState.CONNECTING},
         Wish.EDIT: has_catalogue,
         Wish.CLONE: has_catalogue,

@@ -53,14 +53,21 @@ def about(
     stray_ticks: int = 0,
     now: float = 0.0,
     entry: CatalogueEntry | None = None,
+    *,
+    awaits_turn: bool = False,
 ) -> str:
     """What is known of a server in short, the most important first: state, trouble, then facts.
 
     `stray_ticks` is how much of its progress had a token that belongs to no job. `now` is monotonic
-    seconds, for what counts down.
+    seconds, for what counts down; `awaits_turn`: it is to be connected after others.
     """
-    first = _state_words(server, now, entry)
-    if server.problem is not None and server.retry is None and server.sign_in is None:
+    first = _tr("Waiting for its turn") if awaits_turn else _state_words(server, now, entry)
+    if (
+        not awaits_turn
+        and server.problem is not None
+        and server.retry is None
+        and server.sign_in is None
+    ):
         return _told(server, _of_restarts(server))
     facts: tuple[str, ...] = (transport_word(server), _of_restarts(server))
     if server.state is ServerState.CONNECTED:
@@ -128,10 +135,13 @@ def story(
     stray_ticks: int = 0,
     now: float = 0.0,
     entry: CatalogueEntry | None = None,
+    *,
+    awaits_turn: bool = False,
 ) -> str:
     """All that is known of a server, in lines of plain text; arguments as of `about`."""
     problem = server.problem.as_text() if server.problem is not None else ""
     state = _state_words(server, now, entry) or state_word(server.state)
+    state = _tr("Waiting for its turn") if awaits_turn else state
     parts = (
         f"{text.one_line(server.name)}: {state}",
         text.one_line(server.definition.address, 400),

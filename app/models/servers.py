@@ -73,11 +73,13 @@ class ServerRow(NamedTuple):
     """A server with its entry in the catalogue, if it has one.
 
     `is_there` is False for one that is in the catalogue alone: it cannot be connected.
+    `has_turn` is True for one that is connected when others, which were first, are.
     """
 
     server: ServerSnapshot
     entry: CatalogueEntry | None = None
     is_there: bool = True
+    has_turn: bool = False
 
     @property
     def name(self) -> str:
@@ -88,6 +90,11 @@ class ServerRow(NamedTuple):
     def is_disabled(self) -> bool:
         """Whether the user switched it off."""
         return self.entry is not None and self.entry.is_disabled
+
+    @property
+    def awaits_turn(self) -> bool:
+        """Whether the server will be connected, and others come first."""
+        return self.has_turn and not self.server.state.is_up and not self.is_disabled
 
     @property
     def counts_time(self) -> bool:
@@ -120,6 +127,7 @@ class ServersModel(QAbstractListModel):
         self._now: Callable[[], float] = time.monotonic
         self._entries: dict[str, CatalogueEntry] = {}
         self._has_catalogue = False
+        self._turns: frozenset[str] = frozenset()
         self._rows: list[ServerRow] = []
         self._stray: dict[str, int] = {}
         self._second = QTimer(self)
@@ -152,6 +160,12 @@ class ServersModel(QAbstractListModel):
             if before.get(name) != self._entries.get(name)
         }
         self._show(frozenset(differing))
+
+    @Slot(object)
+    def set_turns(self, names: frozenset[str]) -> None:
+        """Tell of those in `names` that they wait for their turn (`Control.turns_changed`)."""
+        differing, self._turns = names ^ self._turns, names
+        self._show(differing)
 
     @Slot(object)
     def apply(self, changed: frozenset[str]) -> None:
@@ -207,7 +221,8 @@ class ServersModel(QAbstractListModel):
 
     def _words(self, row: ServerRow, *, is_whole: bool = False) -> str:
         words = story if is_whole else about
-        return words(row.server, self._stray.get(row.name, 0), self._now(), row.entry)
+        stray, now = self._stray.get(row.name, 0), self._now()
+        return words(row.server, stray, now, row.entry, awaits_turn=row.awaits_turn)
 
     def _count(self, server: ServerSnapshot) -> int:
         if self._source is None or server.connection is None:
@@ -219,7 +234,7 @@ class ServersModel(QAbstractListModel):
 
     def _row(self, name: str, server: ServerSnapshot | None) -> ServerRow:
         if server is not None:
-            return ServerRow(server, self._entries.get(name))
+            return ServerRow(server, self._entries.get(name), has_turn=name in self._turns)
         entry = self._entries[name]  # else it would have no row
         return ServerRow(ServerSnapshot(name, entry.definition), entry, is_there=False)
 

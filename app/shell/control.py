@@ -5,7 +5,7 @@ from __future__ import annotations
 import collections
 from typing import TYPE_CHECKING, Final, ParamSpec
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, Signal, Slot
 
 from app.monitor import Call
 from app.problem import ProblemError
@@ -30,6 +30,9 @@ _AT_ONCE: Final = 8
 
 class Control(QObject):
     """Turns wishes into calls of the monitor. What goes wrong is told in words, once."""
+
+    turns_changed = Signal(object)
+    """The names of the servers that are to be connected when their turn comes."""
 
     def __init__(
         self,
@@ -57,6 +60,7 @@ class Control(QObject):
     @Slot(str)
     def connect_server(self, name: str) -> None:
         """Start a server; a failure is told in words."""
+        self._forgo_turn(name)
         self._tasks.start(f"connect {name}", self._unless_unwanted, self._monitor.connect, name)
 
     def connect_servers(self, names: Iterable[str]) -> None:
@@ -65,12 +69,14 @@ class Control(QObject):
         for _ in range(min(_AT_ONCE - self._taking_turns, len(self._turn))):
             self._taking_turns += 1
             self._tasks.start("connect in turn", self._connect_in_turn)
+        self._tell_turns()
 
     async def _connect_in_turn(self) -> None:
         """Connect one after the other of those whose turn has not come, and which still wait."""
         try:
             while self._turn:
                 name = self._turn.popleft()
+                self._tell_turns()
                 if name not in self._monitor.server_names():
                     continue  # removed or disabled meanwhile
                 try:
@@ -80,9 +86,18 @@ class Control(QObject):
         finally:
             self._taking_turns -= 1
 
+    def _forgo_turn(self, name: str) -> None:
+        if name in self._turn:
+            self._turn.remove(name)
+            self._tell_turns()
+
+    def _tell_turns(self) -> None:
+        self.turns_changed.emit(frozenset(self._turn))
+
     @Slot(str)
     def disconnect_server(self, name: str) -> None:
-        """Stop a server politely."""
+        """Stop a server politely; one that waits for its turn is not to be started."""
+        self._forgo_turn(name)
         self._tasks.start(f"disconnect {name}", self._monitor.disconnect, name)
 
     @Slot(str)

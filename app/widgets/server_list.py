@@ -247,9 +247,14 @@ class ServerList(QWidget):
         self._add_group(Wish.EDIT, Wish.CLONE, Wish.KEEP, Wish.AT_START, Wish.DISABLE, Wish.ENABLE)
         self._add_group(Wish.UP, Wish.DOWN)
         self._add_group(Wish.REMOVE)
-        is_waiting = len(rows) == 1 and rows[0].server.state is ServerState.WAITING
-        words = self.tr("S&top restarting") if is_waiting else self.tr("&Disconnect")
-        self.actions_[Wish.DISCONNECT].setText(words)
+        self.actions_[Wish.DISCONNECT].setText(self._stop_words(rows))
+
+    def _stop_words(self, rows: Sequence[ServerRow]) -> str:
+        """What disconnecting is called, where there is no connection yet."""
+        if len(rows) == 1 and rows[0].awaits_turn:
+            return self.tr("S&top waiting")
+        is_restarting = len(rows) == 1 and rows[0].server.state is ServerState.WAITING
+        return self.tr("S&top restarting") if is_restarting else self.tr("&Disconnect")
 
     def _add_group(self, *wishes: Wish) -> None:
         offered = [self.actions_[wish] for wish in wishes if self.actions_[wish].isEnabled()]

@@ -191,6 +191,8 @@ def face_of(row: ServerRow) -> ServerFace:
     server = row.server
     if row.is_disabled and not server.state.is_up:
         return ServerFace("server-disabled", Tone.MUTED)
+    if row.awaits_turn:
+        return ServerFace("server-connecting", Tone.MUTED)
     if server.sign_in is not None:
         return ServerFace("server-sign-in", Tone.WARNING, is_trouble=True)
     if server.state is ServerState.CONNECTED and server.health is not None:

@@ -37,6 +37,9 @@ class SlowMonitor:
     def server_names(self) -> tuple[str, ...]:
         return tuple(self.names)
 
+    async def disconnect(self, name: str) -> None:
+        assert name not in self.open
+
     async def connect(self, name: str) -> None:
         self.begun.append(name)
         self.open[name] = anyio.Event()
@@ -61,13 +64,15 @@ class Group:
 
 
 async def test_many_servers_are_started_in_their_order_eight_at_a_time(qapp: QApplication) -> None:
-    monitor, told = SlowMonitor(), list[Problem]()
+    monitor, told, turns = SlowMonitor(), list[Problem](), list[frozenset[str]]()
     monitor.problems = {"s00": Problem("It is broken", "s00"), "s01": not_connected("s01")}
     async with anyio.create_task_group() as group:
         control = Control(cast("Monitor", monitor), cast("Tasks", Group(group)), told.append)
+        control.turns_changed.connect(turns.append)
         control.connect_servers(NAMES[:14])
         await anyio.wait_all_tasks_blocked()
         assert monitor.begun == NAMES[:8]
+        assert turns[-1] == frozenset(NAMES[8:14])
         control.connect_servers(NAMES[14:])
         await anyio.wait_all_tasks_blocked()
         assert len(monitor.open) == 8
@@ -78,6 +83,9 @@ async def test_many_servers_are_started_in_their_order_eight_at_a_time(qapp: QAp
         control.connect_server("s19")  # the user's own wish waits for no turn
         await anyio.wait_all_tasks_blocked()
         assert monitor.begun[-1] == "s19"
+        assert turns[-1] == frozenset(NAMES[11:19])
+        control.disconnect_server("s18")  # it is not to be started any more
+        assert turns[-1] == frozenset(NAMES[11:18])
         while monitor.open:
             monitor.let(*monitor.open)
             await anyio.wait_all_tasks_blocked()
@@ -85,6 +93,7 @@ async def test_many_servers_are_started_in_their_order_eight_at_a_time(qapp: QAp
         await anyio.wait_all_tasks_blocked()
         monitor.let("s02")
     assert [name for name in monitor.begun if name not in {"s02", "s19"}] == [
-        name for name in NAMES if name not in {"s02", "s09", "s19"}
+        name for name in NAMES if name not in {"s02", "s09", "s18", "s19"}
     ]
+    assert turns[-1] == frozenset()
     assert told == [Problem("It is broken", "s00")]

@@ -385,6 +385,18 @@ def test_a_server_that_waits_can_be_left_alone(qtbot: QtBot, servers: ServerList
     assert said == ["a"]
 
 
+def test_a_server_that_waits_for_its_turn_can_be_left_out(
+    qtbot: QtBot, servers: ServerList
+) -> None:
+    model_of(servers).set_source(FakeServers(server("a")))
+    model_of(servers).set_turns(frozenset("a"))
+    choose(servers, 0)
+    assert menu_of(qtbot, servers, 0)[:2] == ["Connect", "Stop waiting"]
+    said = heard(servers.disconnect_requested)
+    action_of(servers, "Stop waiting").trigger()
+    assert said == ["a"]
+
+
 def test_many_servers_can_be_filtered_and_escape_shows_all(
     servers: ServerList, source: FakeServers
 ) -> None:

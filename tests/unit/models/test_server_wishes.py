@@ -39,6 +39,12 @@ def test_a_disabled_server_can_be_enabled_and_not_connected() -> None:
     assert found.isdisjoint({Wish.CONNECT, Wish.DISABLE, Wish.AT_START, Wish.DOCTOR, Wish.KEEP})
 
 
+def test_a_server_that_waits_for_its_turn_can_be_told_not_to() -> None:
+    waiting = row()._replace(has_turn=True)
+    assert Wish.DISCONNECT in can(waiting, has_catalogue=True)
+    assert Wish.CONNECT in can(waiting, has_catalogue=True)
+
+
 def test_without_a_catalogue_nothing_is_kept_or_edited() -> None:
     kept = {Wish.KEEP, Wish.EDIT, Wish.CLONE}
     assert can(row(), has_catalogue=False).isdisjoint(kept)

@@ -11,6 +11,7 @@ from PySide6.QtTest import QAbstractItemModelTester
 
 from app.catalogue.entry import CatalogueEntry
 from app.models.servers import ABOUT, ROW, SERVER, STORY, ServersModel
+from app.problem import Problem
 from app.sessions.snapshot import Retry, ServerSnapshot, ServerState
 from tests.server_stand_ins import FakeServers, server
 
@@ -50,6 +51,23 @@ def test_rows_follow_servers_that_come_go_and_change(
     assert names(model) == ["a", "c", "d"]
     assert remembered.row() == 1
     assert remembered.data(SERVER).state is ServerState.FAILED
+
+
+def test_a_server_that_is_connected_after_others_says_that_it_waits(
+    model: ServersModel, source: FakeServers
+) -> None:
+    failed = server("b", state=ServerState.FAILED, problem=Problem("It is broken"))
+    source.held[1:] = [failed, server("c", state=ServerState.CONNECTING)]
+    model.apply(frozenset({"b", "c"}))
+    model.set_turns(frozenset("abc"))
+    waiting = "Waiting for its turn · stdio"
+    found = [model.index(row).data(ABOUT) for row in range(3)]
+    assert found == [waiting, waiting, "Connecting · stdio"]
+    assert model.index(0).data(Qt.ItemDataRole.AccessibleTextRole) == f"a, {waiting}"
+    assert model.index(0).data(STORY).startswith("a: Waiting for its turn\n")
+    model.set_turns(frozenset())
+    found = [model.index(row).data(ABOUT) for row in range(2)]
+    assert found == ["Not connected · stdio", "Failed: It is broken"]
 
 
 def test_a_server_that_was_not_named_keeps_its_picture(
@@ -168,7 +186,7 @@ def test_what_counts_down_is_told_anew_each_second_and_nothing_else(qtbot: QtBot
     model.set_source(source)
     assert model.index(1).data(ABOUT) == "Restarting in 4 s (2 of 5) · stdio"
     source.at = 101.5
-    with qtbot.waitSignal(model.dataChanged, timeout=3000) as told:
+    with qtbot.waitSignal(model.dataChanged) as told:
         pass
     assert [index.row() for index in told.args[:2]] == [1, 1]
     assert model.index(1).data(ABOUT).startswith("Restarting in 3 s")
