@@ -215,7 +215,6 @@ class Session:
     def _attend(self, connection: Connection, agreement: Agreement) -> None:
         """Know how the server is, and what is to be done should it end by itself."""
         connection.outlook = self._outlook
-        connection.schema_of = self._schema_of
         interval_s = self._definition.ping_interval_s
         self.pulse = Pulse(connection, agreement.era, interval_s, self._on_change, self.start_soon)
         self._mending.connected(self._context.clock.monotonic())
@@ -226,10 +225,6 @@ class Session:
         if not self._is_end_wanted:
             self._mending.ended(self._definition.restart, now)
         return self._mending.outlook(now)
-
-    def _schema_of(self, tool: str) -> JsonObject | None:
-        tools = () if self._lists is None else self._lists.tools
-        return next((found.input_schema for found in tools if found.name == tool), None)
 
     async def _keep(self, lists: ServerLists) -> None:
         await lists.load_tools()
