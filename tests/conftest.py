@@ -20,6 +20,9 @@ from typing import TYPE_CHECKING, Any
 
 import hypothesis
 import pytest
+from pytestqt.qtbot import QtBot
+
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -42,6 +45,10 @@ for _name, _examples in {"brief": 25, "thorough": 500}.items():
     )
 # `--hypothesis-profile=thorough` is loaded later than this.
 hypothesis.settings.load_profile("brief")
+
+# What Qt is to do is soon or never; five seconds are neither on a busy machine.
+for _wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitSignals, QtBot.waitExposed):
+    (_wait.__kwdefaults__ or {})["timeout"] = round(1000 * PATIENCE_S)
 
 _numbers = itertools.count(1)
 _running = ""

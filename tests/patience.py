@@ -5,6 +5,8 @@ from __future__ import annotations
 import time
 from typing import Final
 
+PATIENCE_S: Final = 60.0
+"""Tells "soon" from "never" for what one process, or one message, is waited for."""
 _SAMPLE_S: Final = 0.05
 
 

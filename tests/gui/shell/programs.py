@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from contextlib import asynccontextmanager
-from typing import TYPE_CHECKING, Final, Protocol, TypeVar
+from typing import TYPE_CHECKING, Protocol, TypeVar
 
 import anyio
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
+
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
     from PySide6.QtWidgets import QWidget
-
-_PATIENCE_S: Final = 30.0
-"""Far more than anything takes, also on a busy machine."""
 
 
 class Runnable(Protocol):
@@ -43,7 +42,7 @@ async def until_quit(program: _Program) -> AsyncIterator[_Program]:
     """A program that is up, until the block ends."""
     async with anyio.create_task_group() as group:
         group.start_soon(program.run)
-        with anyio.fail_after(_PATIENCE_S):
+        with anyio.fail_after(PATIENCE_S):
             await program.ready.wait()
         try:
             yield program
@@ -58,6 +57,6 @@ async def until_quit(program: _Program) -> AsyncIterator[_Program]:
 
 async def until(is_so: Callable[[], bool]) -> None:
     """Wait until something is so."""
-    with anyio.fail_after(_PATIENCE_S):
+    with anyio.fail_after(PATIENCE_S):
         while not is_so():  # noqa: ASYNC110  # what Qt shows raises no event here
             await anyio.sleep(0.02)

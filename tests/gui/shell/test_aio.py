@@ -12,6 +12,7 @@ import pytest
 
 from app.problem import Problem, ProblemError
 from app.shell.aio import Tasks
+from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
 
@@ -48,7 +49,7 @@ async def test_an_error_of_our_own_is_told_apart_from_problems() -> None:
     told, error = _Told(), ValueError("ours")
     async with told.tasks() as tasks:
         tasks.start("fails", _fail, error)
-        with anyio.fail_after(5):
+        with anyio.fail_after(PATIENCE_S):
             while not told.bugs:  # the list is the very thing under test
                 await anyio.lowlevel.checkpoint()
     assert told.bugs == [error]
@@ -99,7 +100,7 @@ def test_the_loop_runs_processes_and_returns_what_main_returns() -> None:
         [sys.executable, "-X", "dev", "-c", textwrap.dedent(script)],
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
     assert (done.returncode, done.stderr) == (42, b"")
 
@@ -133,7 +134,7 @@ def test_no_thread_is_left_within_qt_when_the_interpreter_ends() -> None:
         [sys.executable, "-c", textwrap.dedent(script)],
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
     assert (done.returncode, done.stdout.strip()) == (0, b"['MainThread']"), done.stderr
 
@@ -153,6 +154,6 @@ def test_setting_a_label_twenty_thousand_times_leaves_the_process_alive() -> Non
         [sys.executable, "-c", textwrap.dedent(script)],
         capture_output=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
     assert (done.returncode, done.stdout.strip()) == (0, b"19999"), done.stderr

@@ -20,7 +20,7 @@ from tests.integration.watching import Watch
 
 @pytest.mark.parametrize("era", ["handshake", "per-request"])
 async def test_calls_are_made_and_cancelled_on_the_loop_of_the_window(era: Any) -> None:
-    arguments = {"steps": 1000, "interval_s": 0.01}
+    arguments = {"steps": 100_000, "interval_s": 0.01, "on_cancel": "error"}
     long = Call("demo", "tools/call", {"name": "known_total", "arguments": arguments})
     burst = Call("demo", "tools/call", {"name": "burst", "arguments": {"count": 20_000}})
     outcomes: list[Any] = []

@@ -18,6 +18,7 @@ from app.filtering.chosen import LogFilter
 from app.shell.aio import Tasks
 from app.shell.exporting import ExportDialog, Exporting
 from tests.gui.shell.panes import Panes
+from tests.patience import PATIENCE_S
 from tests.unit.exports.sessions import Session
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ class Bench:
 
     async def ended(self) -> None:
         """Wait for the file, or for what is told instead."""
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_S):
             await self.told.ended.wait()
 
     async def save_as(self, path: Path, choice: int = 0) -> None:

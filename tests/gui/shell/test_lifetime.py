@@ -14,6 +14,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from app.shell.lifetime import Lifetime
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +52,7 @@ async def test_it_beats_until_somebody_quits_and_never_after(qapp: QApplication)
     async with anyio.create_task_group() as group:
         life.show(window)
         group.start_soon(life.last)
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE_S):
             await beats.came.wait()
         life.quit()
     seen = beats.count
@@ -67,7 +68,7 @@ async def test_a_signal_ends_it(qapp: QApplication, number: signal.Signals) -> N
     owner, window = QObject(), QWidget()
     life = Lifetime(qapp, owner)
     life.show(window)
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as group:
             group.start_soon(life.last)
             await life.ready.wait()

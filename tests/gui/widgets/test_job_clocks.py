@@ -66,7 +66,7 @@ def test_they_count_down_each_second(
     qtbot: QtBot, pane: JobPane, source: TimedJobs, shown: JobClocks
 ) -> None:
     source.times[1] = BOTH._replace(idle_left_s=1797.2)
-    qtbot.waitUntil(lambda: shown.idle.words.text() == "Idle limit in 29 min 58 s", timeout=3000)
+    qtbot.waitUntil(lambda: shown.idle.words.text() == "Idle limit in 29 min 58 s")
 
 
 def test_a_job_that_is_not_waited_for_has_none(pane: JobPane, shown: JobClocks) -> None:

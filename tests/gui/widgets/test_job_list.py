@@ -217,7 +217,7 @@ def test_time_passes_in_sight_once_a_second_while_something_goes_on(
     qtbot: QtBot, pane: JobList, jobs: JobsModel, source: FakeJobs
 ) -> None:
     spans = heard(jobs.dataChanged)
-    qtbot.waitUntil(lambda: bool(spans), timeout=2500)
+    qtbot.waitUntil(lambda: bool(spans))
     first, last = spans[0][:2]  # type: ignore[index]
     assert (first.row(), last.row()) == (0, 1)
     for number in (1, 2):

@@ -25,6 +25,7 @@ from app.paths import resource
 from app.protocol.frame import Channel
 from app.protocol.frame_kind import FrameKind
 from app.protocol.jsonrpc import Elided
+from app.widgets import log_view
 from app.widgets.appearance import Appearance
 from app.widgets.cell_pictures import CellPictures
 from app.widgets.json_tree import JsonTree
@@ -120,6 +121,7 @@ def test_rows_of_a_flood_are_painted_a_few_at_a_time_before_they_are_shown(
         return picture, is_new
 
     monkeypatch.setattr(CellPictures, "of", counted)
+    monkeypatch.setattr(log_view, "_PAUSE_MS", 3_600_000)  # however long painting takes
     model.append(ticks(0, 300))
     qtbot.waitUntil(lambda: _is_last_in_sight(pane.view))
     painted.clear()
@@ -390,8 +392,10 @@ def test_the_view_paints_every_kind_of_row_selected_or_not(pane: LogPane, model:
     ]
     model.append(kinds)
     pane.view.selectRow(2)
-    image = pane.view.grab().toImage()
-    colours = {image.pixelColor(x, 60).name() for x in range(image.width())}
+    image = pane.view.viewport().grab().toImage()
+    row = pane.view.visualRect(model.index(2, 0))  # as high as the fonts of this machine
+    heights = range(row.top(), row.bottom())
+    colours = {image.pixelColor(x, y).name() for x in range(image.width()) for y in heights}
     assert len(colours) > 2
 
 

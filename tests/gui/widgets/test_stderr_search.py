@@ -16,8 +16,6 @@ if TYPE_CHECKING:
 
     from app.widgets.appearance import Appearance
 
-"""Thousands of lines are written in slices, which a busy machine draws out."""
-
 
 def _frames(*lines: str, start: int = 0) -> list[Frame]:
     return [

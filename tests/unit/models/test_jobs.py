@@ -279,7 +279,7 @@ def test_a_young_job_counts_only_when_it_has_lived_half_a_second(
     assert model.rowCount() == 1
     assert model.count_by_state() == {}
     source.put(new_job(1, elapsed_s=SETTLED_AFTER_S))
-    with qtbot.waitSignal(model.groups_changed, timeout=2000):
+    with qtbot.waitSignal(model.groups_changed):
         pass
     assert model.count_by_state() == {JobState.RUNNING: 1}
 

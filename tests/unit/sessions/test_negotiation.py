@@ -185,8 +185,11 @@ async def test_the_cancel_of_an_opening_is_never_sent() -> None:
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(connection.run)
         await connection.opened()
-        with anyio.move_on_after(0.02):
-            await Negotiation(connection, CLIENT, "handshake").run()
+        async with anyio.create_task_group() as opening:
+            opening.start_soon(Negotiation(connection, CLIENT, "handshake").run)
+            while not server.methods:
+                await anyio.lowlevel.checkpoint()
+            opening.cancel_scope.cancel()
         await written(server, connection)
         connection.end("enough")
     assert server.methods == ["initialize"]
