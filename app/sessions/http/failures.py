@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import os
 import re
 import socket
 import ssl
@@ -31,6 +32,10 @@ _SOCKS_HINT: Final = (
 )
 _AUTHORITY: Final = (
     "Add its authority to the system's certificates, or name a file with it in SSL_CERT_FILE."
+)
+_CERTIFICATES_HINT: Final = (
+    "Let it name a file of certificates in PEM form, or take it out of the environment: then those "
+    "of the system are used."
 )
 _CUT: Final = ("incomplete chunked read", "complete message body", "unexpectedly closed")
 _SAID: Final = 200
@@ -108,6 +113,11 @@ def no_client(error: Exception, where: str) -> Problem:
         who = _named(socks and shown_url(socks))
         what = f"{who} needs SOCKS, which this program cannot speak as it is installed"
         return Problem(what, where, _SOCKS_HINT)
+    certificates = os.environ.get("SSL_CERT_FILE")
+    if isinstance(error, OSError) and certificates:
+        named = text.one_line(certificates, _SAID)
+        what = f"The certificates in {named}, which SSL_CERT_FILE names, cannot be read"
+        return Problem(what, where, _CERTIFICATES_HINT, str(error))
     hint = "Check HTTP_PROXY, HTTPS_PROXY and ALL_PROXY in the environment, and SSL_CERT_FILE."
     return Problem("No HTTP client can be made", where, hint, str(error))
 

@@ -36,6 +36,10 @@ _SMALL_PORTION: Final = 4 * 1024
 """So many bytes are parsed at once, fewer where they are mostly ends of line: others get their turn
 between."""
 
+_NO_BLANK_LINE: Final = "its last event does not count, for no blank line came after it"
+_BARE_JSON: Final = 'what came is JSON by the look of it, and events begin with "data:"'
+_OPENING: Final = frozenset({b"{", b"["})
+
 _TOLD_BYTES: Final = 64 * 1024
 """So many bytes of events, beside messages, are told at once."""
 
@@ -218,6 +222,8 @@ class Stream:
         """Why no more is taken; None as long as it is."""
         self.count = 0
         """How many messages came."""
+        self.oddity = ""
+        """What is odd about its end, once that is framed; words that follow others."""
         self._intake = intake
         self._exchange = exchange
         self._on_other = on_other
@@ -267,7 +273,15 @@ class Stream:
         for portion in _portions(data):
             yield from self._portion(portion, stamp)
         if self._has_ended and not self._held and (rest := self._parser.end()):
+            self.oddity = self._oddity(rest)
             yield from self._framed(rest, stamp)
+
+    def _oddity(self, rest: list[SseEvent]) -> str:
+        """Why what the stream ended within is no message, where it looks like one."""
+        if any(event.data for event in rest):
+            return _NO_BLANK_LINE
+        begin = rest[0].raw.lstrip()[:1]
+        return _BARE_JSON if not self.count and begin in _OPENING else ""
 
     def _portion(self, data: bytes, stamp: _Stamp) -> Iterator[list[Frame]]:
         run = None if self.too_large else self._parser.feed_alike(data)

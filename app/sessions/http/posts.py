@@ -18,7 +18,7 @@ from app.sessions.http.failures import BrokenError, RefusedError, UnreachableErr
 from app.sessions.http.intake import MOST_BYTES, Body
 from app.sessions.http.probe import end_unless_there
 from app.sessions.http.site import EVENTS, JSON, SESSION
-from app.sessions.http.streams import Resumption, read_rest, read_stream
+from app.sessions.http.streams import REFUSAL_S, Resumption, read_rest, read_stream
 from app.sessions.http.wire import Request
 from app.sessions.transport import Loss
 
@@ -128,7 +128,7 @@ class Post:
         site, answer = self._site, reply.answer
         may_be_long = answer.status < 400 and answer.kind == JSON
         most = MOST_BYTES if may_be_long else _ERROR_BYTES
-        body, is_whole = await reply.read(most)
+        body, is_whole = await reply.read(most, REFUSAL_S if answer.status >= 400 else None)
         self._has_messages = is_whole and _is_message(body, answer)
         if self._has_messages and await self._is_corrected(body, answer):
             self._has_messages = False

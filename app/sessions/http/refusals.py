@@ -30,9 +30,18 @@ _HINTS: Final = {
     "which needs the transport sse (--transport sse).",
     406: "The server gives neither JSON nor an event stream there: is it an MCP server?",
     407: "A proxy wants to know who asks: name and password can stand in HTTP_PROXY, HTTPS_PROXY.",
+    408: "The request came too slowly for the server or a proxy before it: try again.",
+    410: "What was at that URL is gone for good: ask who runs the server for the new one.",
+    413: "The message is too long for the server or a proxy before it: send it less at once.",
+    414: "The URL is too long for the server or a proxy before it: check its parameters.",
     415: "The server takes no JSON there: is it an MCP server?",
     429: "It is asked too often: wait a while, then try again.",
+    431: "The headers are too long for the server or a proxy before it: check those that the "
+    "server is given.",
+    502: "A proxy before the server did not get through to it: check that the server is running.",
     503: "It is not ready, or has too much to do: wait a while, then try again.",
+    504: "A proxy before the server got no answer from it in time. A server of long jobs answers "
+    "with an event stream, which begins at once; or the proxy needs a longer limit.",
 }
 _MAY_BE_OLDER: Final = frozenset({400, 404, 405, 406, 415, 422, 500, 501})
 """Answers of servers of the handshake era to a first message that is no `initialize`."""
@@ -145,12 +154,20 @@ def redirected_for_ever(answer: Answer, where: str) -> Loss:
 
 def redirected(answer: Answer, where: str, secrecy: Secrecy) -> Loss:
     """A redirection that is not followed."""
-    to = text.one_line(secrecy.url(answer.headers.get("location", "nowhere")), _QUOTED)
+    if not answer.headers.get("location"):
+        return _nowhere(answer, where)
+    to = text.one_line(secrecy.url(answer.headers["location"]), _QUOTED)
     what = f"The server answered {answer.line} and sends us to {to}, which is not followed"
     hint = (
         "Requests, with their credentials, go to another host or by another method only when you "
         "say so: use that URL if you trust it."
     )
+    return Loss("failed", Problem(what, where, hint))
+
+
+def _nowhere(answer: Answer, where: str) -> Loss:
+    what = f"The server answered {answer.line}, which is no reply, and names no other place"
+    hint = "Check the URL: MCP servers do not answer so. It may be a cache or another service."
     return Loss("failed", Problem(what, where, hint))
 
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
 
+from app import text
 from app.protocol.sse import SseTooLargeError
 from app.sessions.http import refusals
 from app.sessions.http.failures import BrokenError, RefusedError, UnreachableError
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from app.sessions.transport import Loss
 
 CLOSED: Final = "the server closed the stream"
+REFUSAL_S: Final = 10.0
+"""How long the words of a refusal may take: its status has said what matters."""
 _FIRST_DELAY_S: Final = 1.0
 _LONGEST_DELAY_S: Final = 30.0
 _LONGEST_RETRY_S: Final = 300.0
@@ -43,7 +46,9 @@ _UNHEARD: Final = 3
 _NO_ID: Final = "It cannot be taken up, for the server gave its events no ids."
 _ODD_ID: Final = "It cannot be taken up, for the id of its last event cannot stand in a header."
 _NO_LISTENING: Final = "The server said that it would come on its own stream, and has closed that."
+_FORGOTTEN: Final = "The server no longer knows the session."
 _NO_MORE: Final = "It was tried to take it up for as long as is worth it."
+_SHOWN_KIND: Final = 80
 _SENDABLE: Final = re.compile(r"[^\x00-\x20\x7f](?:[^\x00-\x08\x0a-\x1f\x7f]*[^\x00-\x20\x7f])?")
 _MAY_PASS: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
 
@@ -73,6 +78,8 @@ async def read_stream(
     finally:
         stream.end()
     await site.intake.passed()
+    if reason == CLOSED and stream.oddity:
+        reason += f"; {stream.oddity}"
     if not stream.count and (charset := reply.answer.odd_charset):
         reason += f"; it came in {charset}, and event streams are read as UTF-8"
     return Ending(reason, stream.last_event_id, stream.retry_ms, stream.count, stream.too_large)
@@ -81,7 +88,7 @@ async def read_stream(
 async def read_rest(site: Site, reply: Reply) -> refusals.Answer:
     """Read and record a body that is no message; the answer with the beginning of it."""
     try:
-        body, _ = await reply.read(BODY_KEPT)
+        body, _ = await reply.read(BODY_KEPT, REFUSAL_S)
     except BrokenError:
         body = b""
     if body:
@@ -99,6 +106,7 @@ class Resumption:
         self._site = site
         self._request = request
         self._ending = ending
+        self._why_broken = ending.reason
         self._attempt = 0
         self._unheard_since: float | None = None
         self._is_refused = False
@@ -186,10 +194,13 @@ class Resumption:
         self._ending = self._ending._replace(reason=reason)
 
     def _go_on_from(self, ending: Ending) -> None:
-        self._in_vain = 0 if ending.messages else self._in_vain + 1
+        old = self._ending
+        # One that begins at the same place each time gets no further, whatever it sends.
+        is_further = ending.last_event_id not in {None, old.last_event_id}
+        self._in_vain = 0 if ending.messages and is_further else self._in_vain + 1
         if ending.messages or ending.last_event_id:
             self._attempt = 0
-        old = self._ending
+        self._why_broken = ending.reason
         self._ending = ending._replace(
             last_event_id=ending.last_event_id or old.last_event_id,
             retry_ms=old.retry_ms if ending.retry_ms is None else ending.retry_ms,
@@ -202,16 +213,20 @@ class Resumption:
             ms = self._ending.retry_ms if after_s is None else int(after_s * 1000)
             self._ending = self._ending._replace(reason=answer.line, retry_ms=ms)
             return True
-        why = f"The server answered {answer.line} when it was to be taken up."
-        self._give_up(why)
-        if answer.status == 404 and self._site.session is not None:
+        is_forgotten = answer.status == 404 and self._site.session is not None
+        what = answer.line
+        if answer.status < 300:
+            what += f" with {text.one_line(answer.kind, _SHOWN_KIND) or 'no content type'}"
+        why = f"The server answered {what} when it was to be taken up."
+        self._give_up(f"{_FORGOTTEN} {why}" if is_forgotten else why)
+        if is_forgotten:
             self._site.forget()
         return False
 
     def _give_up(self, why: str) -> None:
         site = self._site
         self.is_given_up = True
-        site.lose(self._request, refusals.broken(self._ending.reason, why, site.address))
+        site.lose(self._request, refusals.broken(self._why_broken, why, site.address))
         if self._problem and self._unheard_since and not site.others(self._request):
             site.unreachable(self._problem)
 

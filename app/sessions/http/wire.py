@@ -98,8 +98,8 @@ class Reply:
             raise BrokenError(str(broken)) from error
         self.reason = "complete"
 
-    async def read(self, most: int) -> tuple[bytes, bool]:
-        """The body as far as `most` bytes, and whether that is all of it.
+    async def read(self, most: int, limit_s: float | None = None) -> tuple[bytes, bool]:
+        """The body as far as `most` bytes, or as it comes in `limit_s`; whether that is all of it.
 
         `BrokenError` as in `pour`.
         """
@@ -112,12 +112,16 @@ class Reply:
             return held.tell() > most
 
         try:
-            await self.pour(take, _stop)
+            with anyio.move_on_after(limit_s) as scope:
+                await self.pour(take, _stop)
         except _StoppedError:
             self.reason = f"too large: more than {most} bytes"
+        if scope.cancelled_caught:
+            self.reason = f"too slow: not all of it came within {limit_s:g} s"
         size = held.tell()
         held.truncate(most)
-        return held.getvalue(), size <= most  # the very bytes, no copy
+        # The very bytes, no copy.
+        return held.getvalue(), size <= most and not scope.cancelled_caught
 
     async def close(self) -> None:
         """Read no more; also when cancelled."""

@@ -5,11 +5,16 @@ from __future__ import annotations
 import errno
 import socket
 import ssl
+from typing import TYPE_CHECKING
 
 import httpx2
 import pytest
 
+from app.sessions.http.certificates import trusted
 from app.sessions.http.failures import BrokenError, UnreachableError, no_client, translated
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 def caused(error: Exception, cause: BaseException) -> Exception:
@@ -139,6 +144,22 @@ def test_a_socks_proxy_that_cannot_be_used_is_named_with_what_to_do(
     assert problem.what.startswith("The proxy socks5://127.0.0.1:1080 needs SOCKS")
     assert "ALL_PROXY" in problem.hint
     assert "pip" not in str(problem)
+
+
+@pytest.mark.parametrize("what", [None, "no certificate"])
+def test_certificates_that_cannot_be_read_are_named(
+    what: str | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "own.pem"
+    if what is not None:
+        path.write_text(what)
+    monkeypatch.setenv("SSL_CERT_FILE", str(path))
+    with pytest.raises(OSError, match=r".") as caught:
+        trusted()
+    problem = no_client(caught.value, "http://host/")
+    assert str(path) in problem.what
+    assert "SSL_CERT_FILE" in problem.what
+    assert "PROXY" not in str(problem)
 
 
 def test_a_client_that_cannot_be_made_otherwise_says_why() -> None:

@@ -10,6 +10,7 @@ import pytest
 from app.protocol.eras import PER_REQUEST, as_object
 from app.protocol.frame import Channel
 from app.sessions.exchange import End
+from app.sessions.http import posts
 from tests.unit.sessions.http.scripted import (
     Asked,
     Out,
@@ -120,6 +121,26 @@ async def test_a_body_that_is_no_message_is_recorded() -> None:
     (told,) = line.events("http_body")
     assert told["text"] == page[: 64 * 1024].decode()
     assert (told["bytes"], told["is_cut"]) == (len(page), True)
+
+
+@pytest.mark.parametrize("begin", [b"", b"<p>overloaded"])
+async def test_a_refusal_is_told_though_its_words_never_end(
+    begin: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(posts, "REFUSAL_S", 0.05)
+
+    async def script(_asked: Asked, out: Out) -> None:
+        await out.head("503 Busy", {"Content-Type": "text/html"})
+        await out.raw(begin or b"<")
+        await out.until_closed()
+
+    async with connected(script) as line:
+        exchange = await line.over(line.ask())
+        assert line.connection.is_open
+    assert exchange.end is End.GIVEN_UP
+    assert "The server answered 503 Busy" in exchange.words
+    assert begin.decode() in exchange.words
+    assert [told["reason"][:8] for told in line.events("http_ended")] == ["too slow"]
 
 
 async def test_an_error_with_our_id_is_the_answer_whatever_its_status() -> None:

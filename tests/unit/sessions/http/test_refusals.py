@@ -6,7 +6,8 @@ import datetime
 
 import pytest
 
-from app.sessions.http.refusals import Answer, no_message, refused
+from app.sessions.http.refusals import Answer, no_message, redirected, refused
+from app.sessions.http.secrecy import Secrecy
 
 WHERE = "http://host/mcp"
 
@@ -64,6 +65,20 @@ def test_what_a_server_calls_its_status_is_bounded_and_visible() -> None:
     what = refused(Answer(500, "\x1b[31m" + "r" * 50_000, {}), WHERE).problem.what
     assert len(what) < 150
     assert "\x1b" not in what
+
+
+@pytest.mark.parametrize("status", [408, 410, 413, 414, 431, 502, 504])
+def test_what_has_nothing_to_do_with_the_url_is_not_looked_for_there(status: int) -> None:
+    hint = refused(Answer(status, "No", {}), WHERE).problem.hint or ""
+    assert hint
+    assert "Check the URL" not in hint
+
+
+@pytest.mark.parametrize("headers", [{}, {"location": ""}])
+def test_an_answer_that_sends_us_nowhere_is_called_that(headers: dict[str, str]) -> None:
+    problem = redirected(Answer(304, "Not Modified", headers), WHERE, Secrecy()).problem
+    assert problem.what.startswith("The server answered 304 Not Modified, which is no reply")
+    assert "sends us" not in str(problem)
 
 
 def test_an_empty_answer_is_called_that() -> None:

@@ -120,6 +120,24 @@ CHUNKED = "HTTP/1.1 200 OK\n" + JSON.replace("\r", "") + "Transfer-Encoding: chu
             "it came in utf-16, and event streams are read as UTF-8",
         ),
         (said("Content-Type: text/event-stream\r\n", lambda _: b""), End.LOST, "closed the stream"),
+        (
+            said(
+                "Content-Type: text/event-stream\r\n",
+                lambda asked: event(progress("t", 1)).encode() + in_events(asked)[:-1],
+            ),
+            End.LOST,
+            "its last event does not count, for no blank line came after it",
+        ),
+        (
+            said("Content-Type: text/event-stream\r\n", lambda asked: b" " + in_json(asked)),
+            End.LOST,
+            'JSON by the look of it, and events begin with "data:"',
+        ),
+        (
+            said("Content-Type: text/event-stream\r\n", lambda _: b": only a comment\n"),
+            End.LOST,
+            "the server closed the stream (http://",
+        ),
     ],
 )
 async def test_what_is_no_answer_ends_the_request_with_words(
@@ -283,8 +301,9 @@ async def test_a_stream_is_taken_up_whatever_the_server_says_of_when(retry: str)
     check_nothing_is_open(line)
 
 
-async def test_a_server_with_nothing_to_say_is_asked_less_often_by_and_by(
-    monkeypatch: pytest.MonkeyPatch,
+@pytest.mark.parametrize("what", ["data:\n\n", event(progress("t", 1))])
+async def test_a_server_with_nothing_new_to_say_is_asked_less_often_by_and_by(
+    what: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(streams, "_SHORTEST_IN_VAIN_S", 0.0001)
 
@@ -292,7 +311,7 @@ async def test_a_server_with_nothing_to_say_is_asked_less_often_by_and_by(
         if len(line.web.asked) > 35:
             await out.events(event({"jsonrpc": "2.0", "id": 1, "result": {}}))
         else:
-            await out.events("retry: 0\nid: 1\ndata:\n\n")
+            await out.events(f"retry: 0\nid: 1\n{what}")
         await out.drop()
 
     async with connected(script) as line:
