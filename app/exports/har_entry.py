@@ -11,7 +11,12 @@ from app.exports.redaction import REMOVED
 from app.protocol.eras import as_object
 from app.protocol.frame import server_name
 from app.protocol.jsonrpc import OVERSIZED, decode
-from app.protocol.secret_names import HIDDEN_VALUE, is_secret_header, is_secret_setting
+from app.protocol.secret_names import (
+    HIDDEN_VALUE,
+    is_secret_header,
+    is_secret_parameter,
+    is_secret_setting,
+)
 from app.text import number
 
 if TYPE_CHECKING:
@@ -177,9 +182,9 @@ def _url(url: str, redaction: Redaction) -> str:
         pairs = urllib.parse.parse_qsl(parts.query, keep_blank_values=True)
     except ValueError:
         return redaction.text(url)
-    if any(is_secret_setting(name) for name, _ in pairs):
+    if any(is_secret_parameter(name) for name, _ in pairs):
         redaction.count += 1
-        clean = [(name, REMOVED if is_secret_setting(name) else value) for name, value in pairs]
+        clean = [(name, REMOVED if is_secret_parameter(name) else value) for name, value in pairs]
         url = parts._replace(query=urllib.parse.urlencode(clean)).geturl()
     return redaction.text(url)
 

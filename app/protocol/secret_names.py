@@ -17,6 +17,8 @@ _SECRET_SETTING: Final = re.compile(
     r"(?:^|service|[_-])key$|(?:^|[_-])pat$|[_-]sas$|dsn$|connection[_-]?string$", re.IGNORECASE
 )
 _SECRET_HEADER: Final = re.compile(r"^auth|-auth\b|api-?key|token|signature", re.IGNORECASE)
+_SECRET_PARAMETERS: Final = frozenset({"code", "code_verifier", "assertion"})
+"""Parameters of URLs that let in who has them: a key of Azure Functions, what OAuth hands over."""
 _NO_SECRETS: Final = frozenset({"mcp-session-id"})
 """Headers that are shown: what happened over HTTP could not be told without them."""
 _USER: Final = re.compile(r"^(\s*(?:[a-zA-Z][a-zA-Z0-9+.-]*:)?//)[^/?#\\]*@")
@@ -42,6 +44,11 @@ def is_secret_setting(name: str) -> bool:
     return is_secret_name(name) or _SECRET_SETTING.search(name) is not None
 
 
+def is_secret_parameter(name: str) -> bool:
+    """Whether a parameter of a URL of that name holds a secret."""
+    return is_secret_setting(name) or name.lower() in _SECRET_PARAMETERS
+
+
 def is_secret_header(name: str) -> bool:
     """Whether a header of HTTP of that name is a credential by itself."""
     if name.lower() in _NO_SECRETS:
@@ -60,7 +67,7 @@ def shown_url(url: str) -> str:
 
 def _shown_parameter(found: re.Match[str]) -> str:
     name = urllib.parse.unquote_plus(found["name"])
-    if not is_secret_setting(name) or _REFERENCES.fullmatch(found["value"]):
+    if not is_secret_parameter(name) or _REFERENCES.fullmatch(found["value"]):
         return found[0]
     return f"{found['kept']}{HIDDEN_VALUE}"
 

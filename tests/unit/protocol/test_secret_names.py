@@ -77,6 +77,7 @@ def test_other_headers_are_shown(name: str) -> None:
             "/x?API%5FKEY=b;KEY=c&key=&progressToken=7",
             "/x?API%5FKEY=***;KEY=***&key=&progressToken=7",
         ),
+        ("http://host/?code=abc&codec=x", "http://host/?code=***&codec=x"),
         ("/messages?sessionId=5", "/messages?sessionId=***"),
         ("//host?token=${env:A}${keyring:b}&pat=${c}", "//host?token=${env:A}${keyring:b}&pat=***"),
         ("http://host/?token=x${env:A}", "http://host/?token=***"),
