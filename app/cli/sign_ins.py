@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 from urllib.parse import urlsplit
 
 from app.problem import ProblemError
+from app.sessions.connect_limit import SIGN_IN_S
 from app.text import one_line
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def sign_in_lines(sign_in: SignIn) -> list[str]:
         refusal = "The server names an address that no browser opens:"
         return [f"{one_line(sign_in.server)}: {refusal}", f"  {address}"]
     return [
-        f"{one_line(sign_in.server)} needs you to sign in, within 5 minutes.",
+        f"{one_line(sign_in.server)} needs you to sign in, within {SIGN_IN_S / 60:g} minutes.",
         f"Open this page of {_host(sign_in.url)} in your browser:",
         f"  {address}",
     ]

@@ -23,6 +23,7 @@ from mcp.shared.auth import (
 from pydantic import AnyUrl
 
 from app.problem import ProblemError
+from app.sessions.connect_limit import SIGN_IN_S
 from app.sessions.http import sign_in_words as words
 from app.sessions.http.callback import HOST, PATH, Callback, state_in
 from app.sessions.http.sign_in_body import read_answer, read_refusal
@@ -31,13 +32,10 @@ from app.sessions.http.sign_in_storage import Storage
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator
 
+    from app.problem import Problem
     from app.sessions.http.token_store import TokenStore
     from app.sessions.sign_ins import SignIns
 
-LIMIT_S: Final = 300.0
-"""How long the user may take."""
-AUTH: Final = "mcp_progress_monitor.auth"
-"""Extension of a request: it is one of the sign-in, and goes to whom the server names for that."""
 _MOST_TRIES: Final = 4
 _LOOPBACK: Final = frozenset({"127.0.0.1", "::1", "localhost"})
 _TIMEOUT: Final = {"connect": 15.0, "read": 30.0, "write": 30.0, "pool": 30.0}
@@ -88,7 +86,7 @@ class SignInAuth(httpx2.Auth):
         self._sign_ins = sign_ins
         self._turn = sign_ins.turn(key)
         self._is_loaded = False
-        self._failures: list[ProblemError] = []
+        self._failure: Problem | None = None
         self._callback: Callback | None = None
         self._page = ""
         self._storage = Storage(store, key, words.place(url), _registered(client))
@@ -136,10 +134,10 @@ class SignInAuth(httpx2.Auth):
 
         Others wait meanwhile. When it fails it fails for them as well: nobody is asked twice.
         """
-        known = len(self._failures)
+        known = self._failure
         async with self._turn:
-            if len(self._failures) > known:
-                raise ProblemError(self._failures[-1].problem)
+            if self._failure is not None and self._failure is not known:
+                raise ProblemError(self._failure)
             try:
                 await self._storage.look()
                 self._is_loaded = True
@@ -149,11 +147,12 @@ class SignInAuth(httpx2.Auth):
                         response = yield self._prepared(outgoing)
                         outgoing = await _after(steps, await read_answer(response))
             except ProblemError as error:
-                self._failures.append(error)
+                self._failure = error.problem
                 raise
             except _FAILURES as error:
-                self._failures.append(await self._failed(error))
-                raise self._failures[-1] from error
+                failed = await self._failed(error)
+                self._failure = failed.problem
+                raise failed from error
 
     async def _steps(self, attempt: _Attempt) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
         """What the SDK sends to renew a token, and if that is not enough, to get a new one."""
@@ -202,7 +201,7 @@ class SignInAuth(httpx2.Auth):
     def _prepared(self, request: httpx2.Request) -> httpx2.Request:
         """A request of the SDK's with limits, if it goes where credentials may go."""
         self._must_be_safe(str(request.url))
-        request.extensions = {**request.extensions, "timeout": _TIMEOUT, AUTH: True}
+        request.extensions = {**request.extensions, "timeout": _TIMEOUT}
         request.headers["Accept-Encoding"] = "identity"
         return request
 
@@ -256,12 +255,12 @@ class SignInAuth(httpx2.Auth):
         answer = None
         self._sign_ins.begin(self._server, url)
         try:
-            with anyio.move_on_after(LIMIT_S):
+            with anyio.move_on_after(SIGN_IN_S):
                 answer = await callback.answer(state_in(url))
         finally:
             self._sign_ins.end(self._server)
         if answer is None:
-            raise words.too_late(LIMIT_S, callback.strangers, url)
+            raise words.too_late(SIGN_IN_S, callback.strangers, url)
         if answer.error:
             raise words.refused(answer, url)
         return AuthorizationCodeResult(code=answer.code, state=answer.state, iss=answer.issuer)

@@ -148,7 +148,7 @@ async def test_an_answer_with_another_state_changes_nothing(
             assert "not the answer" in await visit.browser.open(page)
             visit.site.wrong_state = False
             assert "You can close" in await visit.browser.open(page)
-        monkeypatch.setattr(sign_in_flow, "LIMIT_S", 0.3)
+        monkeypatch.setattr(sign_in_flow, "SIGN_IN_S", 0.3)
         visit.site.valid.clear()
         visit.site.renewals.clear()
         async with anyio.create_task_group() as group:
@@ -406,12 +406,12 @@ async def test_an_unencrypted_authorization_server_is_refused() -> None:
     assert problem.where == "http://login.example"
 
 
-async def test_requests_of_the_sign_in_are_marked_and_have_time_limits() -> None:
+async def test_requests_of_the_sign_in_have_time_limits_of_their_own() -> None:
     async with visiting() as visit, visit.client() as client:
         await client.post(SERVER)
 
-    marked = [sign_in_flow.AUTH in request.extensions for request in visit.site.asked]
-    assert marked == [
+    limited = [request.extensions["timeout"]["read"] == 30.0 for request in visit.site.asked]
+    assert limited == [
         request.url.path != "/mcp" and request.url.path != "/authorize"
         for request in visit.site.asked
     ]
