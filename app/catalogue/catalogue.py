@@ -5,10 +5,9 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import difflib
-import json
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from app.catalogue.documents import read_json
+from app.catalogue.documents import is_plain_json, json_text, read_json
 from app.catalogue.fields import EXAMPLE, place
 from app.catalogue.own_form import read_entry, written_entry
 from app.catalogue.secrets import keyring_names
@@ -215,7 +214,7 @@ class Catalogue:
         around = dict(self._state.around)
         around[_SERVERS] = {item.name: item.raw for item in items}
         if self._path is not None:
-            content = _written(around)
+            content = json_text(around).encode()
             if not self._state.is_simple and self._content is not None:
                 write_private(self._path.with_name(f"{self._path.name}.before"), self._content)
             write_private(self._path, content)
@@ -323,25 +322,8 @@ def _state_of(content: bytes, path: Path) -> _State:
     for key in document.duplicates:
         what = f"The name {key.name!r} is given twice; the first counts"
         problems.append(Problem(what, f"{path}, line {key.line}", "Rename or remove one of them."))
-    is_simple = not document.duplicates and not _has_comments(words)
+    is_simple = not document.duplicates and is_plain_json(words)
     return _State(around, tuple(items), tuple(problems), is_simple)
-
-
-def _has_comments(words: str) -> bool:
-    """Whether it is more than JSON, so that something is lost when it is written anew."""
-    try:
-        json.loads(words)
-    except ValueError:
-        return True
-    return False
-
-
-def _written(around: dict[str, Any]) -> bytes:
-    words = json.dumps(around, indent=2, ensure_ascii=False)
-    try:
-        return f"{words}\n".encode()
-    except UnicodeEncodeError:  # half of a pair of surrogates, which JSON can escape
-        return f"{json.dumps(around, indent=2)}\n".encode()
 
 
 def _stamp(path: Path) -> _Stamp | None:

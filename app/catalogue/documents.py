@@ -65,6 +65,25 @@ def read_json(words: str, where: str, hint: str) -> Document:
     return Document(value, tuple(duplicate_keys(plain)) if repeats else ())
 
 
+def is_plain_json(words: str) -> bool:
+    """Whether it is JSON and no more: else something is lost when it is written anew."""
+    try:
+        json.loads(words)
+    except ValueError:
+        return False
+    return True
+
+
+def json_text(value: object) -> str:
+    """JSON for people to read, which can be encoded."""
+    words = json.dumps(value, indent=2, ensure_ascii=False)
+    try:
+        words.encode()
+    except UnicodeEncodeError:  # half of a pair of surrogates, which JSON can escape
+        words = json.dumps(value, indent=2)
+    return f"{words}\n"
+
+
 def read_toml(words: str, where: str, hint: str) -> Document:
     """TOML; `ProblemError` as with `read_json`. It refuses keys that are given twice itself."""
     try:

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from app.catalogue.client_entries import CAN_DISABLE, written_for
 from app.catalogue.clients import CLAUDE_DESKTOP, CODEX, GEMINI, OURS
-from app.catalogue.documents import read_json
+from app.catalogue.documents import is_plain_json, json_text, read_json
 from app.catalogue.fields import EXAMPLE
 from app.catalogue.own_form import written_entry
 from app.catalogue.secrets import bare_url, without_keyring, without_secret_members, without_values
@@ -51,7 +50,7 @@ def write_file(
     document, left_out = _document(list(entries), client, with_secrets=with_secrets)
     if path is not None:
         document = _merged(path, document, client)
-    words = toml_text(document) if client is CODEX else _json(document)
+    words = toml_text(document) if client is CODEX else json_text(document)
     if path is not None:
         write_private(path, words.encode())
     return Written(words, tuple(left_out))
@@ -122,7 +121,7 @@ def _merged(path: Path, document: dict[str, Any], client: Client) -> dict[str, A
     if client is CODEX:
         raise ProblemError(_kept(path, "It holds other settings"))
     held = read_json(words, str(path), EXAMPLE).value
-    if not isinstance(held, dict) or not _is_plain(words):
+    if not isinstance(held, dict) or not is_plain_json(words):
         raise ProblemError(_kept(path, "Comments in it would be lost"))
     servers = held.get(client.container)
     inside = servers if isinstance(servers, dict) else {}
@@ -143,23 +142,6 @@ def _excluding(
     return {**held, "mcp": {**rules, "excluded": excluded}} if excluded or named else held
 
 
-def _is_plain(words: str) -> bool:
-    try:
-        json.loads(words)
-    except ValueError:
-        return False
-    return True
-
-
 def _kept(path: Path, reason: str) -> Problem:
     hint = "Write to another file, and copy the servers from there."
     return Problem("The file is there already, and is not written over", str(path), hint, reason)
-
-
-def _json(document: dict[str, Any]) -> str:
-    words = json.dumps(document, indent=2, ensure_ascii=False)
-    try:
-        words.encode()
-    except UnicodeEncodeError:  # half of a pair of surrogates, which JSON can escape
-        words = json.dumps(document, indent=2)
-    return f"{words}\n"
