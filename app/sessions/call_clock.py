@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 _LONGEST_WAIT_S: Final = 86_400.0
 """Longest single wait: Qt's timers count milliseconds in 32 bits. The time is taken anew after."""
 
+_STOOD_STILL_S: Final = 1.0
+"""Who sleeps longer than was meant by this much stood still; so long is given to read what came."""
+
 _ENDLESS: Final = Limits()
 
 
@@ -123,19 +126,30 @@ class CallClock:
         """Wait until `is_over`, which is looked at whenever the clock is stirred, or a limit.
 
         Which limit was reached, None when none was. Of two reached at once it is the total one.
+        A limit that passed while the whole program stood still is looked at again, a little later:
+        what came meanwhile is to be read first.
         """
+        stood_still = False
         while not is_over():
-            left, limit = self._first(now())
-            if left is not None and left <= 0 and not self.is_suspended:
+            began = now()
+            left, limit = self._first(began)
+            is_reached = left is not None and left <= 0 and not self.is_suspended
+            if is_reached and not stood_still:
                 return limit
-            await self._pause(left)
+            wait_s = _STOOD_STILL_S if is_reached else left
+            is_whole = await self._pause(wait_s)
+            late_s = now() - began - (wait_s or 0.0)
+            stood_still = is_whole and late_s > _STOOD_STILL_S
         return None
 
-    async def _pause(self, left: float | None) -> None:
+    async def _pause(self, left: float | None) -> bool:
+        """Wait until the clock is stirred; true after so many seconds, if it was not."""
         is_endless = left is None or self.is_suspended
         stirred = self._stirred
-        with anyio.move_on_after(None if is_endless else min(left or 0.0, _LONGEST_WAIT_S)):
+        longest_s = None if is_endless else min(left or 0.0, _LONGEST_WAIT_S)
+        with anyio.move_on_after(longest_s) as scope:
             await stirred.wait()
+        return scope.cancelled_caught
 
     def _first(self, now: float) -> tuple[float | None, Limit]:
         """Seconds until the first limit, and which it is."""

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from app.sessions.mail import Mail
 
 _QUOTED: Final = 200
+_LINE: Final = 500
 _NOTED: Final = 3
 _LOST_HINT: Final = "Connect it again. If it goes on ending, run its command in a terminal."
 _LOST_URL_HINT: Final = "Connect it again. If it goes on ending, the server's log may say why."
@@ -34,6 +35,10 @@ _SILENT_URL_HINT: Final = (
     "Check the URL, and that a server answers there. One that needs longer needs more time "
     "(“Connect within”, --connect-timeout)."
 )
+CLOSED_INPUT: Final = "The server closed its input, so that it was ended"
+"""Why a connection ended whose server no longer reads."""
+CLOSED_OUTPUT: Final = "The server closed its output, so that it was ended"
+"""Why one ended whose server writes no more, but did not end by itself."""
 DEFECT_HINT: Final = "Connect it again. The log of this program tells what went wrong."
 _BUSY: Final = {429: "Too Many Requests", 503: "Service Unavailable"}
 _BUSY_HINT: Final = (
@@ -106,20 +111,22 @@ def in_line(mail: Mail) -> str:
 def _told(connection: Connection) -> str:
     """How the server ended, with the exit code that it chose itself."""
     code = connection.exit_code
-    with_code = f" with exit code {code}" if code is not None and code >= 0 else ""
-    return connection.reason + with_code
+    is_own = code is not None and code >= 0 and connection.reason == ending(code)
+    return f"{connection.reason} with exit code {code}" if is_own else connection.reason
 
 
 def evidence(connection: Connection) -> str:
     """What the server sent instead of messages, and its last lines of stderr or HTTP answers."""
     parts = []
     if connection.mail.rubbish:
-        lines = [line.decode(errors="replace")[:_QUOTED] for line in connection.mail.rubbish]
+        rubbish = [line.decode(errors="replace") for line in connection.mail.rubbish]
+        lines = [text.one_line(line, _QUOTED) for line in rubbish]
         parts.append("Its output began:\n" + _indented(lines))
     if connection.http_notes:
         parts.append("Last requests:\n" + _indented(map(_noted, connection.http_notes[-_NOTED:])))
     if connection.stderr_tail:
-        parts.append("Its standard error ended:\n" + _indented(connection.stderr_tail))
+        lines = [text.one_line(line, _LINE) for line in connection.stderr_tail]
+        parts.append("Its standard error ended:\n" + _indented(lines))
     return "\n".join(parts)
 
 

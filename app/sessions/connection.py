@@ -18,6 +18,7 @@ from app.protocol.jsonrpc import OVERSIZED
 from app.protocol.runs import FrameRun
 from app.sessions import connect_failure
 from app.sessions.mail import Mail
+from app.sessions.transport import FIRST_BYTES
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -36,7 +37,10 @@ _log = logging.getLogger(__name__)
 _TURN_S: Final = 0.002
 """How long a flood of messages may hold the loop before others get their turn."""
 _STDERR_TAIL: Final = 20
-_FIRST_BYTES: Final = 512
+_TAIL_BYTES: Final = 4096
+"""How much of a line of stderr is kept to be quoted; all of it is on record."""
+_DYING_S: Final = 2.0
+"""How long a server may go on talking that no longer reads, before the connection ends."""
 _SIGNS_OF_LIFE: Final = (b'{"event":"http_response"', b'{"event":"http_events"')
 """How events begin that tell of bytes from the server, though they are no message."""
 
@@ -91,8 +95,7 @@ class Connection:
         self._is_end_wanted = False
         self.stderr_tail: deque[str] = deque(maxlen=_STDERR_TAIL)
         self.last_received_at: float | None = None
-        self.first_bytes = b""
-        """The first that came from the server, at most 512 bytes of them."""
+        self._first_lines = b""
         self.schema_of: Callable[[str], JsonObject | None] = _knows_no_tool
         """Asked for the input schema of a tool that is to be called."""
         self.relist: Callable[[], Awaitable[None]] = _lists_nothing
@@ -111,6 +114,7 @@ class Connection:
         self._ending = anyio.Event()
         self._over = anyio.Event()
         self._writing = anyio.CancelScope()
+        self._is_deaf = False
         transport.attach(self)
 
     def now(self) -> float:
@@ -126,6 +130,18 @@ class Connection:
     def exit_code(self) -> int | None:
         """How the server's process ended, None while it runs."""
         return self._transport.exit_code
+
+    @property
+    def first_bytes(self) -> bytes:
+        """The first that came from the server, at most 512 bytes of them."""
+        process = self._transport.process
+        return self._first_lines if process is None else process.first_bytes
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What references of the server's definition stood for: not to be handed on."""
+        process = self._transport.process
+        return () if process is None else process.secrets
 
     @property
     def is_http(self) -> bool:
@@ -273,10 +289,13 @@ class Connection:
             _log.exception("the transport of connection %s met a defect at its end", self.id)
 
     def _how_it_ended(self) -> str:
-        failure = self._transport.failure
-        return (
-            connect_failure.ending(self._transport.exit_code) if failure is None else failure.what
-        )
+        failure, process = self._transport.failure, self._transport.process
+        if failure is not None:
+            return failure.what
+        if process is not None and process.was_ended:  # its exit code tells of us then
+            is_deaf = self._is_deaf
+            return connect_failure.CLOSED_INPUT if is_deaf else connect_failure.CLOSED_OUTPUT
+        return connect_failure.ending(self._transport.exit_code)
 
     def _end_fields(self) -> dict[str, object]:
         """What else there is to say of the end: whether it was asked for, and what comes next."""
@@ -315,9 +334,9 @@ class Connection:
         is_message = first.channel is Channel.RECEIVED
         if is_message or first.raw.startswith(_SIGNS_OF_LIFE):
             self.last_received_at = now
-        if is_message and len(self.first_bytes) < _FIRST_BYTES:
-            lines = b"".join(frame.raw[:_FIRST_BYTES] + b"\n" for frame in frames[:_FIRST_BYTES])
-            self.first_bytes = (self.first_bytes + lines)[:_FIRST_BYTES]
+        if is_message and len(self._first_lines) < FIRST_BYTES:
+            lines = b"".join(frame.raw[:FIRST_BYTES] + b"\n" for frame in frames[:FIRST_BYTES])
+            self._first_lines = (self._first_lines + lines)[:FIRST_BYTES]
 
     async def _write(self) -> None:
         with self._writing:
@@ -325,7 +344,11 @@ class Connection:
                 async for letter in self.mail.letters():
                     await self._write_one(letter)
             except (anyio.BrokenResourceError, anyio.ClosedResourceError):
-                return  # the server's end, which the reader will tell of
+                # Mostly the server's end, which the reader will tell of. One that goes on can be
+                # asked nothing any more, and told of no cancel.
+                await anyio.sleep(_DYING_S)
+                self._is_deaf = True
+                self._ending.set()
 
     async def _write_one(self, letter: Letter) -> None:
         """Publish before writing: what waits for a slow reader is to be seen as asked for."""
@@ -345,7 +368,10 @@ class Connection:
         await self._publish([frame])
 
     async def _publish_stderr(self, frames: Sequence[Frame]) -> None:
-        self.stderr_tail.extend(frame.raw.decode(errors="replace").rstrip() for frame in frames)
+        self.stderr_tail.extend(
+            frame.raw[:_TAIL_BYTES].decode(errors="replace").rstrip()
+            for frame in frames[-_STDERR_TAIL:]
+        )
         await self._publish(frames)
         await self._room()
 

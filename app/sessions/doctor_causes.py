@@ -41,8 +41,20 @@ def _all(report: DoctorReport, definition: ServerDefinition) -> Iterator[Cause]:
         slow = doctor_output.slow_start(report, definition.connect_timeout_s)
         if slow is not None:
             yield slow
+    yield from _of_pipes(report)
     if report.ending == connect_failure.ending(report.exit_code):  # else it was ended by us
         yield from doctor_start.causes_of_end(report)
+
+
+def _of_pipes(report: DoctorReport) -> Iterator[Cause]:
+    hint = (
+        "MCP over stdio needs both pipes for as long as the server lives. A program that puts "
+        "itself into the background closes them: have it stay in the foreground."
+    )
+    if report.ending == connect_failure.CLOSED_OUTPUT:
+        yield Cause("It closed its standard output and went on running", hint)
+    elif report.ending == connect_failure.CLOSED_INPUT:
+        yield Cause("It closed its standard input and went on running", hint)
 
 
 def _of_health(report: DoctorReport) -> Iterator[Cause]:

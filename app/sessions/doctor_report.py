@@ -14,7 +14,7 @@ from app.sessions.doctor import DoctorReport, Searched
 from app.sessions.doctor_causes import causes_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping
+    from collections.abc import Iterable, Iterator
 
     from app.sessions.connection import Connection
     from app.sessions.definitions import StdioDefinition
@@ -36,6 +36,7 @@ def report_of(server: ServerSnapshot, connection: Connection | None) -> DoctorRe
             ending=connection.reason,
             stderr_tail=tuple(connection.stderr_tail),
             first_bytes=connection.first_bytes,
+            secrets=_secrets_in((*report.secrets, *connection.secrets)),
             http=tuple(connection.http_notes),
         )
     return dataclasses.replace(report, causes=causes_of(report, definition))
@@ -56,7 +57,7 @@ def _of_command(server: ServerSnapshot) -> DoctorReport:
         return dataclasses.replace(
             bare,
             environment=tuple(definition.headers),
-            secrets=_secrets_in(definition.headers),
+            secrets=_secrets_in(definition.headers.values()),
         )
     searched = tuple(_searched(definition))
     return dataclasses.replace(
@@ -66,7 +67,7 @@ def _of_command(server: ServerSnapshot) -> DoctorReport:
         found=_found(definition, searched),
         searched=searched,
         environment=tuple(sorted(definition.env)),
-        secrets=_secrets_in(definition.env),
+        secrets=_secrets_in(definition.env.values()),
     )
 
 
@@ -91,7 +92,7 @@ def _is_path(command: str) -> bool:
     return os.sep in command or bool(os.altsep and os.altsep in command)
 
 
-def _secrets_in(values: Mapping[str, str]) -> tuple[str, ...]:
-    """Values of variables or headers; what stands elsewhere is not known here."""
-    found = {v for v in values.values() if len(v) >= _SHORTEST_SECRET and "${" not in v}
+def _secrets_in(values: Iterable[str]) -> tuple[str, ...]:
+    """Values of variables or headers, and what references stood for, the longest first."""
+    found = {v for v in values if len(v) >= _SHORTEST_SECRET and "${" not in v}
     return tuple(sorted(found, key=len, reverse=True))

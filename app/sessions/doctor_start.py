@@ -189,6 +189,11 @@ def causes_of_end(report: DoctorReport) -> Iterator[Cause]:
             f"{what} what it was to run (exit code {code})",
             "Check the commands inside the script, and the PATH it has here.",
         )
+    elif code > 0 and not report.stderr_tail:
+        yield Cause(
+            f"It ended with an error and said nothing of it (exit code {code})",
+            "Run its command in a terminal: it may tell there what it needs.",
+        )
 
 
 def _of_signal(number: int) -> Iterator[Cause]:

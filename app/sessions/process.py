@@ -35,6 +35,9 @@ _CHILDREN_S: Final = 0.5
 """How long children that outlived the server may take after SIGTERM."""
 _LAST_WORDS_S: Final = 0.5
 """How long a pipe may stay silent, once the server has ended, before it counts as closed."""
+_LAST_READS: Final = (4, 64)
+"""How often at least, and at most, it is read once nobody is left who is known to write: the first
+of these empty it, and a stranger who holds it may write for ever."""
 _POLL_S: Final = 0.02
 
 _turn: Final = RunVar[anyio.Lock]("starting a process")
@@ -48,8 +51,8 @@ def environment_of(definition: StdioDefinition) -> dict[str, str]:
 class ServerProcess:
     """A running server and the children it may have.
 
-    `watch` should run beside the reading, or a pipe that a stranger holds open after the server's
-    end is waited for without end.
+    `watch` should run beside the reading, or a pipe that a stranger (a child that left the family)
+    holds open after the server's end is read without end.
     """
 
     def __init__(self, process: Process) -> None:
@@ -57,7 +60,10 @@ class ServerProcess:
         self._process = process
         self._family = Family(process.pid)
         self._has_ended = False
-        self._reads: set[anyio.CancelScope] = set()
+        self._are_all_gone = False
+        self._pipes = {id(pipe): _Rest() for pipe in (process.stdout, process.stderr)}
+        self.was_ended = False
+        """Whether it had to be ended: it went on when its stdin was closed."""
 
     @classmethod
     async def start(cls, definition: StdioDefinition) -> ServerProcess:
@@ -88,9 +94,10 @@ class ServerProcess:
         await self._process.wait()
         self._has_ended = True
         deadline = anyio.current_time() + _LAST_WORDS_S
-        for scope in self._reads:
-            scope.deadline = deadline
+        for rest in self._pipes.values():
+            rest.scope.deadline = deadline
         await self._end_children()
+        self._are_all_gone = True
 
     async def read_stdout(self) -> bytes:
         """What the server wrote; `b""` once it will write no more."""
@@ -119,6 +126,7 @@ class ServerProcess:
                 await self._process.stdin.aclose()
             if not await self._has_exited(_POLITE_S):
                 await self._family.look_up()
+                self.was_ended = True
                 process_group.terminate(self.pid)
                 if not await self._has_exited(_TERMINATE_S):
                     process_group.kill(self.pid)
@@ -150,19 +158,45 @@ class ServerProcess:
         return process_group.is_alive(self.pid) or self._family.has_strays()
 
     async def _read(self, stream: ByteReceiveStream | None) -> bytes:
-        """Read; after the server's end give up on a pipe that a stranger holds open silently."""
+        """Read; after the server's end give up on a pipe that a stranger holds open."""
         assert stream is not None  # noqa: S101  # opened with a pipe, below
+        rest = self._pipes[id(stream)]
+        began = anyio.current_time()
         with anyio.CancelScope() as scope:
+            if rest.is_over:
+                return b""
             if self._has_ended:
-                scope.deadline = anyio.current_time() + _LAST_WORDS_S
-            self._reads.add(scope)
+                scope.deadline = began + _LAST_WORDS_S
+            rest.scope, is_rest = scope, self._are_all_gone
             try:
-                return await stream.receive(READ_BYTES)
+                data = await stream.receive(READ_BYTES)
             except (anyio.EndOfStream, anyio.ClosedResourceError, anyio.BrokenResourceError):
                 return b""
-            finally:
-                self._reads.discard(scope)
+            if is_rest:
+                rest.note(anyio.current_time() - began)
+            return data
         return b""
+
+
+class _Rest:
+    """What may still come from a pipe when the server and its children have ended."""
+
+    def __init__(self) -> None:
+        self.scope = anyio.CancelScope()
+        """That of the newest read."""
+        self._reads = 0
+        self._waited_s = 0.0
+
+    @property
+    def is_over(self) -> bool:
+        """Whether all that they wrote was read: what else comes is a stranger's."""
+        least, most = _LAST_READS
+        return self._reads >= most or (self._reads >= least and self._waited_s >= _LAST_WORDS_S)
+
+    def note(self, waited_s: float) -> None:
+        """Count a read that brought something."""
+        self._reads += 1
+        self._waited_s += waited_s
 
 
 async def _open(

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 PING: Final = "ping"
 _PATIENCE_S: Final = 10.0
 """How long a server may take to answer; less where it is asked more often than that."""
+_STOOD_STILL_S: Final = 1.0
+"""Who waits longer than was meant by this much stood still, and has not read what came."""
 
 
 class Pulse:
@@ -90,7 +92,7 @@ class Pulse:
 
     async def _wait(self, exchange: Exchange, asked_at: float) -> None:
         before = self._connection.last_received_at
-        end = await exchange.over(min(_PATIENCE_S, self._interval_s))
+        end = await self._end_of(exchange)
         if end is End.ANSWERED:
             self._sign_at = self._connection.last_received_at  # that was the answer itself
             answered_at = asked_at if exchange.reply is None else exchange.reply.at
@@ -101,6 +103,15 @@ class Pulse:
             came = self._connection.last_received_at != before
             self._sign_at = self._connection.last_received_at
             self._put(None if came else Health(asked_at, None, is_hung=True))
+
+    async def _end_of(self, exchange: Exchange) -> End | None:
+        """Wait patiently; anew when the whole program, or its computer, was stopped meanwhile."""
+        patience_s, now = min(_PATIENCE_S, self._interval_s), self._connection.now
+        while True:
+            began = now()
+            end = await exchange.over(patience_s)
+            if end is not None or now() - began < patience_s + _STOOD_STILL_S:
+                return end
 
     def _put(self, health: Health | None) -> None:
         if health != self.health:

@@ -72,8 +72,10 @@ def masked(value: str) -> str:
     return "".join([*shown, DOTS if end < len(value) else ""])
 
 
-async def resolved(values: Mapping[str, str], keyring: Keyring, where: str) -> dict[str, str]:
-    """`values` with what their references stand for; without any, as they are.
+async def resolved(
+    values: Mapping[str, str], keyring: Keyring, where: str, secrets: set[str] | None = None
+) -> dict[str, str]:
+    """`values` with what their references stand for, added to `secrets`; without any, as they are.
 
     Raises:
         ProblemError: something is referred to that does not exist, or cannot be read; `where`
@@ -82,20 +84,28 @@ async def resolved(values: Mapping[str, str], keyring: Keyring, where: str) -> d
     if not any(map(REFERENCE.search, values.values())):
         return dict(values)
     # A keyring may ask the user to unlock it: who gives up meanwhile is not kept waiting.
-    return await anyio.to_thread.run_sync(
+    texts, found = await anyio.to_thread.run_sync(
         _resolved, dict(values), keyring, where, abandon_on_cancel=True
     )
+    if secrets is not None:
+        secrets |= found
+    return texts
 
 
-def _resolved(values: Mapping[str, str], keyring: Keyring, where: str) -> dict[str, str]:
+def _resolved(
+    values: Mapping[str, str], keyring: Keyring, where: str
+) -> tuple[dict[str, str], set[str]]:
+    secrets: set[str] = set()
+
     def found(match: re.Match[str]) -> str:
         kind, name = match[1], match[2]
         value = os.environ.get(name) if kind == "env" else keyring.get(name)
         if value is None:
             raise ProblemError(_missing(kind, name, where))
+        secrets.add(value)
         return value
 
-    return {name: REFERENCE.sub(found, value) for name, value in values.items()}
+    return {name: REFERENCE.sub(found, value) for name, value in values.items()}, secrets
 
 
 def _missing(kind: str, name: str, where: str) -> Problem:

@@ -12,7 +12,7 @@ from app.protocol.jsonrpc import OVERSIZED
 from app.protocol.progress import PROGRESS
 from app.sessions.process import ServerProcess
 from app.sessions.references import NoKeyring, resolved
-from app.sessions.transport import Piped
+from app.sessions.transport import FIRST_BYTES, Piped, ProcessNotes
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Iterator, Sequence
@@ -54,6 +54,7 @@ class StdioTransport(Piped):
         self._framer = framer
         self._clock = clock
         self._process: ServerProcess | None = None
+        self.process = self._notes = ProcessNotes()
         self._splitter = LineSplitter()
         self._slices: Iterator[Sequence[Frame]] = iter(())
         self._stamp = (0.0, 0.0)
@@ -83,9 +84,13 @@ class StdioTransport(Piped):
 
     async def _with_secrets(self, definition: StdioDefinition) -> StdioDefinition:
         """The definition with what its references stand for: to be run, and told to nobody."""
-        env = await resolved(definition.env, self._keyring, f"the variables of {definition.name}")
+        secrets: set[str] = set()
+        where = f"the variables of {definition.name}"
+        env = await resolved(definition.env, self._keyring, where, secrets)
         numbered = {str(place): word for place, word in enumerate(definition.args)}
-        args = await resolved(numbered, self._keyring, f"the arguments of {definition.name}")
+        where = f"the arguments of {definition.name}"
+        args = await resolved(numbered, self._keyring, where, secrets)
+        self._notes.secrets = tuple(secrets)
         return definition.model_copy(update={"env": env, "args": tuple(args.values())})
 
     async def watch(self, on_stderr: Callable[[Sequence[Frame]], Awaitable[None]]) -> None:
@@ -111,6 +116,7 @@ class StdioTransport(Piped):
         """End the process and its children: stdin closed, then SIGTERM, then SIGKILL."""
         if self._process is not None:
             await self._process.end()
+            self._notes.was_ended = self._process.was_ended
 
     async def release(self) -> None:
         """Close the pipes."""
@@ -122,6 +128,8 @@ class StdioTransport(Piped):
         if self._is_over:
             raise anyio.EndOfStream
         data = await self._running.read_stdout()
+        if len(self._notes.first_bytes) < FIRST_BYTES:
+            self._notes.first_bytes = (self._notes.first_bytes + data)[:FIRST_BYTES]
         self._stamp = self._clock.wall(), self._clock.monotonic()
         self._is_over = not data
         lines = self._splitter.feed(data) if data else [self._splitter.flush()]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+import dataclasses
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
@@ -11,6 +12,9 @@ if TYPE_CHECKING:
     from app.protocol.facts import JsonObject
     from app.protocol.frame import Frame
     from app.sessions.doctor import HttpNote
+
+FIRST_BYTES: Final = 512
+"""How many of a server's first bytes are kept, to be shown."""
 
 
 class Loss(NamedTuple):
@@ -23,6 +27,20 @@ class Loss(NamedTuple):
     outcome: str
     problem: Problem
     may_be_older: bool = False
+
+
+@dataclasses.dataclass(slots=True)
+class ProcessNotes:
+    """What is known of a server's process beside how it ended and what it was understood to say.
+
+    `first_bytes` are the first of its output as they came, whether or not they end a line.
+    `secrets` are values that references of its definition stood for: not to be handed on. With
+    `was_ended` it had to be ended by a signal of ours.
+    """
+
+    first_bytes: bytes = b""
+    secrets: tuple[str, ...] = dataclasses.field(default=(), repr=False)
+    was_ended: bool = False
 
 
 class Line(Protocol):
@@ -62,6 +80,10 @@ class Transport(Protocol):
     @property
     def notes(self) -> Sequence[HttpNote]:
         """The last requests over HTTP, oldest first, and what came."""
+
+    @property
+    def process(self) -> ProcessNotes | None:
+        """What is known of the server's process, None where there is none."""
 
     def attach(self, line: Line) -> None:
         """Know the requests that will be sent; called once, before `open`."""
@@ -116,6 +138,7 @@ class Piped:
     has_handshake = False
     failure: Problem | None = None
     notes: Sequence[HttpNote] = ()
+    process: ProcessNotes | None = None
 
     def attach(self, line: Line) -> None:
         """Need nothing."""

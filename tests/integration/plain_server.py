@@ -1,20 +1,23 @@
 """A small server of the handshake era that starts fast: `python plain_server.py [WORD]`.
 
 It serves what a test of mending needs: `echo` answers at once (with WORD, if given), `tick` sends
-progress until it is killed, `slow` answers after a time while it goes on reading, `block` does not
-read meanwhile, `quit` ends the process with a code. "dies" as WORD ends it once it was listed.
+progress until it is killed, `slow` answers once there is a file while it goes on reading, `block`
+does not read meanwhile, `quit` ends the process with a code. "dies" as WORD ends it once it was
+listed.
 """
 
 from __future__ import annotations
 
 import json
+import os.path
 import sys
 import threading
 import time
+from pathlib import Path
 from typing import Any
 
 _WORD = sys.argv[1] if len(sys.argv) > 1 else "plain"
-_TOOLS = ("echo", "tick", "slow", "block", "quit")
+_TOOLS = ("echo", "tick", "slow", "block", "quit", "mute", "deaf", "haunt")
 _lock = threading.Lock()
 
 
@@ -38,7 +41,14 @@ def tick(token: object) -> None:
         time.sleep(0.01)
 
 
-def call(identity: object, params: dict[str, Any]) -> None:
+def answer_late(identity: object, path: str) -> None:
+    """Answer a call once there is something at a path."""
+    while not os.path.exists(path):  # noqa: PTH110  # starts faster without pathlib
+        time.sleep(0.01)
+    result(identity, "late")
+
+
+def call(identity: object, params: dict[str, Any]) -> None:  # noqa: C901  # a case for each
     """Do what a tool does."""
     arguments = params.get("arguments", {})
     match params["name"]:
@@ -48,14 +58,38 @@ def call(identity: object, params: dict[str, Any]) -> None:
             token = params.get("_meta", {}).get("progressToken")
             threading.Thread(target=tick, args=(token,), daemon=True).start()
         case "slow":
-            timer = threading.Timer(arguments["seconds"], result, (identity, "late"))
-            timer.daemon = True
-            timer.start()
+            waiting = (identity, arguments["until"])
+            threading.Thread(target=answer_late, args=waiting, daemon=True).start()
         case "block":
-            time.sleep(arguments["seconds"])
-            result(identity, "late")
+            answer_late(identity, arguments["until"])
         case "quit":
             sys.exit(arguments.get("code", 3))
+        case "mute":
+            os.close(1)
+            time.sleep(600)
+        case "deaf":
+            os.close(0)
+            time.sleep(600)
+        case "haunt":
+            haunt(Path(arguments["file"]), arguments["pause"])
+
+
+def haunt(file: Path, pause: float) -> None:
+    """End, and leave a process of nobody's that writes for ever; `file` has its number first."""
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            beside = file.with_suffix(".new")
+            beside.write_text(str(os.getpid()))
+            beside.rename(file)
+            while True:
+                os.write(1, b'{"jsonrpc":"2.0","method":"notifications/message"}\n')
+                os.write(2, b"boo\n")
+                time.sleep(pause)
+        os._exit(0)
+    while not file.exists():
+        time.sleep(0.01)
+    os._exit(3)
 
 
 def answer(message: dict[str, Any]) -> None:

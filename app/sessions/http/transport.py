@@ -66,6 +66,7 @@ class HttpTransport:
     is_http = True
     pid = None
     exit_code = None
+    process = None
 
     def __init__(
         self, definition: HttpDefinition, framer: Framer, clock: Clock, means: Means

@@ -228,6 +228,27 @@ async def test_a_limit_that_would_be_reached_does_not_count_while_held() -> None
         assert call.limit is Limit.TOTAL
 
 
+@pytest.mark.parametrize("is_alive", [True, False])
+async def test_what_came_while_the_program_stood_still_is_read_before_a_limit_counts(
+    is_alive: bool,
+) -> None:
+    time = Time()
+    call = Waiting(CallClock(100.0, Limits(0.05)), time)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(call.run)
+        await settle()
+        time.now = 200.0  # the wait ends a hundred seconds late by that
+        await anyio.sleep(0.2)
+        assert not call.is_over
+        if is_alive:
+            call.is_answered = True
+            call.clock.stir()
+        with anyio.fail_after(30):
+            while not call.is_over:  # noqa: ASYNC110  # nobody tells of it
+                await anyio.sleep(0.01)
+    assert call.limit is (None if is_alive else Limit.IDLE)
+
+
 async def test_what_is_answered_reaches_no_limit() -> None:
     async with waiting(Limits(60)) as call:
         call.is_answered = True

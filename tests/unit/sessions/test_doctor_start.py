@@ -116,7 +116,12 @@ def test_the_way_a_process_ended_tells_something(code: int, words: str) -> None:
 
 @pytest.mark.parametrize(
     "fields",
-    [{}, {"exit_code": 1}, {"exit_code": -200}, {"exit_code": 0, "first_bytes": b"{"}],
+    [
+        {},
+        {"exit_code": 1, "stderr_tail": ("why",)},
+        {"exit_code": -200},
+        {"exit_code": 0, "first_bytes": b"{"},
+    ],
 )
 def test_other_ways_tell_nothing(fields: dict[str, Any]) -> None:
     assert list(doctor_start.causes_of_end(report("run", **fields))) == []

@@ -134,6 +134,24 @@ async def test_a_server_that_does_not_answer_is_hung_and_asked_with_each_interva
 
 
 @pytest.mark.usefixtures("_impatient")
+async def test_a_program_that_was_stopped_meanwhile_calls_nobody_hung(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pulse_module, "_STOOD_STILL_S", -1)  # each wait counts as too long so
+    async with asked(PlayedServer(by_method())) as made:
+        made.call()
+        await made.look()
+        await made.look(INTERVAL_S + 1)
+        await anyio.sleep(0.1)
+        assert made.pulse.health is None
+        ping = made.server.sent[-1]
+        made.server.say({"jsonrpc": "2.0", "id": ping["id"], "result": {}})
+        await until(lambda: made.pulse.health is not None)
+        assert made.pulse.health is not None
+        assert not made.pulse.health.is_hung
+
+
+@pytest.mark.usefixtures("_impatient")
 async def test_anything_that_comes_clears_it() -> None:
     async with asked(PlayedServer(by_method())) as made:
         made.call()

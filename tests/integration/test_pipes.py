@@ -1,0 +1,112 @@
+"""Servers that close a pipe and live on, or leave it to a stranger, as real processes."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+
+from app.monitor import Monitor
+from app.problem import ProblemError
+from app.sessions.definitions import RestartPolicy
+from app.sessions.snapshot import ServerState
+from app.tracker.snapshot import JobState
+from tests.integration.mending import Told, pid_of, plain, tool
+from tests.integration.processes import is_alive
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and process groups")
+
+_NEVER = RestartPolicy(is_on=False)
+
+
+@pytest.mark.parametrize("pause", [0, 0.02, 0.1])
+async def test_a_stranger_that_writes_on_to_the_pipes_does_not_hold_up_the_end(
+    tmp_path: Path, pause: float
+) -> None:
+    file = tmp_path / "pid"
+    try:
+        async with Monitor() as monitor:
+            monitor.add_server(plain(restart=_NEVER))
+            await monitor.connect("plain")
+            with anyio.fail_after(60):
+                outcome = await monitor.call(tool("haunt", file=str(file), pause=pause))
+            assert outcome.state is JobState.LOST
+            assert outcome.failure is not None
+            assert "exit code 3" in outcome.failure.message
+            with anyio.fail_after(60):
+                await monitor.disconnect("plain")
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(int(file.read_text()), signal.SIGKILL)
+
+
+async def test_a_server_that_closes_its_output_is_not_said_to_be_ended_by_others() -> None:
+    async with Monitor() as monitor:
+        told = Told(monitor)
+        monitor.add_server(plain(restart=_NEVER))
+        await monitor.connect("plain")
+        pid = pid_of(monitor)
+        with anyio.fail_after(60):
+            outcome = await monitor.call(tool("mute"))
+        assert outcome.state is JobState.LOST
+        assert outcome.failure is not None
+        assert "closed its output" in outcome.failure.message
+        await told.until_state(ServerState.FAILED)
+        (cause,) = monitor.doctor("plain").causes
+        assert cause.text == "It closed its standard output and went on running"
+        assert not is_alive(pid)
+
+
+async def test_a_server_that_closes_its_input_is_ended_and_its_calls_are_lost(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("app.monitor._TICK_S", 0.05)
+    async with Monitor() as monitor:
+        told = Told(monitor)
+        monitor.add_server(plain(restart=_NEVER, ping_interval_s=0.3))
+        await monitor.connect("plain")
+        pid = pid_of(monitor)
+        with anyio.fail_after(60):
+            outcome = await monitor.call(tool("deaf"))
+        assert outcome.state is JobState.LOST
+        assert outcome.failure is not None
+        assert "closed its input" in outcome.failure.message
+        await told.until_state(ServerState.FAILED)
+        (cause,) = monitor.doctor("plain").causes
+        assert cause.text == "It closed its standard input and went on running"
+        assert not is_alive(pid)
+
+
+async def test_what_a_server_asks_without_ending_the_line_is_seen() -> None:
+    asks = "import sys, time; sys.stdout.write('Password: '); sys.stdout.flush(); time.sleep(600)"
+    definition = plain(connect_timeout_s=1)
+    async with Monitor() as monitor:
+        monitor.add_server(definition.model_copy(update={"args": ("-c", asks)}))
+        with pytest.raises(ProblemError):
+            await monitor.connect("plain")
+        report = monitor.doctor("plain")
+        assert report.first_bytes == b"Password: "
+        assert "Password:" in report.causes[0].text
+
+
+async def test_what_references_stand_for_is_in_no_report_that_is_handed_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("TEST_KEY", "open-sesame")
+    told = "import os, sys; print(os.environ['KEY'], file=sys.stderr)"
+    definition = plain(env={"KEY": "Bearer ${env:TEST_KEY}"})
+    async with Monitor() as monitor:
+        monitor.add_server(definition.model_copy(update={"args": ("-c", told)}))
+        with pytest.raises(ProblemError):
+            await monitor.connect("plain")
+        report = monitor.doctor("plain")
+        assert report.stderr_tail == ("Bearer open-sesame",)
+        assert report.secrets == ("open-sesame",)
