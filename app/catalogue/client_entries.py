@@ -137,8 +137,10 @@ def _cline(definition: ServerDefinition) -> dict[str, Any]:
 def _gemini(definition: ServerDefinition) -> dict[str, Any]:
     if isinstance(definition, StdioDefinition):
         return _process(definition)
-    url = "httpUrl" if definition.transport == "http" else "url"
-    written: dict[str, Any] = {url: definition.url, **_headers(definition)}
+    # Of late, a "url" alone is tried over Streamable HTTP first.
+    is_older = definition.transport == "sse"
+    written: dict[str, Any] = {"type": "sse"} if is_older else {}
+    written |= {"url" if is_older else "httpUrl": definition.url, **_headers(definition)}
     if definition.auth == "oauth":
         oauth: dict[str, Any] = dict(_oauth(definition, "clientId", "clientSecret", "scopes"))
         if "scopes" in oauth:

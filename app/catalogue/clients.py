@@ -68,7 +68,12 @@ VS_CODE: Final = Client(
         for editor in _EDITORS
         for name in ("mcp.json", "profiles/*/mcp.json", "settings.json")
     ),
-    project_places=(".vscode/mcp.json", ".vscode/settings.json"),
+    project_places=(
+        ".vscode/mcp.json",
+        ".vscode/settings.json",
+        ".devcontainer/devcontainer.json",
+        ".devcontainer.json",
+    ),
 )
 CURSOR: Final = Client(
     "cursor",
@@ -81,7 +86,11 @@ WINDSURF: Final = Client(
     "windsurf",
     "Windsurf",
     syntax=Syntax.NAMED,
-    places=("{home}/.codeium/windsurf/mcp_config.json", "{home}/.codeium/mcp_config.json"),
+    places=(
+        "{home}/.codeium/windsurf/mcp_config.json",
+        "{home}/.codeium/windsurf-next/mcp_config.json",
+        "{home}/.codeium/mcp_config.json",
+    ),
 )
 CLINE: Final = Client(
     "cline",
@@ -92,13 +101,13 @@ CLINE: Final = Client(
         "{CLINE_MCP_SETTINGS_PATH}",
         "{home}/.cline/data/settings/cline_mcp_settings.json",
         *(f"{{config}}/{editor}/{_CLINE}" for editor in (*_EDITORS, "Cursor", "Windsurf")),
+        f"{{home}}/.vscode-server/data/{_CLINE}",
     ),
 )
 GEMINI: Final = Client(
     "gemini",
     "Gemini CLI",
     syntax=Syntax.SHELL | Syntax.DOLLAR,
-    without_type="sse",
     places=("{home}/.gemini/settings.json",),
     project_places=(".gemini/settings.json",),
 )
@@ -113,7 +122,7 @@ ZED: Final = Client(
     "zed",
     "Zed",
     container="context_servers",
-    places=("{zed}/settings.json",),
+    places=("{zed}/settings.json", "{home}/.var/app/dev.zed.Zed/config/zed/settings.json"),
     project_places=(".zed/settings.json",),
 )
 INSPECTOR: Final = Client(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from app.catalogue.clients import CLAUDE_CODE, GEMINI, VS_CODE
 from app.catalogue.fields import EXAMPLE
@@ -11,7 +11,7 @@ from app.catalogue.variables import Input, read_inputs
 from app.problem import Problem, ProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
     from app.catalogue.clients import Client
 
@@ -20,7 +20,8 @@ class Container(NamedTuple):
     """Servers by their names, and what holds for all of them.
 
     `project` is the folder that they belong to, `path` the members around them in the document.
-    Those that are `disabled`, or not among the `allowed`, do not run there.
+    Those that are `disabled`, or not among the `allowed`, do not run there. `note` tells what is
+    different from how the other client runs them.
     """
 
     servers: Mapping[str, Any]
@@ -29,19 +30,42 @@ class Container(NamedTuple):
     inputs: Mapping[str, Input] = {}
     disabled: frozenset[str] = frozenset()
     allowed: frozenset[str] | None = None
+    note: str = ""
+
+
+_DEV_CONTAINER: Final = ("customizations", "vscode", "mcp")
+_OF_VS_CODE: Final = (("mcp",), ("settings", "mcp"), _DEV_CONTAINER)
+"""Where VS Code's servers stand in settings, in a workspace's file, in that of a dev container."""
+
+
+def place_in_vs_code(document: Any) -> tuple[str, ...] | None:
+    """The members around VS Code's servers where they stand among settings; None elsewhere."""
+    for path in _OF_VS_CODE:
+        if VS_CODE.container in _inside(document, path):
+            return path
+    return None
+
+
+def _inside(document: Any, path: Iterable[str]) -> dict[str, Any]:
+    members = _object(document)
+    for name in path:
+        members = _object(members.get(name))
+    return members
 
 
 def containers_of(client: Client, document: Any, where: str) -> list[Container]:
     """All places with servers; `ProblemError` when there is none, or it is no object."""
     members = document if isinstance(document, dict) else {}
     if client is VS_CODE and client.container not in members:
-        members = _object(members.get("mcp"))
-        return [_container(client, members, where, ("mcp", client.container))]
+        path = place_in_vs_code(members) or _OF_VS_CODE[0]
+        found = _container(client, _inside(members, path), where, (*path, client.container))
+        note = "VS Code runs it in the dev container; this program runs it here"
+        return [found._replace(note=note if path is _DEV_CONTAINER else "")]
     if client is CLAUDE_CODE:
-        found = list(_of_projects(members, where))
-        if client.container not in members and found:
-            return found
-        return [_container(client, members, where), *found]
+        projects = list(_of_projects(members, where))
+        if client.container not in members and projects:
+            return projects
+        return [_container(client, members, where), *projects]
     return [_container(client, members, where)]
 
 

@@ -82,7 +82,7 @@ def read_found(
     }
     definition = _definition(fields, where, is_open=bool(resolver.asks))
     unknown = _unknown(entry, form)
-    notes = dict.fromkeys(resolver.notes)
+    notes = dict.fromkeys(filter(None, [container.note, *resolver.notes]))
     return Found(
         definition,
         is_disabled=_is_disabled(name, form, extras, container),

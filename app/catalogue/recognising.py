@@ -18,6 +18,7 @@ from app.catalogue.clients import (
     WINDSURF,
     ZED,
 )
+from app.catalogue.containers import place_in_vs_code
 from app.catalogue.own_form import EXTRAS
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def client_of_file(path: Path, document: Any) -> Client:
     for container, client in _CONTAINERS.items():
         if isinstance(members.get(container), dict):
             return client
-    if isinstance(members.get("mcp"), dict) and "servers" in members["mcp"]:
+    if place_in_vs_code(members) is not None:
         return VS_CODE
     if "mcpServers" not in members and isinstance(members.get("projects"), dict):
         return CLAUDE_CODE

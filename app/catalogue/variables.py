@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 WORKSPACE: Final = "workspaceFolder"
 _VARIABLE: Final = re.compile(r"\$\{([^${}]+)\}|\$([A-Za-z_][A-Za-z0-9_]*)")
 _SHELL: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
+_PROJECT: Final = "CLAUDE_PROJECT_DIR"
+"""A variable that Claude Code sets for the servers of a project: its folder."""
 _ASKED_KINDS: Final = ("config:", "command:", "file:")
 
 
@@ -107,7 +109,11 @@ class Resolver:
             if replaced is not None:
                 return replaced
         shell = _SHELL.fullmatch(name) if Syntax.SHELL in self._syntax else None
-        return found[0] if shell is None else self._of_environment(shell[1], shell[2], found[0])
+        if shell is None:
+            return found[0]
+        if shell[1] == _PROJECT and self._variables.workspace is not None:
+            return str(self._variables.workspace)
+        return self._of_environment(shell[1], shell[2], found[0])
 
     def _named(self, name: str, whole: str) -> str | None:
         """What a variable with a name of its own stands for; None if it is none of those."""

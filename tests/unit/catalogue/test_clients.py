@@ -25,15 +25,19 @@ PLACES = {
             ".config/VSCodium/User/mcp.json",
         ],
         "cursor": [".cursor/mcp.json"],
-        "windsurf": [".codeium/windsurf/mcp_config.json"],
+        "windsurf": [
+            ".codeium/windsurf/mcp_config.json",
+            ".codeium/windsurf-next/mcp_config.json",
+        ],
         "cline": [
             ".cline/data/settings/cline_mcp_settings.json",
             f".config/Code/User/{CLINE}",
             f".config/Cursor/User/{CLINE}",
+            f".vscode-server/data/User/{CLINE}",
         ],
         "gemini": [".gemini/settings.json"],
         "codex": [".codex/config.toml"],
-        "zed": [".config/zed/settings.json"],
+        "zed": [".config/zed/settings.json", ".var/app/dev.zed.Zed/config/zed/settings.json"],
         "inspector": [".mcp-inspector/mcp.json"],
     },
     "darwin": {

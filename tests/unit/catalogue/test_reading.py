@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from app.catalogue.clients import CLAUDE_CODE, CODEX
+from app.catalogue.clients import CLAUDE_CODE, CODEX, client_of
 from app.catalogue.reading import ConfigFile, read_file
 from app.catalogue.variables import Variables
 from app.problem import Problem, ProblemError
@@ -334,3 +334,61 @@ def test_a_secret_in_a_url_is_told_to_be_saved_as_text(tmp_path: Path) -> None:
     path.write_text(json.dumps({"mcpServers": {"a": {"url": url}}}))
     (found,) = read_file(path).found
     assert found.notes == ("its URL holds a secret, exampleApiKey: it is saved as text",)
+
+
+@pytest.mark.parametrize(
+    ("name", "around", "note"),
+    [
+        ("settings.json", ["mcp"], ""),
+        ("all.code-workspace", ["settings", "mcp"], ""),
+        (
+            ".devcontainer/devcontainer.json",
+            ["customizations", "vscode", "mcp"],
+            "VS Code runs it in the dev container; this program runs it here",
+        ),
+    ],
+)
+def test_servers_among_settings_of_vs_code_are_found(
+    tmp_path: Path, name: str, around: list[str], note: str
+) -> None:
+    document: dict[str, Any] = {"servers": {"a": {"command": "c", "args": ["${input:x}"]}}}
+    document["inputs"] = [{"id": "x", "type": "promptString", "password": True}]
+    for member in reversed(around):
+        document = {"other": {"servers": 1}, member: document}
+    path = tmp_path / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(json.dumps(document))
+    config = read_file(path)
+    (found,) = config.found
+    assert (config.client.key, found.definition.name) == ("vscode", "a")
+    assert [asked.is_secret for asked in found.asks] == [True]
+    assert found.notes == ((note,) if note else ())
+
+
+def test_the_folder_that_claude_code_tells_its_servers_is_known(tmp_path: Path) -> None:
+    path = tmp_path / ".mcp.json"
+    entry = {"command": "${CLAUDE_PROJECT_DIR:-.}/run", "args": ["${CLAUDE_PROJECT_DIR}/x"]}
+    path.write_text(json.dumps({"mcpServers": {"a": entry}}))
+    (found,) = read_file(path, Variables(environment={})).found
+    assert isinstance(found.definition, StdioDefinition)
+    assert found.definition.command == f"{tmp_path}/run"
+    assert found.definition.args == (f"{tmp_path}/x",)
+    assert (found.asks, found.notes) == ((), ())
+
+
+@pytest.mark.parametrize(
+    ("client", "url", "transport"),
+    [
+        ("gemini", "https://a/mcp", "http"),
+        ("gemini", "https://a/sse", "sse"),
+        ("cline", "https://a/mcp", "sse"),
+        ("cursor", "https://a/mcp", "http"),
+    ],
+)
+def test_how_a_url_alone_is_spoken_to_is_the_clients_custom(
+    tmp_path: Path, client: str, url: str, transport: str
+) -> None:
+    path = tmp_path / "f.json"
+    path.write_text(json.dumps({"mcpServers": {"a": {"url": url}}}))
+    (found,) = read_file(path, client=client_of(client)).found
+    assert found.definition.transport == transport
