@@ -92,7 +92,7 @@ def add_server(common: CommonOptions, name: str, *, connects_at_start: bool) -> 
         raise CommandFailed(ExitCode.USAGE, Problem("The server needs a name")) from error
     entry = CatalogueEntry(definition, connects_at_start=connects_at_start)
     agree(trust_of(common), definition)
-    return _changed(catalogue, _Add(entry), f"{name} is saved.")
+    return _changed(catalogue, _Add(entry))
 
 
 def remove_servers(
@@ -117,7 +117,7 @@ def remove_servers(
 
 def _remove(catalogue: Catalogue, trust: Trust, name: str) -> None:
     definitions = {entry.name: entry.definition for entry in catalogue.entries()}
-    _changed(catalogue, _Remove(name), f"{name} is removed.")
+    _changed(catalogue, _Remove(name))
     gone = definitions.pop(name, None)
     keys = {each.consent_key for each in definitions.values()}
     if gone is not None and gone.consent_key not in keys:  # else a copy of it is still there
@@ -127,9 +127,8 @@ def _remove(catalogue: Catalogue, trust: Trust, name: str) -> None:
 def enable_servers(common: CommonOptions, names: tuple[str, ...], *, is_disabled: bool) -> ExitCode:
     """Let saved servers be used, or not."""
     catalogue = saved_servers(common)
-    said = "disabled" if is_disabled else "enabled"
     for name in names:
-        _changed(catalogue, _Enable(name, is_disabled=is_disabled), f"{name} is {said}.")
+        _changed(catalogue, _Enable(name, is_disabled=is_disabled))
     return ExitCode.DONE
 
 
@@ -137,16 +136,18 @@ def enable_servers(common: CommonOptions, names: tuple[str, ...], *, is_disabled
 class _Add:
     entry: CatalogueEntry
 
-    def __call__(self, catalogue: Catalogue) -> None:
-        catalogue.add(self.entry)
+    def __call__(self, catalogue: Catalogue) -> str:
+        # Not by the name that was wanted: an entry that cannot be used may have it.
+        return f"{catalogue.add(self.entry)} is saved."
 
 
 @dataclasses.dataclass(frozen=True)
 class _Remove:
     name: str
 
-    def __call__(self, catalogue: Catalogue) -> None:
+    def __call__(self, catalogue: Catalogue) -> str:
         catalogue.remove(self.name)
+        return f"{self.name} is removed."
 
 
 @dataclasses.dataclass(frozen=True)
@@ -154,15 +155,16 @@ class _Enable:
     name: str
     is_disabled: bool
 
-    def __call__(self, catalogue: Catalogue) -> None:
+    def __call__(self, catalogue: Catalogue) -> str:
         entry = catalogue.entry(self.name)
         catalogue.replace(self.name, dataclasses.replace(entry, is_disabled=self.is_disabled))
+        return f"{self.name} is {'disabled' if self.is_disabled else 'enabled'}."
 
 
-def _changed(catalogue: Catalogue, change: _Add | _Remove | _Enable, said: str) -> ExitCode:
+def _changed(catalogue: Catalogue, change: _Add | _Remove | _Enable) -> ExitCode:
     """Make one change and say so; `CommandFailed` when it cannot be made, or not be written."""
     try:
-        change(catalogue)
+        said = change(catalogue)
     except ProblemError as error:
         is_of_disk = "written" in error.problem.what
         code = ExitCode.UNWRITABLE if is_of_disk else ExitCode.USAGE

@@ -127,6 +127,16 @@ def test_what_is_added_by_hand_is_agreed_to(data_dir: Path) -> None:
     assert Trust(data_dir / TRUST).is_trusted(entry.definition)
 
 
+def test_beside_an_entry_that_cannot_be_used_a_server_of_its_name_gets_another_which_is_said(
+    data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data_dir.mkdir(exist_ok=True)
+    (data_dir / FILE_NAME).write_text('{"mcpServers": {"mine": {"command": ""}}}')
+    assert main(["servers", "add", "mine", "--data-dir", str(data_dir), "--", "c"]) == 0
+    assert capsys.readouterr().out == "mine 2 is saved.\n"
+    assert [entry.name for entry in Catalogue(data_dir / FILE_NAME).entries()] == ["mine 2"]
+
+
 def test_a_url_is_added_with_its_headers(data_dir: Path) -> None:
     words = ["--url", "https://a/b", "--header", "X-Y:  v:w ", "--oauth"]
     assert run(data_dir, "add", "web", *words) == 0
