@@ -244,8 +244,9 @@ class Catalogue:
 
 def likely(name: str, names: Sequence[str]) -> str:
     """What was meant by a name that is not there, as the beginning of a hint; often nothing."""
-    close = difflib.get_close_matches(name, names, 1)
-    return f"Did you mean {close[0]!r}? " if close else ""
+    folded = {known.casefold(): known for known in names}
+    close = difflib.get_close_matches(name.casefold(), folded, 1)
+    return f"Did you mean {folded[close[0]]!r}? " if close else ""
 
 
 @contextlib.contextmanager

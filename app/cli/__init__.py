@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import sys
 from typing import TYPE_CHECKING
@@ -34,20 +35,21 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(words, invocation)
     except click.ClickException as error:
-        error.show()
+        with contextlib.suppress(OSError):
+            error.show()
         return ExitCode.USAGE
     except CommandFailed as failure:
-        click.echo(failure.as_text(), err=True)
+        _tell(failure.as_text())
         return failure.code
     except ProblemError as error:
-        click.echo(CommandFailed(ExitCode.USAGE, error.problem).as_text(), err=True)
+        _tell(CommandFailed(ExitCode.USAGE, error.problem).as_text())
         return ExitCode.USAGE
     except (KeyboardInterrupt, click.Abort):
         return ExitCode.CANCELLED
     except OSError as error:
         if error.errno not in _DISK_ERRORS:
             return _defect(error, words)
-        click.echo(f"The output cannot be written: {error.strerror}", err=True)
+        _tell(f"The output cannot be written: {error.strerror}")
         return ExitCode.UNWRITABLE
     except Exception as error:  # noqa: BLE001 - the last resort, so that no traceback is shown
         return _defect(error, words)
@@ -56,8 +58,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _defect(error: Exception, words: Sequence[str]) -> ExitCode:
     from app.cli.defect import report_defect
 
-    click.echo(report_defect(error, words), err=True)
+    _tell(report_defect(error, words))
     return ExitCode.DEFECT
+
+
+def _tell(words: str) -> None:
+    """Write to standard error; where that lies on a full disk, the exit code has to do."""
+    with contextlib.suppress(OSError):
+        click.echo(words, err=True)
 
 
 def _run(words: list[str], invocation: Invocation) -> int:

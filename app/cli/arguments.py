@@ -175,7 +175,10 @@ def _types_of(value: object) -> set[str]:
 def _content(path: Path) -> str:
     try:
         return read_typed(path)
-    except (OSError, UnicodeDecodeError, ValueError) as error:
+    except OSError as error:
+        reason = error.strerror or str(error)
+        _refuse("The arguments' file cannot be read", str(path), "--args @FILE", reason)
+    except ValueError as error:
         _refuse("The arguments' file cannot be read", str(path), "--args @FILE", str(error))
 
 

@@ -12,7 +12,16 @@ from typing import Any
 import click
 
 from app import __version__
-from app.cli.options import Invocation, Seconds, common_options, name_values, output, own_options
+from app.cli.options import (
+    Invocation,
+    OwnCommand,
+    Seconds,
+    ServerCommand,
+    common_options,
+    name_values,
+    output,
+    own_options,
+)
 from app.cli.order import CallOrder, OpenOrder, ResumeOrder
 from app.cli.saved_id import saved_ids
 from app.cli.servers_commands import servers
@@ -146,7 +155,7 @@ _answer = click.option(
 
 
 class _Group(click.Group):
-    """Tells those who forgot the two dashes how to start a server."""
+    """Tells those who mistyped a command, or forgot the two dashes, what to write instead."""
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -155,16 +164,13 @@ class _Group(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            advice = f"To open a server, write two dashes first: -- {' '.join(args)}"
-            raise click.UsageError(f"{error.message} {advice}", ctx) from error
+            import difflib  # seldom needed
+            import shlex
 
-
-class _ServerCommand(click.Command):
-    """Shows in its usage that a server's command may follow."""
-
-    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """Add what `main` has taken away before click reads the rest."""
-        return [*super().collect_usage_pieces(ctx), "[-- SERVER_COMMAND [ARG]...]"]
+            near = difflib.get_close_matches(args[0], self.commands, 1)
+            guess = f" Did you mean {near[0]!r}?" if near else ""
+            advice = f"To open a server, write two dashes first: -- {shlex.join(args)}"
+            raise click.UsageError(f"{error.message}{guess} {advice}", ctx) from error
 
 
 @click.group(
@@ -199,7 +205,7 @@ def program(
     return 0
 
 
-@program.command(cls=_ServerCommand, epilog=_TOOLS_EXAMPLES)
+@program.command(cls=ServerCommand, epilog=_TOOLS_EXAMPLES, short_help="List a server's tools.")
 @common_options
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON document.")
 def tools(invocation: Invocation, as_json: bool) -> int:
@@ -213,7 +219,11 @@ def tools(invocation: Invocation, as_json: bool) -> int:
     return list_tools(invocation, in_json=as_json)
 
 
-@program.command(cls=_ServerCommand, epilog=_CALL_EXAMPLES)
+@program.command(
+    cls=ServerCommand,
+    epilog=_CALL_EXAMPLES,
+    short_help="Call a tool, show its progress and result.",
+)
 @common_options
 @click.argument("tool")
 @click.option(
@@ -289,7 +299,9 @@ def call(invocation: Invocation, /, **chosen: Any) -> int:
     return call_tool(invocation, order)
 
 
-@program.command(cls=_ServerCommand, epilog=_RESUME_EXAMPLES)
+@program.command(
+    cls=ServerCommand, epilog=_RESUME_EXAMPLES, short_help="Go on with jobs that were saved."
+)
 @common_options
 @click.argument("ids", metavar="[ID]...", nargs=-1, callback=saved_ids)
 @click.option("--list", "is_list", is_flag=True, help="List the saved jobs and their IDs.")
@@ -319,7 +331,12 @@ def resume(invocation: Invocation, /, **chosen: Any) -> int:
     return resume_jobs(invocation, order)
 
 
-@program.command(name="open", epilog=_OPEN_EXAMPLES)
+@program.command(
+    name="open",
+    cls=OwnCommand,
+    epilog=_OPEN_EXAMPLES,
+    short_help="Look at a recording in a window.",
+)
 @own_options
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(
@@ -350,7 +367,7 @@ def open_(invocation: Invocation, /, **chosen: Any) -> int:
     return open_recording(invocation.common, order)
 
 
-@program.command(epilog=_ASSOCIATE_EXAMPLES)
+@program.command(epilog=_ASSOCIATE_EXAMPLES, short_help="Open recordings by a double click.")
 @own_options
 @click.option("--remove", "removes", is_flag=True, help="Take the association back.")
 def associate(invocation: Invocation, removes: bool) -> int:
@@ -363,7 +380,9 @@ def associate(invocation: Invocation, removes: bool) -> int:
     return associate_recordings(removes=removes)
 
 
-@program.command(epilog=_EXPORT_EXAMPLES)
+@program.command(
+    cls=OwnCommand, epilog=_EXPORT_EXAMPLES, short_help="Write a recording in other forms."
+)
 @own_options
 @click.argument("file", type=click.Path(path_type=Path))
 @click.option(

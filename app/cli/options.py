@@ -23,11 +23,12 @@ T = TypeVar("T")
 TRANSPORTS = ("http", "sse")
 ERAS = ("auto", "handshake", "per-request")
 LOG_LEVELS = ("debug", "info", "warning", "error")
+_LEFT_OUT = (None, False, ())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CommonOptions:
-    """What the shared options said. None, empty or False means the option was not given.
+    """What the shared options said. None, () or False means the option was not given.
 
     `command` is what follows `--`, None without `--`. Times in seconds.
     """
@@ -49,11 +50,15 @@ class CommonOptions:
     connect_timeout: float | None = None
 
     def over(self, outer: CommonOptions) -> CommonOptions:
-        """These options, completed by those that stood before the command's name."""
-        merged = {
-            field.name: getattr(self, field.name) or getattr(outer, field.name)
-            for field in dataclasses.fields(self)
-        }
+        """These options, completed by those that stood before the command's name.
+
+        An empty text counts as given: a script's variable was empty, which is to be told.
+        """
+        names = [field.name for field in dataclasses.fields(self)]
+        merged = {name: getattr(self, name) for name in names}
+        for name in names:
+            if merged[name] in _LEFT_OUT:
+                merged[name] = getattr(outer, name)
         merged["env"] = outer.env + self.env
         merged["header"] = outer.header + self.header
         return CommonOptions(**merged)
@@ -175,12 +180,21 @@ _OPTIONS = (
     _LOG_LEVEL,
 )
 
+
+def _file_or_standard(
+    _ctx: click.Context, _param: click.Parameter, file: Path | None
+) -> Path | None:
+    """None, standard output, for a dash: what other programs take it for."""
+    return None if file == Path("-") else file
+
+
 output = click.option(
     "-o",
     "--output",
     type=click.Path(path_type=Path),
+    callback=_file_or_standard,
     metavar="FILE",
-    help="Write to FILE instead of standard output.",
+    help="Write to FILE instead of standard output (-).",
 )
 """Where an export goes, the same for recordings and for servers."""
 
@@ -194,6 +208,35 @@ class Invocation:
 
     started_at: float = dataclasses.field(default_factory=time.monotonic)
     common: CommonOptions = CommonOptions()
+
+
+class ServerCommand(click.Command):
+    """Shows in its usage that a server's command may follow; `hides` options it only refuses."""
+
+    def __init__(self, *args: Any, hides: Sequence[str] = (), **kwargs: Any) -> None:
+        """As click's, without what it `hides` in its help."""
+        super().__init__(*args, **kwargs)
+        for param in self.params:
+            if isinstance(param, click.Option) and param.name in hides:
+                param.hidden = True
+
+    def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
+        """Add what `main` has taken away before click reads the rest."""
+        return [*super().collect_usage_pieces(ctx), "[-- SERVER_COMMAND [ARG]...]"]
+
+
+class OwnCommand(click.Command):
+    """Takes no server's command: two dashes end its options, as they do everywhere else."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Give back what `main` has taken away, to a command with arguments."""
+        invocation = ctx.ensure_object(Invocation)
+        common = invocation.common
+        if common.command is not None and any(isinstance(p, click.Argument) for p in self.params):
+            args = [*args, "--", *common.command]
+            common = dataclasses.replace(common, command=None)
+            ctx.obj = dataclasses.replace(invocation, common=common)
+        return super().parse_args(ctx, args)
 
 
 def common_options(

@@ -9,6 +9,8 @@ import click
 
 from app.cli.options import (
     Invocation,
+    OwnCommand,
+    ServerCommand,
     common_options,
     config_options,
     group_options,
@@ -76,7 +78,11 @@ of the environment; each is told. A JSON file that is there keeps what it has be
 """
 
 
-@click.group(invoke_without_command=True, epilog=_EXAMPLES)
+_REFUSED = ("demo", "config", "server", "record")
+"""Options of those that talk to servers that have no meaning for `add`."""
+
+
+@click.group(invoke_without_command=True, epilog=_EXAMPLES, subcommand_metavar="[COMMAND [ARG]...]")
 @group_options
 @click.pass_context
 def servers(ctx: click.Context, invocation: Invocation) -> int:
@@ -92,7 +98,7 @@ def servers(ctx: click.Context, invocation: Invocation) -> int:
     return 0
 
 
-@servers.command(name="list")
+@servers.command(name="list", short_help="List the saved servers.")
 @own_options
 @click.option("--json", "as_json", is_flag=True, help="Write one JSON document.")
 def list_(invocation: Invocation, as_json: bool) -> int:
@@ -102,7 +108,12 @@ def list_(invocation: Invocation, as_json: bool) -> int:
     return list_servers(invocation.common, in_json=as_json)
 
 
-@servers.command(name="import", epilog=_IMPORT_EXAMPLES)
+@servers.command(
+    name="import",
+    cls=OwnCommand,
+    epilog=_IMPORT_EXAMPLES,
+    short_help="Save servers of another client's file.",
+)
 @own_options
 @click.argument("file", required=False, type=click.Path(path_type=Path))
 @click.argument("names", nargs=-1)
@@ -135,7 +146,9 @@ def import_(invocation: Invocation, /, **chosen: Any) -> int:
     return import_servers(invocation.common, ServersImport(**chosen))
 
 
-@servers.command(epilog=_ADD_EXAMPLES)
+@servers.command(
+    cls=ServerCommand, hides=_REFUSED, epilog=_ADD_EXAMPLES, short_help="Save a command or a URL."
+)
 @common_options
 @click.argument("name")
 @click.option("--connect-at-start", "at_start", is_flag=True, help="Connect with every window.")
@@ -146,10 +159,12 @@ def add(invocation: Invocation, name: str, at_start: bool) -> int:
     """
     from app.cli.servers import add_server
 
+    if invocation.common.record is not None:
+        raise click.UsageError("--record has no meaning for 'add', which talks to no server.")
     return add_server(invocation.common, name, connects_at_start=at_start)
 
 
-@servers.command()
+@servers.command(cls=OwnCommand, short_help="Forget saved servers.")
 @own_options
 @click.argument("names", nargs=-1, required=True)
 @click.option(
@@ -165,7 +180,7 @@ def remove(invocation: Invocation, names: tuple[str, ...], with_secrets: bool | 
     return remove_servers(invocation.common, names, with_secrets=with_secrets)
 
 
-@servers.command()
+@servers.command(cls=OwnCommand, short_help="Let saved servers be used.")
 @own_options
 @click.argument("names", nargs=-1, required=True)
 def enable(invocation: Invocation, names: tuple[str, ...]) -> int:
@@ -175,7 +190,7 @@ def enable(invocation: Invocation, names: tuple[str, ...]) -> int:
     return enable_servers(invocation.common, names, is_disabled=False)
 
 
-@servers.command()
+@servers.command(cls=OwnCommand, short_help="Keep saved servers from being used.")
 @own_options
 @click.argument("names", nargs=-1, required=True)
 def disable(invocation: Invocation, names: tuple[str, ...]) -> int:
@@ -185,7 +200,7 @@ def disable(invocation: Invocation, names: tuple[str, ...]) -> int:
     return enable_servers(invocation.common, names, is_disabled=True)
 
 
-@servers.command(epilog=_TRUST_EXAMPLES)
+@servers.command(cls=OwnCommand, epilog=_TRUST_EXAMPLES, short_help="Agree that a server may run.")
 @config_options
 @click.argument("name")
 @click.option("--yes", "is_agreed", is_flag=True, help="Agree without being asked.")
@@ -199,7 +214,7 @@ def trust(invocation: Invocation, name: str, is_agreed: bool) -> int:
     return trust_server(invocation.common, name, is_agreed=is_agreed)
 
 
-@servers.command(name="sign-out")
+@servers.command(name="sign-out", cls=OwnCommand, short_help="Forget a sign-in in the browser.")
 @config_options
 @click.argument("name")
 def sign_out(invocation: Invocation, name: str) -> int:
@@ -212,7 +227,11 @@ def sign_out(invocation: Invocation, name: str) -> int:
     return sign_out_server(invocation.common, name)
 
 
-@servers.command(epilog=_EXPORT_EXAMPLES)
+@servers.command(
+    cls=OwnCommand,
+    epilog=_EXPORT_EXAMPLES,
+    short_help="Write saved servers for another client.",
+)
 @own_options
 @click.argument("names", nargs=-1)
 @click.option(

@@ -34,6 +34,8 @@ _log = logging.getLogger(__name__)
 
 _TARGETS = "-- COMMAND [ARG]..., --url URL, --server NAME, --config FILE [--server NAME] or --demo"
 _PATTERN = "string_pattern_mismatch"
+_TOO_SHORT = "string_too_short"
+_NO_UNICODE = "string_unicode"
 _REASONS = {
     "headers": "a header's name has no spaces and colons, and its value is on one line",
     "env": "a variable's name has no equals sign, and its value no NUL character",
@@ -64,7 +66,9 @@ def server_if_named(common: CommonOptions) -> ServerDefinition | None:
     named = _named(common)
     if len(named) > 1:
         names = ", ".join(one.definition.name for one in named)
-        raise click.UsageError(f"The configuration has several servers: add --server and {names}.")
+        raise click.UsageError(
+            f"The configuration has several servers: add --server with one of their names: {names}."
+        )
     if not named:
         return None
     if common.config is not None:
@@ -95,7 +99,13 @@ def _wrong(error: pydantic.ValidationError) -> Problem:
     where = "".join(places[-1:])
     # Not with the value: it may be a secret.
     reasons = [_REASONS[place] for place in places if place in _REASONS]
-    is_known = first["type"] == _PATTERN and bool(reasons)
+    kind = first["type"]
+    if kind == _NO_UNICODE:
+        return Problem("What names the server is no text in UTF-8", hint="Give it in UTF-8.")
+    if kind == _TOO_SHORT:
+        word = "URL" if where == "url" else where
+        return Problem(f"The server's {word} is empty", hint=f"Name it with {_TARGETS}.")
+    is_known = kind == _PATTERN and bool(reasons)
     detail = reasons[0] if is_known else first["msg"].removeprefix("Value error, ")
     return Problem("The server cannot be reached so", where, detail=detail)
 

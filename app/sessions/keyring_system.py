@@ -84,7 +84,10 @@ def _backend() -> KeyringBackend:
         import keyring  # optional, and slow to look for what the system has
         from keyring.backends import fail, null
     except ImportError as error:
-        hint = f'Install it: pip install "mcp-progress-monitor[keyring]". {_INSTEAD}'
+        hint = (
+            "Install keyring beside this program: pip install keyring, or, if pipx installed it,"
+            f" pipx inject mcp-progress-monitor keyring. {_INSTEAD}"
+        )
         what = "The system's keyring is not used: the library that reads it is missing"
         raise ProblemError(Problem(what, "keyring", hint)) from error
     found = keyring.get_keyring()

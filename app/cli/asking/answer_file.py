@@ -131,7 +131,9 @@ class _WrongError(ValueError):
 def _text(path: Path) -> str:
     try:
         return read_typed(path)
-    except (OSError, ValueError) as error:
+    except OSError as error:
+        _refuse("The file of answers cannot be read", str(path), error.strerror or str(error))
+    except ValueError as error:
         _refuse("The file of answers cannot be read", str(path), str(error))
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import errno
+import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -15,7 +17,6 @@ from app.problem import Problem, ProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from pathlib import Path
 
 
 @pytest.fixture
@@ -99,6 +100,22 @@ def test_a_full_disk_is_no_defect(
     failing(OSError(errno.ENOSPC, "No space left on device"))
     assert main(["tools"]) == 8
     assert capsys.readouterr().err == "The output cannot be written: No space left on device\n"
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [(["nosuch"], 2), (["tools", "--url", "x"], 2), (["open", "nosuch"], 8), (["--version"], 0)],
+)
+def test_the_code_is_told_where_the_words_cannot_be(words: list[str], code: int) -> None:
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(
+            [sys.executable, "-m", "app", *words],
+            stderr=full,
+            stdout=subprocess.DEVNULL,
+            check=False,
+        )
+    assert done.returncode == code
 
 
 def test_other_errors_of_the_system_are_defects_if_nobody_expected_them(

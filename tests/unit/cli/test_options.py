@@ -97,6 +97,42 @@ def test_the_option_nearest_to_the_command_counts(seen: list[Any]) -> None:
     assert (common.era, common.connect_timeout) == ("per-request", 3.0)
 
 
+def test_an_empty_text_is_given_and_not_left_out(seen: list[Any]) -> None:
+    main(["--server", "files", "tools", "--server", "", "--url="])
+    common = seen[0][0].common
+    assert (common.server, common.url) == ("", "")
+
+
+def test_two_dashes_end_the_options_of_commands_that_start_no_server(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert main(["open", "--", "-night.mcprec"]) == 8
+    assert "(-night.mcprec)" in capsys.readouterr().err
+    assert main(["servers", "remove", "--", "-x", "--help"]) == 2
+    assert "no saved server '-x'" in capsys.readouterr().err
+    assert main(["associate", "--", "-x"]) == 2
+    assert "A server's command has no meaning" in capsys.readouterr().err
+
+
+def test_help_shows_no_option_that_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["servers", "add", "--help"]) == 0
+    said = capsys.readouterr().out
+    assert "[-- SERVER_COMMAND" in said
+    assert not {"--demo", "--config", "--server", "--record"} & set(said.split())
+    assert {"--url", "--cwd", "--data-dir"} <= set(said.split())
+
+
+@pytest.mark.parametrize("words", [["--help"], ["servers", "--help"]])
+def test_each_command_is_listed_with_a_whole_sentence(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(words)
+    listed = capsys.readouterr().out.partition("Commands:")[2].partition("Examples:")[0]
+    lines = listed.split("\n")
+    assert sum(line.endswith(".") for line in lines) > 5
+    assert not any(line.endswith("...") for line in lines)
+
+
 @pytest.mark.parametrize(
     ("words", "advice"),
     [
@@ -120,6 +156,9 @@ def test_the_option_nearest_to_the_command_counts(seen: list[Any]) -> None:
         (["--screenshot", "a.png", "tools"], "no meaning"),
         (["python", "server.py"], "-- python server.py"),
         (["check", "a.jsonl"], "No such command"),
+        (["toolz", "--demo"], "No such command 'toolz'. Did you mean 'tools'?"),
+        (["my server", "x"], "-- 'my server' x"),
+        (["servers", "add", "x", "--url", "http://a/", "--record", "r"], "--record has no meaning"),
         (["call", "t", "--tusk"], "No such option"),
     ],
 )

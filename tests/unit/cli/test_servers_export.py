@@ -32,6 +32,18 @@ def test_without_a_file_it_goes_to_standard_output(
     assert err == "left out: a: the value of K; set K in the environment\n"
 
 
+def test_a_dash_is_standard_output(
+    data_dir: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(["servers", "export", "b", "-o", "-", "--data-dir", str(data_dir)]) == 0
+    assert json.loads(capsys.readouterr().out)["mcpServers"] == {"b": {"url": "https://x/"}}
+    assert not (tmp_path / "-").exists()
+
+
 def test_secrets_are_written_when_asked_for(data_dir: Path, tmp_path: Path) -> None:
     file = tmp_path / "f.json"
     words = ["a", "--with-secrets", "-o", str(file), "--data-dir", str(data_dir)]

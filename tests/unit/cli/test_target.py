@@ -251,6 +251,10 @@ def test_servers_that_cannot_run_now_are_left_out_of_all(tmp_path: Path) -> None
         (CommonOptions(url="http://a/", header=(("A b", "s3cret"),)), "no spaces and colons"),
         (CommonOptions(command=("c",), env=(("A", "s3cret\0"),)), "no NUL"),
         (CommonOptions(url="ftp://a/"), "http:// or https://"),
+        (CommonOptions(url=""), "The server's URL is empty"),
+        (CommonOptions(command=("",)), "The server's command is empty"),
+        (CommonOptions(command=("\udcff",)), "no text in UTF-8"),
+        (CommonOptions(command=("c", "\udcff")), "no text in UTF-8"),
     ],
 )
 def test_what_cannot_be_sent_is_said_in_words_and_without_the_value(
@@ -270,7 +274,9 @@ def test_what_was_meant_by_a_name_is_guessed(config: Path, data_dir: Path) -> No
     config.write_text(json.dumps({"mcpServers": {"github": {"command": "c"}}}))
     for options, advice in (
         (CommonOptions(config=config, server="gitub"), "Did you mean 'github'?"),
+        (CommonOptions(config=config, server="GITHUB"), "Did you mean 'github'?"),
         (CommonOptions(server="my file", data_dir=data_dir), "Did you mean 'my files'?"),
+        (CommonOptions(server="My Files", data_dir=data_dir), "Did you mean 'my files'?"),
         (CommonOptions(server="my files", data_dir=data_dir), "servers enable 'my files'"),
     ):
         with pytest.raises(CommandFailed) as failure:

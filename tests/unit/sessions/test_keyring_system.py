@@ -142,7 +142,7 @@ def test_without_the_library_the_hint_says_how_to_install_it(
     monkeypatch.setitem(sys.modules, "keyring", None)
     problem = _problem()
     assert "library" in problem.what
-    assert "mcp-progress-monitor[keyring]" in problem.hint
+    assert "pip install keyring" in problem.hint
     assert not is_available()
 
 

@@ -202,6 +202,7 @@ def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
             read_answers(tmp_path / name)
         assert caught.value.code is ExitCode.USAGE
         assert caught.value.problem.what == "The file of answers cannot be read"
+        assert "Errno" not in caught.value.as_text()
 
 
 @pytest.mark.parametrize(
