@@ -78,13 +78,22 @@ def stored(name: str, secret: str, keyring: Keyring) -> str:
 
 def keyring_names(value: Any) -> frozenset[str]:
     """The secrets in the keyring that are referred to anywhere in a piece of a document."""
+    return _referred_to(value, "keyring")
+
+
+def environment_names(value: Any) -> frozenset[str]:
+    """The same of variables of the environment."""
+    return _referred_to(value, "env")
+
+
+def _referred_to(value: Any, kind: str) -> frozenset[str]:
     if isinstance(value, str):
-        return frozenset(name for kind, name in names_in(value) if kind == "keyring")
+        return frozenset(name for of, name in names_in(value) if of == kind)
     if isinstance(value, dict):
         value = (*value, *value.values())
     elif not isinstance(value, list | tuple):
         return frozenset()
-    return frozenset().union(*map(keyring_names, value))
+    return frozenset().union(*(_referred_to(inner, kind) for inner in value))
 
 
 def in_environment(definition: ServerDefinition) -> tuple[ServerDefinition, dict[str, str]]:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from app.catalogue.client_entries import CAN_DISABLE, written_for
-from app.catalogue.clients import CLAUDE_DESKTOP, CODEX, GEMINI, OURS
+from app.catalogue.clients import CLAUDE_DESKTOP, CODEX, GEMINI, INSPECTOR, OURS, ZED
 from app.catalogue.documents import is_plain_json, json_text, read_json
 from app.catalogue.fields import EXAMPLE
 from app.catalogue.own_form import written_entry
-from app.catalogue.secrets import bare_url, without_keyring, without_secret_members, without_values
+from app.catalogue.secrets import (
+    bare_url,
+    environment_names,
+    without_keyring,
+    without_secret_members,
+    without_values,
+)
 from app.catalogue.text_file import decoded, read_bytes, write_private
 from app.catalogue.toml_text import toml_text
 from app.problem import Problem, ProblemError
@@ -22,6 +28,10 @@ if TYPE_CHECKING:
 
     from app.catalogue.clients import Client
     from app.catalogue.entry import CatalogueEntry
+
+
+_LOOK_UP_NOTHING: Final = frozenset({CLAUDE_DESKTOP, ZED, INSPECTOR})
+"""Clients in whose files a variable stands for itself."""
 
 
 class Written(NamedTuple):
@@ -67,12 +77,13 @@ def _document(
         if reason:
             left_out.append(f"{entry.name}: {reason}")
             continue
-        kept = entry if client is OURS else _without_keyring(entry, left_out)
-        kept = kept if with_secrets else _bare(kept, left_out)
+        kept = entry if client is OURS else _without_keyring(entry, client, left_out)
+        kept = kept if with_secrets else _bare(kept, client, left_out)
         written = written_entry(kept) if client is OURS else written_for(client, kept)
         if client is not OURS and entry.origin.startswith(client.title):
             written = {**kept.unknown, **written}
         servers[entry.name] = written
+        left_out += _not_looked_up(entry.name, written, client)
         disabled += [entry.name] if entry.is_disabled else []
     document: dict[str, Any] = {client.container: servers}
     if client is GEMINI and disabled:
@@ -89,14 +100,29 @@ def _unwritable(entry: CatalogueEntry, client: Client) -> str:
     return ""
 
 
-def _without_keyring(entry: CatalogueEntry, left_out: list[str]) -> CatalogueEntry:
+def _without_keyring(entry: CatalogueEntry, client: Client, left_out: list[str]) -> CatalogueEntry:
     definition, variables = without_keyring(entry.definition)
     for variable, name in variables.items():
-        left_out.append(f"{entry.name}: {name} of the keyring; set {variable} in the environment")
+        left_out.append(f"{entry.name}: {name} of the keyring{_to_set(variable, client)}")
     return dataclasses.replace(entry, definition=definition)
 
 
-def _bare(entry: CatalogueEntry, left_out: list[str]) -> CatalogueEntry:
+def _to_set(variable: str, client: Client) -> str:
+    return "" if client in _LOOK_UP_NOTHING else f"; set {variable} in the environment"
+
+
+def _not_looked_up(name: str, written: dict[str, Any], client: Client) -> list[str]:
+    """References that stay text for a client: the user has to put the values in their places."""
+    if client is not CODEX and client not in _LOOK_UP_NOTHING:
+        return []
+    return [
+        f"{name}: {client.title} looks up no variable there; write the value in the place of "
+        f"${{env:{variable}}}"
+        for variable in sorted(environment_names(written))
+    ]
+
+
+def _bare(entry: CatalogueEntry, client: Client, left_out: list[str]) -> CatalogueEntry:
     """The entry without values; each that is missed is noted."""
     definition, variables = without_values(entry.definition)
     if isinstance(definition, HttpDefinition):
@@ -104,7 +130,7 @@ def _bare(entry: CatalogueEntry, left_out: list[str]) -> CatalogueEntry:
         definition = definition.model_copy(update={"url": url})
         left_out += [f"{entry.name}: {part} of the URL" for part in gone]
     for variable, name in variables.items():
-        left_out.append(f"{entry.name}: the value of {name}; set {variable} in the environment")
+        left_out.append(f"{entry.name}: the value of {name}{_to_set(variable, client)}")
     unknown = without_secret_members(entry.unknown)
     return dataclasses.replace(entry, definition=definition, unknown=unknown)
 

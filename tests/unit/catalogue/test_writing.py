@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.catalogue.clients import CODEX, FORMS, OURS, VS_CODE, Client, client_of
+from app.catalogue.clients import CODEX, FORMS, OURS, VS_CODE, ZED, Client, client_of
 from app.catalogue.entry import CatalogueEntry
 from app.catalogue.reading import read_file
 from app.catalogue.variables import Variables
@@ -95,7 +95,27 @@ def test_references_stand_in_the_clients_own_syntax() -> None:
 
 def test_what_a_client_cannot_have_is_told() -> None:
     left_out = write_file(ALL, client_of("claude-desktop"), with_secrets=True).left_out
-    assert [words.partition(":")[0] for words in left_out] == ["web", "old", "signed", "off"]
+    servers = [words.partition(":")[0] for words in left_out if "looks up" not in words]
+    assert servers == ["web", "old", "signed", "off"]
+
+
+@pytest.mark.parametrize(
+    ("key", "told"),
+    [
+        ("claude-desktop", ["A", "B", "C"]),
+        ("zed", ["A", "B", "C"]),
+        ("codex", ["B", "C"]),
+        ("cursor", []),
+    ],
+)
+def test_references_that_a_client_does_not_look_up_are_told(key: str, told: list[str]) -> None:
+    env = {"A": "${env:A}", "X": "${env:B}"}
+    server = StdioDefinition(name="a", command="c", args=("--key=${env:C}",), env=env)
+    written = write_file([CatalogueEntry(server)], client_of(key), with_secrets=True)
+    places = [words.rpartition("${env:")[2].rstrip("}") for words in written.left_out]
+    assert places == told
+    hidden = write_file([CatalogueEntry(server.model_copy(update={"env": {"P": "s"}}))], ZED)
+    assert not any("in the environment" in words for words in hidden.left_out)
 
 
 def test_a_secret_in_our_keyring_is_a_variable_for_others() -> None:
