@@ -78,5 +78,5 @@ def asking(era: Era) -> StdioDefinition:
         command=sys.executable,
         args=("-c", SOURCE),
         era=era,
-        connect_timeout_s=30,
+        connect_timeout_s=60,
     )

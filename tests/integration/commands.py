@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from tests.patience import PATIENCE_S
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -49,7 +51,7 @@ def run(*words: str, before: Callable[[], None] | None = None, **environment: st
         env={**os.environ, **environment},
         preexec_fn=before,
         stdin=subprocess.DEVNULL,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
     assert b"Traceback" not in ran.stderr
     return Run(ran.returncode, ran.stdout.decode(), ran.stderr.decode())

@@ -2,16 +2,30 @@
 
 from __future__ import annotations
 
+import signal
 from typing import TYPE_CHECKING
 
 import pytest
 
+from app.protocol import eras
 from tests.integration.resumable import Place
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator
     from pathlib import Path
+
+
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    # What a shell starts in the background ignores Ctrl+C, and so would all programs of ours.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@pytest.fixture(autouse=True)
+def _patient_discovery(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have a server of the newer era found to be one however slowly it starts."""
+    monkeypatch.setattr(eras, "DISCOVER_LIMIT_S", PATIENCE_S)
 
 
 @pytest.fixture

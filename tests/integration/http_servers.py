@@ -14,12 +14,13 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from tests.patience import PATIENCE_S
+
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
 _ADDRESS = re.compile(r"Listening on (https?://\S+)")
-_PATIENCE_S = 20
 
 
 @dataclass
@@ -42,7 +43,7 @@ class HttpServer:
     def terminate(self) -> int:
         """End the process as one should, and return its exit code."""
         self.process.terminate()
-        self.process.communicate(timeout=_PATIENCE_S)
+        self.process.communicate(timeout=PATIENCE_S)
         return self.process.returncode
 
     async def restart(self) -> None:

@@ -11,6 +11,7 @@ import anyio
 from app.monitor import Call, Monitor, Outcome, Update
 from app.sessions.definitions import RestartPolicy, StdioDefinition
 from app.sessions.snapshot import ServerState
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -65,7 +66,7 @@ class Told:
                 self.states.append(state)
         self._news.set()
 
-    async def until(self, condition: Callable[[], object], within_s: float = 30) -> None:
+    async def until(self, condition: Callable[[], object], within_s: float = PATIENCE_S) -> None:
         """Wait until `condition` is true, which is looked at whenever anything is told."""
         with anyio.fail_after(within_s):
             while not condition():

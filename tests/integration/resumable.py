@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from app.monitor import AutoResume, Call, Monitor
 from app.sessions.definitions import StdioDefinition, demo_definition
 from app.store.resumes import ResumeStore
+from app.tracker.tracker import CANCEL_GRACE_S
 from tests.integration.watching import Watch
 from tests.unit.store.samples import query
 
@@ -62,10 +63,16 @@ _OF_CALL = {"token", "auto_resume", "idle_timeout_s", "total_timeout_s", "allow_
 
 @contextlib.asynccontextmanager
 async def running(
-    place: Place, *, saves: bool = True, is_connected: bool = True, era: Era = "auto"
+    place: Place,
+    *,
+    saves: bool = True,
+    is_connected: bool = True,
+    era: Era = "auto",
+    cancel_grace_s: float = CANCEL_GRACE_S,
 ) -> AsyncIterator[tuple[Monitor, Watch]]:
     """The program, with its store; with the demo server connected unless told otherwise."""
-    async with Monitor(store=place.store() if saves else None) as monitor:
+    store = place.store() if saves else None
+    async with Monitor(store=store, cancel_grace_s=cancel_grace_s) as monitor:
         watch = Watch(monitor)
         if is_connected:
             monitor.add_server(place.definition(era=era))

@@ -10,6 +10,7 @@ import anyio
 from app.monitor import Call, Monitor
 from app.protocol.frame import Channel
 from tests.integration.resumable import Place, the_job
+from tests.patience import PATIENCE_S
 from tests.unit.store.samples import query
 
 if TYPE_CHECKING:
@@ -53,7 +54,7 @@ def task_call(tool: str, era: Era, **wished: Any) -> Call:
 
 async def called(monitor: Monitor, tool: str, era: Era, **wished: Any) -> Outcome:
     """The outcome of such a call."""
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE_S):
         return await monitor.call(task_call(tool, era, **wished))
 
 

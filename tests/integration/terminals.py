@@ -9,8 +9,7 @@ import time
 from typing import Self
 
 from tests.integration.commands import PROGRAM, ROOT
-
-_PATIENCE_S = 30.0
+from tests.patience import PATIENCE_S
 
 
 class Terminal:
@@ -43,7 +42,7 @@ class Terminal:
 
     def expect(self, text: str) -> str:
         """Wait until `text` is shown, later than what was expected before; returns what it took."""
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline = time.monotonic() + PATIENCE_S
         while (place := self.shown.find(text, self._read_to)) < 0:
             assert self._more(deadline), f"{text!r} never came; shown: {self.shown}"
         start, self._read_to = self._read_to, place + len(text)
@@ -59,7 +58,7 @@ class Terminal:
 
     def end(self) -> int:
         """Wait for the end; returns the exit code."""
-        deadline = time.monotonic() + _PATIENCE_S
+        deadline = time.monotonic() + PATIENCE_S
         while self._more(deadline):
             pass
         _, status = os.waitpid(self.pid, 0)

@@ -23,6 +23,7 @@ from tests.integration.commands import (
     run_on_terminal,
     start,
 )
+from tests.patience import PATIENCE_S, allowed
 
 QUICK = ("--arg", "interval_s=0")
 
@@ -43,7 +44,7 @@ def server_command(tmp_path: Path) -> tuple[str, ...]:
 def is_running(tmp_path: Path) -> bool:
     """Whether the server that `server_command` started goes on, a moment being allowed to end."""
     pid = int((tmp_path / "pid").read_text())
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         # A zombie has ended, too: it waits for whoever adopted it.
         status = Path(f"/proc/{pid}/stat")
@@ -179,7 +180,7 @@ class TestText:
         assert ran.err == ""
 
     def test_the_tools_are_one_json_document(self) -> None:
-        ran = run("tools", "--json", "--", *DEMO, "--page-size", "3")
+        ran = run("tools", "--json", "--era", "per-request", "--", *DEMO, "--page-size", "3")
         document = json.loads(ran.out)
         (burst,) = [tool for tool in document["tools"] if tool["name"] == "burst"]
         assert burst["inputSchema"]["properties"]["count"]["type"] == "integer"
@@ -277,7 +278,7 @@ class TestFailures:
                 stderr=subprocess.PIPE,
                 check=False,
                 cwd=ROOT,
-                timeout=60,
+                timeout=PATIENCE_S,
             )
         assert ran.returncode == 8
         assert b"Standard output cannot be written" in ran.stderr
@@ -344,7 +345,7 @@ class TestInterrupts:
         started.append(process)
         wait_for(process, "progress")
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=PATIENCE_S)
         events = [json.loads(line) for line in out.splitlines()]
         kinds = [event["event"] for event in events if event["event"] != "progress"]
         assert process.returncode == 5
@@ -359,7 +360,7 @@ class TestInterrupts:
         assert process.stderr is not None
         assert "Step" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
-        out, err = process.communicate(timeout=20)
+        out, err = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 5
         assert out == "Stopped before the end, as you asked.\n"
         assert "Ctrl+C again leaves at once" in err
@@ -375,13 +376,13 @@ class TestInterrupts:
         wait_for(process, "progress")
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=PATIENCE_S)
         (error,) = [
             event for event in map(json.loads, out.splitlines()) if event["event"] == "error"
         ]
         assert process.returncode == 5
         assert error["message"] == "Cancelled by the user"
-        assert time.monotonic() - began < 4  # two, and room for a busy machine
+        assert time.monotonic() - began < allowed(4)
 
     def test_the_second_leaves_at_once_whatever_the_server_does(
         self,
@@ -399,9 +400,9 @@ class TestInterrupts:
             pass
         began = time.monotonic()
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 5
-        assert time.monotonic() - began < 2
+        assert time.monotonic() - began < allowed(2)
         assert not is_running(tmp_path)
         assert "Traceback" not in err
 
@@ -418,7 +419,7 @@ class TestInterrupts:
             while not wait_for(process, "progress")[-1].get("late"):
                 pass  # the cancel has not been sent yet
         process.send_signal(second)
-        out, _ = process.communicate(timeout=20)
+        out, _ = process.communicate(timeout=PATIENCE_S)
         events = [json.loads(line) for line in out.splitlines()]
         ends = [event for event in events if event["event"] not in {"request", "progress"}]
         assert process.returncode == 5
@@ -437,7 +438,7 @@ class TestInterrupts:
         started.append(process)
         wait_for(process, "progress")
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=20) == 5
+        assert process.wait(timeout=PATIENCE_S) == 5
         assert not is_running(tmp_path)
 
     def test_before_the_call_it_just_leaves(
@@ -448,7 +449,7 @@ class TestInterrupts:
         while not (tmp_path / "pid").exists():
             time.sleep(0.01)
         process.send_signal(signal.SIGINT)
-        _, err = process.communicate(timeout=20)
+        _, err = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 5
         assert err == ""
         assert not is_running(tmp_path)
@@ -467,7 +468,7 @@ class TestReaders:
         process.stdout.close()
         assert process.stderr is not None
         assert process.stderr.read() == ""
-        assert process.wait(timeout=20) == 5
+        assert process.wait(timeout=PATIENCE_S) == 5
         assert not is_running(tmp_path)
 
     def test_a_slow_reader_slows_the_server_and_gets_everything(

@@ -86,12 +86,12 @@ def test_ctrl_c_cancels_the_question_and_the_call_goes_on(tmp_path: Path, era: s
 
 
 def test_ctrl_c_again_cancels_the_call_and_exits_with_5(tmp_path: Path) -> None:
-    words = ("ask_while_working", "--arg", "steps=100", "--arg", "at_step=1")
+    words = ("ask_while_working", "--arg", "steps=1000", "--arg", "at_step=1")
     with terminal(tmp_path, "--era", "handshake", *words) as user:
         user.expect("Answer it?")
         user.press(CTRL_C)
         user.expect("The question is cancelled")
-        user.expect("/ 100")
+        user.expect("/ 1")
         user.press(CTRL_C)
         user.expect("Cancelling. Ctrl+C again leaves at once.")
         assert user.end() == 5
@@ -106,7 +106,7 @@ def test_the_end_of_the_input_cancels_the_question(tmp_path: Path) -> None:
 
 
 def test_a_question_that_the_server_cancels_ends_its_prompt(tmp_path: Path) -> None:
-    words = ("question_cancelled", "--arg", "after_s=0.5")
+    words = ("question_cancelled", "--arg", "after_s=2")  # not before it is shown
     with terminal(tmp_path, "--era", "handshake", *words) as user:
         user.expect("Answer it?")
         user.expect("The server does not need an answer any more.")

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.integration.commands import DEMO, ROOT, Run, linux_only, run, run_on_terminal, start
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -67,7 +68,7 @@ def folders(tmp_path: Path) -> Folders:
 def pasted(command: str) -> Run:
     """Run a command line in a shell, where the first one was run."""
     ran = subprocess.run(
-        ["/bin/sh", "-c", command], capture_output=True, check=False, cwd=ROOT, timeout=60
+        ["/bin/sh", "-c", command], capture_output=True, check=False, cwd=ROOT, timeout=PATIENCE_S
     )
     assert b"Traceback" not in ran.stderr
     return Run(ran.returncode, ran.stdout.decode(), ran.stderr.decode())
@@ -177,17 +178,19 @@ def test_events_tell_of_what_stopped(folders: Folders) -> None:
 def test_an_export_survives_the_kill_of_the_program(
     folders: Folders, started: list[subprocess.Popen[str]], words: tuple[str, ...]
 ) -> None:
-    process = start(*folders.call("--auto-resume", "--json", interval_s=0.05))
+    most = 20  # so that a second of the second attempt is left when it is killed
+    long = {"interval_s": 0.05, "chunks": 2 * most, "chunks_per_attempt": most}
+    process = start(*folders.call("--auto-resume", "--json", **long))
     started.append(process)
-    events_until(process, "progress", progress=PER_ATTEMPT + 2)
+    events_until(process, "progress", progress=most + 1)
     process.send_signal(signal.SIGKILL)
-    process.wait(timeout=10)
+    process.wait(timeout=PATIENCE_S)
     (saved,) = folders.saved()
     assert (saved["attempts"], saved["usable"], saved["elsewhere"]) == (2, True, False)
     assert "ended before the reply" in saved["reason"]
     ran = run(*folders.resume(str(saved["resume_id"]), "--auto-resume", *words))
     assert ran.code == 0, ran.err
-    assert folders.chunks() == WHOLE
+    assert folders.chunks() == [f"chunk {number}" for number in range(1, 2 * most + 1)]
     assert folders.saved() == []
 
 
@@ -200,7 +203,7 @@ def test_ctrl_c_during_a_resumed_attempt_leaves_it_resumable(
     started.append(process)
     events_until(process, "progress")
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 6
     (saved,) = folders.saved()
     assert saved["usable"]
@@ -217,7 +220,7 @@ def test_leaving_at_once_tells_how_to_go_on_as_well(
     started.append(process)
     events_until(process, "progress")
     process.send_signal(signal.SIGTERM)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 6, err
     assert pasted(f"{told_command(err)} --auto-resume").code == 0
 
@@ -230,7 +233,7 @@ def test_ctrl_c_between_attempts_ends_the_wait(
     started.append(process)
     events_until(process, "resumable", attempt=3)
     process.send_signal(signal.SIGINT)
-    _, err = process.communicate(timeout=20)
+    _, err = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 6
     assert told_command(err)
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import itertools
 import json
 import signal
-import time
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.integration.commands import DEMO, Run, linux_only, run, start
 from tests.integration.terminals import Terminal
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     import subprocess
@@ -121,7 +121,7 @@ def test_a_limit_that_runs_out_ends_with_4(tmp_path: Path) -> None:
 @linux_only
 def test_a_task_that_is_asked_to_stop_decides_when(tmp_path: Path) -> None:
     words = ("--demo", "--era", "per-request", "--data-dir", str(tmp_path), "task_cooperative")
-    times = ("--arg", "goes_on_s=1", "--arg", "interval_s=0.1", "--arg", "poll_ms=100")
+    times = ("--arg", "goes_on_s=3", "--arg", "interval_s=0.1", "--arg", "poll_ms=100")
     with Terminal("call", *words, "--task", *times) as user:
         user.expect("Step 1")
         user.press(CTRL_C)
@@ -158,7 +158,7 @@ def test_a_task_that_was_left_is_listed_and_picked_up(
     while '"Step 2 of 12"' not in process.stdout.readline():
         pass
     process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 6
     assert "resume t1" in said
 
@@ -169,9 +169,7 @@ def test_a_task_that_was_left_is_listed_and_picked_up(
     assert (task["resume_id"], task["status"]) == ("t1", "working")
     assert "t1" in run("resume", *data).err
 
-    began = time.monotonic()
     ran = run("resume", "t1", "--json", *data)
-    assert time.monotonic() - began < 20
     assert ran.code == 0
     assert ran.only("task")[-1]["status"] == "completed"
     assert {each["taskId"] for each in ran.only("task")} == {task["taskId"]}
@@ -198,7 +196,7 @@ def test_only_the_named_task_is_picked_up(
         event = json.loads(process.stdout.readline())
         seen |= {event["job"]} if event["event"] == "task" else set()
     process.send_signal(signal.SIGTERM)
-    _, said = process.communicate(timeout=30)
+    _, said = process.communicate(timeout=PATIENCE_S)
     assert "2 tasks may go on at the server." in said
     assert "resume t1 t2" in said
     ran = run("resume", "t2", "--json", *data)

@@ -85,12 +85,12 @@ async def test_a_call_is_extended_in_time_and_ends_at_the_limit_it_is_given_then
     async with bench() as at, anyio.create_task_group() as calls:
         calls.start_soon(at.call, "never_answers", SILENT)
         await at.until_ticks(1, 2)
-        at.monitor.set_limits(1, Limits(idle_s=5, total_s=60))
+        at.monitor.set_limits(1, Limits(idle_s=30, total_s=60))
         at.monitor.extend(1, idle_s=60, total_s=600)
         clocks = at.clocks(1)
-        assert (clocks.idle_s, clocks.total_s) == (65, 660)
-        assert 60 < (clocks.idle_left_s or 0) <= 65
-        assert 655 < (clocks.total_left_s or 0) < 660
+        assert (clocks.idle_s, clocks.total_s) == (90, 660)
+        assert 60 < (clocks.idle_left_s or 0) <= 90
+        assert 600 < (clocks.total_left_s or 0) < 660
         at.monitor.set_limits(1, Limits(idle_s=0.2))
         await at.until(lambda: at.job(1).state.is_over)
     (outcome,) = at.outcomes
@@ -130,7 +130,7 @@ async def test_limits_that_are_switched_off_end_no_call() -> None:
 
 async def test_progress_renews_the_idle_clock_alone() -> None:
     async with bench() as at, anyio.create_task_group() as calls:
-        steady = {"steps": 100, "interval_s": 0.02}
+        steady = {"steps": 100_000, "interval_s": 0.02}
         calls.start_soon(
             lambda: at.call("known_total", steady, idle_timeout_s=100, total_timeout_s=100)
         )
@@ -199,15 +199,22 @@ async def test_nobodys_time_runs_out_while_it_is_unknown_who_of_several_asks() -
 
 
 async def test_many_are_cancelled_at_once_and_the_connection_is_not_hurt() -> None:
-    async with bench(cancel_grace_s=1.0) as at:
+    cancelling: set[JobId] = set()
+
+    def look(_update: object) -> None:
+        found = (at.job(job) for job in at.monitor.jobs())
+        cancelling.update(job.id for job in found if job.state is JobState.CANCELLING)
+
+    async with bench() as at:
         async with anyio.create_task_group() as calls:
             for _number in range(20):
                 calls.start_soon(at.silent_call)
             await at.until(lambda: len(at.monitor.jobs()) == 20)
+            at.monitor.subscribe(look)
             async with anyio.create_task_group() as cancels:
                 for job in at.monitor.jobs():
                     cancels.start_soon(at.monitor.cancel, job)
-            assert {at.job(job).state for job in at.monitor.jobs()} == {JobState.CANCELLING}
+        assert cancelling == set(at.monitor.jobs())
         assert {outcome.state for outcome in at.outcomes} == {JobState.CANCELLED}
         assert (await at.call("known_total", {"steps": 1})).state is JobState.DONE
 
@@ -219,7 +226,11 @@ async def test_a_cancel_is_requested_then_sent_then_confirmed_or_ignored(
     reaction: str, ends_as: str
 ) -> None:
     course: list[str] = []
-    async with bench(cancel_grace_s=0.3) as at, anyio.create_task_group() as calls:
+    # Silence is waited for where it is what is to come, and a reply as long as it takes.
+    async with (
+        bench(cancel_grace_s=0.3 if reaction == "stop" else 60) as at,
+        anyio.create_task_group() as calls,
+    ):
         arguments = {"steps": 1000, "interval_s": 0.01, "on_cancel": reaction}
         calls.start_soon(at.call, "known_total", arguments)
         await at.until_ticks(1, 2)
@@ -231,7 +242,7 @@ async def test_a_cancel_is_requested_then_sent_then_confirmed_or_ignored(
 
 async def test_a_result_after_the_silence_is_kept_with_its_late_ticks_and_told_as_late() -> None:
     async with bench() as at:
-        deaf = {"steps": 30, "interval_s": 0.02, "on_cancel": "ignore"}
+        deaf = {"steps": 80, "interval_s": 0.02, "on_cancel": "ignore"}
         async with anyio.create_task_group() as calls:
             calls.start_soon(at.call, "known_total", deaf)
             await at.until_ticks(1, 2)

@@ -14,6 +14,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client import InputRequiredRoundsExceededError
 
 from tests.integration.test_demo_servers import ROOT, Server, start
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
 
 __all__ = ["start"]  # a fixture
 
-PATIENCE_S = 20.0
 CORE = "2025-11-25"
 PER_REQUEST = "2026-07-28"
 STAMPS = {
@@ -151,7 +151,7 @@ def _state(server: Server, task_id: str) -> dict[str, Any]:
 def test_a_task_outlives_its_process(start: type[Server], tmp_path: Path, end: str) -> None:
     options = ("--state-dir", str(tmp_path))
     server = start(*options)
-    task_id = _task_call(server, "task_work", steps=400, interval_s=0.01)["taskId"]
+    task_id = _task_call(server, "task_work", steps=200, interval_s=0.01)["taskId"]
     stood = ""
     while not stood.startswith("Step"):
         stood = _state(server, task_id)["statusMessage"]
@@ -165,7 +165,7 @@ def test_a_task_outlives_its_process(start: type[Server], tmp_path: Path, end: s
     while (later := _state(server, task_id))["status"] == "working":
         step = int(later["statusMessage"].split()[1])
         assert step >= int(stood.split()[1])
-    assert "all 400" in later["result"]["content"][0]["text"]
+    assert "all 200" in later["result"]["content"][0]["text"]
 
 
 def test_a_server_without_tasks_answers_plainly(start: type[Server]) -> None:

@@ -17,12 +17,12 @@ from mcp import Client, StdioServerParameters
 
 from app.demo.eras import ERAS, HANDSHAKE_VERSIONS, PER_REQUEST_VERSIONS
 from app.demo.scenes import DEMO_CALLS
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).parents[2]
-PATIENCE_S = 20.0
 PER_REQUEST = PER_REQUEST_VERSIONS[-1]
 STAMPS = {
     "io.modelcontextprotocol/protocolVersion": PER_REQUEST,

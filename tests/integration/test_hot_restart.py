@@ -13,9 +13,12 @@ from app.sessions.definitions import FileWatch, StdioDefinition
 from app.sessions.snapshot import ServerState
 from app.tracker.snapshot import JobState
 from tests.integration.mending import LATE, SCRIPT, Told, pid_of, plain, tool, words_of
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+_RESTARTING = b'{"event":"restarting"'
 
 
 def watched(folder: Path, **settings: Any) -> StdioDefinition:
@@ -36,12 +39,14 @@ def edit(folder: Path, word: str) -> None:
 
 
 async def settled(monitor: Monitor, told: Told, folder: Path, word: str, restarts: int) -> None:
-    """Edit until the watch, which takes a moment to begin, has noticed."""
-    with anyio.fail_after(30):
-        while monitor.server("plain").restarts < restarts:
+    """Edit until the watch, which takes a moment to begin, has noticed; wait for the server."""
+    noticed = told.raw().count(_RESTARTING)
+    with anyio.fail_after(PATIENCE_S):
+        while told.raw().count(_RESTARTING) == noticed:
             edit(folder, word)
             with anyio.move_on_after(2):
-                await told.until_back(restarts)
+                await told.until(lambda: told.raw().count(_RESTARTING) > noticed)
+    await told.until_back(restarts)
 
 
 async def test_an_edit_restarts_the_server_and_a_call_in_flight_says_so(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from app.tracker.snapshot import JobState
 from app.tracker.tracker import Tracker
 from tests.integration.http_servers import HttpServer, http_server
 from tests.integration.watching import Watch
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -38,8 +39,8 @@ async def connected(
         yield monitor, watch, server
 
 
-def count(steps: int, interval_s: float = 0.002) -> Call:
-    arguments = {"steps": steps, "interval_s": interval_s}
+def count(steps: int, interval_s: float = 0.002, **options: str) -> Call:
+    arguments = {"steps": steps, "interval_s": interval_s, **options}
     return Call("demo", "tools/call", {"name": "known_total", "arguments": arguments})
 
 
@@ -62,7 +63,7 @@ async def beside(monitor: Monitor, call: Call) -> AsyncIterator[Beside]:
     async def run() -> None:
         found.outcome = await monitor.call(call)
 
-    with anyio.fail_after(40):
+    with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(run)
             yield found
@@ -148,7 +149,7 @@ async def test_a_killed_server_loses_its_job_and_then_the_connection(era: str) -
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_cancel_reaches_the_server(era: str) -> None:
     async with connected(era=era) as (monitor, watch, _):
-        async with beside(monitor, count(1000, 0.05)) as call:
+        async with beside(monitor, count(1000, 0.05, on_cancel="error")) as call:
             await watch.until(lambda: ticks(watch))
             jobs = [job for update in watch.updates for job, _, _ in update.changes.ticks]
             assert jobs[0] is not None

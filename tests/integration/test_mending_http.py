@@ -27,7 +27,7 @@ async def test_a_silent_server_is_asked_for_a_sign_of_life(
     monkeypatch.setattr("app.monitor._TICK_S", 0.05)
     async with http_server() as server, Monitor() as monitor:
         told = Told(monitor)
-        definition = HttpDefinition(name="h", url=server.url, era=era, ping_interval_s=0.3)
+        definition = HttpDefinition(name="h", url=server.url, era=era, ping_interval_s=1)
         monitor.add_server(definition)
         await monitor.connect("h")
         params = {"name": "stall", "arguments": {"before": 1, "silence_s": 60}}

@@ -17,6 +17,7 @@ from app.sessions.definitions import demo_definition
 from app.sessions.snapshot import ServerState
 from app.tracker.snapshot import JobState
 from tests.integration.watching import Watch
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -115,7 +116,7 @@ async def test_a_token_in_use_is_refused_unless_it_is_wanted_so() -> None:
 @pytest.mark.requirement("NFR-1")
 async def test_a_flood_of_progress_does_not_hold_up_other_requests() -> None:
     async with connected() as (monitor, watch), anyio.create_task_group() as calls:
-        calls.start_soon(monitor.call, tool("burst", {"count": 200_000}))
+        calls.start_soon(monitor.call, tool("burst", {"count": 10_000_000}))
         await watch.until(lambda: any(update.changes.ticks for update in watch.updates))
         outcome = await monitor.call(tool("known_total", {"steps": 1, "interval_s": 0}))
         flood = monitor.snapshot(1)
@@ -161,16 +162,16 @@ async def test_a_call_that_falls_silent_ends_at_its_idle_limit_and_says_since_wh
 
 async def test_progress_keeps_a_call_within_its_idle_limit() -> None:
     async with connected() as (monitor, _):
-        steady = tool("known_total", {"steps": 12, "interval_s": 0.05}, idle_timeout_s=0.3)
+        steady = tool("known_total", {"steps": 24, "interval_s": 0.1}, idle_timeout_s=2)
         assert (await monitor.call(steady)).state is JobState.DONE
 
 
 async def test_progress_does_not_keep_a_call_within_its_total_limit() -> None:
     async with connected() as (monitor, _):
-        steady = tool("known_total", {"steps": 100, "interval_s": 0.05}, total_timeout_s=0.3)
+        steady = tool("known_total", {"steps": 2000, "interval_s": 0.05}, total_timeout_s=0.3)
         outcome = await monitor.call(steady)
     assert outcome.state is JobState.TIMED_OUT
-    assert outcome.duration_s < 2
+    assert outcome.duration_s < PATIENCE_S
 
 
 async def test_a_call_that_ran_out_of_time_is_cancelled_at_the_server() -> None:
@@ -188,6 +189,7 @@ def last_sent(watch: Watch) -> bytes:
 @pytest.mark.parametrize("reaction", ["error", "result"])
 async def test_a_cancelled_call_ends_when_the_server_confirms(reaction: str) -> None:
     outcomes = []
+    states: list[JobState | None] = []
 
     async def call() -> None:
         arguments = {"steps": 1000, "interval_s": 0.02, "on_cancel": reaction}
@@ -197,8 +199,9 @@ async def test_a_cancelled_call_ends_when_the_server_confirms(reaction: str) -> 
         async with anyio.create_task_group() as calls:
             calls.start_soon(call)
             await watch.until(lambda: any(update.changes.ticks for update in watch.updates))
+            monitor.subscribe(lambda _update: states.append(state_of(monitor, 1)))
             await monitor.cancel(1, "Enough")
-            assert state_of(monitor, 1) is JobState.CANCELLING
+        assert states[0] is JobState.CANCELLING
         assert json.loads(last_sent(watch))["params"]["reason"] == "Enough"
     assert outcomes[0].state is JobState.CANCELLED
 
@@ -236,8 +239,10 @@ async def test_cancelling_what_is_over_does_nothing() -> None:
 
 async def test_a_caller_that_is_cancelled_cancels_its_request() -> None:
     async with connected() as (monitor, watch):
-        with anyio.move_on_after(0.2):
-            await monitor.call(tool("never_answers", quick(1)))
+        async with anyio.create_task_group() as calls:
+            calls.start_soon(monitor.call, tool("never_answers", quick(1)))
+            await watch.until(lambda: watch.sent("tools/call"))
+            calls.cancel_scope.cancel()
         await watch.until(lambda: b"notifications/cancelled" in last_sent(watch))
 
 
@@ -355,7 +360,7 @@ async def test_lines_of_stderr_reach_listeners_and_the_servers_snapshot() -> Non
 
 async def test_unknown_requests_of_the_server_are_answered_with_method_not_found() -> None:
     async with connected(era="handshake") as (monitor, watch):
-        call = {"method": "demo/no_such_method", "even_if_forbidden": True, "timeout_s": 5}
+        call = {"method": "demo/no_such_method", "even_if_forbidden": True, "timeout_s": 60}
         outcome = await monitor.call(tool("ask_client", call))
     assert outcome.result is not None or outcome.failure is not None
     sent = [f for u in watch.updates for f in u.frames if f.channel is Channel.SENT]
@@ -364,6 +369,6 @@ async def test_unknown_requests_of_the_server_are_answered_with_method_not_found
 
 async def test_a_ping_of_the_server_is_answered() -> None:
     async with connected(era="handshake") as (monitor, watch):
-        await monitor.call(tool("ask_client", {"method": "ping", "timeout_s": 5}))
+        await monitor.call(tool("ask_client", {"method": "ping", "timeout_s": 60}))
     sent = [f.raw for u in watch.updates for f in u.frames if f.channel is Channel.SENT]
     assert any(b'"result":{}' in raw for raw in sent)

@@ -16,6 +16,7 @@ from app.monitor import Call, Monitor
 from app.sessions.definitions import HttpDefinition
 from app.tracker.snapshot import JobState
 from tests.integration.watching import Watch
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
@@ -74,7 +75,7 @@ def served() -> Iterator[subprocess.Popen[str]]:
 async def line_of(process: subprocess.Popen[str]) -> str:
     """The next line that a server prints."""
     assert process.stdout is not None
-    with anyio.fail_after(30):
+    with anyio.fail_after(PATIENCE_S):
         line = await anyio.to_thread.run_sync(process.stdout.readline, abandon_on_cancel=True)
     return line.strip()
 
@@ -86,7 +87,7 @@ async def connected(era: Era) -> AsyncIterator[tuple[Monitor, Watch, subprocess.
         url = f"http://127.0.0.1:{await line_of(process)}/mcp"
         async with Monitor() as monitor:
             watch = Watch(monitor)
-            monitor.add_server(HttpDefinition(name="sdk", url=url, era=era, connect_timeout_s=30))
+            monitor.add_server(HttpDefinition(name="sdk", url=url, era=era, connect_timeout_s=60))
             await monitor.connect("sdk")
             yield monitor, watch, process
 

@@ -46,7 +46,7 @@ _SERVER = textwrap.dedent("""
 )
 async def test_an_official_server_is_connected_called_and_read(era: Era, revision: str) -> None:
     definition = StdioDefinition(
-        name="sdk", command=sys.executable, args=("-c", _SERVER), era=era, connect_timeout_s=30
+        name="sdk", command=sys.executable, args=("-c", _SERVER), era=era, connect_timeout_s=60
     )
     updates: list[Update] = []
     async with Monitor() as monitor:

@@ -12,7 +12,7 @@ import pytest
 from PySide6.QtGui import QImage
 
 from tests.integration.commands import PROGRAM, ROOT, linux_only, run, start
-from tests.patience import allowed
+from tests.patience import PATIENCE_S, allowed
 
 _WITHOUT_QT = """
 import sys
@@ -79,7 +79,7 @@ def test_without_the_toolkit_the_command_says_so(recording: Path) -> None:
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 2
     assert "pip install PySide6-Essentials" in done.stderr
@@ -103,7 +103,7 @@ def test_a_signal_ends_a_replay_within_two_seconds(recording: Path, data_dir: Pa
         _until_it_hears(window, signal.SIGTERM)
         began = time.monotonic()
         window.send_signal(signal.SIGTERM)
-        _, errors = window.communicate(timeout=20)
+        _, errors = window.communicate(timeout=PATIENCE_S)
         assert time.monotonic() - began < allowed(2)
         assert (window.returncode, said(errors)) == (0, [])
     finally:
@@ -116,7 +116,12 @@ def test_a_double_click_from_any_folder_opens_the_recording(
 ) -> None:
     """The desktop file's own command line, run as a desktop does: by a shell's rules of quoting."""
     done = subprocess.run(
-        [*PROGRAM, "associate"], cwd=ROOT, capture_output=True, text=True, check=False, timeout=60
+        [*PROGRAM, "associate"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=PATIENCE_S,
     )
     assert done.returncode == 0
     entry = isolated_home / ".local/share/applications/mcp-progress-monitor-open.desktop"
@@ -131,7 +136,7 @@ def test_a_double_click_from_any_folder_opens_the_recording(
         capture_output=True,
         text=True,
         check=False,
-        timeout=60,
+        timeout=PATIENCE_S,
     )
     assert (opened.returncode, said(opened.stderr)) == (0, [])
     assert picture.is_file()

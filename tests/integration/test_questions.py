@@ -14,8 +14,10 @@ from app.sessions.definitions import demo_definition
 from app.sessions.questions import Accept
 from app.sessions.rules import QuestionRules, Rule
 from app.tracker.snapshot import JobState
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from app.monitor import Outcome, Update
@@ -31,6 +33,8 @@ class Watch:
     def __init__(self, monitor: Monitor) -> None:
         self._monitor = monitor
         self._told = anyio.Event()
+        self.asked: list[int] = []
+        """The questions that were told of, open or not, once for each time."""
         self.levels: list[str] = []
         """Those of the log messages that came."""
         monitor.subscribe(self._take)
@@ -38,6 +42,7 @@ class Watch:
     def _take(self, update: Update) -> None:
         logged = [fact for fact in update.facts if isinstance(fact, NotificationReceived)]
         self.levels += [f.params["level"] for f in logged if f.method == "notifications/message"]
+        self.asked += update.questions
         self._told.set()
 
     async def anything(self) -> None:
@@ -47,15 +52,17 @@ class Watch:
 
     async def questions(self, count: int = 1) -> list[Question]:
         """So many open questions, once they are there."""
-        with anyio.fail_after(10):
-            while len(self._monitor.questions()) < count:
-                await self.anything()
+        await self.until(lambda: len(self._monitor.questions()) >= count)
         return list(self._monitor.questions())
 
     async def none(self) -> None:
         """No question is open."""
-        with anyio.fail_after(10):
-            while self._monitor.questions():
+        await self.until(lambda: not self._monitor.questions())
+
+    async def until(self, is_so: Callable[[], object]) -> None:
+        """Something is so."""
+        with anyio.fail_after(PATIENCE_S):
+            while not is_so():
                 await self.anything()
 
 
@@ -165,9 +172,9 @@ async def test_a_question_that_the_server_cancels_goes_by_itself() -> None:
         calling = Calling(monitor, _call("question_cancelled", after_s=0.1))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(calling.run)
-            [asked] = await watch.questions()
+            await watch.until(lambda: watch.asked)
             await watch.none()
-    found = monitor.question(asked.id)
+    found = monitor.question(watch.asked[0])
     assert found is not None
     assert found.ended.startswith("the server cancelled it")
     assert calling.outcome is not None
@@ -203,7 +210,7 @@ async def test_a_result_that_requires_nonsense_ends_the_call_in_words(
 ) -> None:
     async with Monitor() as monitor:
         await monitor.connect(monitor.add_server(demo_definition(era="per-request")))
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_S):
             outcome = await monitor.call(_call("wrong_input_required", fault=fault))
         found = monitor.snapshot(monitor.jobs()[0])
     assert outcome.failure is not None
@@ -220,7 +227,7 @@ async def test_log_levels_lists_and_resources_follow_the_wishes(era: Era) -> Non
         monitor.set_log_level(name, "error")
         await monitor.connect(name)
         monitor.subscribe_resource(name, "demo://counter")
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_S):
             while not monitor.server(name).resource_updates:
                 await monitor.call(_call("update_resource", times=1, interval_s=0.01))
             before = monitor.server(name).tools

@@ -23,7 +23,7 @@ from app.recording.settings import RecordingSettings, save_settings
 from app.recording.writer import Writer
 from app.sessions.definitions import demo_definition
 from tests.integration.commands import PROGRAM, ROOT, linux_only, run, start
-from tests.patience import allowed
+from tests.patience import PATIENCE_S, allowed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -118,9 +118,12 @@ class TestNamedFiles:
 
 
 @linux_only
-def test_a_program_that_is_killed_leaves_every_complete_line(data_dir: Path) -> None:
+def test_a_program_that_is_killed_leaves_every_complete_line(
+    data_dir: Path, started: list[subprocess.Popen[str]]
+) -> None:
     arguments = ("--arg", "steps=100000", "--arg", "interval_s=0.001", "--json")
     running = start("call", "--demo", "--data-dir", str(data_dir), "known_total", *arguments)
+    started.append(running)
     assert running.stdout is not None
     told: list[tuple[float, int]] = []
     for line in running.stdout:
@@ -139,14 +142,17 @@ def test_a_program_that_is_killed_leaves_every_complete_line(data_dir: Path) -> 
 
 
 @linux_only
-def test_replies_are_on_disk_when_they_are_told(data_dir: Path) -> None:
+def test_replies_are_on_disk_when_they_are_told(
+    data_dir: Path, started: list[subprocess.Popen[str]]
+) -> None:
     running = start("call", "--demo", "--data-dir", str(data_dir), "never_answers", "--json")
+    started.append(running)
     assert running.stdout is not None
     for line in running.stdout:
         if json.loads(line)["event"] == "request":
             break
     (path,) = recordings(data_dir)
-    until = time.monotonic() + 30  # a moment, and as much as any machine may add to it
+    until = time.monotonic() + PATIENCE_S
     while b'"never_answers"' not in path.read_bytes():
         assert time.monotonic() < until
     running.send_signal(signal.SIGKILL)
@@ -160,7 +166,7 @@ def test_a_disk_that_takes_no_more_ends_the_recording_and_nothing_else(data_dir:
     words += ["--arg", "count=20000", "--json"]
     limited = f"ulimit -f 512; exec {shlex.join(words)}"  # half a megabyte a file
     ran = subprocess.run(
-        ["/bin/bash", "-c", limited], capture_output=True, check=False, cwd=ROOT, timeout=60
+        ["/bin/bash", "-c", limited], capture_output=True, check=False, cwd=ROOT, timeout=PATIENCE_S
     )
     events = [json.loads(line) for line in ran.stdout.splitlines()]
     progress = [event["progress"] for event in events if event["event"] == "progress"]
@@ -194,9 +200,12 @@ def test_settings_that_cannot_be_read_are_told_and_the_session_recorded(data_dir
 
 
 @linux_only
-def test_programs_that_share_a_folder_spare_each_others_recordings(data_dir: Path) -> None:
+def test_programs_that_share_a_folder_spare_each_others_recordings(
+    data_dir: Path, started: list[subprocess.Popen[str]]
+) -> None:
     save_settings(data_dir, RecordingSettings(keep_bytes=1))
     first = start("call", "--demo", "--data-dir", str(data_dir), "never_answers", "--json")
+    started.append(first)
     assert first.stdout is not None
     for line in first.stdout:
         if json.loads(line)["event"] == "request":
@@ -236,7 +245,7 @@ async def test_a_slow_disk_slows_the_server_and_loses_nothing(
         monitor.add_server(demo_definition())
         await monitor.connect("demo")
         params: dict[str, Any] = {"name": "burst", "arguments": {"count": 20_000}}
-        with anyio.fail_after(60):
+        with anyio.fail_after(PATIENCE_S):
             outcome = await monitor.call(Call("demo", "tools/call", params))
         assert outcome.failure is None
     assert recorder.problem is None
@@ -260,8 +269,9 @@ async def test_odd_messages_are_in_the_log_as_they_came(
         monitor.subscribe(lambda update: frames.extend(update.frames))
         monitor.add_server(demo_definition())
         await monitor.connect("demo")
-        params: dict[str, Any] = {"name": tool, "arguments": {}}
-        await monitor.call(Call("demo", "tools/call", params, idle_timeout_s=5))
+        arguments = {} if tool in {"batch", "split_line"} else {"interval_s": 0}
+        params: dict[str, Any] = {"name": tool, "arguments": arguments}
+        await monitor.call(Call("demo", "tools/call", params))
     found = monitor.timeline.frames(0, monitor.timeline.end)
     assert [frame._replace(when=0) for frame in found] == [
         frame._replace(when=0) for frame in frames
@@ -286,7 +296,11 @@ sys.exit(main(["tools", "--demo", "--record", {str(tmp_path / "a.mcprec")!r}]))
 """
     began = time.monotonic()
     ran = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, check=False, cwd=ROOT, timeout=60
+        [sys.executable, "-c", program],
+        capture_output=True,
+        check=False,
+        cwd=ROOT,
+        timeout=PATIENCE_S,
     )
     assert ran.returncode == 0
     assert b"The end of the recording is lost" in ran.stderr

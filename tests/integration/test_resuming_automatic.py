@@ -17,6 +17,7 @@ from tests.integration.resumable import (
     the_job,
     whole,
 )
+from tests.patience import PATIENCE_S
 
 
 async def test_a_call_goes_on_by_itself(place: Place) -> None:
@@ -81,7 +82,7 @@ async def test_resuming_a_job_that_waits_does_not_wait(place: Place) -> None:
         await monitor.call(export())
         monitor.set_automatic(1, AutoResume(pauses_s=(3600, 0)))
         await watch.until(lambda: the_job(monitor).next_attempt_at is not None)
-        with anyio.fail_after(5):
+        with anyio.fail_after(PATIENCE_S):
             outcome = await monitor.resume(1)
     assert outcome.state is JobState.DONE
 
@@ -98,7 +99,7 @@ async def test_cancelling_a_job_that_waits_leaves_it_resumable(place: Place) -> 
 
 
 async def test_closing_the_program_ends_what_goes_on_by_itself(place: Place) -> None:
-    with anyio.fail_after(10):
+    with anyio.fail_after(PATIENCE_S):
         async with running(place) as (monitor, watch):
             await monitor.call(export())
             monitor.set_automatic(1, AutoResume(pauses_s=(3600,)))

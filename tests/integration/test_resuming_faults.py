@@ -23,6 +23,7 @@ from tests.integration.resumable import (
     the_job,
     whole,
 )
+from tests.patience import PATIENCE_S
 from tests.unit.store.samples import query
 
 if TYPE_CHECKING:
@@ -61,7 +62,8 @@ async def test_a_refused_token_is_told_in_the_servers_words_and_not_offered_agai
 @pytest.mark.parametrize("fault", ["rpc_error", "crash", "silence"])
 async def test_what_goes_wrong_in_an_attempt_keeps_the_token(place: Place, fault: str) -> None:
     async with running(place) as (monitor, _):
-        call = export(fault=fault, at_attempt=2, at_chunk=7, total_timeout_s=2)
+        limit_s = 2 if fault == "silence" else PATIENCE_S
+        call = export(fault=fault, at_attempt=2, at_chunk=7, total_timeout_s=limit_s)
         await monitor.call(call)
         outcome = await monitor.resume(1)
         assert outcome.state is JobState.RESUMABLE
@@ -80,7 +82,10 @@ async def test_what_goes_wrong_in_an_attempt_keeps_the_token(place: Place, fault
 
 
 async def test_an_attempt_that_is_cancelled_keeps_the_token(place: Place) -> None:
-    async with running(place) as (monitor, watch), anyio.create_task_group() as calls:
+    async with (
+        running(place, cancel_grace_s=0.2) as (monitor, watch),
+        anyio.create_task_group() as calls,
+    ):
         await monitor.call(export(fault="silence", at_attempt=2))
         calls.start_soon(monitor.resume, 1)
         await watch.until(lambda: the_job(monitor).attempt_count == 2)
@@ -267,7 +272,7 @@ async def test_what_ends_while_a_chain_is_deleted_is_not_overlooked(
         monkeypatch.setattr(ResumeStore, "forget", slow)
         monitor.remove_jobs([1])
         await deleting.wait()
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_S):
             async with anyio.create_task_group() as calls:
                 calls.start_soon(monitor.call, export(job="b"))
                 try:

@@ -172,7 +172,6 @@ def _survives(programs: Programs, rounds: int) -> None:
         assert programs.place.chunks(f"export-{number}") == whole(CHUNKS)
 
 
-@pytest.mark.timeout(120)
 def test_an_export_that_is_killed_again_and_again_is_completed(programs: Programs) -> None:
     _survives(programs, 20)
 
@@ -183,7 +182,6 @@ def test_exports_that_are_killed_hundreds_of_times_are_completed(programs: Progr
     _survives(programs, 400)
 
 
-@pytest.mark.timeout(60)
 def test_programs_that_share_a_folder_never_resume_a_job_at_once(programs: Programs) -> None:
     programs.start("export-0")
     while programs.last("resumable") is None:

@@ -83,13 +83,13 @@ async def test_two_that_press_resume_at_once_make_one_attempt(place: Place) -> N
             results.append(error)
 
     async with running(place) as (first, seen):
-        await first.call(export(chunks=10, interval_s=0.1))
+        await first.call(export(chunks=2, chunks_per_attempt=1, interval_s=1))
         async with running(place) as (second, watch), anyio.create_task_group() as both:
             both.start_soon(resume, first)
             both.start_soon(resume, second)
     assert len(seen.sent("tools/call")) + len(watch.sent("tools/call")) == 2
     assert sum(isinstance(result, ProblemError) for result in results) == 1
-    assert place.chunks() == whole(10)
+    assert place.chunks() == whole(2)
 
 
 async def test_a_damaged_file_is_set_aside_and_told_once(place: Place) -> None:

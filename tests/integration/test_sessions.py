@@ -11,6 +11,7 @@ import pytest
 
 from app.monitor import Monitor, Update
 from app.problem import Problem, ProblemError
+from app.protocol import eras
 from app.protocol.eras import Era
 from app.protocol.frame import Channel
 from app.sessions.definitions import StdioDefinition, demo_definition
@@ -21,6 +22,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from app.sessions.definitions import Era as EraChoice
+
+
+_SOON_S = eras.DISCOVER_LIMIT_S
+
+
+@pytest.fixture
+def own_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Ask in the newer era no longer than the program does."""
+    monkeypatch.setattr(eras, "DISCOVER_LIMIT_S", _SOON_S)
 
 
 async def connect(*options: str, **settings: Any) -> ServerSnapshot:
@@ -68,6 +78,7 @@ async def test_any_older_counter_offer_is_accepted(revision: str) -> None:
     assert (await connect("--protocol-version", revision)).revision == revision
 
 
+@pytest.mark.usefixtures("own_limit")
 async def test_a_server_that_ignores_what_it_does_not_know_costs_two_seconds() -> None:
     began = time.monotonic()
     server = await connect("--profile", "old-and-silent")
@@ -75,6 +86,7 @@ async def test_a_server_that_ignores_what_it_does_not_know_costs_two_seconds() -
     assert 1.9 < time.monotonic() - began < allowed(4)
 
 
+@pytest.mark.usefixtures("own_limit")
 async def test_the_verdict_on_a_servers_era_is_remembered() -> None:
     async with Monitor() as monitor:
         name = monitor.add_server(demo_definition("--profile", "old-and-silent"))
@@ -85,6 +97,7 @@ async def test_the_verdict_on_a_servers_era_is_remembered() -> None:
         assert time.monotonic() - began < allowed(1.5)
 
 
+@pytest.mark.usefixtures("own_limit")
 @pytest.mark.parametrize("speaks", ["handshake", "per-request"])
 async def test_a_server_that_starts_slowly_is_understood_in_either_era(speaks: str) -> None:
     server = await connect("--start-delay", "2.5", "--era", speaks)
@@ -148,9 +161,10 @@ async def test_a_server_killed_by_a_signal_tells_which() -> None:
     assert "SIGSEGV" in (await problem_of(python(code))).what
 
 
+@pytest.mark.usefixtures("own_limit")
 async def test_a_program_that_speaks_no_mcp_is_quoted() -> None:
-    definition = demo_definition("--profile", "rubbish", connect_timeout_s=2.5)
-    problem = await problem_of(definition)
+    code = "import sys; print('Welcome to Not An MCP Server', flush=True); sys.stdin.read()"
+    problem = await problem_of(python(code, connect_timeout_s=2.5))  # starts in far less
     assert "not JSON-RPC" in problem.what
     assert "Welcome to Not An MCP Server" in problem.detail
 

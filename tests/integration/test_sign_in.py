@@ -18,6 +18,7 @@ from app.sessions.definitions import HttpDefinition
 from app.sessions.http.token_store import FILE_NAME
 from app.sessions.snapshot import ServerState
 from tests.integration.http_servers import http_server
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -93,12 +94,12 @@ async def test_the_user_signs_in_once_and_the_next_program_needs_none(tmp_path: 
 
 async def test_a_token_that_ends_is_renewed_while_the_user_does_nothing(tmp_path: Path) -> None:
     async with (
-        http_server("--oauth", "--token-lifetime", "1") as server,
+        http_server("--oauth", "--token-lifetime", "2") as server,
         monitoring(server.url, tmp_path) as (monitor, user),
     ):
         await monitor.connect("remote")
         before = (tmp_path / FILE_NAME).read_text()
-        await anyio.sleep(1.5)  # the token's own time, which nothing tells of
+        await anyio.sleep(2.5)  # the token's own time, which nothing tells of
         assert b"result" in await _called(monitor)
         assert len(user.pages) == 1
         assert (tmp_path / FILE_NAME).read_text() != before
@@ -129,7 +130,7 @@ async def test_disconnecting_cancels_the_sign_in(tmp_path: Path) -> None:
 
         group.start_soon(connect)
         await user.next_page()
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_S):
             await monitor.disconnect("remote")
         assert monitor.server("remote").sign_in is None
         assert not monitor.server("remote").state.is_up

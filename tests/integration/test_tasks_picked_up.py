@@ -14,10 +14,12 @@ import pytest
 
 from app.problem import ProblemError
 from app.resuming.servers import ServerChangedError
+from app.sessions.answers import Decline
 from app.sessions.definitions import StdioDefinition
 from app.tracker.snapshot import JobState
 from tests.integration.resumable import Place, running, the_job
 from tests.integration.tasks import ERAS, begun, called, saved_tasks, task_call
+from tests.patience import PATIENCE_S
 from tests.unit.store.samples import query
 
 if TYPE_CHECKING:
@@ -62,7 +64,7 @@ async def test_closing_the_program_leaves_a_task_that_the_next_one_picks_up(
         assert job.task is not None
         assert (job.task.id, job.task.is_followed) == (identity, False)
         assert monitor.can_pick_up(1)
-        with anyio.fail_after(20):
+        with anyio.fail_after(PATIENCE_S):
             outcome = await monitor.pick_up(1)
         assert outcome.job == 1
         assert outcome.state is JobState.DONE
@@ -128,7 +130,7 @@ async def test_a_task_that_the_server_has_forgotten_meanwhile_is_told_and_remove
     for path in place.state_dir.rglob("*.json"):
         path.unlink()
     async with running(place, is_connected=False) as (monitor, _watch):
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_S):
             outcome = await monitor.pick_up(1)
         assert outcome.state in {JobState.FAILED, JobState.LOST}
         assert outcome.failure is not None
@@ -162,12 +164,14 @@ async def test_two_programs_never_follow_one_task(
     monkeypatch.setattr("app.resuming.following._LOOK_S", 0.1)
     async with running(place, era=era) as (monitor, watch):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(lambda: called(monitor, "task_work", era, steps=30))
-            await begun(monitor, watch)
+            tasks.start_soon(called, monitor, "task_asks", era)  # which ends when it is answered
+            await watch.until(monitor.questions)
             async with running(place, is_connected=False) as (other, other_watch):
                 assert not other.can_pick_up(1)
                 with pytest.raises(ProblemError, match="Another running program"):
                     await other.pick_up(1)
+                (question,) = monitor.questions()
+                monitor.answer(question.id, Decline())
                 await ended(other, other_watch, JobState.LOST)
                 failure = the_job(other).failure
                 assert failure is not None
@@ -243,7 +247,7 @@ async def test_a_program_that_is_killed_loses_no_task_that_anybody_saw(
     )
     async with victim:
         assert victim.stdout is not None
-        with anyio.fail_after(20):
+        with anyio.fail_after(PATIENCE_S):
             word, identity = (await victim.stdout.receive()).decode().split()[:2]
         assert word == "seen"
         await anyio.sleep(after_s)
@@ -254,7 +258,7 @@ async def test_a_program_that_is_killed_loses_no_task_that_anybody_saw(
         job = the_job(monitor)
         assert job.task is not None
         assert job.task.id == identity
-        with anyio.fail_after(20):
+        with anyio.fail_after(PATIENCE_S):
             outcome = await monitor.pick_up(1)
         assert outcome.state is JobState.DONE
         assert outcome.result is not None

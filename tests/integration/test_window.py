@@ -12,7 +12,7 @@ import pytest
 from PySide6.QtGui import QImage
 
 from tests.integration.processes import children_of, is_alive
-from tests.patience import allowed
+from tests.patience import PATIENCE_S, allowed
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,7 +33,7 @@ def _start(data_dir: Path, *arguments: str) -> subprocess.Popen[str]:
 
 def _end(window: subprocess.Popen[str], within_s: float) -> tuple[int, str]:
     started = time.monotonic()
-    _, errors = window.communicate(timeout=30)
+    _, errors = window.communicate(timeout=PATIENCE_S)
     assert time.monotonic() - started < allowed(within_s)
     # The offscreen platform itself says this about size hints, whatever the program.
     said = [line for line in errors.splitlines() if "This plugin does not support" not in line]
@@ -45,7 +45,7 @@ def _server_arguments(*options: str) -> tuple[str, ...]:
 
 
 def _wait_for_child(window: subprocess.Popen[str]) -> int:
-    deadline = time.monotonic() + 20
+    deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
         children = children_of(window.pid)
         if children:
@@ -56,7 +56,7 @@ def _wait_for_child(window: subprocess.Popen[str]) -> int:
 
 def _wait_for_record(window: subprocess.Popen[str], data_dir: Path, words: str) -> None:
     """Wait until the recording has some words, as long as the window is there."""
-    deadline = time.monotonic() + 30
+    deadline = time.monotonic() + PATIENCE_S
     while window.poll() is None and time.monotonic() < deadline:
         if any(words in file.read_text() for file in data_dir.glob("recordings/*.mcprec")):
             return
@@ -93,7 +93,7 @@ def test_a_signal_ends_the_window_and_its_polite_server_within_two_seconds(
 ) -> None:
     window = _start(data_dir, *_server_arguments())
     server = _wait_for_child(window)
-    time.sleep(1)
+    _wait_for_record(window, data_dir, '"serverInfo"')
     window.send_signal(number)
     assert _end(window, within_s=2) == (0, "")
     assert not is_alive(server)
@@ -102,7 +102,7 @@ def test_a_signal_ends_the_window_and_its_polite_server_within_two_seconds(
 def test_a_server_that_ignores_everything_is_gone_within_five_seconds(data_dir: Path) -> None:
     window = _start(data_dir, *_server_arguments("--profile", "stubborn"))
     server = _wait_for_child(window)
-    time.sleep(1)
+    _wait_for_record(window, data_dir, '"serverInfo"')
     window.terminate()
     assert _end(window, within_s=5) == (0, "")
     assert not is_alive(server)

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from tests.integration.resuming_window import CHUNKS
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,7 +52,7 @@ def _killed(role: str, folder: Path) -> list[dict[str, Any]]:
 
 def _finished(folder: Path) -> list[dict[str, Any]]:
     window = _window("finish", folder)
-    told, errors = window.communicate(timeout=60)
+    told, errors = window.communicate(timeout=PATIENCE_S)
     said = [line for line in errors.splitlines() if "This plugin does not support" not in line]
     assert (window.returncode, said) == (0, [])
     return [json.loads(line) for line in told.splitlines()]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from app.protocol.frame import Channel
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -41,7 +42,7 @@ class Watch:
 
     async def until(self, is_so: Callable[[], object]) -> None:
         """Wait until something is so, looking after each update."""
-        with anyio.fail_after(10):
+        with anyio.fail_after(PATIENCE_S):
             while not is_so():
                 self._changed = anyio.Event()
                 await self._changed.wait()
