@@ -15,6 +15,7 @@ from PySide6.QtCore import QCoreApplication
 from app import text
 from app.models.ansi import plain
 from app.models.server_words import retry_words, state_word
+from app.sessions import connect_failure
 from app.sessions.snapshot import ServerState
 
 if TYPE_CHECKING:
@@ -32,6 +33,7 @@ _BODY_LINES: Final = 20
 _HEADERS: Final = 20
 _IN_A_ROW: Final = 16
 """Bytes in a row of the dump."""
+_REDIRECT: Final = 300
 _BAD_STATUS: Final = 400
 
 
@@ -177,8 +179,10 @@ def _course(report: DoctorReport) -> Iterator[Line]:
         yield Line(_tr("Process {}").format(report.pid))
     code = report.exit_code
     if code is not None:
+        is_ours = bool(report.ending) and report.ending != connect_failure.ending(code)
         words = _tr("Ended by signal {}") if code < 0 else _tr("Exit code {}")
-        yield Line(words.format(abs(code)), Look.BAD if code else Look.PLAIN)
+        words = _tr("Ended by us, with signal {}") if code < 0 and is_ours else words
+        yield Line(words.format(abs(code)), Look.BAD if code and not is_ours else Look.PLAIN)
     if report.ending and (report.problem is None or report.ending != report.problem.what):
         yield Line(_tr("The connection ended: {}").format(text.one_line(report.ending, _LINE)))
     if report.restarts:
@@ -227,13 +231,18 @@ def _http(notes: Sequence[HttpNote]) -> Iterator[Line]:
         yield Line(text.one_line(note.request, _LINE), Look.STRONG)
         words = text.one_line(note.words, _LINE)
         status = "" if note.status is None else f"{note.status} "
-        is_bad = note.status is None or note.status >= _BAD_STATUS
-        yield Line(f"{status}{words}".strip(), Look.BAD if is_bad else Look.GOOD)
+        yield Line(f"{status}{words}".strip(), _status_look(note.status))
         for name, value in note.headers[:_HEADERS]:
             yield Line(f"{text.one_line(name, 80)}: {text.one_line(value, _LINE)}", Look.CODE)
         if note.body:
             yield Line("")
             yield from _quoted(note.body)
+
+
+def _status_look(status: int | None) -> Look:
+    if status is None or status >= _BAD_STATUS:
+        return Look.BAD
+    return Look.GOOD if status < _REDIRECT else Look.PLAIN
 
 
 def _variables(names: Sequence[str]) -> Iterator[Line]:

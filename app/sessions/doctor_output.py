@@ -121,7 +121,7 @@ _RULES: Final = (
         "Give it more, or less to do: node takes NODE_OPTIONS=--max-old-space-size=4096.",
     ),
     _rule(
-        r"ECONNREFUSED|ETIMEDOUT|ENOTFOUND|EAI_AGAIN|getaddrinfo|Name or service not known|"
+        r"ECONNREFUSED|ETIMEDOUT|\bENOTFOUND|EAI_AGAIN|getaddrinfo|Name or service not known|"
         r"Max retries exceeded|Connection refused",
         "It cannot reach another machine or service",
         "See whether that service runs, and whether the server needs a proxy in its variables.",

@@ -22,6 +22,7 @@ from app.sessions.snapshot import ServerState
 from app.text import one_line
 from app.widgets.appearance import GAP, GAP_L, GAP_S, Appearance, Tone, emphasised, monospaced
 from app.widgets.schema_field import plain_label, set_text_colour
+from app.widgets.tab_order import order_tabs
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QTextBlockFormat
@@ -74,6 +75,7 @@ class DoctorPane(QWidget):
         )
         self.log = self._button(self.tr("Show in &log"), self.tr("Show its messages in the log"))
         self._lay_out()
+        order_tabs(self)
         self._connect()
         self._recolour()
         self.resize(_FIRST_SIZE)

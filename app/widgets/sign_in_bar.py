@@ -96,7 +96,9 @@ class SignInBar(QFrame):
         edit.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
         edit.setFont(monospaced(self.font()))
         edit.setAccessibleName(self.tr("Whole address"))
-        edit.setFixedHeight(edit.fontMetrics().lineSpacing() * _LINES + 12)
+        line = edit.fontMetrics().lineSpacing()
+        edit.setMinimumHeight(line + 12)  # in a low window the rest is scrolled to
+        edit.setMaximumHeight(line * _LINES + 12)
         return edit
 
     def _lay_out(self) -> None:
@@ -139,7 +141,7 @@ class SignInBar(QFrame):
         self.open.setToolTip(plain_tip(tip))
 
     def _warn(self, parts: UrlParts) -> None:
-        self.warnings.setText("\n".join((*parts.warnings, parts.refusal)).strip())
+        self.warnings.setText(" ".join((*parts.warnings, parts.refusal)).strip())
         tone = Tone.BAD if parts.refusal else Tone.WARNING
         set_text_colour(self.warnings, self._appearance, tone)
         self.warnings.setVisible(bool(self.warnings.text()))

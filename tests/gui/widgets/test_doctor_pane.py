@@ -38,6 +38,16 @@ def test_it_tells_what_happened_and_shows_the_evidence(pane: DoctorPane) -> None
     assert "/usr/bin/python" in shown
 
 
+def test_tab_goes_through_it_as_it_is_read(pane: DoctorPane) -> None:
+    stops = [pane.page, pane.go, pane.edit, pane.stderr, pane.log, pane.copy]
+    stops[0].setFocus()
+    way = []
+    for _ in stops:
+        way.append(pane.focusWidget())
+        QTest.keyClick(pane.focusWidget(), Qt.Key.Key_Tab)
+    assert way == stops
+
+
 def test_nothing_of_a_server_is_markup(pane: DoctorPane) -> None:
     pane.show_report(REFUSED, 0.0)
     assert "<script>alert(1)</script>" in pane.page.toPlainText()

@@ -49,6 +49,16 @@ def test_server_host_and_whole_address_are_plain_text(bar: SignInBar) -> None:
     assert bar.whole.isReadOnly()
 
 
+def test_in_a_low_window_it_takes_less_room_and_the_address_is_scrolled(bar: SignInBar) -> None:
+    bar.show_sign_ins([ONE])
+    line = bar.whole.fontMetrics().lineSpacing()
+    bar.resize(500, bar.sizeHint().height())
+    assert bar.whole.height() >= 3 * line
+    bar.resize(500, bar.minimumSizeHint().height())
+    assert bar.whole.height() < 2 * line + 12
+    assert bar.whole.verticalScrollBar().maximum() > 0
+
+
 def test_it_is_opened_copied_and_cancelled_by_clicks(bar: SignInBar) -> None:
     opened, cancelled = heard(bar.open_requested), heard(bar.cancel_requested)
     bar.show_sign_ins([ONE])

@@ -64,8 +64,15 @@ def test_how_it_ended_and_what_it_wrote_is_told() -> None:
     assert "Exit code 1" in words(CRASHED, "How it went")
     assert "Restarted 2 times" in words(CRASHED, "How it went")
     assert words(CRASHED, "standard error")[-1] == "ModuleNotFoundError: No module named 'httpx'"
-    signal = dataclasses.replace(CRASHED, exit_code=-9)
-    assert "Ended by signal 9" in words(signal, "How it went")
+    signal = dataclasses.replace(CRASHED, exit_code=-9, ending="The server was ended by SIGKILL")
+    assert Line("Ended by signal 9", Look.BAD) in lines(signal, "How it went")
+
+
+def test_what_we_ended_is_not_told_as_the_servers_own_end() -> None:
+    late = dataclasses.replace(
+        CRASHED, exit_code=-15, ending="The server did not answer within 3 s"
+    )
+    assert Line("Ended by us, with signal 15", Look.PLAIN) in lines(late, "How it went")
 
 
 def test_first_bytes_are_dumped_in_hex_and_as_text() -> None:
@@ -81,6 +88,12 @@ def test_exchanges_are_told_the_newest_first() -> None:
         'www-authenticate: Bearer realm="hub"',
     ]
     assert found[-3:] == ["", "GET https://hub.example.org/.well-known/x", "200 OK"]
+
+
+@pytest.mark.parametrize(("status", "look"), [(204, Look.GOOD), (307, Look.PLAIN), (404, Look.BAD)])
+def test_only_what_went_well_looks_well(status: int, look: Look) -> None:
+    report = dataclasses.replace(REFUSED, http=(HttpNote("POST x", status, "So"),))
+    assert lines(report, "HTTP")[1] == Line(f"{status} So", look)
 
 
 def test_a_request_without_a_response_says_why() -> None:

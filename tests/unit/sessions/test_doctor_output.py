@@ -47,6 +47,12 @@ def test_usual_words_have_a_cause_that_quotes_them(line: str, words: str) -> Non
     assert any(c.text.startswith(words) and line.strip()[:40] in c.text for c in found)
 
 
+@pytest.mark.parametrize("name", ["ModuleNotFoundError", "FileNotFoundError"])
+def test_an_errors_name_is_not_taken_for_another_one_within_it(name: str) -> None:
+    found = doctor_output.causes(report("hello", f"{name}: No module or such file: x.y"))
+    assert not any("cannot reach" in cause.text for cause in found)
+
+
 @pytest.mark.parametrize(
     "line",
     [
