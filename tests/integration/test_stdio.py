@@ -189,10 +189,10 @@ async def test_a_line_of_many_megabytes_arrives_whole_while_others_go_on() -> No
     # It goes on when somebody tells it to, after all it has written so far was taken.
     code = (
         "import sys\n"
-        "print('[\"' + 'x' * 12_000_000, end='', flush=True)\n"
+        "print('{\"x\":\"' + 'x' * 12_000_000, end='', flush=True)\n"
         "print('half of it', file=sys.stderr, flush=True)\n"
         "sys.stdin.readline()\n"
-        "print('x' * 12_000_000 + '\"]')"
+        "print('x' * 12_000_000 + '\"}')"
     )
     async with running(python(code)) as server, anyio.create_task_group() as tasks:
         tasks.start_soon(server.read_all)
@@ -200,7 +200,7 @@ async def test_a_line_of_many_megabytes_arrives_whole_while_others_go_on() -> No
         assert server.frames == []
         await server.transport.send(b"go on", 1)
     (frame,) = server.frames
-    assert frame.raw.decode() == f'["{half}{half}"]'
+    assert frame.raw.decode() == f'{{"x":"{half}{half}"}}'
 
 
 async def test_a_flood_comes_in_slices_small_enough_to_handle_at_once() -> None:
