@@ -179,13 +179,12 @@ def _text(resolver: Resolver, value: Any) -> Any:
 
 def _set_folder(fields: dict[str, Any], project: Path | None) -> None:
     """Servers of a project are started in its folder, and their paths count from there."""
-    if project is None:
-        return
     folder = fields.get("cwd")
-    if folder is None:
+    if isinstance(folder, str) and "${" not in folder:
+        home = str(expanded(Path(folder))) if folder.startswith("~") else folder
+        fields["cwd"] = home if project is None else str(project / home)
+    elif folder is None and project is not None:
         fields["cwd"] = str(project)
-    elif isinstance(folder, str) and "${" not in folder:
-        fields["cwd"] = str(project / folder)
 
 
 def _add_env_file(

@@ -34,7 +34,7 @@ def _consent_lines(definition: ServerDefinition) -> list[str]:
         sources = _sources(taken_in(definition))
         return [
             f"command:   {shlex.join([definition.command, *definition.args])}",
-            f"folder:    {definition.cwd or 'where this program is started'}",
+            f"folder:    {_folder(definition)}",
             f"variables: {given}",
             *([f"takes in:  {sources}, as it is at each start"] if sources else []),
         ]
@@ -44,6 +44,10 @@ def _consent_lines(definition: ServerDefinition) -> list[str]:
         f"headers:   {given}",
         f"signs in:  {_signing_in(definition)}",
     ]
+
+
+def _folder(definition: StdioDefinition) -> str:
+    return definition.deciding_folder or definition.cwd or "where this program is started"
 
 
 def _signing_in(definition: HttpDefinition) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import shlex
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -19,14 +20,17 @@ from app.cli.saved_servers import saved_servers
 from app.cli.server_words import address, document
 from app.cli.servers_secrets import settle_secrets
 from app.cli.table import aligned
-from app.cli.target import check_target, named_servers
+from app.cli.target import check_target, named_servers, placed
+from app.looking import is_there
 from app.problem import Problem, ProblemError
+from app.sessions.definitions import StdioDefinition
 from app.text import visible
 
 if TYPE_CHECKING:
     from app.catalogue.catalogue import Catalogue
     from app.catalogue.trust import Trust
     from app.cli.options import CommonOptions
+    from app.sessions.definitions import ServerDefinition
 
 _TITLES = ("NAME", "KIND", "STATE", "COMMAND OR URL")
 _NONE = "No server is saved. See: servers import --help, servers add --help\n"
@@ -90,9 +94,22 @@ def add_server(common: CommonOptions, name: str, *, connects_at_start: bool) -> 
         definition = type(found[0]).model_validate({**found[0].model_dump(), "name": name})
     except pydantic.ValidationError as error:
         raise CommandFailed(ExitCode.USAGE, Problem("The server needs a name")) from error
+    try:
+        definition = _settled(definition)
+    except ProblemError as error:  # the folder that we are in was deleted
+        raise CommandFailed(ExitCode.USAGE, error.problem) from error
     entry = CatalogueEntry(definition, connects_at_start=connects_at_start)
     agree(trust_of(common), definition)
     return _changed(catalogue, _Add(entry))
+
+
+def _settled(definition: ServerDefinition) -> ServerDefinition:
+    """What was typed with the folder that it was typed in, where a path in it counts from there."""
+    if not isinstance(definition, StdioDefinition) or definition.cwd is not None:
+        return definition
+    paths = [word for word in definition.args if word and not word.startswith("-")]
+    is_here = any(not Path(word).is_absolute() and is_there(word) for word in paths)
+    return placed(definition) if is_here or definition.deciding_folder else definition
 
 
 def remove_servers(

@@ -47,11 +47,16 @@ def _of_command(definition: StdioDefinition) -> dict[str, str]:
     return {
         _tr("Name"): definition.name,
         _tr("Command"): shlex.join([definition.command, *definition.args]),
-        _tr("Folder"): definition.cwd or _tr("where this program was started"),
+        _tr("Folder"): _folder(definition),
         _tr("Sets variables"): _names(definition),
         _tr("Arguments take in"): words,
         _tr("Protocol"): definition.era,
     }
+
+
+def _folder(definition: StdioDefinition) -> str:
+    folder = definition.deciding_folder or definition.cwd
+    return folder or _tr("where this program was started")
 
 
 def _of_url(definition: HttpDefinition) -> dict[str, str]:

@@ -7,6 +7,7 @@ import json
 import os
 import sys
 import urllib.parse
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get_args
 
 import pydantic
@@ -128,7 +129,10 @@ class _Definition(pydantic.BaseModel):
 
         A digest, because values may be secrets.
         """
-        return hashlib.sha256(self.fingerprint.encode()).hexdigest()
+        return hashlib.sha256(self._agreed().encode()).hexdigest()
+
+    def _agreed(self) -> str:
+        return self.fingerprint
 
 
 def in_all_eras(fingerprint: str) -> Iterator[str]:
@@ -157,6 +161,28 @@ class StdioDefinition(_Definition):
     args: tuple[_Text, ...] = ()
     env: dict[_Variable, _Text] = pydantic.Field(default_factory=dict)
     cwd: _Text | None = None
+
+    @property
+    def deciding_folder(self) -> str | None:
+        """The folder where the command is, if another one would make it another program.
+
+        None where the command or the definition's own folder settles that.
+        """
+        is_path = bool(os.path.dirname(self.command))  # noqa: PTH120  # Path forgets that of "./x"
+        is_open = is_path and not Path(self.command).is_absolute()
+        if not (is_open if self.cwd is None else not Path(self.cwd).is_absolute()):
+            return None
+        try:
+            return str(Path(self.cwd or "").absolute())
+        except OSError:  # the folder that we are in was deleted
+            return self.cwd or "."
+
+    def _agreed(self) -> str:
+        """In another folder, a relative path is somebody else's program."""
+        folder = self.deciding_folder
+        if folder is None:
+            return self.fingerprint
+        return self.model_copy(update={"cwd": folder}).fingerprint
 
     @property
     def address(self) -> str:

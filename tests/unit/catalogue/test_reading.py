@@ -392,3 +392,11 @@ def test_how_a_url_alone_is_spoken_to_is_the_clients_custom(
     path.write_text(json.dumps({"mcpServers": {"a": {"url": url}}}))
     (found,) = read_file(path, client=client_of(client)).found
     assert found.definition.transport == transport
+
+
+def test_a_folder_may_begin_with_the_users_home(tmp_path: Path) -> None:
+    path = tmp_path / "f.json"
+    path.write_text(json.dumps({"mcpServers": {"a": {"command": "c", "cwd": "~/x"}}}))
+    (found,) = read_file(path).found
+    assert isinstance(found.definition, StdioDefinition)
+    assert found.definition.cwd == str(Path.home() / "x")

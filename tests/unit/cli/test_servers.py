@@ -127,6 +127,39 @@ def test_what_is_added_by_hand_is_agreed_to(data_dir: Path) -> None:
     assert Trust(data_dir / TRUST).is_trusted(entry.definition)
 
 
+def test_a_path_that_is_typed_counts_from_the_folder_it_was_typed_in(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "build").mkdir()
+    monkeypatch.chdir(tmp_path)
+    folders = {"a": ["./run"], "b": ["node", "build"], "c": ["npx", "-y", "pkg"]}
+    for name, command in folders.items():
+        assert main(["servers", "add", name, "--data-dir", str(data_dir), "--", *command]) == 0
+    found = {
+        entry.name: getattr(entry.definition, "cwd", "")
+        for entry in Catalogue(data_dir / FILE_NAME).entries()
+    }
+    assert found == {"a": str(tmp_path), "b": str(tmp_path), "c": None}
+
+
+def test_a_relative_command_is_agreed_to_in_one_folder(
+    data_dir: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    Catalogue(data_dir / FILE_NAME).add(CatalogueEntry(StdioDefinition(name="a", command="./run")))
+    (tmp_path / "theirs").mkdir()
+    monkeypatch.chdir(tmp_path)
+    assert main(["servers", "trust", "a", "--yes", "--data-dir", str(data_dir)]) == 0
+    assert f"folder:    {tmp_path}" in capsys.readouterr().out
+    monkeypatch.chdir(tmp_path / "theirs")
+    assert main(["tools", "--server", "a", "--data-dir", str(data_dir)]) == 2
+    said = capsys.readouterr().err
+    assert "not agreed" in said
+    assert str(tmp_path / "theirs") in said
+
+
 def test_beside_an_entry_that_cannot_be_used_a_server_of_its_name_gets_another_which_is_said(
     data_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

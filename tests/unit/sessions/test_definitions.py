@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pydantic
 import pytest
 
 from app.sessions.definitions import StdioDefinition, demo_definition
+
+if TYPE_CHECKING:
+    from pathlib import Path
 
 
 @pytest.mark.parametrize(
@@ -67,3 +70,27 @@ def test_the_demo_server_runs_on_this_python_with_its_arguments() -> None:
 def test_the_demo_server_keeps_the_users_import_path(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PYTHONPATH", "/mine")
     assert demo_definition().env["PYTHONPATH"].split(os.pathsep)[1:] == ["/mine"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "is_another"),
+    [
+        ({"command": "./run"}, True),
+        ({"command": "bin/run"}, True),
+        ({"command": "run", "cwd": "x"}, True),
+        ({"command": "run"}, False),
+        ({"command": "/bin/run"}, False),
+        ({"command": "./run", "cwd": os.path.abspath("/srv")}, False),  # noqa: PTH100  # of Windows
+    ],
+)
+def test_a_path_in_another_folder_is_another_program_to_agree_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fields: dict[str, Any], is_another: bool
+) -> None:
+    server = StdioDefinition(name="a", **fields)
+    monkeypatch.chdir(tmp_path)
+    here = server.consent_key
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    assert (server.consent_key != here) is is_another
+    assert (server.deciding_folder is not None) is is_another
+    assert server.fingerprint == StdioDefinition(name="a", **fields).fingerprint
