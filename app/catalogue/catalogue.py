@@ -93,6 +93,10 @@ class Catalogue:
                 return item.entry
         raise ProblemError(self._missing(name))
 
+    def is_taken(self, name: str) -> bool:
+        """Whether an entry has this name in the file, also one that cannot be used."""
+        return any(item.name == name for item in self._state.items)
+
     def add(self, entry: CatalogueEntry) -> str:
         """Add a server at the end; its name with a number behind it where that is taken."""
         return self.save_all([(None, entry)])[0]

@@ -222,6 +222,7 @@ class Cataloguing(QObject):
         if was in self.saved.entries:
             self.saved.catalogue.replace(was, entry)
         else:
+            self._must_be_free(entry.name)
             self.saved.catalogue.add(entry)
             self.saved.claim(was)
         self.consents.agree([entry.definition])
@@ -242,14 +243,19 @@ class Cataloguing(QObject):
     def _keep(self, name: str) -> None:
         from app.catalogue.entry import CatalogueEntry
 
-        if name in self.saved.entries:
-            what = self.tr("There is a saved server of this name already")
-            raise ProblemError(Problem(what, name, self.tr("Rename one of them.")))
+        self._must_be_free(name)
         definition = self._monitor.newest(name)
         self.saved.catalogue.add(CatalogueEntry(definition))
         self.consents.agree([definition])
         self.saved.claim(name)
         self.refresh()
+
+    def _must_be_free(self, name: str) -> None:
+        """`ProblemError` when what is there for this run cannot be saved under its own name."""
+        if self.saved.catalogue.is_taken(name):
+            what = self.tr("There is a saved server of this name already")
+            hint = self.tr("Rename one of them; in the file, if it cannot be used.")
+            raise ProblemError(Problem(what, name, hint))
 
     @Slot(str)
     def clone(self, name: str) -> None:

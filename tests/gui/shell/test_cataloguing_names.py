@@ -1,0 +1,51 @@
+"""Servers that are there for one run, and the names that the file has for others."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from app.sessions.definitions import StdioDefinition
+from app.sessions.snapshot import ServerState
+from app.widgets.server_editor import ServerEditor
+from tests.gui.shell.programs import until
+from tests.gui.shell.saved import names_shown, running, state, told
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QApplication
+
+    from app.problem import Problem
+
+
+pytestmark = pytest.mark.anyio
+
+_UNUSABLE = json.dumps({"mcpServers": {"mine": {"command": ""}}})
+
+
+async def test_a_server_is_not_kept_under_a_name_that_an_unusable_entry_has(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    (data_dir / "servers.json").write_text(_UNUSABLE)
+    async with running(qapp, data_dir, StdioDefinition(name="mine", command="no-such")) as program:
+        await until(lambda: state(program, "mine") is ServerState.FAILED)
+        program.window.servers.keep_requested.emit("mine")
+        await until(lambda: "There is a saved server of this name already" in told(program))
+        assert names_shown(program) == ["mine"]
+        assert not program.cataloguing.saved.is_saved("mine")
+        program.window.servers.edit_requested.emit("mine")
+        (editor,) = program.window.findChildren(ServerEditor)
+        refused: list[Problem] = []
+        program.cataloguing.edit_refused.connect(lambda _edited, problem: refused.append(problem))
+        editor.save_only()
+        await until(lambda: bool(refused))
+        assert refused[0].what == "There is a saved server of this name already"
+        editor.server.name.setText("other")
+        editor.save_only()
+        await until(lambda: names_shown(program) == ["other"])
+        assert program.cataloguing.saved.is_saved("other")
+    saved = json.loads((data_dir / "servers.json").read_text())["mcpServers"]
+    assert list(saved) == ["mine", "other"]
