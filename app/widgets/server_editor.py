@@ -71,6 +71,7 @@ class ServerEditor(QDialog):
         self._has_keyring = True
         self._has_tried = False
         self._is_saving = False
+        self._refusal = ""
         self.handed_over: EditedServer | None = None
         """What was handed over last, to be saved."""
         self.setWindowTitle(_title(self, entry))
@@ -116,7 +117,7 @@ class ServerEditor(QDialog):
         """Say whether there is a keyring; with a problem it tells why there is none."""
         self._has_keyring = problem is None
         self.server.set_keyring_problem("" if problem is None else problem.as_text())
-        self._on_changed()
+        self._timer.start()  # nobody changed anything: why it could not be saved is still told
 
     @Slot()
     def close_saved(self) -> None:
@@ -126,7 +127,8 @@ class ServerEditor(QDialog):
     def show_refusal(self, problem: Problem) -> None:
         """Tell why it could not be saved; all that was typed is still there."""
         self._is_saving = False
-        self._show_note(problem.as_text(), Tone.BAD)
+        self._refusal = problem.as_text()
+        self._show_note(self._refusal, Tone.BAD)
         self._enable()
 
     @Slot()
@@ -156,6 +158,7 @@ class ServerEditor(QDialog):
         if self._is_saving:
             return
         self._has_tried = True
+        self._refusal = ""
         self._timer.stop()
         reading = self._show_reading()
         if reading.definition is None:
@@ -184,7 +187,7 @@ class ServerEditor(QDialog):
             words = self.tr("1 field is to be mended") if count == 1 else ""
             self._show_note(words or self.tr("{} fields are to be mended").format(count), Tone.BAD)
         else:
-            self._show_note("", Tone.BAD)
+            self._show_note(self._refusal, Tone.BAD)
         self._show_preview(reading)
         return reading
 
@@ -272,6 +275,7 @@ class ServerEditor(QDialog):
 
     @Slot()
     def _on_changed(self) -> None:
+        self._refusal = ""
         self._timer.start()
 
 

@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
 from app.catalogue.entry import CatalogueEntry
-from app.models.catalogue_draft import EditedServer, ServerKind
+from app.models.catalogue_draft import EditedServer, Reading, ServerKind
 from app.models.catalogue_values import Entered, ValueKind
 from app.problem import Problem
 from app.sessions.definitions import (
@@ -329,6 +329,27 @@ def test_a_refusal_is_shown_and_nothing_is_lost(qtbot: QtBot, appearance: Appear
     assert "The disk is full" in editor.note.text()
     assert editor.save_button.isEnabled()
     assert editor.server.command.text() == "server"
+
+
+def test_a_refusal_stays_until_something_is_changed(
+    qtbot: QtBot, appearance: Appearance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    editor = opened(qtbot, appearance)
+    editor.server.command.setText("server")
+    editor.save_only()
+    editor.show_refusal(Problem("The disk is full"))
+    read: list[str] = []
+
+    def reading() -> Reading:
+        read.append("once more")
+        return ServerEditor.reading(editor)
+
+    monkeypatch.setattr(editor, "reading", reading)
+    editor.set_keyring(Problem("There is no keyring"))  # which is told whenever it is known
+    qtbot.waitUntil(lambda: bool(read))
+    assert "The disk is full" in editor.note.text()
+    editor.server.command.setText("server --more")
+    qtbot.waitUntil(lambda: not editor.note.text())
 
 
 def test_every_control_has_a_name_and_keys_lead_to_fields(
