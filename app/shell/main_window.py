@@ -30,6 +30,7 @@ from app.widgets.job_list import JobList
 from app.widgets.log_pane import LogPane
 from app.widgets.notice_bar import NoticeBar
 from app.widgets.server_list import ServerList
+from app.widgets.tab_order import controls_in
 from app.widgets.welcome import Welcome
 
 if TYPE_CHECKING:
@@ -129,9 +130,16 @@ class MainWindow(QMainWindow):
         self._middle.setCurrentWidget(self.job_list if are_any else self.welcome)
 
     def open_dock(self, name: str) -> None:
-        """Bring the pane `name` (log, job, stderr, messages, questions) to the front."""
-        self.docks[name].show()
-        self.docks[name].raise_()
+        """Bring the pane `name` (log, job, stderr, messages, questions) to the front.
+
+        The focus goes with it, if it was in the one that was there.
+        """
+        dock = self.docks[name]
+        dock.show()
+        hides_focus = any(map(_has_focus, self.tabifiedDockWidgets(dock)))
+        dock.raise_()
+        if hides_focus:
+            _first_control(dock.widget()).setFocus()
 
     def show_questions(self, count: int, *, is_new: bool) -> None:
         """Say how many questions are open; a new one opens their pane, none left closes it.
@@ -156,6 +164,14 @@ class MainWindow(QMainWindow):
         dock.hide()
         if had_focus:
             self.job_list.setFocus()
+
+    def focusNextPrevChild(self, is_next: bool) -> bool:
+        """Pass by panes that lie behind others: the focus would not be seen there."""
+        moved = super().focusNextPrevChild(is_next)
+        first = self.focusWidget()
+        while moved and any(_is_behind(dock) and _has_focus(dock) for dock in self.docks.values()):
+            moved = super().focusNextPrevChild(is_next) and self.focusWidget() is not first
+        return moved
 
     def remember(self) -> None:
         """Keep geometry, docks and columns for the next start."""
@@ -305,6 +321,20 @@ class MainWindow(QMainWindow):
         """Put the cursor into the filter field."""
         self.filter_edit.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self.filter_edit.selectAll()
+
+
+def _is_behind(dock: QDockWidget) -> bool:
+    """Whether another pane is in front: Qt keeps those behind it shown, beyond the window."""
+    geometry = dock.geometry()
+    return not dock.isFloating() and (geometry.right() < 0 or geometry.bottom() < 0)
+
+
+def _first_control(pane: QWidget) -> QWidget:
+    """What a pane lets be used first: what it names as that, else what stands first in it."""
+    if pane.focusProxy() is not None:
+        return pane
+    usable = (each for each in controls_in(pane) if each.isVisibleTo(pane) and each.isEnabled())
+    return next(usable, pane)
 
 
 def _has_focus(widget: QWidget) -> bool:

@@ -74,6 +74,37 @@ def test_a_key_of_the_whole_window_means_one_thing_everywhere(window: MainWindow
     assert {key: anywhere[key] for key in everywhere if anywhere[key] > 1} == {}
 
 
+def test_tab_passes_by_panes_that_are_behind_others(window: MainWindow) -> None:
+    for make in window.late.steps():
+        make()
+    window.open_dock("log")
+    window.job_list.setFocus()
+    for backwards in (False, True):
+        first = window.focusWidget()
+        way = [first]
+        while len(way) < 99 and (window.focusWidget() is not first or len(way) == 1):
+            key = Qt.Key.Key_Backtab if backwards else Qt.Key.Key_Tab
+            QTest.keyClick(window.focusWidget(), key)
+            way.append(window.focusWidget())
+        assert any(window.log_pane.isAncestorOf(each) for each in way)
+        behind = [window.docks[name] for name in ("job", "stderr", "messages")]
+        assert not any(dock.isAncestorOf(each) for dock in behind for each in way)
+        assert way[-1] is first
+
+
+def test_the_focus_goes_along_when_its_pane_makes_room_for_another(window: MainWindow) -> None:
+    window.open_dock("stderr")
+    window.stderr_pane.setFocus()
+    window.open_dock("log")
+    assert window.log_pane.isAncestorOf(window.focusWidget())
+    window.messages_pane.show()
+    window.open_dock("messages")
+    assert window.messages_pane.isAncestorOf(window.focusWidget())
+    window.job_list.setFocus()
+    window.open_dock("log")
+    assert window.job_list.isAncestorOf(window.focusWidget())
+
+
 def letters_of(window: MainWindow) -> list[str]:
     """The underlined letters of menus, tabs and buttons that can be in sight together."""
     tabs = window.job_pane.tabs
