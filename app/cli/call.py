@@ -12,11 +12,12 @@ from app.cli.arguments import convert, example, read_document
 from app.cli.asking.means import means_of
 from app.cli.codes import code_of, first_failure
 from app.cli.exits import CommandFailed, ExitCode
-from app.cli.fronts import front_of
+from app.cli.fronts import early_failures, front_of
 from app.cli.going_on import resumable_ids, run_resumable
 from app.cli.order import automatic
 from app.cli.output import Output
 from app.cli.program_log import log_to_stderr
+from app.cli.recorded import session_recorder
 from app.cli.target import one_server
 from app.cli.visit import connected
 from app.monitor import Call
@@ -41,9 +42,11 @@ if TYPE_CHECKING:
 def call_tool(invocation: Invocation, order: CallOrder) -> int:
     """Do what `order` says and return the exit code: that of the first call that failed."""
     log_to_stderr(invocation.common.log_level)
-    definition = one_server(invocation.common)
-    caller = _Caller(order, read_document(order.document), definition, invocation)
-    return run_resumable(caller, invocation.common)
+    with early_failures(invocation, as_json=order.as_json):
+        definition = one_server(invocation.common)
+        caller = _Caller(order, read_document(order.document), definition, invocation)
+        recorded = session_recorder(invocation.common)
+    return run_resumable(caller, invocation.common, recorded)
 
 
 class _Caller:

@@ -100,9 +100,11 @@ def _not_agreed(definition: ServerDefinition, common: CommonOptions, source: str
 
 def trusting_command(name: str, common: CommonOptions) -> str:
     """The command that shows a server and asks for consent, to be typed as it stands."""
-    words: Sequence[str] = (APPLICATION, "servers", "trust", name)
+    words: Sequence[str] = (APPLICATION, "servers", "trust")
+    is_like_option = name.startswith("-")
+    words = words if is_like_option else (*words, name)
     config: Path | None = common.config
     words = words if config is None else (*words, "--config", str(config))
     folder = common.data_dir
     words = words if folder is None else (*words, "--data-dir", str(folder))
-    return shlex.join(words)
+    return shlex.join((*words, "--", name) if is_like_option else words)

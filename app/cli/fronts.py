@@ -2,25 +2,29 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import sys
 from typing import TYPE_CHECKING
 
 from app.cli.events import JsonEvents
+from app.cli.exits import CommandFailed
 from app.cli.lines import LineMeter
 from app.cli.output import Output
 from app.cli.text_front import TextFront
 from app.cli.words import NUMBERS
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
+    from pathlib import Path
 
     from app.cli.front import Front
     from app.cli.options import Invocation
     from app.cli.text_front import Meter
     from app.cli.words import Label
     from app.monitor import Monitor
-    from app.tracker.snapshot import JobId
+    from app.sessions.questions import Question
+    from app.tracker.snapshot import JobId, JobSnapshot
 
 
 def front_of(
@@ -53,3 +57,36 @@ def _meter(
 
         return BarMeter(monitor, numbers=numbers)
     return LineMeter(errors, monitor, is_numbered=is_numbered, numbers=numbers)
+
+
+@contextlib.contextmanager
+def early_failures(invocation: Invocation, *, as_json: bool) -> Iterator[None]:
+    """Tell as events, too, what keeps a command from beginning: scripts may read nothing else."""
+    try:
+        yield
+    except CommandFailed as failure:
+        if as_json:
+            output, errors = Output(sys.stdout), Output(sys.stderr)
+            events = JsonEvents(output, errors, _NoJobs(), invocation.started_at)
+            events.fail(failure)
+            events.close()
+        raise
+
+
+class _NoJobs:
+    """What a command knows that never had a monitor."""
+
+    recording: Path | None = None
+
+    def snapshot(self, job: JobId) -> JobSnapshot | None:
+        """None."""
+
+    def job_of(self, request: int) -> JobId | None:
+        """None."""
+
+    def questions(self) -> tuple[Question, ...]:
+        """Nothing was asked."""
+        return ()
+
+    def question(self, question: int) -> Question | None:
+        """None."""

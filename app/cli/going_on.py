@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Protocol
 
 from app.cli.exits import ExitCode
 from app.cli.output import Output
-from app.cli.recorded import session_recorder
 from app.cli.saved import saved_jobs
 from app.cli.saved_id import SavedId
 from app.cli.visit import run_visit
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
     from app.cli.asking.means import Means
     from app.cli.front import Front
     from app.cli.options import CommonOptions
+    from app.cli.recorded import Recorded
     from app.monitor import Monitor
     from app.tracker.snapshot import JobId
 
@@ -50,7 +50,7 @@ class Resumable(Protocol):
         """Once all is closed: what the command `resume` takes to go on with it."""
 
 
-def run_resumable(command: Resumable, common: CommonOptions) -> ExitCode:
+def run_resumable(command: Resumable, common: CommonOptions, recorded: Recorded) -> ExitCode:
     """Run a command with the user's store and, if its work can be gone on with, say how.
 
     That holds however it stopped: after an attempt, through Ctrl+C, because nobody reads our
@@ -58,7 +58,6 @@ def run_resumable(command: Resumable, common: CommonOptions) -> ExitCode:
     """
     code = ExitCode.CANCELLED
     left: list[SavedId] = []
-    recorded = session_recorder(common)
     saved = saved_jobs(common, restores=command.restores)
     try:
         code = run_visit(

@@ -12,11 +12,12 @@ import anyio
 from app.cli.asking.means import means_of
 from app.cli.codes import code_of, first_failure
 from app.cli.exits import CommandFailed, ExitCode
-from app.cli.fronts import front_of
+from app.cli.fronts import early_failures, front_of
 from app.cli.going_on import resumable_ids, resume_command, run_resumable
 from app.cli.order import automatic
 from app.cli.output import Output
 from app.cli.program_log import log_to_stderr
+from app.cli.recorded import session_recorder
 from app.cli.saved_id import SavedId
 from app.cli.saved_list import list_saved, listing, read_saved
 from app.cli.target import server_if_named
@@ -39,11 +40,14 @@ def resume_jobs(invocation: Invocation, order: ResumeOrder) -> int:
     log_to_stderr(invocation.common.log_level)
     if order.is_list:
         return list_saved(invocation.common, in_json=order.as_json)
-    if not order.ids:
-        raise _which(invocation.common)
-    definition = server_if_named(invocation.common)
-    _check_folder(invocation.common)
-    return run_resumable(_Resumer(order, definition, invocation), invocation.common)
+    with early_failures(invocation, as_json=order.as_json):
+        if not order.ids:
+            raise _which(invocation.common)
+        definition = server_if_named(invocation.common)
+        _check_folder(invocation.common)
+        resumer = _Resumer(order, definition, invocation)
+        recorded = session_recorder(invocation.common)
+    return run_resumable(resumer, invocation.common, recorded)
 
 
 def _check_folder(common: CommonOptions) -> None:

@@ -84,6 +84,8 @@ def add_server(common: CommonOptions, name: str, *, connects_at_start: bool) -> 
     found = named_servers(common)
     if not found:
         raise click.UsageError("Give the server's command after two dashes, or --url URL.")
+    if not name.strip():
+        raise CommandFailed(ExitCode.USAGE, Problem("The server needs a name"))
     catalogue = saved_servers(common)
     if any(entry.name == name for entry in catalogue.entries()):
         hint = f"Choose another name, or remove that one: servers remove {shlex.quote(name)}"
@@ -93,7 +95,8 @@ def add_server(common: CommonOptions, name: str, *, connects_at_start: bool) -> 
     try:
         definition = type(found[0]).model_validate({**found[0].model_dump(), "name": name})
     except pydantic.ValidationError as error:
-        raise CommandFailed(ExitCode.USAGE, Problem("The server needs a name")) from error
+        what = "The server's name is no text in UTF-8"
+        raise CommandFailed(ExitCode.USAGE, Problem(what)) from error
     try:
         definition = _settled(definition)
     except ProblemError as error:  # the folder that we are in was deleted

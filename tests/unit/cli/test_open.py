@@ -107,7 +107,7 @@ def test_a_filter_with_a_mistake_is_told_with_its_place(
     [
         (["--demo", "open", "FILE"], "--demo"),
         (["--record", "x", "open", "FILE"], "--record"),
-        (["open", "FILE", "--", "python"], "A server's command"),
+        (["open", "FILE", "--", "python"], "unexpected extra argument (python)"),
         (["open", "FILE", "--after", "2"], "--screenshot"),
         (["open", "FILE", "--speed", "7"], "--speed"),
         (["open"], "FILE"),

@@ -260,7 +260,7 @@ def test_several_servers_of_a_configuration_are_too_many(
     config = data_dir / "servers.json"
     config.write_text('{"mcpServers": {"a": {"command": "x"}, "b": {"command": "y"}}}')
     assert main(["resume", "30", "--config", str(config)]) == 2
-    assert "add --server and a, b" in capsys.readouterr().err
+    assert "add --server with one of their names: a, b" in capsys.readouterr().err
     assert monitor.done == []
 
 

@@ -186,6 +186,8 @@ def test_a_url_is_added_with_its_headers(data_dir: Path) -> None:
         (["add", "x", "--url", "nonsense"], "http://"),
         (["add", "files", "--url", "https://a"], "servers remove files"),
         (["add", "", "--url", "https://a"], "needs a name"),
+        (["add", "  ", "--url", "https://a"], "needs a name"),
+        (["add", "\udcff", "--url", "https://a"], "no text in UTF-8"),
         (["add", "x", "--url", "https://a", "--header", "nonsense"], "NAME:VALUE"),
         (["remove"], "Missing argument"),
         (["remove", "none"], "no saved server 'none'"),

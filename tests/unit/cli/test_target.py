@@ -12,6 +12,7 @@ from app.catalogue.catalogue import FILE_NAME, Catalogue
 from app.catalogue.entry import CatalogueEntry
 from app.catalogue.trust import FILE_NAME as TRUST
 from app.catalogue.trust import Trust
+from app.cli.consent import trusting_command
 from app.cli.exits import CommandFailed, ExitCode
 from app.cli.options import CommonOptions
 from app.cli.target import named_servers, one_server
@@ -189,6 +190,12 @@ def test_a_server_of_a_file_needs_consent_and_nothing_else_of_it(
     agreed = StdioDefinition(name="b", command="two", args=("x",), cwd=folder)
     Trust(data_dir / TRUST).agree(agreed)
     assert one_server(common) == agreed.model_copy(update={"era": "handshake"})
+
+
+def test_the_command_that_agrees_can_be_typed_whatever_the_server_is_called(data_dir: Path) -> None:
+    common = CommonOptions(config=Path("a b"), data_dir=data_dir)
+    assert trusting_command("-x", common).endswith(f"--config 'a b' --data-dir {data_dir} -- -x")
+    assert trusting_command("x y", CommonOptions()).endswith("servers trust 'x y'")
 
 
 def test_consent_is_for_one_folder(
