@@ -8,7 +8,7 @@ import pydantic
 
 from app import text
 from app.problem import Problem, ProblemError
-from app.sessions.definitions import made_definition
+from app.sessions.definitions import StdioDefinition, made_definition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -28,6 +28,8 @@ TRANSPORTS: Final = {
     "sse": "sse",
 }
 """What clients call the ways to reach a server, in small letters, and what we call them."""
+LONGEST: Final = 100_000
+"""Characters of a command with its arguments and variables, or of a URL with its headers."""
 _LONGEST_WORD: Final = 60
 _PATTERNS: Final = {
     r"^[^\x00]*$": "it holds a NUL character, which no program can be given",
@@ -36,6 +38,14 @@ _PATTERNS: Final = {
     r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$": "the name of a header has no spaces and colons",
 }
 """What the patterns of `app.sessions.definitions` ask for, in words."""
+_KINDS: Final = {
+    "string_type": "it is no text",
+    "tuple_type": "it is no list of texts",
+    "dict_type": "it is no object with texts",
+    "missing": "it is missing",
+    "string_too_short": "it is empty",
+}
+"""What else is wrong with members, by pydantic's names for that, in words."""
 
 
 def place(where: str, name: str) -> str:
@@ -61,13 +71,28 @@ def transport_of(entry: Mapping[str, Any], url: str, without_type: str) -> str:
 
 
 def definition_of(fields: Mapping[str, Any], where: str) -> ServerDefinition:
-    """The definition with these fields; `ProblemError` tells what is wrong with the first."""
+    """The definition with these fields; `ProblemError` tells what is wrong with the first.
+
+    One that nobody could look through before agreeing to it is refused as well.
+    """
     try:
-        return made_definition(fields)
+        definition = made_definition(fields)
     except pydantic.ValidationError as error:
         first = error.errors(include_url=False, include_input=False)[0]
         steps = [str(step) for step in first["loc"][1:]]  # the first step is the transport
         field = text.one_line(".".join(steps), _LONGEST_WORD) or "entry"
         said = _PATTERNS.get(str(first.get("ctx", {}).get("pattern")))
-        said = said or first["msg"].removeprefix("Value error, ")
+        said = said or _KINDS.get(first["type"], first["msg"].removeprefix("Value error, "))
         raise ProblemError(Problem(f"{field}: {said}", where, EXAMPLE)) from error
+    if _length(definition) > LONGEST:
+        what = f"It is longer than {text.number(LONGEST)} characters"
+        raise ProblemError(Problem(what, where, "Let the server read a file instead."))
+    return definition
+
+
+def _length(definition: ServerDefinition) -> int:
+    if isinstance(definition, StdioDefinition):
+        words, values = (definition.command, *definition.args), definition.env
+    else:
+        words, values = (definition.url,), definition.headers
+    return sum(map(len, words)) + len(words) + sum(map(len, (*values, *values.values())))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from app import text
@@ -17,7 +18,7 @@ from app.catalogue.variables import Variables
 from app.problem import Problem, ProblemError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from app.catalogue.clients import Client
@@ -76,8 +77,7 @@ def read_file(
         variables = dataclasses.replace(variables, workspace=project)
     config = ConfigFile(known, [], [], path=path)
     containers = containers_of(known, document.value, where)
-    for container in containers:
-        _read(config, container, variables, where)
+    _read_all(config, containers, variables, where)
     config.problems.extend(unusable.problem for unusable in config.unusable)
     config.problems.extend(_twice(document, containers, where))
     if not config.found and not config.unusable:
@@ -92,37 +92,54 @@ def _document(path: Path, words: str, client: Client | None) -> Document:
     return read_json(words, str(path), EXAMPLE)
 
 
-def _read(config: ConfigFile, container: Container, variables: Variables, where: str) -> None:
-    taken = {found.definition.name for found in config.found}
-    for name in list(container.servers)[:_MOST_SERVERS]:
-        try:
-            found = read_found(config.client, name, container, variables, place(where, name))
-        except ProblemError as error:
-            config.unusable.append(Unusable(name, error.problem))
-            continue
-        found = _with_name(found, taken)
-        taken.add(found.definition.name)
-        config.found.append(found)
-    left_out = len(container.servers) - _MOST_SERVERS
-    if left_out > 0:
+def _read_all(
+    config: ConfigFile, containers: Iterable[Container], variables: Variables, where: str
+) -> None:
+    names, room, left_out = _Names(), _MOST_SERVERS, 0
+    for container in containers:
+        taken = list(itertools.islice(container.servers, room))
+        room -= len(taken)
+        left_out += len(container.servers) - len(taken)
+        for name in taken:
+            try:
+                found = read_found(config.client, name, container, variables, place(where, name))
+            except ProblemError as error:
+                config.unusable.append(Unusable(name, error.problem))
+            else:
+                config.found.append(names.given(found))
+    if left_out:
         what = f"The file has {text.number(left_out)} servers more, which are left out"
         config.problems.append(Problem(what, where))
 
 
-def _with_name(found: Found, taken: set[str]) -> Found:
-    """The server under a name of its own: projects in one file have servers of the same name."""
-    name, number = found.definition.name, 2
-    if name in taken and found.project is not None:
-        name = f"{name} ({found.project.name})"
-    base = name
-    while name in taken:
-        name = f"{base} {number}"
-        number += 1
-    if name == found.definition.name:
-        return found
-    named = found.definition.model_copy(update={"name": name})
-    note = f"called {found.definition.name!r} there, as another one is"
-    return dataclasses.replace(found, definition=named, notes=(*found.notes, note))
+class _Names:
+    """Names of servers, all different: projects in one file have servers of the same name."""
+
+    def __init__(self) -> None:
+        self._taken: set[str] = set()
+        self._numbers: dict[str, int] = {}
+
+    def given(self, found: Found) -> Found:
+        """The server under a name of its own."""
+        name = found.definition.name
+        if name in self._taken and found.project is not None:
+            name = f"{name} ({found.project.name})"
+        name = self._free(name)
+        self._taken.add(name)
+        if name == found.definition.name:
+            return found
+        named = found.definition.model_copy(update={"name": name})
+        note = f"called {found.definition.name!r} there, as another one is"
+        return dataclasses.replace(found, definition=named, notes=(*found.notes, note))
+
+    def _free(self, base: str) -> str:
+        name = base
+        while name in self._taken:
+            # From where it stopped: thousands may have one name.
+            number = self._numbers.get(base, 1) + 1
+            self._numbers[base] = number
+            name = f"{base} {number}"
+        return name
 
 
 def _twice(document: Document, containers: Sequence[Container], where: str) -> list[Problem]:

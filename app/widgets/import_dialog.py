@@ -324,7 +324,7 @@ class ImportDialog(QDialog):
 
     @Slot()
     def _enable(self) -> None:
-        ticked = self.ticked()
+        ticked = set(self.ticked())
         number = len(ticked)
         rows = [row for row in self._rows if found_name(row) in ticked]
         has_secrets = any(map(holds_secrets, rows)) or bool(rows and self.inputs.secret_ids())

@@ -14,6 +14,7 @@ from app.catalogue.reading import ConfigFile, read_file
 from app.catalogue.variables import Variables
 from app.problem import Problem, ProblemError
 from app.sessions.definitions import StdioDefinition, made_definition
+from tests.growth import is_linear
 from tests.unit.catalogue.expected import EXPECTED
 
 FILES = Path(__file__).parent / "files"
@@ -297,9 +298,49 @@ def test_ten_thousand_servers_are_read_and_what_is_more_is_said(tmp_path: Path) 
     assert "3 servers more" in config.problems[0].what
 
 
+def test_the_bound_holds_for_all_projects_of_a_file_together(tmp_path: Path) -> None:
+    file = tmp_path / ".claude.json"
+    server = {"mcpServers": {"a": {"command": "c"}}}
+    file.write_text(json.dumps({"projects": {f"/p{n}": server for n in range(10_002)}}))
+    config = read(file)
+    assert len({found.definition.name for found in config.found}) == 10_000
+    assert "2 servers more" in config.problems[0].what
+
+
+def test_thousands_of_one_name_are_numbered_without_trying_every_number(tmp_path: Path) -> None:
+    def read_of(count: int) -> object:
+        file = tmp_path / "f.json"
+        servers = {f"{'n' * 120}{number}": {"command": "c"} for number in range(count)}
+        file.write_text(json.dumps({"mcpServers": servers}))
+        return read(file)
+
+    assert is_linear(read_of, 8000)
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [
+        {"command": "c", "args": ["y" * 100_000]},
+        {"command": "c", "args": ["y"] * 60_000},
+        {"command": "c", "env": {f"V{number}": "x" * 100 for number in range(1000)}},
+        {"url": f"https://a/{'y' * 100_000}"},
+    ],
+)
+def test_what_nobody_could_look_through_is_refused(tmp_path: Path, entry: dict[str, Any]) -> None:
+    file = tmp_path / "f.json"
+    file.write_text(json.dumps({"mcpServers": {"long": entry}}))
+    assert "longer than 100,000 characters" in read(file).problems[0].what
+
+
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
+        ({"command": ["npx", "x"]}, "command: it is no text"),
+        ({"command": ""}, "command: it is empty"),
+        ({"args": ["x"]}, "command: it is missing"),
+        ({"command": "a", "args": "x y"}, "args: it is no list of texts"),
+        ({"command": "a", "args": [1]}, "args.0: it is no text"),
+        ({"command": "a", "env": ["A=1"]}, "env: it is no object with texts"),
         ({"command": "a\0b"}, "command: it holds a NUL character"),
         ({"command": "a", "args": ["a\0b"]}, "args.0: it holds a NUL character"),
         ({"command": "a", "env": {"A=B": "1"}}, "has no equals sign"),
