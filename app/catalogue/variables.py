@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from app.catalogue.secrets import stored, variable_name
+from app.looking import home
 from app.sessions.references import REFERENCE
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from app.sessions.references import Keyring
 
 WORKSPACE: Final = "workspaceFolder"
+HOME: Final = "userHome"
 _VARIABLE: Final = re.compile(r"\$\{([^${}]+)\}|\$([A-Za-z_][A-Za-z0-9_]*)")
 _SHELL: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
 _PROJECT: Final = "CLAUDE_PROJECT_DIR"
@@ -57,11 +59,12 @@ class Input:
 class Variables:
     """What variables stand for. `answers` are those to inputs, by their ids.
 
-    Without `workspace` it is the folder of a file that belongs to a project, else asked for.
+    Without `workspace` it is the folder of a file that belongs to a project, else asked for; so is
+    `home` where the system knows none.
     """
 
     environment: Mapping[str, str] = dataclasses.field(default_factory=lambda: dict(os.environ))
-    home: Path = dataclasses.field(default_factory=Path.home)
+    home: Path | None = dataclasses.field(default_factory=home)
     workspace: Path | None = None
     answers: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
@@ -162,9 +165,12 @@ class Resolver:
         folder = self.workspace(whole)
         return folder if folder == whole else Path(folder).name
 
-    def home(self, _whole: str) -> str:
+    def home(self, whole: str) -> str:
         """The user's folder."""
-        return str(self._variables.home)
+        folder = self._variables.home
+        if folder is not None:
+            return str(folder)
+        return self._plainly_asked(Input(HOME, f"The folder that {whole} stands for"), whole)
 
     def separator(self, _whole: str) -> str:
         """What stands between folders in a path."""
@@ -183,7 +189,7 @@ _MEANINGS: Final[Mapping[str, Callable[[Resolver, str], str]]] = {
     "workspaceRoot": Resolver.workspace,
     "cwd": Resolver.workspace,
     "workspaceFolderBasename": Resolver.workspace_name,
-    "userHome": Resolver.home,
+    HOME: Resolver.home,
     "pathSeparator": Resolver.separator,
     "/": Resolver.separator,
 }

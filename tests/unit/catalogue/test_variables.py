@@ -111,6 +111,18 @@ def test_inputs_that_are_none_are_passed_over(found: object) -> None:
     assert read_inputs(found) == {}
 
 
+def test_a_home_that_the_system_does_not_know_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown() -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "home", unknown)
+    resolver = Resolver(Variables(environment={}), Syntax.NAMED)
+    assert resolver.plain("${userHome}/x") == "${userHome}/x"
+    assert [asked.id for asked in resolver.asks] == ["userHome"]
+    answered = Resolver(Variables(environment={}, answers={"userHome": "/h"}), Syntax.NAMED)
+    assert answered.plain("${userHome}/x") == "/h/x"
+
+
 def test_secret_answers_go_into_the_keyring() -> None:
     drawer = Drawer()
     asks = [
