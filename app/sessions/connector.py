@@ -164,7 +164,10 @@ class Connector:
             await mending.changed()
 
     async def aclose(self) -> None:
-        """Disconnect all servers, at the same time, and wait until their processes are gone."""
+        """Disconnect all servers, at the same time, and wait until their processes are gone.
+
+        No others are connected from now on: those that many are connected with wait their turn.
+        """
         self._is_closing = True
         for mending in [self._manager.mending(name) for name in self._manager.names()]:
             self._let_be(mending)
@@ -190,7 +193,7 @@ class Connector:
 
     async def _live(self, session: Session, mending: Mending) -> None:
         await session.run()
-        if mending.is_waiting:
+        if mending.is_waiting and not self._is_closing:
             self._group().start_soon(self._wait, mending, name=f"mending {mending.name}")
 
     async def _current_session(self, name: str) -> Session | None:
@@ -205,7 +208,7 @@ class Connector:
         return None
 
     def _group(self) -> TaskGroup:
-        if self._tasks is None:
+        if self._tasks is None or self._is_closing:
             raise ProblemError(Problem("The program is closing"))
         return self._tasks
 
@@ -272,11 +275,15 @@ class Connector:
         async def restart(paths: tuple[str, ...]) -> None:
             await self._on_files(paths, mending)
 
-        def tell(problem: Problem) -> None:
+        def tell(problem: Problem | None) -> None:
             if self._watches.get(mending) is watcher:
                 self._manager.note_watch(mending.name, problem)
 
-        await watcher.run(restart, tell)
+        try:
+            await watcher.run(restart, tell)
+        except Exception:  # noqa: BLE001
+            # Our own error in watching: nothing is noticed any more, all else goes on.
+            _log.exception("the watch of %s's files met a defect", mending.name)
 
     async def _on_files(self, paths: tuple[str, ...], mending: Mending) -> None:
         """Start a server anew, in whatever state it is: a mended file is the moment to try."""

@@ -6,6 +6,7 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import anyio.lowlevel
 import pytest
 
 from app.problem import Problem, ProblemError
@@ -14,7 +15,7 @@ from app.protocol.framing import FrameNumbers
 from app.protocol.tokens import TokenSource
 from app.sessions.clock import Clock
 from app.sessions.connector import Connector
-from app.sessions.definitions import RestartPolicy, StdioDefinition
+from app.sessions.definitions import FileWatch, RestartPolicy, StdioDefinition
 from app.sessions.manager import Manager
 from app.sessions.snapshot import ServerState
 from tests.unit.sessions.playbook import INITIALIZED, Log, PlayedServer, by_method
@@ -240,6 +241,44 @@ async def test_closing_ends_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
         stage.connector.open(None)
         with pytest.raises(ProblemError, match="closing"):
             await stage.connector.connect("s")
+
+
+async def test_after_the_end_nothing_is_begun_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    problems: dict[str, Problem] = {}
+
+    async def connect_all() -> None:
+        problems.update(await stage.connector.connect_all(names))
+
+    async with playing(Stage(monkeypatch)) as stage:
+        names = [stage.manager.add(definition("n")) for _ in range(40)]
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(connect_all)
+            await anyio.lowlevel.checkpoint()  # the first of them are on their way
+            await stage.connector.aclose()
+        count = len(stage.servers)
+        assert count < len(names)
+        assert all(server.is_released for server in stage.servers)
+        with pytest.raises(ProblemError, match="is closing"):
+            await stage.connector.connect(names[-1])
+        assert len(stage.servers) == count
+    assert problems[names[-1]].what == "The program is closing"
+
+
+@pytest.mark.announces_log("the watch of s's files met a defect")
+async def test_a_defect_in_watching_files_ends_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def fail(*_given: object) -> None:
+        raise RuntimeError
+
+    monkeypatch.setattr("app.sessions.connector.FileWatcher.run", fail)
+    async with playing(Stage(monkeypatch)) as stage:
+        watched = definition(watch=FileWatch(is_on=True))
+        await stage.connector.disconnect("s")
+        stage.manager.set_definition("s", watched)
+        await stage.connector.connect("s")
+        await anyio.wait_all_tasks_blocked()
+        assert stage.state() is ServerState.CONNECTED
 
 
 async def test_without_mending_nothing_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
