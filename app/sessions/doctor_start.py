@@ -8,7 +8,7 @@ import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from app.looking import Sight, is_closed, is_file, is_folder, sight_of
+from app.looking import Sight, expanded, is_closed, is_file, is_folder, sight_of
 from app.sessions.doctor import Cause
 from app.sessions.doctor_output import quoted
 
@@ -118,7 +118,7 @@ def _not_on_path(command: str, report: DoctorReport) -> Cause:
 def _elsewhere(command: str) -> str | None:
     """Where installers usually put this program, if it is there."""
     for pattern in _ELSEWHERE:
-        place = Path(pattern).expanduser()
+        place = expanded(Path(pattern))
         star = next((at for at, part in enumerate(place.parts) if part == "*"), None)
         root = place if star is None else Path(*place.parts[:star])
         tail = "" if star is None else str(Path(*place.parts[star:]))

@@ -47,6 +47,17 @@ def test_a_command_that_path_does_not_have_names_the_place_that_has_it(
     assert "whole path" in cause.hint
 
 
+def test_without_a_home_that_the_system_knows_there_is_a_cause_all_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def unknown(_path: Path) -> Path:
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.setattr(Path, "expanduser", unknown)
+    (cause,) = doctor_start.causes(report("npx-x", searched=(Searched("/bin", True, None),)))
+    assert cause.text == 'None of the 1 folders in PATH has "npx-x"'
+
+
 def test_a_command_with_its_arguments_in_it_is_seen() -> None:
     (cause,) = doctor_start.causes(report("npx -y x", searched=(Searched("/bin", True, None),)))
     assert "arguments in it" in cause.text
