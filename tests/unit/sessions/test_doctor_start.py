@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import signal
 import sys
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 from app.sessions import doctor_start
 from app.sessions.doctor import DoctorReport, Searched
 from app.sessions.snapshot import ServerState
-
-if TYPE_CHECKING:
-    from pathlib import Path
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="rights and signals")
 
