@@ -93,7 +93,7 @@ def test_a_signal_ends_the_window_and_its_polite_server_within_two_seconds(
 ) -> None:
     window = _start(data_dir, *_server_arguments())
     server = _wait_for_child(window)
-    _wait_for_record(window, data_dir, '"serverInfo"')
+    _wait_for_record(window, data_dir, 'serverInfo"')
     window.send_signal(number)
     assert _end(window, within_s=2) == (0, "")
     assert not is_alive(server)
@@ -102,7 +102,7 @@ def test_a_signal_ends_the_window_and_its_polite_server_within_two_seconds(
 def test_a_server_that_ignores_everything_is_gone_within_five_seconds(data_dir: Path) -> None:
     window = _start(data_dir, *_server_arguments("--profile", "stubborn"))
     server = _wait_for_child(window)
-    _wait_for_record(window, data_dir, '"serverInfo"')
+    _wait_for_record(window, data_dir, 'serverInfo"')
     window.terminate()
     assert _end(window, within_s=5) == (0, "")
     assert not is_alive(server)
