@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QShowEvent
 from PySide6.QtWidgets import (
+    QAbstractItemView,
     QApplication,
     QDockWidget,
     QMainWindow,
@@ -330,11 +331,12 @@ def _is_behind(dock: QDockWidget) -> bool:
 
 
 def _first_control(pane: QWidget) -> QWidget:
-    """What a pane lets be used first: what it names as that, else what stands first in it."""
+    """Where one begins in a pane: where it says, at its first list, or at what stands first."""
     if pane.focusProxy() is not None:
         return pane
-    usable = (each for each in controls_in(pane) if each.isVisibleTo(pane) and each.isEnabled())
-    return next(usable, pane)
+    usable = [each for each in controls_in(pane) if each.isVisibleTo(pane) and each.isEnabled()]
+    lists = (each for each in usable if isinstance(each, QAbstractItemView))
+    return next(lists, usable[0] if usable else pane)
 
 
 def _has_focus(widget: QWidget) -> bool:

@@ -191,7 +191,6 @@ class LogPane(QWidget):
         self._notice.hide()
         self._bar.add_button(self._view.jump)
         self._view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
-        self.setFocusProxy(self._view)
         self._splitter.addWidget(self._view)
         self._place = QWidget(self)  # of the details
         self._splitter.addWidget(self._place)
