@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Final
 import anyio
 from anyio.lowlevel import checkpoint
 
+from app import text
+from app.problem import Problem
 from app.protocol.framing import LineSplitter
 from app.protocol.jsonrpc import OVERSIZED
 from app.protocol.progress import PROGRESS
@@ -31,6 +33,10 @@ _SLICE_TICKS: Final = 768
 _LOOK_EVERY: Final = 13
 """Other messages among ticks, in turn with them, are hit."""
 _TICK: Final = f'"{PROGRESS}"'.encode()
+MOST_BYTES: Final = 256 * 1024 * 1024
+"""A longer message is not taken: whoever sends one may never end it."""
+_KEPT_BYTES: Final = 64 * 1024
+"""How much of it is on record."""
 STDERR_LINE_BYTES: Final = 64 * 1024
 """Longer lines of stderr become several frames, all but the last marked as incomplete."""
 
@@ -59,6 +65,8 @@ class StdioTransport(Piped):
         self._slices: Iterator[Sequence[Frame]] = iter(())
         self._stamp = (0.0, 0.0)
         self._is_over = False
+        self._held = 0
+        """How many bytes of a line came that has not ended."""
 
     @property
     def pid(self) -> int | None:
@@ -132,8 +140,23 @@ class StdioTransport(Piped):
             self._notes.first_bytes = (self._notes.first_bytes + data)[:FIRST_BYTES]
         self._stamp = self._clock.wall(), self._clock.monotonic()
         self._is_over = not data
+        last = data.rfind(b"\n") + 1
+        self._held = len(data) - last if last else self._held + len(data)
+        if self._held > MOST_BYTES:
+            self._refuse()
+            return
         lines = self._splitter.feed(data) if data else [self._splitter.flush()]
         self._slices = self._cut([line for line in lines if line is not None])
+
+    def _refuse(self) -> None:
+        """Take no more of a message that is too long; how it began is on record."""
+        self._is_over = True
+        self._slices = self._cut([(self._splitter.flush() or b"")[:_KEPT_BYTES]])
+        self.failure = Problem(
+            f"The server sent more than {text.size(MOST_BYTES)} without ending its message",
+            self._definition.address,
+            "That is a defect of the server. Connect it again, and ask it for less at once.",
+        )
 
     def _cut(self, lines: Sequence[bytes]) -> Iterator[Sequence[Frame]]:
         """Frames of the lines, a slice at a time."""

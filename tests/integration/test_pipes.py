@@ -97,6 +97,21 @@ async def test_what_a_server_asks_without_ending_the_line_is_seen() -> None:
         assert "Password:" in report.causes[0].text
 
 
+async def test_a_message_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.sessions.stdio.MOST_BYTES", 1_000_000)
+    flood = "import sys\nwhile True: sys.stdout.write('x' * 100_000)"
+    definition = plain().model_copy(update={"args": ("-c", flood)})
+    async with Monitor() as monitor:
+        monitor.add_server(definition)
+        with anyio.fail_after(60), pytest.raises(ProblemError, match=r"more than 1.0 MB without"):
+            await monitor.connect("plain")
+        pid = pid_of(monitor)
+        await monitor.disconnect("plain")
+        assert not is_alive(pid)
+        places = range(monitor.timeline.first, monitor.timeline.end)
+        assert 10_000 < max(map(monitor.timeline.size, places)) < 100_000
+
+
 async def test_what_references_stand_for_is_in_no_report_that_is_handed_on(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
