@@ -88,7 +88,10 @@ class OlderStream:
             there = here.join(told)
         except httpx2.InvalidURL:
             there = None
-        if there is None or not is_same_origin(here, there):
+        if there is None:
+            self._fail(_no_place(told, shown_url(str(here))))
+            return
+        if not is_same_origin(here, there):
             self._fail(_elsewhere(told, shown_url(str(here))))
             return
         self._site.url = str(there.copy_with(userinfo=here.userinfo))
@@ -112,8 +115,14 @@ def _ended(reason: str, where: str) -> Problem:
     return Problem(what, where, "Connect it again. This transport cannot take up a stream.")
 
 
+def _no_place(told: str, where: str) -> Problem:
+    to = text.one_line(shown_url(told), _SHOWN)
+    what = f"The server wants messages to be posted to {to}, which is no URL"
+    return Problem(what, where, "The server has a defect: its own log may say more.")
+
+
 def _elsewhere(told: str, where: str) -> Problem:
-    to = text.one_line(shown_url(told), _SHOWN) or "nowhere"
+    to = text.one_line(shown_url(told), _SHOWN)
     what = f"The server wants messages to be posted to {to}, which is not on its own origin"
     hint = "That could be an attack, and is refused. Use that server's own URL if you trust it."
     return Problem(what, where, hint)

@@ -39,6 +39,10 @@ _ERROR_BYTES: Final = 1024 * 1024
 """Of an answer that is an error so much is read; a longer one is no message."""
 _HEADER_MISMATCH: Final = -32020
 _NOT_TAKEN_UP: Final = "Streams of 2026-07-28 cannot be taken up."
+_POSTED_WHERE_TOLD: Final = (
+    "The server itself said where to post to, and has not taken it there: it may have been "
+    "restarted, or ended the session. Connect it again."
+)
 _NEVER_CAME: Final = "The server may have carried it out."
 
 
@@ -191,7 +195,9 @@ class Post:
         """Why a request got no reply, though its answer came to its end."""
         where = self._site.address
         if answer.status >= 400:
-            return refusals.refused(answer, where)
+            loss = refusals.refused(answer, where)
+            is_place_unknown = self._site.is_older and answer.status in _OF_OLDER
+            return refusals.with_hint(loss, _POSTED_WHERE_TOLD) if is_place_unknown else loss
         if answer.status >= 300:
             return refusals.redirected(answer, where, self._site.record.secrecy)
         if self._has_messages:

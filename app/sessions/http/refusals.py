@@ -110,6 +110,11 @@ def refused(answer: Answer, where: str) -> Loss:
     return Loss("failed", problem, answer.status in _MAY_BE_OLDER)
 
 
+def with_hint(loss: Loss, hint: str) -> Loss:
+    """A loss with other words on what to try."""
+    return loss._replace(problem=loss.problem._replace(hint=hint))
+
+
 def no_message(answer: Answer, where: str) -> Loss:
     """An answer that is no error, and no message either."""
     if not answer.body:

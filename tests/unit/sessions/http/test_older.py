@@ -63,6 +63,34 @@ async def test_only_its_own_origin_is_posted_to(endpoint: str) -> None:
     assert not line.web.asked_with("POST")
 
 
+@pytest.mark.parametrize("endpoint", ["/\x1b[31m", "/" + "a" * 100_000])
+async def test_a_place_that_is_no_url_is_called_that(endpoint: str) -> None:
+    async with connected(Older(endpoint).script, transport="sse") as line:
+        reason = await ended(line)
+    assert "which is no URL" in reason
+    assert "\x1b" not in reason
+    assert len(reason) < 500
+    assert not line.web.asked_with("POST")
+
+
+@pytest.mark.parametrize("status", ["400 Bad Request", "404 Not Found"])
+async def test_a_message_refused_where_the_server_wants_it_is_not_for_another_url(
+    status: str,
+) -> None:
+    async def script(asked: Asked, out: Out) -> None:
+        if asked.method == "POST":
+            await out.body(status, "text/plain", b"no such session")
+        else:
+            await server.script(asked, out)
+
+    server = Older("/messages")
+    async with connected(script, transport="sse") as line:
+        exchange = await line.over(line.ask())
+    assert status in exchange.words
+    assert "ended the session. Connect it again." in exchange.words
+    assert "--transport" not in exchange.words
+
+
 async def test_the_end_of_the_stream_is_that_of_the_connection() -> None:
     server = Older("/m")
     async with connected(server.script, transport="sse") as line:
