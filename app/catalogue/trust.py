@@ -40,17 +40,17 @@ class Trust:
         """Whether the user has agreed to exactly this."""
         return definition.consent_key in self._read()
 
-    def agree(self, definition: ServerDefinition) -> None:
-        """Keep the user's consent.
+    def agree(self, *definitions: ServerDefinition) -> None:
+        """Keep the user's consent to each, in one writing.
 
         Raises:
             ProblemError: it cannot be written; it holds until the program ends all the same.
         """
         held = self._read()
-        held[definition.consent_key] = {
-            "name": text.one_line(definition.name, _LONGEST_NAME),
-            "when": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-        }
+        when = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
+        for definition in definitions:
+            name = text.one_line(definition.name, _LONGEST_NAME)
+            held[definition.consent_key] = {"name": name, "when": when}
         self._keep(held)
 
     def forget(self, definition: ServerDefinition) -> None:

@@ -42,8 +42,8 @@ class Consents:
         """
         wanted = tuple(definitions)
         self._now.update(each.consent_key for each in wanted)
-        for each in wanted:
-            self._opened().agree(each)
+        if wanted:
+            self._opened().agree(*wanted)
 
     def agree_for_now(self, definition: ServerDefinition) -> None:
         """Take note of what the user named on the command line, for this run."""

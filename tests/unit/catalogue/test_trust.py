@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from app import private_file
 from app.catalogue.trust import Trust
 from app.problem import ProblemError
 from app.sessions.definitions import HttpDefinition, RestartPolicy, StdioDefinition
@@ -153,3 +154,18 @@ def test_a_consent_that_cannot_be_written_holds_until_the_end(
         trust.agree(SERVER)
     assert trust.is_trusted(SERVER)
     assert not file.exists()
+
+
+def test_consent_to_many_is_one_writing(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    puts: list[Path] = []
+    put = private_file.put
+
+    def counted(place: Path, content: bytes) -> None:
+        puts.append(place)
+        put(place, content)
+
+    monkeypatch.setattr(private_file, "put", counted)
+    servers = [StdioDefinition(name=f"s{number}", command=f"c{number}") for number in range(3)]
+    Trust(file).agree(*servers)
+    assert puts == [file]
+    assert all(map(Trust(file).is_trusted, servers))
