@@ -15,20 +15,27 @@ from tests.integration.processes import children_of, is_alive
 from tests.patience import PATIENCE_S, allowed
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
+
+    Start = Callable[..., subprocess.Popen[str]]
 
 pytestmark = pytest.mark.skipif(
     not sys.platform.startswith("linux"), reason="sends signals and reads /proc"
 )
 
 
-def _start(data_dir: Path, *arguments: str) -> subprocess.Popen[str]:
-    return subprocess.Popen(
-        [sys.executable, "-m", "app", "--data-dir", str(data_dir), *arguments],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+@pytest.fixture
+def start(data_dir: Path, started: list[subprocess.Popen[str]]) -> Start:
+    """Start the program with these arguments; it does not outlive the test."""
+
+    def start(*arguments: str) -> subprocess.Popen[str]:
+        command = [sys.executable, "-m", "app", "--data-dir", str(data_dir), *arguments]
+        pipe = subprocess.PIPE
+        started.append(subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True))
+        return started[-1]
+
+    return start
 
 
 def _end(window: subprocess.Popen[str], within_s: float) -> tuple[int, str]:
@@ -69,8 +76,8 @@ def picture(tmp_path: Path) -> Path:
     return tmp_path / "window.png"
 
 
-def test_the_demo_saves_a_picture_and_ends_cleanly(data_dir: Path, picture: Path) -> None:
-    window = _start(data_dir, "--demo", "--screenshot", str(picture), "--after", "2")
+def test_the_demo_saves_a_picture_and_ends_cleanly(start: Start, picture: Path) -> None:
+    window = start("--demo", "--screenshot", str(picture), "--after", "2")
     assert _end(window, within_s=25) == (0, "")
     image = QImage(str(picture))
     assert (image.width(), image.height()) >= (900, 600)
@@ -78,9 +85,9 @@ def test_the_demo_saves_a_picture_and_ends_cleanly(data_dir: Path, picture: Path
     assert len(colours) > 20  # an empty or black window has one or two
 
 
-def test_a_picture_that_cannot_be_saved_is_an_error_in_words(data_dir: Path) -> None:
+def test_a_picture_that_cannot_be_saved_is_an_error_in_words(start: Start, data_dir: Path) -> None:
     missing = data_dir / "missing" / "window.png"
-    window = _start(data_dir, "--screenshot", str(missing), "--after", "0.2")
+    window = start("--screenshot", str(missing), "--after", "0.2")
     code, errors = _end(window, within_s=20)
     assert code == 8
     assert "could not be saved" in errors
@@ -89,9 +96,9 @@ def test_a_picture_that_cannot_be_saved_is_an_error_in_words(data_dir: Path) -> 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_ends_the_window_and_its_polite_server_within_two_seconds(
-    data_dir: Path, number: signal.Signals
+    start: Start, data_dir: Path, number: signal.Signals
 ) -> None:
-    window = _start(data_dir, *_server_arguments())
+    window = start(*_server_arguments())
     server = _wait_for_child(window)
     _wait_for_record(window, data_dir, 'serverInfo"')
     window.send_signal(number)
@@ -99,8 +106,10 @@ def test_a_signal_ends_the_window_and_its_polite_server_within_two_seconds(
     assert not is_alive(server)
 
 
-def test_a_server_that_ignores_everything_is_gone_within_five_seconds(data_dir: Path) -> None:
-    window = _start(data_dir, *_server_arguments("--profile", "stubborn"))
+def test_a_server_that_ignores_everything_is_gone_within_five_seconds(
+    start: Start, data_dir: Path
+) -> None:
+    window = start(*_server_arguments("--profile", "stubborn"))
     server = _wait_for_child(window)
     _wait_for_record(window, data_dir, 'serverInfo"')
     window.terminate()
@@ -108,8 +117,8 @@ def test_a_server_that_ignores_everything_is_gone_within_five_seconds(data_dir: 
     assert not is_alive(server)
 
 
-def test_a_command_that_does_not_exist_leaves_the_window_open(data_dir: Path) -> None:
-    window = _start(data_dir, "--", "there-is-no-such-command")
+def test_a_command_that_does_not_exist_leaves_the_window_open(start: Start, data_dir: Path) -> None:
+    window = start("--", "there-is-no-such-command")
     _wait_for_record(window, data_dir, '"event":"failed"')
     assert window.poll() is None
     window.terminate()
