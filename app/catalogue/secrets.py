@@ -12,7 +12,7 @@ from app.protocol.secret_arguments import (
     replaced_arguments,
     replaced_in_header,
 )
-from app.protocol.secret_names import is_secret_setting
+from app.protocol.secret_names import is_secret_parameter, is_secret_setting
 from app.sessions.references import names_in
 
 if TYPE_CHECKING:
@@ -208,7 +208,7 @@ def bare_url(url: str) -> tuple[str, tuple[str, ...]]:
     """A URL without a user's name and password and without its parameters' secrets; those."""
     parts = urllib.parse.urlsplit(url)
     query = urllib.parse.parse_qsl(parts.query, keep_blank_values=True)
-    secrets = [name for name, value in query if is_secret_setting(name) and value]
+    secrets = [name for name, value in query if is_secret_parameter(name) and value]
     gone = (*secrets, *(["user"] if parts.username is not None else []))
     if not gone:
         return url, ()

@@ -100,6 +100,7 @@ def test_urls_lose_users_and_secrets() -> None:
     assert gone == ("api_key", "user")
     assert bare_url("https://a/b?x=1#y") == ("https://a/b?x=1#y", ())
     assert bare_url("https://me:s@a/b?user=7") == ("https://a/b?user=7", ("user",))
+    assert bare_url("https://a/b?code=k&x=1") == ("https://a/b?code=&x=1", ("code",))
 
 
 def test_members_that_mean_nothing_to_us_lose_secrets_too() -> None:
