@@ -277,7 +277,7 @@ class Connection:
         await self._let_go()
         self.reason = self.reason or self._how_it_ended()
         await self._tell_end()
-        self.mail.close()
+        self.mail.close(self.reason)
         self._opened.set()
         self._over.set()
 

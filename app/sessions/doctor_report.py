@@ -12,6 +12,7 @@ from app.looking import is_folder, is_there
 from app.protocol.secret_arguments import shown_arguments
 from app.sessions.doctor import DoctorReport, Searched
 from app.sessions.doctor_causes import causes_of
+from app.sessions.references import with_environment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -75,7 +76,7 @@ def _searched(definition: StdioDefinition) -> Iterator[Searched]:
     """PATH as the command is looked up in it; nothing for a command that is a path."""
     if _is_path(definition.command):
         return
-    path = definition.env.get("PATH", os.environ.get("PATH", os.defpath))
+    path = with_environment(definition.env.get("PATH", os.environ.get("PATH", os.defpath)))
     for folder in dict.fromkeys(path.split(os.pathsep)):
         found = shutil.which(definition.command, path=folder) if folder else None
         yield Searched(folder, bool(folder) and is_folder(folder), found)

@@ -311,9 +311,14 @@ class Mail:
         self._inbox.close()
         self._room.set()
 
-    def close(self) -> None:
-        """The connection is gone: whatever waits is lost."""
+    def close(self, reason: str = "") -> None:
+        """The connection is gone: whatever waits is lost, and told why if it was never sent."""
         self.stop()
+        for exchange in self._unsent:
+            if exchange.request is None and reason:
+                exchange.words = (
+                    f"{reason} before this was sent: making it again does nothing twice"
+                )
         for exchange in self._waiting():
             self.give_up(exchange, End.LOST)
         self._outbox.close()

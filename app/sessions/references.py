@@ -58,6 +58,15 @@ def names_in(value: str) -> list[tuple[str, str]]:
     return REFERENCE.findall(value)
 
 
+def with_environment(value: str) -> str:
+    """`value` with what the environment has for its references; others stand as they are."""
+
+    def found(match: re.Match[str]) -> str:
+        return os.environ.get(match[2], match[0]) if match[1] == "env" else match[0]
+
+    return REFERENCE.sub(found, value)
+
+
 def masked(value: str) -> str:
     """A value to be shown: its references as they are, and dots in place of all else.
 

@@ -127,6 +127,19 @@ async def test_the_end_of_the_connection_loses_what_waits_and_tells_why() -> Non
     assert connection.mail.waiting_count == connection.mail.peer.pending_count == 0
 
 
+async def test_what_was_never_sent_is_told_so_at_the_end() -> None:
+    server = PlayedServer(silence)
+    async with opened(server) as connection:
+        server.stop_reading()
+        sent, unsent = (connection.mail.ask("tools/call", {}) for _ in range(2))
+        await anyio.wait_all_tasks_blocked()
+        server.end(exit_code=9)
+        assert await unsent.wait(Limits(), connection.now) is End.LOST
+        assert unsent.words.startswith("The server ended before this was sent")
+        assert sent.request is not None
+        assert sent.words == ""
+
+
 async def test_the_reason_we_had_for_the_end_is_the_one_told() -> None:
     server, log = PlayedServer(silence), Log()
     async with opened(server, log) as connection:

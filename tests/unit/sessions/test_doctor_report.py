@@ -16,6 +16,8 @@ from tests.unit.sessions.playbook import PlayedServer, by_method, connection_to
 if TYPE_CHECKING:
     from pathlib import Path
 
+    import pytest
+
 
 def snapshot(definition: StdioDefinition | HttpDefinition) -> ServerSnapshot:
     return ServerSnapshot(definition.name, definition)
@@ -44,6 +46,19 @@ def test_a_server_that_was_never_connected_tells_what_would_be_run(tmp_path: Pat
         Searched(str(program.parent), True, str(program)),
     )
     assert report.environment == ("A", "PATH")
+    assert report.causes == ()
+
+
+def test_a_path_that_refers_to_the_environment_is_searched_as_it_is_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    (tmp_path / "run-it").touch(0o755)
+    given = os.pathsep.join(["/none", "${env:PATH}", "${keyring:x}"])
+    definition = StdioDefinition(name="s", command="run-it", env={"PATH": given})
+    report = report_of(snapshot(definition), None)
+    assert report.found == str(tmp_path / "run-it")
+    assert [place.folder for place in report.searched[:2]] == ["/none", str(tmp_path)]
     assert report.causes == ()
 
 
