@@ -10,7 +10,6 @@ import click
 from app.cli.exits import CommandFailed, ExitCode
 from app.cli.options import CommonOptions
 from app.cli.program_log import log_to_stderr
-from app.cli.recorded import named_record
 from app.cli.toolkit import require_toolkit
 from app.paths import data_dir
 from app.problem import ProblemError
@@ -31,7 +30,7 @@ def open_window(common: CommonOptions, screenshot: Path | None, after_s: float) 
     log_to_stderr(level)
     saved = _saved_server(common)
     definitions = () if saved else _definitions(common)
-    record = named_record(common)
+    record = _record(common)
     try:
         folder = data_dir(common.data_dir)
     except ProblemError as error:
@@ -52,6 +51,15 @@ def open_window(common: CommonOptions, screenshot: Path | None, after_s: float) 
             saved=saved,
         )
     )
+
+
+def _record(common: CommonOptions) -> Path | None:
+    """The new file that the options name, if they name one."""
+    if common.record is None:
+        return None
+    from app.cli.recorded import named_record  # with the recorder, which the window loads faster
+
+    return named_record(common)
 
 
 def _definitions(common: CommonOptions) -> tuple[ServerDefinition, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import math
-import secrets
+import os
 import time
 from collections import deque
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -96,7 +96,7 @@ class Recorder:
         self._files = None if path is None else RunFiles(path, folder, settings)
         self._file_limit: float = settings.part_limit if folder is not None else math.inf
         self._keeps_empty = folder is None
-        self._run = secrets.token_hex(16)
+        self._run = os.urandom(16).hex()
         self._base = round(self._clock.monotonic(), 6)
         self._encoder = Encoder(self._base)
         self._disk = DiskThread()

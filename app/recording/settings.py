@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any, Final
-
-import msgspec
+from typing import TYPE_CHECKING, Final
 
 from app import private_file
 from app.looking import Sight, sight_of
@@ -38,37 +36,25 @@ class RecordingSettings:
         return max(_LEAST_PART, min(self.part_bytes, self.keep_bytes // _PARTS_KEPT))
 
 
-class _Stored(msgspec.Struct):
-    """The file's content; members that are missing have their defaults, others are passed over."""
-
-    is_on: bool = True
-    keep_days: int = 30
-    keep_bytes: int = 2_000_000_000
-    part_bytes: int = 256 * 1024 * 1024
-
-    def __post_init__(self) -> None:
-        for name in ("keep_days", "keep_bytes", "part_bytes"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} must be at least 1")
-
-
 def load_settings(data_dir: Path) -> tuple[RecordingSettings, Problem | None]:
     """The settings in a data folder; the usual ones, and why, where they cannot be read."""
     path = data_dir / FOLDER / _FILE
     try:
         if sight_of(path) is Sight.OTHER:  # a pipe would be waited for without end
             raise OSError("It is a device or a pipe, not a file")  # noqa: TRY301  # told as others
-        stored = msgspec.json.decode(path.read_bytes(), type=_Stored)
+        content = path.read_bytes()
+        from app.recording.stored_settings import members_of  # with a parser that a start waits for
+
+        return RecordingSettings(**members_of(content)), None
     except FileNotFoundError:
         return RecordingSettings(), None
-    except (OSError, msgspec.MsgspecError) as error:
+    except (OSError, ValueError) as error:
         return RecordingSettings(), Problem(
             "The settings of recordings cannot be read; the usual ones hold",
             str(path),
             "Correct the file or delete it.",
             str(error),
         )
-    return RecordingSettings(**_members(stored)), None
 
 
 def save_settings(data_dir: Path, settings: RecordingSettings) -> None:
@@ -77,11 +63,13 @@ def save_settings(data_dir: Path, settings: RecordingSettings) -> None:
     Raises:
         ProblemError: they cannot be written.
     """
+    from app.recording.stored_settings import content_of
+
     folder = data_dir / FOLDER
-    content = msgspec.json.format(msgspec.json.encode(dataclasses.asdict(settings)), indent=2)
+    content = content_of(dataclasses.asdict(settings))
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        private_file.put(folder / _FILE, content + b"\n")
+        private_file.put(folder / _FILE, content)
     except OSError as error:
         raise ProblemError(
             Problem(
@@ -91,7 +79,3 @@ def save_settings(data_dir: Path, settings: RecordingSettings) -> None:
                 error.strerror or str(error),
             )
         ) from error
-
-
-def _members(stored: _Stored) -> dict[str, Any]:
-    return msgspec.structs.asdict(stored)

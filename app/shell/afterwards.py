@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-import anyio
 from PySide6.QtCore import QEvent, QObject, QTimer, Slot
+
+from app.shell.aio import new_event
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -26,7 +27,7 @@ class Afterwards(QObject):
         self._window = window
         self._steps: list[Callable[[], object]] = []
         self._is_drawing = False
-        self._painted = anyio.Event()
+        self._painted = new_event()
         self._timer = QTimer(self)
         self._timer.setInterval(_AT_LATEST_MS)
         self._timer.timeout.connect(self._on_due)

@@ -86,6 +86,14 @@ def _join_watchers() -> None:
             thread.join(_WORKER_S)  # what it did last, and for whom, is kept until it ends
 
 
+def new_event() -> asyncio.Event:
+    """An event on the window's loop, for what is awaited before the window is painted.
+
+    anyio's own asks for all that anyio has for asyncio: twenty modules with streams and sockets.
+    """
+    return asyncio.Event()
+
+
 class Tasks:
     """Owns every coroutine that a button starts; an async context manager.
 

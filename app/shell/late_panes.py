@@ -122,7 +122,7 @@ class LatePanes(QObject):
         from app.widgets.job_pane import JobPane  # late, as all of them: see above
 
         pane = JobPane(self._appearance, self._window)
-        pane.set_source(self._models.source)
+        self._models.when_followed(pane.set_source)
         pane.setMinimumHeight(_JOB_PANE_HEIGHT)
         self._models.feed.jobs_changed.connect(pane.apply)
         return pane

@@ -74,7 +74,7 @@ class MainWindow(QMainWindow):
         self.job_filters = JobFilters(models.groups, appearance, self)
         self.filter_edit = JobFilterEdit(appearance, self)
         self.servers = ServerList(models.servers, appearance, self)
-        self.log_pane = LogPane(models.log, models.source, appearance, self, models.notes)
+        self.log_pane = LogPane(models.log, models.followed, appearance, self, models.notes)
         self.docks: dict[str, QDockWidget] = {}
         self._is_first = True
         self._why_read_only = ""

@@ -15,19 +15,45 @@ from app.models.servers import ServersModel
 from app.recording.notes import notes_path
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
     from pathlib import Path
 
     from PySide6.QtCore import QObject
 
     from app.monitor import Monitor
     from app.playback.playback import Playback
+    from app.recording.timeline import Timeline
+    from app.tracker.snapshot import JobId, JobSnapshot
+
+
+class JobsFollowed:
+    """The jobs of whatever is followed; there are none before."""
+
+    source: Monitor | Playback | None = None
+
+    def jobs(self) -> Sequence[JobId]:
+        """All jobs in order of their start."""
+        return () if self.source is None else self.source.jobs()
+
+    def snapshot(self, job: JobId) -> JobSnapshot | None:
+        """A picture of a job; None when it is gone."""
+        return None if self.source is None else self.source.snapshot(job)
+
+    def job_of(self, request: int) -> JobId | None:
+        """The job whose request was the frame of that number."""
+        return None if self.source is None else self.source.job_of(request)
+
+    def requests_of(self, job: JobId) -> Collection[int]:
+        """The numbers of a job's requests."""
+        return () if self.source is None else self.source.requests_of(job)
 
 
 class Models:
-    """What the window shows, following `source` until `detach`."""
+    """What the window shows: the messages of `timeline`, and a source from `follow` to `detach`."""
 
-    def __init__(self, source: Monitor | Playback, parent: QObject) -> None:
-        self.source = source
+    def __init__(self, timeline: Timeline, parent: QObject) -> None:
+        self.followed = JobsFollowed()
+        self._joins: list[Callable[[Monitor | Playback], object]] = []
         self.feed = Feed(parent)
         self.jobs = JobsModel(parent)
         self.shown_jobs = JobFilter(self.jobs, parent)
@@ -35,11 +61,8 @@ class Models:
         self.servers = ServersModel(parent)
         self.questions = QuestionsModel(parent)
         self.messages = MessagesModel(parent)
-        self.log = LogModel(source.timeline, source.requests_of, parent)
+        self.log = LogModel(timeline, self.followed.requests_of, parent)
         self.notes = LogNotes(parent=parent)
-        self.jobs.set_source(source)
-        self.servers.set_source(source)
-        self.questions.set_source(source)
         self.feed.jobs_changed.connect(self.jobs.apply)
         self.feed.servers_changed.connect(self.servers.apply)
         self.feed.messages_logged.connect(self.messages.add)
@@ -47,7 +70,24 @@ class Models:
         self.feed.frames_marked.connect(self.log.mark)
         self.feed.frames_marked.connect(self.servers.count_again)
         self.feed.frames_added.connect(self.log.refresh)
+
+    def follow(self, source: Monitor | Playback) -> None:
+        """Show what `source`, whose timeline it is, has and publishes, from now on."""
+        self.followed.source = source
+        self.jobs.set_source(source)
+        self.servers.set_source(source)
+        self.questions.set_source(source)
+        for join in self._joins:
+            join(source)
+        self._joins.clear()
         self.feed.attach(source)
+
+    def when_followed(self, join: Callable[[Monitor | Playback], object]) -> None:
+        """Call `join` with the source once there is one, which may be now."""
+        if self.followed.source is None:
+            self._joins.append(join)
+        else:
+            join(self.followed.source)
 
     def keep_notes_beside(self, recording: Path | None) -> None:
         """Keep marks and notes on messages beside the recording, as soon as there is one."""

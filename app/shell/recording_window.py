@@ -89,7 +89,8 @@ class RecordingProgram(QObject):
         playback = self.playback
         self._preferences = Preferences(self._options.data_dir)
         appearance = Appearance(QGuiApplication.palette(), paths.resource("icons"), self)
-        self._models = Models(playback, self)
+        self._models = Models(playback.timeline, self)
+        self._models.follow(playback)
         self.replay = Replay(playback, self)
         status = RecordingStatus(playback, self.replay)
         self.window = MainWindow(self._models, status, appearance, self._preferences)

@@ -27,7 +27,7 @@ _WINDOW_S: Final = 2.0
 
 
 class ServersRead(Protocol):
-    """What is asked of the source; it may have a `recorder` as well. `app.monitor.Monitor` fits."""
+    """What is asked of the servers; `app.models.servers.ServersModel` and a monitor fit."""
 
     def servers(self) -> Sequence[ServerSnapshot]:
         """All servers."""
@@ -56,21 +56,20 @@ class RecordingRead(Protocol):
 class StatusBar(QStatusBar):
     """Counts what the feed passes on; quiet when nothing happens.
 
-    A source without a recorder, such as a recording that is played, has its messages counted.
+    Without a recorder the messages of the log are counted.
     """
 
     def __init__(
         self,
-        source: ServersRead,
+        recorder: RecordingRead | None,
+        servers: ServersRead,
         log: LogModel,
         appearance: Appearance,
         parent: QWidget | None = None,
-        servers: ServersRead | None = None,
     ) -> None:
-        """Servers are counted in `servers` if that is given: a model has their pictures at hand."""
         super().__init__(parent)
-        self._source = source
-        self._counted = source if servers is None else servers
+        self._recorder = recorder
+        self._counted = servers
         self._appearance = appearance
         self._log = log
         self._seen = 0
@@ -116,7 +115,7 @@ class StatusBar(QStatusBar):
         self._say()
 
     def _say(self) -> None:
-        recorder: RecordingRead | None = getattr(self._source, "recorder", None)
+        recorder = self._recorder
         self._label.set_text(" · ".join(self._parts(recorder)))
         why = "" if recorder is None else self._why_not(recorder)
         self._warning.setText(self.tr("Not recorded"))

@@ -15,11 +15,13 @@ def plain_tip(words: str) -> str:
 
     A tool tip has no plain mode: Qt renders whatever looks like markup, images included.
     """
+    if not words:
+        return ""
     import html  # with all its entities: no start waits for them
 
     shown = words if len(words) <= _LIMIT else words[:_LIMIT] + "…"
     lines = html.escape(shown).replace("\n", "<br>")
-    return f"<qt>{lines}</qt>" if shown else ""
+    return f"<qt>{lines}</qt>"
 
 
 def typed_text(document: QTextDocument) -> str:

@@ -71,7 +71,7 @@ def test_the_blockade_stops_a_module_that_needs_qt() -> None:
 
 def test_the_window_and_sessions_load_nothing_that_few_need() -> None:
     code = (
-        "import sys, app.monitor, app.shell.application, app.cli.call\n"
+        "import sys, app.monitor, app.shell.program, app.cli.call\n"
         "late = {'httpx', 'httpx2', 'keyring', 'mcp', 'mcp_types', 'watchfiles', 'jsonschema'}\n"
         "sys.exit(' '.join(sorted(late & set(sys.modules))) or 0)"
     )
@@ -84,6 +84,8 @@ def test_what_an_empty_window_does_not_need_is_loaded_once_it_is_painted() -> No
     code = (
         "import sys, app.cli, app.cli.window, app.shell.application\n"
         "late = {'pydantic', 'filelock', 'regex', 'lark', 'statistics', 'difflib', 'html',\n"
+        "    'msgspec', 'sqlite3', 'hmac', 'anyio._backends', 'app.monitor', 'app.shell.program',\n"
+        "    'app.tracker.tracker', 'app.store.resumes', 'app.sessions.manager',\n"
         "    'app.cli.target', 'app.filtering.compiling', 'app.filtering.parsing',\n"
         "    'app.sessions.session', 'app.sessions.connection', 'app.sessions.stdio',\n"
         "    'app.widgets.job_pane', 'app.widgets.stderr_pane', 'app.widgets.messages_pane',\n"

@@ -15,7 +15,7 @@ from tests.benchmarks.scrolling import Hand
 from tests.benchmarks.window_runs import TickWatch, add_bench_server, call_of, open_window
 
 if TYPE_CHECKING:
-    from app.shell.application import Program
+    from app.shell.program import Program
 
 _LEAD_S: Final = 2.0
 """Left out at the beginning, while the calls are made and their first ticks come; at most."""

@@ -15,8 +15,8 @@ from PySide6.QtWidgets import QApplication
 
 from app.monitor import Call, Monitor, Update
 from app.sessions.definitions import StdioDefinition
-from app.shell.application import Program
 from app.shell.options import WindowOptions
+from app.shell.program import Program
 from tests.benchmarks.heartbeat import Heartbeat, percentile
 
 if TYPE_CHECKING:

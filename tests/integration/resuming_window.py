@@ -19,8 +19,8 @@ from app.calls import Call
 from app.protocol.frame import Channel
 from app.sessions.definitions import demo_definition
 from app.shell.aio import run_on_qt
-from app.shell.application import Program
 from app.shell.options import WindowOptions
+from app.shell.program import Program
 from app.tracker.snapshot import JobState
 
 if TYPE_CHECKING:

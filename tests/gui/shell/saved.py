@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from app.models.servers import ROW
 from app.sessions.definitions import demo_definition
-from app.shell.application import Program
 from app.shell.options import WindowOptions
+from app.shell.program import Program
 from app.widgets.consent_dialog import ConsentDialog
 from tests.gui.shell.programs import until_quit
 

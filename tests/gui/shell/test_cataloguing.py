@@ -16,8 +16,8 @@ from app.monitor import Call
 from app.problem import Problem, ProblemError
 from app.sessions.definitions import StdioDefinition, demo_definition
 from app.sessions.snapshot import ServerState
-from app.shell.application import Program
 from app.shell.options import WindowOptions
+from app.shell.program import Program
 from app.widgets.server_editor import ServerEditor
 from tests.gui.shell.programs import until, until_quit
 from tests.gui.shell.saved import (

@@ -12,8 +12,8 @@ from app.models.job_columns import Column
 from app.monitor import Call
 from app.sessions.definitions import demo_definition
 from app.sessions.limits import Limits
-from app.shell.application import Program
 from app.shell.options import WindowOptions
+from app.shell.program import Program
 from app.tracker.snapshot import JobState
 from tests.gui.shell.programs import until, until_quit
 

@@ -41,7 +41,9 @@ def parts(qapp: QApplication) -> Iterator[QObject]:
 
 @pytest.fixture
 def models(parts: QObject) -> Models:
-    made = Models(Monitor(), parts)
+    monitor = Monitor()
+    made = Models(monitor.timeline, parts)
+    made.follow(monitor)
     made.jobs.set_source(FakeJobs(job(id=1), resumable(2), resumable(3)))
     return made
 
@@ -49,7 +51,7 @@ def models(parts: QObject) -> Models:
 @pytest.fixture
 def window(qtbot: QtBot, models: Models, parts: QObject, tmp_path: Path) -> MainWindow:
     appearance = Appearance(QWidget().palette(), resource("icons"), parts)
-    status = StatusBar(models.source, models.log, appearance)
+    status = StatusBar(None, models.servers, models.log, appearance)
     made = MainWindow(models, status, appearance, Preferences(tmp_path))
     qtbot.addWidget(made)
     made.show_jobs(are_any=True)

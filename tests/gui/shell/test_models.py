@@ -24,16 +24,22 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture
-def models(qapp: QApplication) -> Iterator[Models]:
+def monitor() -> Monitor:
+    return Monitor()
+
+
+@pytest.fixture
+def models(qapp: QApplication, monitor: Monitor) -> Iterator[Models]:
     parent = QObject(qapp)
-    yield Models(Monitor(), parent)
+    made = Models(monitor.timeline, parent)
+    made.follow(monitor)
+    yield made
     parent.deleteLater()
 
 
-def test_marks_reach_the_log(models: Models) -> None:
+def test_marks_reach_the_log(models: Models, monitor: Monitor) -> None:
     facts = Conversation("local-db#1").read(ticks(0, 2))
-    assert isinstance(models.source, Monitor)
-    models.source.recorder.take(ticks(0, 2), facts)
+    monitor.recorder.take(ticks(0, 2), facts)
     assert models.log.rowCount() == 0
     models.feed.frames_marked.emit({1: "late"})
     models.feed.frames_added.emit(2)

@@ -61,9 +61,10 @@ def parts(qapp: QApplication) -> Iterator[QObject]:
 def window(qtbot: QtBot, parts: QObject, tmp_path: Path) -> MainWindow:
     monitor = Monitor()
     told: list[Problem] = []
-    models = Models(monitor, parts)
+    models = Models(monitor.timeline, parts)
+    models.follow(monitor)
     appearance = Appearance(QPalette(), resource("icons"), parts)
-    status = StatusBar(monitor, models.log, appearance)
+    status = StatusBar(monitor.recorder, monitor, models.log, appearance)
     made = MainWindow(models, status, appearance, Preferences(tmp_path))
     qtbot.addWidget(made)
     Navigation(made, monitor, models.shown_jobs, told.append)

@@ -14,8 +14,8 @@ import pytest
 from app.problem import Problem
 from app.sessions.definitions import StdioDefinition
 from app.shell.aio import run_on_qt
-from app.shell.application import Program
 from app.shell.options import WindowOptions
+from app.shell.program import Program
 from app.store.chains import Origin
 from app.store.resumes import FILE
 from app.tracker.snapshot import JobState

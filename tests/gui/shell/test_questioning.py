@@ -14,8 +14,8 @@ from PySide6.QtWidgets import QLineEdit
 from app.monitor import Call
 from app.sessions.definitions import demo_definition
 from app.sessions.rules import QuestionRules, Rule
-from app.shell.application import Program
 from app.shell.options import WindowOptions
+from app.shell.program import Program
 from app.tracker.snapshot import JobState
 from app.widgets.sampling_body import SamplingBody
 from tests.gui.shell.programs import until, until_quit

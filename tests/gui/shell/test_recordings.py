@@ -10,8 +10,8 @@ from PySide6.QtWidgets import QFileDialog, QMessageBox
 
 from app.problem import Problem
 from app.recording.settings import RecordingSettings, load_settings, save_settings
-from app.shell.application import Program
 from app.shell.options import WindowOptions
+from app.shell.program import Program
 from app.widgets.recordings_dialog import RecordingsDialog
 from tests.gui.shell.programs import until, until_quit
 from tests.unit.recording.written import Written

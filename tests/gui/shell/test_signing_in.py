@@ -11,8 +11,8 @@ from PySide6.QtGui import QDesktopServices
 
 from app.sessions.definitions import HttpDefinition
 from app.sessions.snapshot import ServerState
-from app.shell.application import Program
 from app.shell.options import WindowOptions
+from app.shell.program import Program
 from tests.gui.shell.programs import until, until_quit
 from tests.integration.http_servers import http_server
 

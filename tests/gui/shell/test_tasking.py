@@ -12,8 +12,8 @@ from app.monitor import Call
 from app.playback.playback import Playback
 from app.protocol.facts import RequestMade
 from app.sessions.definitions import demo_definition
-from app.shell.application import Program
 from app.shell.options import RecordingOptions, WindowOptions
+from app.shell.program import Program
 from app.shell.recording_window import RecordingProgram
 from app.tracker.snapshot import JobState
 from app.widgets.tasks_dialog import TasksDialog

@@ -1,0 +1,95 @@
+"""The window by itself, before anything behind it is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+from PySide6.QtWidgets import QLabel
+
+from app.problem import Problem
+from app.recording.settings import FOLDER
+from app.shell.application import Opening
+from app.shell.options import WindowOptions
+from app.shell.program import Program
+from tests.gui.shell.programs import until, until_quit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+    from PySide6.QtWidgets import QApplication
+
+
+async def test_the_window_is_painted_before_the_program_behind_it_is_made(
+    qapp: QApplication, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opening = Opening(qapp, WindowOptions(data_dir=data_dir))
+    seen: list[bool] = []
+
+    async def run(program: Program) -> int:
+        seen.append(program.window.isVisible() and opening.models.followed.source is None)
+        program.window.hide()
+        return 7
+
+    monkeypatch.setattr(Program, "run", run)
+    assert await opening.run() == 7
+    assert seen == [True]
+    opening.window.deleteLater()
+
+
+async def test_a_program_takes_up_the_window_that_is_there(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    options = WindowOptions(data_dir=data_dir)
+    opening = Opening(qapp, options)
+    await opening.painted()
+    before = opening.status.text
+    async with until_quit(Program(qapp, options, opening)) as program:
+        assert program.window is opening.window
+        assert opening.models.followed.source is program.monitor
+        assert opening.status.text.split(" · ")[:2] == before.split(" · ")[:2]
+
+
+async def test_the_jobs_pane_that_was_left_in_front_shows_jobs_once_there_are_some(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with until_quit(Program(qapp, WindowOptions(data_dir=data_dir))) as first:
+        first.window.open_dock("job")
+    async with until_quit(Program(qapp, WindowOptions(data_dir=data_dir))) as program:
+        assert program.window.late.job.is_made
+        program.control.start_demo()
+        await until(lambda: bool(program.monitor.jobs()))
+        job = program.monitor.jobs()[0]
+        found = program.monitor.snapshot(job)
+        assert found is not None
+        program.window.job_pane.show_job(job)
+        words = [label.text() for label in program.window.job_pane.header.findChildren(QLabel)]
+        assert any(found.name in each for each in words)
+
+
+async def test_a_window_that_is_closed_before_the_program_is_made_ends_it(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    opening = Opening(qapp, WindowOptions(data_dir=data_dir))
+    await opening.painted()
+    opening.window.close_requested.emit()
+    with anyio.fail_after(30):
+        assert await opening.run() == 0
+    assert not opening.window.isVisible()
+    opening.window.deleteLater()
+
+
+async def test_what_is_wrong_with_the_settings_of_recordings_is_told_in_the_first_window(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    (data_dir / FOLDER).mkdir()
+    (data_dir / FOLDER / "settings.json").write_text('{"is_on": 7}')
+    options = WindowOptions(data_dir=data_dir)
+    opening = Opening(qapp, options)
+    await opening.painted()
+    (told,) = opening.window.notices.problems()
+    assert isinstance(told, Problem)
+    assert "settings of recordings" in told.what
+    async with until_quit(Program(qapp, options, opening)):
+        pass
