@@ -60,6 +60,9 @@ class StderrView(QPlainTextEdit):
         self._slices.timeout.connect(self._on_slice_due)
         self._set_up()
         self.painted.connect(self._write_if_seen)
+        self._follows, self._is_writing = True, False
+        self.verticalScrollBar().valueChanged.connect(self._on_scrolled)
+        self.verticalScrollBar().rangeChanged.connect(self._on_room_changed)
 
     @property
     def unwritten(self) -> int:
@@ -188,6 +191,16 @@ class StderrView(QPlainTextEdit):
             self._slices.start()
 
     @Slot()
+    def _on_scrolled(self) -> None:
+        self._follows = self.is_at_end
+
+    @Slot()
+    def _on_room_changed(self) -> None:
+        """Stay at the end: a scroll bar below it takes a line away, a lower pane more."""
+        if self._follows and not self._is_writing:
+            self.follow()
+
+    @Slot()
     def _on_slice_due(self) -> None:
         if len(self._waiting) >= LINES and self._written:
             self._begin_anew()  # not one of its lines is among the newest any more
@@ -201,6 +214,7 @@ class StderrView(QPlainTextEdit):
         was_at_end, bar = self.is_at_end, self.verticalScrollBar()
         surplus = max(0, len(self._written) + len(lines) - LINES)
         place = bar.value() - surplus
+        self._is_writing = True
         cursor = QTextCursor(self.document())
         cursor.movePosition(QTextCursor.MoveOperation.End)
         cursor.beginEditBlock()
@@ -211,7 +225,9 @@ class StderrView(QPlainTextEdit):
             self._write_line(cursor, frame)
         cursor.endEditBlock()
         self._count += len(lines)
+        self._is_writing = False
         bar.setValue(bar.maximum() if was_at_end else max(0, place))
+        self._follows = was_at_end
         self.grown.emit()
 
     def _write_line(self, cursor: QTextCursor, frame: Frame) -> None:

@@ -142,6 +142,21 @@ def two(qtbot: QtBot, pane: StderrPane) -> StderrPane:
     return pane
 
 
+def test_the_end_stays_in_sight_when_a_line_is_wider_than_the_pane_or_the_pane_gets_lower(
+    pane: StderrPane, qtbot: QtBot
+) -> None:
+    pane.show()
+    wide = [_line(number, b"word " * 99) for number in range(SLICE)]
+    for frames in (wide, _frames(SLICE, SLICE)):
+        pane.add_frames(frames)
+        qtbot.waitUntil(lambda: not pane.unwritten)
+        qtbot.waitUntil(lambda: pane.text.horizontalScrollBar().maximum() > 0)
+        qtbot.waitUntil(lambda: pane.text.is_at_end)
+    pane.resize(600, 120)
+    qtbot.waitUntil(lambda: pane.text.is_at_end)
+    assert pane.text.lines_in_sight()[1] == 2 * SLICE - 1
+
+
 def test_connections_are_kept_apart_by_lines_that_tell_of_begin_and_end(two: StderrPane) -> None:
     two.choose_server("a")
     two.times.setChecked(False)
