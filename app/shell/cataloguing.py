@@ -327,7 +327,9 @@ class Cataloguing(QObject):
             await self._monitor.disconnect(name)
         entry = self.saved.entries.get(name)
         if entry is None:
-            self._monitor.remove_server(name)
+            self.saved.let_go(name)
+            if name in self._monitor.server_names():  # else a look at the file has taken it away
+                self._monitor.remove_server(name)
             return
         unwanted = [each for each in self.secrets_of_alone(name) if each in secrets]
         self.saved.catalogue.remove(name)

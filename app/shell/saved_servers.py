@@ -125,6 +125,11 @@ class SavedServers:
         """Take the monitor's server of that name, which is in the catalogue now, for its own."""
         self._placed.add(name)
 
+    def let_go(self, name: str) -> None:
+        """Leave the monitor's server of that name, which the catalogue has no more, to others."""
+        self._placed.discard(name)
+        self._leaving.discard(name)
+
     def _dropped(self, *, is_news: bool) -> bool:
         """Take away what is saved no more, or disabled, as soon as it is not connected."""
         dropped = False
@@ -134,8 +139,7 @@ class SavedServers:
                 continue
             if not self._monitor.server(name).state.is_up:
                 self._monitor.remove_server(name)
-                self._placed.discard(name)
-                self._leaving.discard(name)
+                self.let_go(name)
                 dropped = True
             elif is_news and name not in self._leaving:
                 self._leaving.add(name)

@@ -1,4 +1,4 @@
-"""Servers that are there for one run, and the names that the file has for others."""
+"""Servers that the file of saved ones does not have, and the names that it has for others."""
 
 from __future__ import annotations
 
@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.sessions.definitions import StdioDefinition
+from app.catalogue.trust import FILE_NAME as TRUST
+from app.catalogue.trust import Trust
+from app.sessions.definitions import StdioDefinition, demo_definition
 from app.sessions.snapshot import ServerState
 from app.widgets.server_editor import ServerEditor
 from tests.gui.shell.programs import until
-from tests.gui.shell.saved import names_shown, running, state, told
+from tests.gui.shell.saved import demo_entry, names_shown, running, save, state, told
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,3 +51,21 @@ async def test_a_server_is_not_kept_under_a_name_that_an_unusable_entry_has(
         assert program.cataloguing.saved.is_saved("other")
     saved = json.loads((data_dir / "servers.json").read_text())["mcpServers"]
     assert list(saved) == ["mine", "other"]
+
+
+async def test_a_server_that_the_file_has_no_more_can_be_removed_while_it_is_connected(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    demo = demo_definition()
+    save(data_dir, demo=demo_entry())
+    Trust(data_dir / TRUST).agree(demo)
+    async with running(qapp, data_dir) as program:
+        program.cataloguing.connect_server("demo")
+        await until(lambda: state(program, "demo") is ServerState.CONNECTED)
+        save(data_dir)
+        await until(lambda: "taken out of the file" in told(program))
+        program.cataloguing.remove("demo")
+        await until(lambda: names_shown(program) == [])
+        program.cataloguing.saved.look()
+        assert not program.cataloguing.saved.is_saved("demo")
+        assert "There is no such server" not in told(program)
