@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 import sys
 from typing import TYPE_CHECKING
 
@@ -13,15 +12,13 @@ from app.cli.asking.dialogue import Dialogue
 from app.cli.asking.keyboard import HungUpError, terminal_of_user
 from app.cli.exits import CommandFailed, ExitCode
 from app.cli.output import Output
+from app.cli.own_command import own_command
 from app.cli.server_words import consent_lines
-from app.paths import APPLICATION, data_dir
+from app.paths import data_dir
 from app.problem import Problem, ProblemError
 from app.text import one_line, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-    from pathlib import Path
-
     from app.cli.asking.keyboard import Keyboard
     from app.cli.options import CommonOptions
     from app.sessions.definitions import ServerDefinition
@@ -100,11 +97,10 @@ def _not_agreed(definition: ServerDefinition, common: CommonOptions, source: str
 
 def trusting_command(name: str, common: CommonOptions) -> str:
     """The command that shows a server and asks for consent, to be typed as it stands."""
-    words: Sequence[str] = (APPLICATION, "servers", "trust")
     is_like_option = name.startswith("-")
-    words = words if is_like_option else (*words, name)
-    config: Path | None = common.config
-    words = words if config is None else (*words, "--config", str(config))
-    folder = common.data_dir
-    words = words if folder is None else (*words, "--data-dir", str(folder))
-    return shlex.join((*words, "--", name) if is_like_option else words)
+    words = ["servers", "trust", *([] if is_like_option else [name])]
+    if common.config is not None:
+        words += ["--config", str(common.config)]
+    if common.data_dir is not None:
+        words += ["--data-dir", str(common.data_dir)]
+    return own_command(*words, *(["--", name] if is_like_option else []))

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import shlex
-import shutil
-import subprocess
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
 from app.cli.exits import ExitCode
 from app.cli.output import Output
+from app.cli.own_command import own_command
 from app.cli.saved import saved_jobs
 from app.cli.saved_id import SavedId
 from app.cli.visit import run_visit
 from app.looking import absolute
-from app.text import visible
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
+    from pathlib import Path
 
     from app.cli.asking.means import Means
     from app.cli.front import Front
@@ -103,17 +100,7 @@ def tell_command(errors: Output, ids: Sequence[SavedId], data_dir: Path | None) 
 
 def resume_command(ids: Sequence[SavedId], data_dir: Path | None) -> str:
     """The command line, quoted for the user's shell, with the folder the user chose if any."""
-    words = [*_program(), "resume", *map(str, ids)]
+    words = ["resume", *map(str, ids)]
     if data_dir is not None:
         words += ["--data-dir", str(absolute(data_dir))]
-    return visible(subprocess.list2cmdline(words) if sys.platform == "win32" else shlex.join(words))
-
-
-def _program() -> list[str]:
-    """How this program was started, in the words that start it again."""
-    started = Path(sys.argv[0])
-    if started.name == "__main__.py":
-        return [sys.executable, "-m", "app"]
-    found = shutil.which(started.name)
-    is_on_path = found is not None and Path(found).resolve() == started.resolve()
-    return [started.name if is_on_path else str(absolute(started))]
+    return own_command(*words)

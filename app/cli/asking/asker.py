@@ -242,7 +242,7 @@ class Asker:
             with self._prompt.begin(question) as scope:
                 answer = await prompt(question, dialogue, self._call(question), earlier)
         except HungUpError:
-            dialogue.break_off("Cancelled: there is no more input.")
+            dialogue.say("Cancelled: there is no more input.")
             return turning_away(question.kind)
         finally:
             was_interrupted = self._prompt.end()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from app.cli.asking.keyboard import HungUpError
 from app.text import elide, visible
 
 if TYPE_CHECKING:
@@ -48,7 +49,11 @@ class Dialogue:
         `HungUpError` when nobody is there to type one.
         """
         self._errors.text(f"  {visible(prompt)}: ")
-        return (await self._keyboard.line()).strip()
+        try:
+            return (await self._keyboard.line()).strip()
+        except HungUpError:
+            self._errors.text("\n")  # what is said next begins a line
+            raise
 
     async def choose(self, prompt: str, words: Sequence[str], *, default: str = "") -> str:
         """One of `words`, which begin with different letters; asked until it is one."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import io
 import shlex
-import sys
 from pathlib import Path
 
 import pytest
@@ -12,32 +11,6 @@ import pytest
 from app.cli.going_on import resume_command, tell_command
 from app.cli.output import Output
 from app.cli.saved_id import SavedId
-
-
-def test_a_checkout_is_started_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["/checkout/app/__main__.py"])
-    monkeypatch.setattr(sys, "executable", "/my env/bin/python")
-    assert resume_command([SavedId(3)], None) == "'/my env/bin/python' -m app resume 3"
-
-
-def test_an_installed_program_is_called_by_its_name(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    program = tmp_path / "mcp-progress-monitor"
-    program.touch(mode=0o700)
-    monkeypatch.setattr(sys, "argv", [str(program)])
-    monkeypatch.setenv("PATH", str(tmp_path))
-    assert resume_command([SavedId(3), SavedId(4)], None) == "mcp-progress-monitor resume 3 4"
-
-
-def test_a_program_that_is_not_on_the_path_is_called_where_it_lies(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    program = tmp_path / "mcp-progress-monitor"
-    program.touch(mode=0o700)
-    monkeypatch.setattr(sys, "argv", [str(program)])
-    monkeypatch.setenv("PATH", "")
-    assert resume_command([SavedId(3)], None) == f"{shlex.quote(str(program))} resume 3"
 
 
 def test_the_users_folder_is_named_from_anywhere_and_quoted(

@@ -192,10 +192,13 @@ def test_a_server_of_a_file_needs_consent_and_nothing_else_of_it(
     assert one_server(common) == agreed.model_copy(update={"era": "handshake"})
 
 
-def test_the_command_that_agrees_can_be_typed_whatever_the_server_is_called(data_dir: Path) -> None:
+def test_the_command_that_agrees_can_be_typed_whatever_the_server_is_called(
+    data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("sys.argv", ["/checkout/app/__main__.py"])
     common = CommonOptions(config=Path("a b"), data_dir=data_dir)
     assert trusting_command("-x", common).endswith(f"--config 'a b' --data-dir {data_dir} -- -x")
-    assert trusting_command("x y", CommonOptions()).endswith("servers trust 'x y'")
+    assert trusting_command("x y", CommonOptions()).endswith(" -m app servers trust 'x y'")
 
 
 def test_consent_is_for_one_folder(

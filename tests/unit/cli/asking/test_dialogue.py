@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from app.cli.asking.keyboard import HungUpError
 from tests.unit.cli.asking.questions import Talk
 
 pytestmark = pytest.mark.anyio
@@ -46,3 +47,10 @@ def test_what_was_typed_before_a_question_is_not_its_answer() -> None:
     talk.dialogue.begin("a\nb")
     assert talk.typist.discarded == 1
     assert talk.shown == "\n? a\\nb\n"
+
+
+async def test_who_hangs_up_leaves_no_line_begun() -> None:
+    talk = Talk()
+    with pytest.raises(HungUpError):
+        await talk.dialogue.ask("Save")
+    assert talk.shown == "  Save: \n"
