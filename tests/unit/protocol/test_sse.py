@@ -113,13 +113,13 @@ def test_an_event_that_is_too_long_is_refused_with_those_before_it(
 
 def test_many_small_chunks_of_one_long_event_take_linear_time() -> None:
     parser = SseParser(1 << 30)
-    begin = time.perf_counter()
+    begin = time.process_time()
     parser.feed(b"data: ")
     for _ in range(40_000):
         parser.feed(b"x" * 100)
     (event,) = parser.feed(b"\n\n")
     assert len(event.data or b"") == 4_000_000
-    assert time.perf_counter() - begin < 5
+    assert time.process_time() - begin < 5
 
 
 @pytest.mark.parametrize("idle", [b"\n", b":\n", b": ping\n\n", b"\r", b":\r\r", b"\r\n"])
