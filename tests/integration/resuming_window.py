@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -22,6 +23,7 @@ from app.shell.aio import run_on_qt
 from app.shell.options import WindowOptions
 from app.shell.program import Program
 from app.tracker.snapshot import JobState
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from app.tracker.snapshot import JobSnapshot
 
 CHUNKS = 20
-_EXPORT = {"job": "nightly", "chunks": CHUNKS, "chunks_per_attempt": 5, "interval_s": 0.04}
+_EXPORT = {"job": "nightly", "chunks": CHUNKS, "chunks_per_attempt": 5}
 
 
 def say(**fields: Any) -> None:
@@ -61,7 +63,7 @@ class Player:
 
     async def _wait(self, is_so: Callable[[], bool]) -> None:
         """Look anew whenever something happened."""
-        with anyio.fail_after(30):
+        with anyio.fail_after(PATIENCE_S):
             while not is_so():
                 self._happened = anyio.Event()
                 await self._happened.wait()
@@ -80,12 +82,12 @@ class Player:
         say(state=job.state.value, progress=job.progress, attempts=job.attempt_count)
         return job
 
-    async def start(self, folder: Path) -> None:
+    async def start(self, folder: Path, interval_s: float) -> None:
         """Begin the export on the bundled server."""
-        monitor = self._program.monitor
+        monitor, arguments = self._program.monitor, {**_EXPORT, "interval_s": interval_s}
         name = monitor.add_server(demo_definition("--state-dir", str(folder / "work")))
         await monitor.connect(name)
-        params = {"name": "resumable_export", "arguments": _EXPORT}
+        params = {"name": "resumable_export", "arguments": arguments}
         self._program.control.call(Call(name, "tools/call", params))
 
     async def press_resume(self) -> None:
@@ -100,7 +102,7 @@ class Player:
 
 async def begin(player: Player, folder: Path) -> None:
     """Begin, go on once, and rest; then wait to be killed."""
-    await player.start(folder)
+    await player.start(folder, 0.04)
     await player.until(lambda job: job.state is JobState.RESUMABLE)
     await player.press_resume()
     await player.until(lambda job: job.progress == 10 and job.state is JobState.RESUMABLE)
@@ -109,13 +111,13 @@ async def begin(player: Player, folder: Path) -> None:
 
 
 async def begin_and_go_on(player: Player, folder: Path) -> None:
-    """Wait to be killed in the middle of an attempt."""
-    await player.start(folder)
+    """End as if killed in the middle of an attempt, of which half a second is left then."""
+    await player.start(folder, 0.15)
     await player.until(lambda job: job.state is JobState.RESUMABLE)
     await player.press_resume()
-    await player.until(lambda job: job.progress is not None and job.progress >= 7)
+    await player.until(lambda job: job.progress is not None and job.progress >= 6)
     say(ready=True)
-    await anyio.sleep_forever()
+    os.kill(os.getpid(), signal.SIGKILL)  # at once: nobody else could be sure to be in time
 
 
 async def finish(player: Player, _folder: Path) -> None:

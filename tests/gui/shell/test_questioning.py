@@ -187,7 +187,7 @@ async def test_a_question_that_the_server_takes_back_is_gone(
     qapp: QApplication, data_dir: Path
 ) -> None:
     async with connected(qapp, data_dir) as program:
-        ask(program, "question_cancelled", after_s=0.3)
+        ask(program, "question_cancelled", after_s=2)  # not before it is shown
         await until(lambda: bool(views(program)))
         question = program.monitor.questions()[0].id
         await until(lambda: not dock_is_open(program))

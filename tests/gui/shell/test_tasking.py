@@ -133,7 +133,7 @@ def _task(program: Program, job: JobId) -> str:
 async def test_a_cooperative_task_is_said_to_work_still(qapp: QApplication, folder: Path) -> None:
     async with opened(qapp, folder) as program:
         await connect(program, "per-request")
-        job = await begin(program, "task_cooperative", goes_on_s=1, interval_s=0.2)
+        job = await begin(program, "task_cooperative", goes_on_s=3, interval_s=0.2)
         program.window.job_list.cancel_requested.emit((job,))
         await until(lambda: found(program, job).state is JobState.CANCELLING)
         show(program.window, job)
