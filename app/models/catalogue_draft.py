@@ -293,8 +293,9 @@ class _Reader:
             return made_definition(fields)
         except pydantic.ValidationError as error:
             for each in error.errors(include_url=False, include_input=False):
-                field, words = self._place(each["loc"]), each["msg"]
-                self._problems.setdefault(field, words.removeprefix("Value error, "))
+                field = self._place(each["loc"])
+                words = each["msg"].removeprefix("Value error, ")
+                self._problems.setdefault(field, f"{words[:1].upper()}{words[1:]}")
             return None
 
     def _place(self, loc: tuple[int | str, ...]) -> str:

@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 
 from app.text import visible
 from app.widgets.appearance import GAP_S, monospaced
+from app.widgets.tab_order import order_tabs
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -72,6 +73,7 @@ class NoticeBar(QFrame):
         escape.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
         escape.activated.connect(self._on_dismissed)
         self._lay_out(page)
+        order_tabs(self)
         self.hide()
 
     def show_problem(self, problem: Problem) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from app.problem import Problem
@@ -61,6 +62,19 @@ def test_a_caret_in_the_evidence_stands_below_what_it_points_at(qtbot: QtBot) ->
     (detail,) = (label for label in bar.findChildren(QLabel) if "^" in label.text())
     measure = detail.fontMetrics()
     assert measure.horizontalAdvance('{"iii": ') == measure.horizontalAdvance(" " * 8)
+
+
+def test_tab_goes_through_the_buttons_as_they_stand(qtbot: QtBot) -> None:
+    bar = NoticeBar()
+    qtbot.addWidget(bar)
+    bar.show_problem(Problem("One"))
+    bar.show_problem(Problem("Two"))
+    bar.set_doctor(bool)
+    buttons = sorted(bar.findChildren(QPushButton), key=QWidget.x)
+    buttons[0].setFocus()
+    for button in buttons:
+        assert bar.focusWidget() is button
+        QTest.keyClick(button, Qt.Key.Key_Tab)
 
 
 def test_the_same_problem_again_does_not_pile_up(qtbot: QtBot) -> None:

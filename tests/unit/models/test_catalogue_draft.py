@@ -58,7 +58,9 @@ def test_a_secret_of_oauth_goes_to_the_keyring() -> None:
 
 @pytest.mark.parametrize("draft", [Draft(), Draft(kind=ServerKind.URL, url="htp:/foo")])
 def test_no_name_is_asked_for_while_there_is_nothing_to_make_it_of(draft: Draft) -> None:
-    assert list(read_draft(draft).problems) == [draft.kind.value]
+    problems = read_draft(draft).problems
+    assert list(problems) == [draft.kind.value]
+    assert all(words[0].isupper() for words in problems.values())
 
 
 def test_a_name_is_asked_for_where_none_can_be_made() -> None:
