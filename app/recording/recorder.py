@@ -44,6 +44,7 @@ _AT_ONCE: Final = 4 * 1024 * 1024
 """Bytes that the thread is given at one go."""
 _STUCK_S: Final = 10.0
 """How long a disk may take nothing, while messages wait for it, before it is given up."""
+_STUCK_TURNS: Final = 20
 _OPEN_S: Final = 2.0
 _CLOSE_S: Final = 2.0
 
@@ -176,11 +177,20 @@ class Recorder:
     async def room(self) -> None:
         """Wait while too much waits for the disk; a disk that takes nothing at all is given up."""
         while self._waiting_bytes > MOST_WAITING and self._files is not None:
-            files, before = self._files, self._files.written
-            with anyio.move_on_after(_STUCK_S) as patience:
-                await self._is_written.wait()
-            if patience.cancelled_caught and files.written == before:
+            files = self._files
+            if await self._takes_nothing(files):
                 self._stop(stuck(files.path))
+
+    async def _takes_nothing(self, files: RunFiles) -> bool:
+        """Wait until something is written, or the disk has had all the time that it may take."""
+        before = files.written
+        # In turns: however long the program itself is stopped, that is one, and others are left.
+        for _ in range(_STUCK_TURNS):
+            with anyio.move_on_after(_STUCK_S / _STUCK_TURNS) as turn:
+                await self._is_written.wait()
+            if not turn.cancelled_caught or files.written != before:
+                return False
+        return True
 
     async def run(self) -> None:
         """Write what is taken, until `close`; cancelling does not keep it from the disk."""
