@@ -317,6 +317,7 @@ class ImportDialog(QDialog):
         self.choose.clicked.connect(self._on_choose)
         self.tree.itemChanged.connect(self._enable)
         self.tree.currentItemChanged.connect(self._show_current)
+        self.secrets.currentIndexChanged.connect(self._enable)
         self.inputs.changed.connect(self._timer.start)
         self._timer.timeout.connect(self._on_answers)
         self.buttons.accepted.connect(self.accept)

@@ -246,6 +246,7 @@ def test_where_secrets_go_is_seen_and_chosen_and_the_keyring_first(
     assert "another place" in dialog.note.text()
     for choice in (SecretsAs.VARIABLES, SecretsAs.TEXT):
         dialog.secrets.setCurrentIndex(dialog.secrets.findData(choice.value))
+        assert "keyring" not in dialog.note.text()
         dialog.accept()
     assert [wish.secrets for wish in heard] == list(SecretsAs)
 
