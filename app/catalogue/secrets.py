@@ -6,6 +6,7 @@ import re
 import urllib.parse
 from typing import TYPE_CHECKING, Any, Final
 
+from app.problem import Problem, ProblemError
 from app.protocol.secret_arguments import (
     holds_login,
     is_literal,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
 _NOT_IN_NAMES: Final = re.compile(r"[${}]")
 """Characters that would end a reference."""
+_MOST_OF_A_NAME: Final = 100
 _NOT_OF_NAMES: Final = re.compile(r"[^A-Za-z0-9]+")
 
 
@@ -70,6 +72,9 @@ def stored(name: str, secret: str, keyring: Keyring) -> str:
     base = free = _NOT_IN_NAMES.sub("_", name)
     number = 2
     while keyring.get(free) not in {None, secret}:
+        if number > _MOST_OF_A_NAME:
+            hint = "Delete those that nothing refers to with the keyring's own program."
+            raise ProblemError(Problem("The keyring has too many secrets of one name", base, hint))
         free = f"{base} {number}"
         number += 1
     keyring.put(free, secret)

@@ -6,6 +6,7 @@ import threading
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from app.problem import Problem, ProblemError
+from app.protocol.secret_names import HIDDEN_VALUE
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -34,7 +35,11 @@ class SystemKeyring:
 
     def put(self, name: str, secret: str) -> None:
         """Keep a secret, in place of one of that name."""
-        _asked(name, _Putting(name, secret))
+        try:
+            _asked(name, _Putting(name, secret))
+        except ProblemError as error:  # whose words are the backend's, with whatever it was given
+            told = error.problem.detail.replace(secret, HIDDEN_VALUE)
+            raise ProblemError(error.problem._replace(detail=told)) from None
 
     def forget(self, name: str) -> None:
         """Delete a secret; nothing if there is none of that name."""
@@ -55,7 +60,10 @@ class _Getting:
         self._name = name
 
     def __call__(self) -> str | None:
-        return _backend().get_password(SERVICE, self._name)
+        found: object = _backend().get_password(SERVICE, self._name)
+        if found is not None and not isinstance(found, str):
+            raise TypeError("what it has there is no text")
+        return found
 
 
 class _Putting:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pytest
+
 from app.catalogue.secrets import (
     bare_url,
     in_environment,
@@ -12,6 +14,7 @@ from app.catalogue.secrets import (
     without_secret_members,
     without_values,
 )
+from app.problem import ProblemError
 from app.sessions.definitions import HttpDefinition, OAuthClient, StdioDefinition
 
 PROCESS = StdioDefinition(
@@ -146,3 +149,13 @@ def test_references_to_the_keyring_are_found_wherever_they_stand_in_a_document()
         "c": [None, True, 3.5, {}, []],
     }
     assert keyring_names(document) == {"one", "two", "three"}
+
+
+def test_a_keyring_that_has_something_under_every_name_is_given_up_on() -> None:
+    class Full(Drawer):
+        def get(self, name: str) -> str | None:
+            return f"something else under {name}"
+
+    with pytest.raises(ProblemError) as caught:
+        in_keyring(WEB, Full())
+    assert caught.value.problem.where == "web/Authorization"

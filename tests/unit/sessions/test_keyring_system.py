@@ -128,6 +128,19 @@ def test_a_secret_that_is_not_taken_is_told_of_without_it(backend: Backend) -> N
     assert "s3cret" not in caught.value.problem.as_text()
 
 
+def test_a_backend_that_repeats_what_it_was_given_does_not_tell_it(backend: Backend) -> None:
+    backend.error = OSError("cannot write 'hush' to the bus")
+    with pytest.raises(ProblemError) as caught:
+        SystemKeyring().put("a", "hush")
+    assert caught.value.problem.detail == "cannot write '***' to the bus"
+    assert caught.value.__cause__ is None
+
+
+def test_what_is_no_text_is_told_of(backend: Backend) -> None:
+    backend.kept[SERVICE, "a"] = b"bytes"  # type: ignore[assignment]  # as a poor backend may
+    assert _problem().detail == "what it has there is no text"
+
+
 @pytest.mark.parametrize("none", [fail.Keyring, null.Keyring])
 def test_a_system_without_a_keyring_says_so(backend: Backend, none: type[KeyringBackend]) -> None:
     assert is_available()
