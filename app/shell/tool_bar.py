@@ -85,6 +85,8 @@ class ToolBar(QToolBar):
         menu = self.connect_button.menu()
         for action in menu.actions():
             menu.removeAction(action)
+            if action not in self._adding:
+                action.deleteLater()  # else the menu has it for as long as it lasts itself
         menu.addActions(list(self._adding))
         if servers:
             menu.addSeparator()

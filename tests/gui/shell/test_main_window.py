@@ -18,6 +18,7 @@ from app.shell.main_window import MainWindow
 from app.shell.models import Models
 from app.shell.preferences import Preferences
 from app.shell.status_bar import StatusBar
+from app.shell.tool_bar import SavedServer
 from app.tracker.snapshot import Changes
 from app.widgets.appearance import Appearance
 from tests.job_stand_ins import FakeJobs, job, resumable
@@ -176,6 +177,23 @@ def test_the_tool_bar_offers_what_can_work(window: MainWindow, models: Models) -
     assert not window.job_list.action("resume").isEnabled()
     models.jobs.apply(Changes(removed=(1, 2, 3)))
     assert not window.tool_bar.resume_button.isEnabled()
+
+
+def test_servers_that_come_and_go_leave_nothing_in_the_menu(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    menu = window.tool_bar.connect_button.menu()
+    for number in range(20):
+        window.tool_bar.set_servers([SavedServer("one", is_up=number % 2 == 0), SavedServer("two")])
+    offered = [action.text() for action in menu.actions()]
+    assert offered[-2:] == ["one", "two"]
+
+    def is_all_gone() -> bool:
+        # The separator, both servers, and the action of the menu itself.
+        return len(menu.findChildren(QAction)) <= 4
+
+    qtbot.waitUntil(is_all_gone)
+    assert [action.text() for action in menu.actions()] == offered
 
 
 def test_it_fits_a_small_screen(window: MainWindow) -> None:
