@@ -75,9 +75,8 @@ class SavedAttempt:
     detail: str
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class SavedChain:
-    """A chain as it lies on disk.
+class SavedChain(NamedTuple):
+    """A chain as it lies on disk. A tuple: ten thousand are made at once, in half the time.
 
     `token` is the newest one, opaque. `is_usable` is False after a refusal: it is not offered
     again. `reason` says, in words, why it stopped; empty when the server only handed out a token.
@@ -86,7 +85,7 @@ class SavedChain:
 
     id: ChainId
     origin: Origin
-    token: str = dataclasses.field(repr=False)
+    token: str
     is_usable: bool
     reason: str
     standing: Standing
@@ -94,3 +93,7 @@ class SavedChain:
     updated_when: float
     attempt_count: int
     is_elsewhere: bool
+
+    def __repr__(self) -> str:
+        """Without the token: whoever has it may go on with the job."""
+        return f"SavedChain(id={self.id}, origin={self.origin}, reason={self.reason!r})"

@@ -220,7 +220,7 @@ class ResumeStore:
         with _collector_paused():
             for row in connection.execute(f"{rows.CHAINS} ORDER BY id"):
                 try:
-                    found.append(rows.chain_of(row, is_elsewhere=row["id"] in elsewhere))
+                    found.append(rows.chain_of(row, is_elsewhere=row[0] in elsewhere))
                 except ValueError:
                     unreadable += 1
         self._unreadable = _unreadable(unreadable, str(self._database.path))
@@ -292,13 +292,20 @@ class ResumeStore:
 
 @contextlib.contextmanager
 def _collector_paused() -> Iterator[None]:
-    """Collect no garbage meanwhile: among ten thousand new chains that is half the time."""
+    """Collect no garbage meanwhile: among ten thousand new chains that is half the time.
+
+    Nor at once after it: what was made counts as old, which costs nothing, and is looked at with
+    all the rest. Where somebody has frozen objects (`app.shell.garbage`) these stay so.
+    """
     was_enabled = gc.isenabled()
     gc.disable()
     try:
         yield
     finally:
         if was_enabled:
+            if not gc.get_freeze_count():
+                gc.freeze()
+                gc.unfreeze()
             gc.enable()
 
 

@@ -90,6 +90,27 @@ async def test_the_collector_rests_while_chains_are_made_and_is_left_as_it_was(
         gc.enable()
 
 
+async def test_chains_are_not_walked_by_the_collector_as_soon_as_they_are_made(
+    store: ResumeStore,
+) -> None:
+    for number in range(20):
+        await begun(store, f"t{number}")
+    made = await store.chains()
+    old = {id(each) for each in gc.get_objects(generation=2)}
+    assert [chain.id for chain in made if id(chain) not in old] == []
+
+
+async def test_objects_that_somebody_has_frozen_stay_frozen(store: ResumeStore) -> None:
+    await begun(store)
+    gc.freeze()
+    try:
+        frozen = gc.get_freeze_count()
+        await store.chains()
+        assert gc.get_freeze_count() > frozen / 2
+    finally:
+        gc.unfreeze()
+
+
 async def test_the_newest_token_is_the_one_to_send(store: ResumeStore, data_dir: Path) -> None:
     chain_id = await begun(store, "t1")
     for number in range(2, 13):
