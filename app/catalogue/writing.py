@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from app import text
 from app.catalogue.client_entries import CAN_DISABLE, written_for
 from app.catalogue.clients import CLAUDE_DESKTOP, CODEX, GEMINI, INSPECTOR, OURS, ZED
 from app.catalogue.documents import is_plain_json, json_text, read_json
@@ -19,6 +20,7 @@ from app.catalogue.secrets import (
 )
 from app.catalogue.text_file import decoded, read_bytes, write_private
 from app.catalogue.toml_text import toml_text
+from app.looking import Sight, sight_of
 from app.problem import Problem, ProblemError
 from app.sessions.definitions import HttpDefinition
 
@@ -35,10 +37,14 @@ _LOOK_UP_NOTHING: Final = frozenset({CLAUDE_DESKTOP, ZED, INSPECTOR})
 
 
 class Written(NamedTuple):
-    """A configuration, and what is not in it that was in the catalogue, in words."""
+    """A configuration, and what is not in it that was in the catalogue, in words.
+
+    `kept` is a copy of the file as it was, where servers in it were written over.
+    """
 
     text: str
     left_out: tuple[str, ...] = ()
+    kept: Path | None = None
 
 
 def write_file(
@@ -52,18 +58,23 @@ def write_file(
 
     Without secrets, values of variables and headers are references to variables of the
     environment, each told in `left_out`. What a JSON file at `path` holds beside stays: servers
-    of other names, settings.
+    of other names, settings. Before servers of the same names are replaced by others, the file is
+    copied: values may be in it that are nowhere else.
 
     Raises:
         ProblemError: the file cannot be written, or holds what would be lost.
     """
     document, left_out = _document(list(entries), client, with_secrets=with_secrets)
+    kept = None
     if path is not None:
-        document = _merged(path, document, client)
+        document, replaced = _merged(path, document, client)
+        kept = _free_beside(path) if replaced else None
+        if kept is not None:
+            write_private(kept, replaced)
     words = toml_text(document) if client is CODEX else json_text(document)
     if path is not None:
         write_private(path, words.encode())
-    return Written(words, tuple(left_out))
+    return Written(words, tuple(left_out), kept)
 
 
 def _document(
@@ -135,15 +146,18 @@ def _bare(entry: CatalogueEntry, client: Client, left_out: list[str]) -> Catalog
     return dataclasses.replace(entry, definition=definition, unknown=unknown)
 
 
-def _merged(path: Path, document: dict[str, Any], client: Client) -> dict[str, Any]:
-    """What is at `path` already, with our servers put in; a file that is not there is empty."""
+def _merged(path: Path, document: dict[str, Any], client: Client) -> tuple[dict[str, Any], bytes]:
+    """What is at `path` already, with our servers put in; a file that is not there is empty.
+
+    And the file's content, if any of its servers is replaced by another.
+    """
     try:
         content = read_bytes(path)
     except FileNotFoundError:
-        return document
+        return document, b""
     words = decoded(content, path)
     if not words.strip():
-        return document
+        return document, b""
     if client is CODEX:
         raise ProblemError(_kept(path, "It holds other settings"))
     held = read_json(words, str(path), EXAMPLE).value
@@ -153,7 +167,18 @@ def _merged(path: Path, document: dict[str, Any], client: Client) -> dict[str, A
     inside = servers if isinstance(servers, dict) else {}
     ours = document[client.container]
     merged = {**held, client.container: {**inside, **ours}}
-    return _excluding(merged, ours, document) if client is GEMINI else merged
+    is_changed = any(name in inside and inside[name] != ours[name] for name in ours)
+    whole = _excluding(merged, ours, document) if client is GEMINI else merged
+    return whole, content if is_changed else b""
+
+
+def _free_beside(path: Path) -> Path:
+    """Where a copy can go that is not there yet: the first of them has what the user wrote."""
+    kept, number = path.with_name(f"{path.name}.before"), 2
+    while sight_of(kept) is not Sight.NOTHING:
+        kept = path.with_name(f"{path.name}.before-{number}")
+        number += 1
+    return kept
 
 
 def _excluding(

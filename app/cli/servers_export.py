@@ -45,6 +45,8 @@ def export_servers(common: CommonOptions, order: ServersExport) -> ExitCode:
     errors = Output(sys.stderr)
     for words in written.left_out:
         errors.text(f"left out: {visible(words)}\n")
+    if written.kept is not None:
+        errors.text(f"servers were replaced; the file as it was: {visible(str(written.kept))}\n")
     if order.output is None:
         output = Output(sys.stdout)
         output.write(written.text.encode())

@@ -197,7 +197,7 @@ class Importing(QObject):
             written = write_file(entries, client, None, with_secrets=wish.with_secrets)
             if wish.path is not None:
                 write = functools.partial(write_file, with_secrets=wish.with_secrets)
-                await anyio.to_thread.run_sync(write, entries, client, wish.path)
+                written = await anyio.to_thread.run_sync(write, entries, client, wish.path)
         except ProblemError as error:
             if self._export is not None:
                 self._export.show_refusal(error.problem)
@@ -205,7 +205,7 @@ class Importing(QObject):
         if self._export is None:
             return
         if wish.path is not None:
-            self._export.show_saved(wish.path)
+            self._export.show_saved(wish.path, written.kept)
         elif self._export.wish() == wish:  # else another one was chosen meanwhile
             self._export.show_text(written.text, written.left_out)
 

@@ -112,9 +112,13 @@ class CatalogueExportDialog(QDialog):
         for button in (self.copy, self.save):
             button.setEnabled(bool(self.wish().names))
 
-    def show_saved(self, path: Path) -> None:
-        """Tell that the file is written."""
-        self._say(self.tr("Saved: {}").format(visible(str(path))), Tone.GOOD)
+    def show_saved(self, path: Path, kept: Path | None = None) -> None:
+        """Tell that the file is written; `kept` is a copy of it as it was."""
+        words = [self.tr("Saved: {}").format(visible(str(path)))]
+        if kept is not None:
+            was = self.tr("Servers were replaced; the file as it was: {}")
+            words.append(was.format(visible(str(kept))))
+        self._say("\n".join(words), Tone.GOOD)
 
     def show_refusal(self, problem: Problem) -> None:
         """Tell why it could not be written."""

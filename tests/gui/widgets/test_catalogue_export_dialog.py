@@ -85,5 +85,8 @@ def test_nothing_ticked_can_be_written_nowhere(dialog: CatalogueExportDialog) ->
 def test_the_outcome_of_saving_is_told(dialog: CatalogueExportDialog) -> None:
     dialog.show_saved(Path("/srv/mcp.json"))
     assert "/srv/mcp.json" in dialog.note.text()
+    assert "replaced" not in dialog.note.text()
+    dialog.show_saved(Path("/srv/mcp.json"), Path("/srv/mcp.json.before"))
+    assert "as it was: /srv/mcp.json.before" in dialog.note.text()
     dialog.show_refusal(Problem("The disk is full"))
     assert "The disk is full" in dialog.note.text()

@@ -167,7 +167,13 @@ def test_settings_of_gemini_name_just_those_servers_that_are_disabled(tmp_path: 
 
 @pytest.mark.parametrize(
     ("name", "content"),
-    [("f.json", '{"a": 1} // why'), ("f.json", "oops"), ("f.json", "[]"), ("f.toml", "a = 1")],
+    [
+        ("f.json", '{"a": 1} // why'),
+        ("f.json", '{"a": 1, "a": 2}'),
+        ("f.json", "oops"),
+        ("f.json", "[]"),
+        ("f.toml", "a = 1"),
+    ],
 )
 def test_a_file_that_would_lose_something_is_left_alone(
     tmp_path: Path, name: str, content: str
@@ -190,3 +196,18 @@ def test_any_text_can_be_written() -> None:
     server = json.loads(write_file([entry], VS_CODE).text)["servers"]['q"\x7f\n']
     assert server["args"] == ["\\"]
     assert server["half"] == "\ud800"
+
+
+def test_a_file_whose_servers_are_replaced_is_kept_as_it_was(tmp_path: Path) -> None:
+    file = tmp_path / "mcp.json"
+    before = tmp_path / "mcp.json.before"
+    server = CatalogueEntry(StdioDefinition(name="a", command="c", env={"TOKEN": "${env:TOKEN}"}))
+    mine = '{"mcpServers": {"a": {"command": "c", "env": {"TOKEN": "only here"}}}}'
+    file.write_text(mine)
+    assert write_file([server], client_of("cursor"), file).kept == before
+    assert before.read_text() == mine
+    assert "only here" not in file.read_text()
+    assert write_file([server], client_of("cursor"), file).kept is None
+    other = CatalogueEntry(StdioDefinition(name="a", command="other"))
+    assert write_file([other], client_of("cursor"), file).kept == tmp_path / "mcp.json.before-2"
+    assert before.read_text() == mine

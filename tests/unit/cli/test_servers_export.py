@@ -65,3 +65,13 @@ def test_a_file_that_would_lose_something_is_left_alone(
     assert main(["servers", "export", "-o", str(file), "--data-dir", str(data_dir)]) == 8
     assert "not written over" in capsys.readouterr().err
     assert file.read_text() == "{} // mine"
+
+
+def test_a_file_whose_servers_are_replaced_is_kept_and_told(
+    data_dir: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "mcp.json"
+    file.write_text('{"mcpServers": {"a": {"command": "theirs"}}}')
+    assert main(["servers", "export", "a", "-o", str(file), "--data-dir", str(data_dir)]) == 0
+    assert f"as it was: {file}.before" in capsys.readouterr().err
+    assert "theirs" in (tmp_path / "mcp.json.before").read_text()
