@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtGui import QAction, QActionGroup, QColor, QGuiApplication, QPalette
+from PySide6.QtWidgets import QApplication
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QMenu
@@ -18,6 +19,9 @@ _BASES: Final = {
     "dark": ("#3d3d42", "#222225", "#2c2c30", "#e6e6e8", "#3d8fd1"),
     "light": ("#efefef", "#efefef", "#ffffff", "#1a1a1a", "#2a6fa8"),
 }
+_LINES: Final = "#a0a0a8"
+_WITH_BOXES: Final = ("QAbstractItemView", "QCheckBox", "QRadioButton")
+"""Classes of widgets that draw boxes to be ticked, and paint no window."""
 _SCHEMES: Final = {
     "system": Qt.ColorScheme.Unknown,
     "light": Qt.ColorScheme.Light,
@@ -69,13 +73,24 @@ class SchemeChoice(QObject):
         # A desktop without a theme of its own ignores the wish: then the palette is ours.
         QGuiApplication.setPalette(QPalette())
         if name in _BASES and is_dark(QGuiApplication.palette()) != (name == "dark"):
-            QGuiApplication.setPalette(_palette(*_BASES[name]))
+            palette = _palette(*_BASES[name])
+            QGuiApplication.setPalette(palette)
+            if name == "dark":
+                _outline(palette)
 
 
 def is_dark(palette: QPalette) -> bool:
     """Whether text is lighter than its ground."""
     text, base = palette.color(QPalette.ColorRole.Text), palette.color(QPalette.ColorRole.Base)
     return text.lightnessF() > base.lightnessF()
+
+
+def _outline(palette: QPalette) -> None:
+    """Let empty boxes be seen on a dark ground: their lines are drawn darker than the window."""
+    lines = QPalette(palette)
+    lines.setColor(QPalette.ColorRole.Window, QColor(_LINES))
+    for name in _WITH_BOXES:
+        QApplication.setPalette(lines, name)  # type: ignore[arg-type]  # bytes are refused
 
 
 def _palette(button: str, window: str, base: str, text: str, link: str) -> QPalette:
