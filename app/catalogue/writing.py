@@ -160,9 +160,14 @@ def _merged(path: Path, document: dict[str, Any], client: Client) -> tuple[dict[
         return document, b""
     if client is CODEX:
         raise ProblemError(_kept(path, "It holds other settings"))
-    held = read_json(words, str(path), EXAMPLE).value
+    held, duplicates = read_json(words, str(path), EXAMPLE)
     if not isinstance(held, dict) or not is_plain_json(words):
         raise ProblemError(_kept(path, "Comments in it would be lost"))
+    if duplicates:
+        reason = (
+            f"{text.one_line(duplicates[0].name, 60)!r} is given twice in it: one would be lost"
+        )
+        raise ProblemError(_kept(path, reason))
     servers = held.get(client.container)
     inside = servers if isinstance(servers, dict) else {}
     ours = document[client.container]
