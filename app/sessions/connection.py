@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import operator
+import re
 from collections import deque
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -39,6 +40,8 @@ _TURN_S: Final = 0.002
 _STDERR_TAIL: Final = 20
 _TAIL_BYTES: Final = 4096
 """How much of a line of stderr is kept to be quoted; all of it is on record."""
+_COLOURS: Final = re.compile(rb"\x1b\[[0-9;:]*m")
+"""What only colours a line: left out where it is quoted."""
 _DYING_S: Final = 2.0
 """How long a server may go on talking that no longer reads, before the connection ends."""
 _SIGNS_OF_LIFE: Final = (b'{"event":"http_response"', b'{"event":"http_events"')
@@ -369,7 +372,7 @@ class Connection:
 
     async def _publish_stderr(self, frames: Sequence[Frame]) -> None:
         self.stderr_tail.extend(
-            frame.raw[:_TAIL_BYTES].decode(errors="replace").rstrip()
+            _COLOURS.sub(b"", frame.raw[:_TAIL_BYTES]).decode(errors="replace").rstrip()
             for frame in frames[-_STDERR_TAIL:]
         )
         await self._publish(frames)

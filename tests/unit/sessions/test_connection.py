@@ -12,6 +12,7 @@ from app.problem import Problem, ProblemError
 from app.protocol.conversation import Conversation
 from app.protocol.facts import ConnectionClosed, ConnectionOpened, RequestMade
 from app.protocol.frame import Channel
+from app.sessions import connect_failure
 from app.sessions.exchange import End, Limits
 from tests.unit.sessions.playbook import (
     Log,
@@ -268,6 +269,22 @@ async def test_the_last_lines_of_stderr_are_kept() -> None:
     async with opened(server) as connection:
         await connection_is_idle(server)
     assert list(connection.stderr_tail) == [f"line {number}" for number in range(10, 30)]
+
+
+async def test_what_is_quoted_of_stderr_is_bounded_and_without_colours() -> None:
+    server, log = PlayedServer(silence), Log()
+    lines = [b"\x1b[1;31mError\x1b[0m: no key", b"x" * 60_000]
+    for line in lines:
+        server.complain(line)
+    async with opened(server, log) as connection:
+        await connection_is_idle(server)
+    first, second = connection.stderr_tail
+    assert first == "Error: no key"
+    assert len(second) < 10_000
+    assert [f.raw for f in log.frames if f.channel is Channel.STDERR] == lines
+    connection.mail.rubbish.append(b"\x1b[2J")
+    assert len(connect_failure.evidence(connection)) < 2000
+    assert "\x1b" not in connect_failure.evidence(connection)
 
 
 @pytest.mark.announces_log("ended by a defect")
