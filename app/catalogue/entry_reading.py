@@ -109,9 +109,10 @@ def _notes(
 
 def _shown_name(name: str, form: Form) -> str:
     """A name that can be shown and typed; an entry without one is refused with the definition."""
-    shown = text.one_line(name, LONGEST_NAME)
+    shown = text.one_line(name, LONGEST_NAME).strip()
     if shown != name:
-        form.notes.append("its name was made readable" if len(name) <= LONGEST_NAME else "cut name")
+        what = "made readable" if len(name) <= LONGEST_NAME else "cut"
+        form.notes.append(f"its name was {what}")
     return shown
 
 

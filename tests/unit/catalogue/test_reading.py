@@ -247,7 +247,12 @@ def test_two_servers_of_one_name_are_told_with_the_line(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("name", "shown"),
-    [("a\x1b[2J\nb", r"a\x1b[2J\nb"), ("x" * 1000, "x" * 99 + "…"), ("a\u202eb", r"a\u202eb")],
+    [
+        ("a\x1b[2J\nb", r"a\x1b[2J\nb"),
+        ("x" * 1000, "x" * 99 + "…"),
+        ("a\u202eb", r"a\u202eb"),
+        ("files ", "files"),
+    ],
 )
 def test_names_are_made_fit_to_be_shown(tmp_path: Path, name: str, shown: str) -> None:
     file = tmp_path / "f.json"
@@ -255,6 +260,12 @@ def test_names_are_made_fit_to_be_shown(tmp_path: Path, name: str, shown: str) -
     (found,) = read(file).found
     assert found.definition.name == shown
     assert found.notes
+
+
+def test_names_that_look_the_same_are_told_apart(tmp_path: Path) -> None:
+    file = tmp_path / "f.json"
+    file.write_text(json.dumps({"mcpServers": {"a": {"command": "c"}, " a": {"command": "d"}}}))
+    assert [found.definition.name for found in read(file).found] == ["a", "a 2"]
 
 
 def test_a_server_without_a_name_is_refused(tmp_path: Path) -> None:
