@@ -395,16 +395,10 @@ REQUESTS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize(
-    ("method", "version"),
-    sorted(
-        (method, version)
-        for method, version in mcp_types.methods.CLIENT_REQUESTS
-        if method in REQUESTS
-    ),
+    "version",
+    sorted({v for method, v in mcp_types.methods.CLIENT_REQUESTS if method in REQUESTS}),
 )
-def test_every_result_fits_the_schema_of_its_revision(
-    start: type[Server], method: str, version: str
-) -> None:
+def test_every_result_fits_the_schema_of_its_revision(start: type[Server], version: str) -> None:
     server = start("--protocol-version", version)
     if version in HANDSHAKE_VERSIONS:
         client = {"name": "test", "version": "0"}
@@ -413,5 +407,8 @@ def test_every_result_fits_the_schema_of_its_revision(
         hello = server.reply()["result"]
         mcp_types.methods.validate_server_result("initialize", version, hello)
         server.write(b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n')
-    server.request(method, REQUESTS[method])
-    mcp_types.methods.validate_server_result(method, version, server.reply()["result"])
+    for method, known in mcp_types.methods.CLIENT_REQUESTS:
+        if known == version and method in REQUESTS:
+            server.request(method, REQUESTS[method])
+            result = server.reply()["result"]
+            mcp_types.methods.validate_server_result(method, version, result)
