@@ -18,6 +18,7 @@ from app.widgets.server_actions import ServerActions
 from app.widgets.side_delegate import ServerDelegate
 from app.widgets.side_filter import ServerFilter, ServerFilterEdit
 from app.widgets.side_heading import SideHeading
+from app.widgets.tab_order import order_tabs
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -169,6 +170,7 @@ class ServerList(QWidget):
         row.addWidget(self.filter)
         layout.addLayout(row)
         layout.addWidget(self.view, 1)
+        order_tabs(self)
         self.setFocusProxy(self.view)
 
     def _connect(self) -> None:

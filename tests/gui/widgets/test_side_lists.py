@@ -385,6 +385,16 @@ def test_a_server_that_waits_can_be_left_alone(qtbot: QtBot, servers: ServerList
     assert said == ["a"]
 
 
+def test_tab_goes_from_the_filter_to_what_it_found(servers: ServerList) -> None:
+    model_of(servers).set_source(FakeServers(*(server(f"s{number}") for number in range(50))))
+    servers.show()
+    servers.filter.setFocus()
+    QTest.keyClick(servers.filter, Qt.Key.Key_Tab)
+    assert servers.focusWidget() is servers.view
+    QTest.keyClick(servers.view, Qt.Key.Key_Backtab)
+    assert servers.focusWidget() is servers.filter
+
+
 def test_a_server_that_waits_for_its_turn_can_be_left_out(
     qtbot: QtBot, servers: ServerList
 ) -> None:
