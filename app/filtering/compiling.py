@@ -96,11 +96,14 @@ class Predicate:
 
     def select(self, stride: Stride) -> Work[Rows]:
         """The rows of a stride that are shown. Strides are to come in order of places."""
-        if self._deltas is not None:
-            yield from self._deltas.begin(stride)
         if self._test is None:
             return stride.rows
-        return (yield from self._test.select(stride, stride.rows))
+        if self._deltas is None:
+            return (yield from self._test.select(stride, stride.rows))
+        yield from self._deltas.begin(stride)
+        found = yield from self._test.select(stride, stride.rows)
+        self._deltas.end(stride)
+        return found
 
 
 def compiled(

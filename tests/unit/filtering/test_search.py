@@ -141,6 +141,31 @@ def test_the_time_before_a_message_is_that_of_its_token() -> None:
     assert log.found("dt == 0") == [4]
 
 
+def test_few_rows_have_the_times_before_them_that_they_have_among_all() -> None:
+    log = Log()
+    for number in range(3_000):
+        connection = f"demo#{number % 3}"
+        if number % 700 == 1:
+            log.call(number, "rare", dt=0.1, connection=connection)
+        elif number % 50 == 2:
+            log.tick("rare", number, dt=0.2, connection=connection)
+        elif number % 90 == 3:
+            log.ask(number, "rare", 0.3)
+        elif number % 60 == 4:
+            log.receive(b"no json rare", dt=0.4, connection=connection)
+        else:
+            log.tick(f"often-{number % 7}", number, dt=0.01, connection=connection)
+    far = set(log.found("dt > 1"))
+    near = set(log.found("dt < 0.2"))
+    for few in ("token == rare", "kind == unreadable", '"rare"'):
+        rows = log.found(few)
+        assert log.found(f"{few} and dt > 1") == [row for row in rows if row in far]
+        assert log.found(f"({few} and dt > 1) or ({few} and dt < 0.2)") == [
+            row for row in rows if row in far | near
+        ]
+    assert far.intersection(log.found("token == rare"))
+
+
 def test_what_is_compared_may_be_equal() -> None:
     log = Log()
     for dt in (0, 1, 2, 3):
