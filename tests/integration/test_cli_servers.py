@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import shlex
+import subprocess
 from typing import TYPE_CHECKING
 
 import pytest
 
 from tests.integration.commands import DEMO, ROOT, linux_only, run
 from tests.integration.terminals import Terminal
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -47,8 +50,8 @@ def test_a_file_runs_nothing_before_consent_and_what_was_agreed_to_afterwards(
 def test_the_command_that_is_told_is_the_one_that_helps(demo_file: Path, data_dir: Path) -> None:
     options = ("--config", str(demo_file), "--data-dir", str(data_dir))
     advice = run("tools", "--server", "demo", *options).err.splitlines()[-1]
-    words = advice.partition("mcp-progress-monitor ")[2].split()
-    assert run(*words, "--yes").code == 0
+    typed = [*shlex.split(advice.partition("agree: ")[2]), "--yes"]
+    assert subprocess.run(typed, cwd=ROOT, timeout=PATIENCE_S, check=False).returncode == 0
     assert run("tools", "--server", "demo", *options).code == 0
 
 
