@@ -2,9 +2,9 @@
 
 A child that calls setsid (a browser that a server drives does) is not reached by a signal to the
 server's group. Its parent tells whose it is, but only as long as that lives: so the family is
-looked up before the server is asked to end. Not found are children of a server that ended by
-itself, children that were orphaned before on purpose (a daemon's way), and those on systems
-without Linux's /proc.
+looked up before the server is asked to end, and now and then while it runs, for it may crash. Not
+found are children that a crashed server had for a few seconds only, children that were orphaned
+before on purpose (a daemon's way), and those on systems without Linux's /proc.
 """
 
 from __future__ import annotations
