@@ -138,16 +138,26 @@ def object_members(raw: bytes) -> Slices[dict[str, bytes]]:
     Raises:
         NotJsonError: `raw` is no object, or its structure is broken.
     """
+    spans = yield from object_spans(raw)
+    return {span.key: raw[span.start : span.end] for span in spans}
+
+
+def object_spans(raw: bytes) -> Slices[list[Span]]:
+    """Find the members of the object that is `raw`, all of a name, in their order.
+
+    Raises:
+        NotJsonError: `raw` is no object, or its structure is broken.
+    """
     start = first_byte(raw)
     if raw[start : start + 1] != b"{":
         raise _broken(raw, start)
-    members: dict[str, bytes] = {}
+    spans: list[Span] = []
     for span in _members(raw, start, len(raw), b"}"):
         if span is None:
             yield
         else:
-            members[span.key] = raw[span.start : span.end]
-    return members
+            spans.append(span)
+    return spans
 
 
 def first_byte(raw: bytes) -> int:

@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+import time
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from app.cli.reply import as_json, exact_member, exact_outcome, exact_result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 JSON = st.recursive(
     st.none()
@@ -29,6 +33,48 @@ JSON = st.recursive(
 def test_the_text_of_a_value_is_kept(value: str) -> None:
     raw = f' {{"id": 1 , "result" :{value} ,"jsonrpc":"2.0"}}\r'.encode()
     assert exact_member(raw, "result") == value
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        r'{"a":"\ud800","b":[1.0]}',  # half a character: JSON all the same
+        r'{"a":"\\ud800"}',
+        '{"a":' + "9" * 5000 + "}",
+        '{"a":"\x7f"}',
+        '{"a":{},"a":{}}',
+    ],
+)
+def test_what_only_some_readers_take_is_kept_as_well(value: str) -> None:
+    found = exact_member(f'{{"result":{value}}}'.encode(), "result")
+    assert found == value.replace("\x7f", r"\u007f")
+
+
+def test_a_reply_on_several_lines_gets_one() -> None:
+    found = exact_member(b'{\n "result": {\n  "a": 1.0\r\n }\n}', "result")
+    assert "\n" not in found
+    assert json.loads(found) == {"a": 1.0}
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        json.dumps({"rows": [[n, n * 1.5, -3] for n in range(100_000)]}),
+        json.dumps({"content": [{"type": "text", "text": str(n)} for n in range(50_000)]}),
+        json.dumps({"text": "\u2028ab" * 500_000}, ensure_ascii=False),
+    ],
+    ids=["numbers", "blocks", "unsafe characters"],
+)
+def test_a_huge_reply_is_passed_on_sooner_than_it_could_be_read(result: str) -> None:
+    raw = f'{{"jsonrpc":"2.0","id":1,"result":{result}}}'.encode()
+    read = _cpu_s(lambda: json.loads(raw, parse_int=str, parse_float=str))
+    assert min(_cpu_s(lambda: exact_outcome(raw)) for _ in range(3)) < max(read, 0.1)
+
+
+def _cpu_s(work: Callable[[], object]) -> float:
+    begun = time.process_time()
+    work()
+    return time.process_time() - begun
 
 
 @given(JSON, JSON, st.booleans())
