@@ -40,8 +40,10 @@ _TURN_S: Final = 0.002
 _STDERR_TAIL: Final = 20
 _TAIL_BYTES: Final = 4096
 """How much of a line of stderr is kept to be quoted; all of it is on record."""
-_COLOURS: Final = re.compile(rb"\x1b\[[0-9;:]*m")
-"""What only colours a line: left out where it is quoted."""
+_FOR_TERMINALS: Final = re.compile(
+    rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\([0-~]"
+)
+"""What only a terminal would obey in a line, as colours: left out where it is quoted."""
 _DYING_S: Final = 2.0
 """How long a server may go on talking that no longer reads, before the connection ends."""
 _SIGNS_OF_LIFE: Final = (b'{"event":"http_response"', b'{"event":"http_events"')
@@ -97,7 +99,7 @@ class Connection:
         self.reason = ""
         self._is_end_wanted = False
         self.stderr_tail: deque[str] = deque(maxlen=_STDERR_TAIL)
-        self.last_received_at: float | None = None
+        self._last_life_at: float | None = None
         self._first_lines = b""
         self.schema_of: Callable[[str], JsonObject | None] = _knows_no_tool
         """Asked for the input schema of a tool that is to be called."""
@@ -139,6 +141,12 @@ class Connection:
         """The first that came from the server, at most 512 bytes of them."""
         process = self._transport.process
         return self._first_lines if process is None else process.first_bytes
+
+    @property
+    def last_received_at(self) -> float | None:
+        """When something came from the server last, also of a message that is not there yet."""
+        times = (self._last_life_at, self._transport.last_byte_at)
+        return max((at for at in times if at is not None), default=None)
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -336,7 +344,7 @@ class Connection:
         first = frames[0]
         is_message = first.channel is Channel.RECEIVED
         if is_message or first.raw.startswith(_SIGNS_OF_LIFE):
-            self.last_received_at = now
+            self._last_life_at = now
         if is_message and len(self._first_lines) < FIRST_BYTES:
             lines = b"".join(frame.raw[:FIRST_BYTES] + b"\n" for frame in frames[:FIRST_BYTES])
             self._first_lines = (self._first_lines + lines)[:FIRST_BYTES]
@@ -372,7 +380,7 @@ class Connection:
 
     async def _publish_stderr(self, frames: Sequence[Frame]) -> None:
         self.stderr_tail.extend(
-            _COLOURS.sub(b"", frame.raw[:_TAIL_BYTES]).decode(errors="replace").rstrip()
+            _FOR_TERMINALS.sub(b"", frame.raw[:_TAIL_BYTES]).decode(errors="replace").rstrip()
             for frame in frames[-_STDERR_TAIL:]
         )
         await self._publish(frames)

@@ -140,6 +140,8 @@ class StdioTransport(Piped):
             self._notes.first_bytes = (self._notes.first_bytes + data)[:FIRST_BYTES]
         self._stamp = self._clock.wall(), self._clock.monotonic()
         self._is_over = not data
+        if data:
+            self.last_byte_at = self._stamp[1]
         last = data.rfind(b"\n") + 1
         self._held = len(data) - last if last else self._held + len(data)
         if self._held > MOST_BYTES:

@@ -82,6 +82,10 @@ class Transport(Protocol):
         """The last requests over HTTP, oldest first, and what came."""
 
     @property
+    def last_byte_at(self) -> float | None:
+        """When the last byte of what may become messages came, on the clock of its frames."""
+
+    @property
     def process(self) -> ProcessNotes | None:
         """What is known of the server's process, None where there is none."""
 
@@ -138,6 +142,7 @@ class Piped:
     has_handshake = False
     failure: Problem | None = None
     notes: Sequence[HttpNote] = ()
+    last_byte_at: float | None = None
     process: ProcessNotes | None = None
 
     def attach(self, line: Line) -> None:

@@ -57,6 +57,9 @@ class Running:
         (frame,) = await self.transport.receive()
         return frame.raw
 
+    def byte_at(self) -> float | None:
+        return self.transport.last_byte_at
+
     @property
     def pid(self) -> int:
         assert self.transport.pid is not None
@@ -114,6 +117,21 @@ async def test_a_last_line_without_its_end_is_kept_and_marked() -> None:
         (b"{}", True),
         (b'{"half', False),
     ]
+
+
+async def test_the_time_of_a_message_s_first_bytes_is_known_before_its_end() -> None:
+    code = "import os; os.write(1, b'{\"half'); os.read(0, 1); os.write(1, b'\"}\\n')"
+    async with running(python(code)) as server:
+        assert server.byte_at() is None
+        with anyio.fail_after(PATIENCE_S):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(server.read_all)
+                while server.byte_at() is None:  # noqa: ASYNC110
+                    await anyio.sleep(0.01)  # nobody tells of bytes
+                begun_at = server.byte_at() or 0.0
+                await server.transport.send(b"", 1)
+        assert server.frames
+        assert (server.byte_at() or 0.0) > begun_at
 
 
 async def test_what_a_dying_server_wrote_last_is_not_lost() -> None:

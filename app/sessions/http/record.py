@@ -61,6 +61,8 @@ class Record:
     def __init__(self, intake: Intake, secret_names: Iterable[str] = ()) -> None:
         """Values of headers called `secret_names` are hidden, beside those of known names."""
         self.secrecy = Secrecy(secret_names)
+        self.last_byte_at: float | None = None
+        """When the last byte of a response's body came."""
         self._intake = intake
         self._count = 0
         self._last: deque[Exchange] = deque(maxlen=_NOTES)
@@ -110,6 +112,10 @@ class Record:
             headers=shown,
             after_s=round(self._intake.clock.monotonic() - exchange.at, 6),
         )
+
+    def heard(self) -> None:
+        """Bytes of a response's body came, whatever becomes of them."""
+        self.last_byte_at = self._intake.clock.monotonic()
 
     def body(self, exchange: Exchange, kept: bytes, size: int) -> None:
         """A body that is no message: its beginning, and how long it is as far as it was read."""

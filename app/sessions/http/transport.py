@@ -97,6 +97,11 @@ class HttpTransport:
         """The last requests and what came, oldest first."""
         return () if self._site is None else self._site.record.notes
 
+    @property
+    def last_byte_at(self) -> float | None:
+        """When the last byte of a body came."""
+        return None if self._site is None else self._site.record.last_byte_at
+
     def attach(self, line: Line) -> None:
         """Know the requests that will be sent."""
         definition = self._definition

@@ -60,8 +60,14 @@ class Request(NamedTuple):
 class Reply:
     """A response whose head is there."""
 
-    def __init__(self, response: httpx2.Response, exchange: Exchange, limit_s: float) -> None:
-        """The response of `exchange`."""
+    def __init__(
+        self,
+        response: httpx2.Response,
+        exchange: Exchange,
+        limit_s: float,
+        on_bytes: Callable[[], None],
+    ) -> None:
+        """The response of `exchange`; `on_bytes` is called whenever some of its body came."""
         self.exchange = exchange
         self.reason = "closed by us"
         self.answer = refusals.Answer(
@@ -69,6 +75,7 @@ class Reply:
         )
         self._response = response
         self._limit_s = limit_s
+        self._on_bytes = on_bytes
 
     @property
     def size(self) -> int:
@@ -87,6 +94,7 @@ class Reply:
         try:
             async with contextlib.aclosing(self._body()) as chunks:
                 async for chunk in chunks:
+                    self._on_bytes()
                     if take(chunk):
                         await room()
                     elif is_packed:
@@ -228,7 +236,7 @@ class Wire:
         except BaseException:
             self._end(made, "closed by us")
             raise
-        return Reply(response, made.extensions[_EXCHANGE], self._limit_s)
+        return Reply(response, made.extensions[_EXCHANGE], self._limit_s, self._record.heard)
 
     def _shown(self, url: str) -> str:
         return self._record.secrecy.url(url)

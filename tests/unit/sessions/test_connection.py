@@ -273,7 +273,10 @@ async def test_the_last_lines_of_stderr_are_kept() -> None:
 
 async def test_what_is_quoted_of_stderr_is_bounded_and_without_colours() -> None:
     server, log = PlayedServer(silence), Log()
-    lines = [b"\x1b[1;31mError\x1b[0m: no key", b"x" * 60_000]
+    lines = [
+        b"\x1b[1;31mError\x1b(B\x1b[m\x1b[K: no \x1b]8;;http://x\x1b\\key\x1b]8;;\x07",
+        b"x" * 60_000,
+    ]
     for line in lines:
         server.complain(line)
     async with opened(server, log) as connection:

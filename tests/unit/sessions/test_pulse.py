@@ -176,6 +176,17 @@ async def test_a_call_that_ended_leaves_nothing_to_tell() -> None:
         assert made.changes == 2
 
 
+async def test_bytes_of_a_long_message_begin_the_silence_anew() -> None:
+    async with asked(PlayedServer(by_method(ping={}))) as made:
+        made.call()
+        await made.look()
+        await made.look(INTERVAL_S - 5)
+        made.server.last_byte_at = made.now
+        await made.look()
+        await made.look(INTERVAL_S - 5)
+        assert made.count == 0
+
+
 async def test_without_calls_nobody_is_asked() -> None:
     async with asked(PlayedServer(by_method(ping={}))) as made:
         await made.look()

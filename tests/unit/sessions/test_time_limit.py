@@ -10,8 +10,13 @@ from app.sessions.exchange import End, Limits
 from tests.unit.sessions.playbook import PlayedServer, by_method, connection_to
 
 
-async def story(limits: Limits, end: End, *, is_read: bool = True) -> str:
-    """What is told of a call on a server that said one line on stderr and nothing else."""
+async def story(
+    limits: Limits, end: End, *, is_read: bool = True, byte_s_ago: float | None = None
+) -> str:
+    """What is told of a call on a server that said one line on stderr and nothing else.
+
+    But for a part of a message, `byte_s_ago`.
+    """
     server = PlayedServer(by_method())
     server.complain(b"disk is slow today")
     connection = connection_to(server)
@@ -26,6 +31,8 @@ async def story(limits: Limits, end: End, *, is_read: bool = True) -> str:
             await server.until_sent("tools/call")
         exchange.stop(end)
         exchange.clock.set_limits(limits)
+        if byte_s_ago is not None:
+            server.last_byte_at = connection.now() - byte_s_ago
         words = time_limit.words(exchange, connection, connection.now() - 14)
         connection.end("enough")
     return words
@@ -39,6 +46,11 @@ async def test_it_tells_what_was_outstanding_and_since_when() -> None:
     assert "Last tick: 14 s ago." in words
     assert "The server's process 4711 is running; nothing else waits for it." in words
     assert "disk is slow today" in words
+
+
+async def test_what_came_of_a_message_that_is_not_whole_counts_as_bytes() -> None:
+    words = await story(Limits(idle_s=5), End.IDLE_TIMEOUT, byte_s_ago=3)
+    assert "Last byte from the server: 3 s ago." in words
 
 
 async def test_it_tells_which_limit_was_reached() -> None:

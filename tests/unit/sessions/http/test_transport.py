@@ -13,6 +13,7 @@ from app.sessions.exchange import End
 from app.sessions.http import transport
 from app.sessions.http.transport import HttpTransport
 from app.sessions.limits import Limits
+from tests.patience import PATIENCE_S
 from tests.unit.sessions.http.scripted import (
     Asked,
     Out,
@@ -150,6 +151,27 @@ async def test_a_call_that_runs_out_of_time_is_told_of_without_a_process() -> No
     assert "reached by its URL" in words
     assert "process" not in words
     assert "Last requests:" in words
+
+
+@pytest.mark.parametrize("kind", ["application/json", "text/event-stream"])
+async def test_bytes_of_a_message_that_is_not_whole_are_a_sign_of_life(kind: str) -> None:
+    go_on = anyio.Event()
+
+    async def script(_asked: Asked, out: Out) -> None:
+        await out.head("200 OK", {"Content-Type": kind})
+        await go_on.wait()
+        await out.raw(b'data: {"jsonrpc":')
+        await out.until_closed()
+
+    async with connected(script) as line:
+        line.ask()
+        await line.until_told("http_response")
+        before = line.connection.last_received_at
+        assert before is not None
+        go_on.set()
+        with anyio.fail_after(PATIENCE_S):
+            while line.connection.last_received_at == before:  # noqa: ASYNC110  # nobody tells
+                await anyio.sleep(0.01)
 
 
 async def test_a_server_that_is_silent_gets_a_hint_about_its_url() -> None:
