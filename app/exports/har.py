@@ -60,7 +60,10 @@ class Har:
         self._redaction = redaction
         self._open: dict[tuple[str, int], Exchange] = {}
         self._bodies: dict[str, Bodies] = {}
-        self._sent: set[int] = set()
+        self._sent: dict[str, set[int]] = {}
+        """Chosen messages by connection whose request over HTTP has not come."""
+        self._piped: set[str] = set()
+        """Connections that go on to servers on stdio: nothing they sent is waited for."""
         self._is_first = True
 
     def pieces(self, wanted: Iterable[Sequence[int]] | None) -> Iterator[bytes]:
@@ -94,8 +97,8 @@ class Har:
         if frame.channel is Channel.EVENT:
             yield from self._event(frame, is_chosen=is_chosen)
         elif frame.channel is Channel.SENT:
-            if is_chosen:
-                self._sent.add(frame.number)
+            if is_chosen and frame.connection not in self._piped:
+                self._sent.setdefault(frame.connection, set()).add(frame.number)
         elif frame.channel is Channel.RECEIVED:
             self._received(frame, is_chosen=is_chosen)
 
@@ -124,6 +127,10 @@ class Har:
         name, number = fields.get("event"), fields.get("exchange")
         if name in {"closed", "failed"}:
             yield from self._close_all(frame.connection)
+            self._sent.pop(frame.connection, None)
+            self._piped.discard(frame.connection)
+        elif name == "opened" and "command" in fields:
+            self._piped.add(frame.connection)
         if type(number) is not int:
             return
         key = (frame.connection, number)
@@ -161,8 +168,9 @@ class Har:
         if message is not None and message.channel is not Channel.SENT:
             message = None
         self._open[key] = exchange = Exchange(frame, fields, message)
-        if message is not None and message.number in self._sent:
-            self._sent.discard(message.number)
+        sent = self._sent.get(frame.connection, set())
+        if message is not None and message.number in sent:
+            sent.discard(message.number)
             exchange.is_chosen = True
 
     def _close_all(self, connection: str) -> Iterator[bytes]:

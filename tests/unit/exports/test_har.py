@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import datetime
 import json
+import tracemalloc
 from typing import Any
 
 import pytest
@@ -225,6 +226,24 @@ def test_a_filter_chooses_the_exchanges_of_its_messages() -> None:
     assert chosen("", 2) == [2]
     assert chosen("kind == stderr") == []
     assert chosen('kind == event and text contains "\\"exchange\\":1"') == [1]
+
+
+def test_messages_to_servers_on_stdio_are_not_kept_until_the_end() -> None:
+    session = HttpSession()
+    session.ended(session.posted(session.called("good")))
+    session.opened()
+    for _ in range(20_000):
+        session.told("notifications/x", {})
+    made = pieces(session, Wish(Form.HAR), Redaction(), MarkWords())
+    next(made)
+    tracemalloc.start()
+    try:
+        for _ in made:
+            pass
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert most < 1_000_000
 
 
 def test_a_session_without_http_has_none() -> None:
