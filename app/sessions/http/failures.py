@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import errno
 import os
 import re
@@ -39,8 +40,12 @@ _CERTIFICATES_HINT: Final = (
 )
 _CUT: Final = ("incomplete chunked read", "complete message body", "unexpectedly closed")
 _SAID: Final = 200
+_SENT: Final = 60
 _QUOTED_BYTES: Final = re.compile(r" b['\"].*", re.DOTALL)
 """The value of a header that cannot be sent: it may be a secret, as one that ends with a line."""
+_LITERAL: Final = r"b(?:'(?:[^\\']|\\.)*'|\"(?:[^\\\"]|\\.)*\")"
+_SENT_BYTES: Final = re.compile(rf"\bbytearray\(({_LITERAL})\)|\b({_LITERAL})", re.DOTALL)
+"""What the server sent, as the client quotes it: in the form that Python writes."""
 _TLS_HINTS: Final = (
     (
         "certificate verify failed: self",
@@ -131,7 +136,8 @@ def _too_slow(where: str, limit_s: float) -> Problem:
 
 
 def _break(error: Exception, proxy: str | None) -> str:
-    said = text.one_line(str(error), _SAID)
+    said = _SENT_BYTES.sub(_plainly, str(error))
+    said = text.one_line(said, _SAID)
     if "without sending a response" in said:
         who = "the server" if proxy is None else f"the server, or the proxy {proxy} before it,"
         return f"{who} closed the connection without an answer"
@@ -143,6 +149,12 @@ def _break(error: Exception, proxy: str | None) -> str:
         sent = "what the server sent" if proxy is None else f"what came from the proxy {proxy}"
         return f"{sent} is no HTTP ({said})"
     return said or type(error).__name__
+
+
+def _plainly(quoted: re.Match[str]) -> str:
+    """Bytes that were sent, as text of bounded length that can be seen."""
+    sent: bytes = ast.literal_eval(quoted[1] or quoted[2])
+    return f"“{text.one_line(sent.decode(errors='replace'), _SENT)}”"
 
 
 def _not_connected(error: httpx2.ConnectError, where: str) -> Problem:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 import anyio
 
 from app.protocol.http_events import Teller
-from app.protocol.jsonrpc import OVERSIZED
+from app.protocol.jsonrpc import OVERSIZED, Kind, decode
 from app.protocol.sse import SseParser, SseTooLargeError
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ between."""
 
 _NO_BLANK_LINE: Final = "its last event does not count, for no blank line came after it"
 _BARE_JSON: Final = 'what came is JSON by the look of it, and events begin with "data:"'
+_REPLIES: Final = frozenset({Kind.RESULT, Kind.ERROR})
 _OPENING: Final = frozenset({b"{", b"["})
 
 _TOLD_BYTES: Final = 64 * 1024
@@ -232,12 +233,18 @@ class Stream:
         self._held_bytes = 0
         self._stamp = (0.0, 0.0)
         self._has_ended = False
+        self._last = b""
         self._taken = anyio.Event()
 
     @property
     def last_event_id(self) -> str | None:
         """From where the stream can be taken up; None where it cannot be."""
         return self._parser.last_event_id or None
+
+    @property
+    def ended_with_reply(self) -> bool:
+        """Whether the last message that came is a reply, to whatever; unknown of a huge one."""
+        return len(self._last) <= OVERSIZED and decode(self._last).kind in _REPLIES
 
     def add(self, data: bytes) -> bool:
         """Take bytes; whether those that wait are enough for now, see `room`."""
@@ -309,6 +316,7 @@ class Stream:
             name, number = "http_events", self._exchange
             yield [intake.event(name, stamp, exchange=number, events=told)]
         self.count += len(raws)
+        self._last = raws[-1] if raws else self._last
         yield from intake.received(raws, *stamp)
 
     def _note(self, event: SseEvent) -> None:

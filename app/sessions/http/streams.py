@@ -43,6 +43,9 @@ _MOST_ATTEMPTS: Final = 100
 _UNREACHABLE_S: Final = 600.0
 _UNHEARD: Final = 3
 """So often in a row a server is not reached before nothing more is expected of it."""
+_OTHER_REPLY: Final = (
+    "a reply came on it, but not to this request: the server may use another id than that had"
+)
 _NO_ID: Final = "It cannot be taken up, for the server gave its events no ids."
 _ODD_ID: Final = "It cannot be taken up, for the id of its last event cannot stand in a header."
 _NO_LISTENING: Final = "The server said that it would come on its own stream, and has closed that."
@@ -80,6 +83,8 @@ async def read_stream(
     await site.intake.passed()
     if reason == CLOSED and stream.oddity:
         reason += f"; {stream.oddity}"
+    elif reason == CLOSED and stream.ended_with_reply:
+        reason += f"; {_OTHER_REPLY}"
     if not stream.count and (charset := reply.answer.odd_charset):
         reason += f"; it came in {charset}, and event streams are read as UTF-8"
     return Ending(reason, stream.last_event_id, stream.retry_ms, stream.count, stream.too_large)
@@ -227,7 +232,8 @@ class Resumption:
         site = self._site
         self.is_given_up = True
         site.lose(self._request, refusals.broken(self._why_broken, why, site.address))
-        if self._problem and self._unheard_since and not site.others(self._request):
+        is_unheard = self._unheard_since is not None
+        if self._problem and is_unheard and not site.others(self._request):
             site.unreachable(self._problem)
 
 

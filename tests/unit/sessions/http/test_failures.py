@@ -46,6 +46,9 @@ def test_what_never_got_there_is_unreachable(error: Exception, words: str) -> No
     assert found.problem.hint
 
 
+PAGE = b"<p>It's \x1b!"
+
+
 @pytest.mark.parametrize("value", [b"secret-abcdef\n", b"it's secret\0"])
 def test_the_value_of_a_header_that_cannot_be_sent_is_not_told(value: bytes) -> None:
     error = httpx2.LocalProtocolError(f"Illegal header value {value!r}")
@@ -79,6 +82,16 @@ def test_a_tls_failure_says_what_to_do(said: str, hint: str) -> None:
         (httpx2.RemoteProtocolError("Server disconnected without sending a response."), "without"),
         (httpx2.RemoteProtocolError("incomplete chunked read"), "within the answer"),
         (httpx2.RemoteProtocolError("illegal status line"), "no HTTP"),
+        (
+            httpx2.RemoteProtocolError(f"illegal chunk header: {bytearray(PAGE)!r}"),
+            "no HTTP (illegal chunk header: “<p>It's \\x1b!”)",
+        ),
+        (
+            httpx2.RemoteProtocolError(
+                f"malformed chunk footer: {bytearray(b'xy')!r} (expected {b'z' * 70!r})"
+            ),
+            f"no HTTP (malformed chunk footer: “xy” (expected “{'z' * 59}…”))",
+        ),
         (httpx2.ReadError(""), "connection was lost"),
         (httpx2.DecodingError("bad"), "compressed"),
         (httpx2.WriteError("why"), "why"),
