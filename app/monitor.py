@@ -357,7 +357,7 @@ class Monitor(Overview, ServerWishes, Wishes, ResumeWishes, TaskWishes):
         if detail is None:
             raise ProblemError(Problem("There is no such job", f"job {job}"))
         server = self._manager.snapshot(detail.snapshot.server)
-        return origin_of(detail, server, self._calls.sent(job))
+        return origin_of(detail, server, self._manager.key_of(server.name), self._calls.sent(job))
 
     def _on_wire(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> None:
         """Take what a connection saw. Stderr and events change what is known of its server."""

@@ -64,7 +64,7 @@ class Comebacks:
     def _server(self, job: JobId) -> str | None:
         origin = self._origins.get(job)
         servers = map(self._manager.snapshot, self._manager.names())
-        return None if origin is None else known_server(origin, servers)
+        return None if origin is None else known_server(origin, servers, self._manager.key_of)
 
 
 async def _wake_ends(wake: anyio.Event, scope: anyio.CancelScope) -> None:

@@ -134,7 +134,9 @@ class Following:
         """Save a task that has begun; nobody sees it before that."""
         detail = self._tracker.detail(job, self._clock.monotonic())
         if detail is not None:
-            origin = origin_of(detail, session.snapshot(), exchange.first.raw)
+            server = session.snapshot()
+            key = self._manager.key_of(server.name)
+            origin = origin_of(detail, server, key, exchange.first.raw)
             await self._keeper.begin(job, origin, view, at)
 
     def _followed(self, job: JobId, view: TaskView, began_at: float) -> Followed:

@@ -207,14 +207,14 @@ class Keeper:
         found = self._tracker.snapshot(job, self._clock.monotonic())
         return self._clock.wall() if found is None else found.started_when
 
-    def move(self, job: JobId, definition: ServerDefinition) -> None:
+    def move(self, job: JobId, definition: ServerDefinition, key: str) -> None:
         """Let a job be resumed by a server that is defined otherwise than when it was begun."""
         origin = self.origins.get(job)
         if origin is not None:
             self.origins[job] = origin._replace(
                 server=definition.name,
-                server_key=definition.fingerprint,
-                definition=definition.model_dump_json(),
+                server_key=key,
+                definition=definition.settled().model_dump_json(),
             )
 
     # Attempts

@@ -18,12 +18,18 @@ if TYPE_CHECKING:
     from app.tracker.snapshot import JobDetail
 
 
-def origin_of(job: JobDetail, server: ServerSnapshot, sent: bytes | None) -> Origin:
-    """The request of a job with its server; `sent` are its bytes, where they are at hand."""
+def origin_of(job: JobDetail, server: ServerSnapshot, key: str, sent: bytes | None) -> Origin:
+    """The request of a job with its server, which jobs know by `key` (see `Manager.key_of`).
+
+    `sent` are its bytes, where they are at hand.
+
+    The server is saved with the folder that it was started in: in another one, relative paths in
+    its command would be somebody else's programs.
+    """
     return Origin(
         server.name,
-        server.definition.fingerprint,
-        server.definition.model_dump_json(),
+        key,
+        server.definition.settled().model_dump_json(),
         server.revision or "",
         job.snapshot.method,
         origin_params(sent, job.params),

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from app.resuming.keeper import Keeper
     from app.sessions.clock import Clock
     from app.sessions.connector import Connector
-    from app.sessions.definitions import ServerDefinition
     from app.sessions.limits import Limits
     from app.sessions.manager import Manager
     from app.store.chains import Origin
@@ -103,11 +102,12 @@ class Resumer:
 
     def use_server(self, job: JobId, name: str) -> None:
         """Let a saved job be resumed by another server than it was begun with."""
-        self._keeper.move(job, self._manager.snapshot(name).definition)
+        definition = self._manager.snapshot(name).definition
+        self._keeper.move(job, definition, self._manager.key_of(name))
 
-    def note_removed(self, definition: ServerDefinition) -> None:
+    def note_removed(self, key: str) -> None:
         """The user removed a server: it is not brought back without asking."""
-        self._removed.add(definition.fingerprint)
+        self._removed.add(key)
 
     # Wishes
 
@@ -178,7 +178,7 @@ class Resumer:
         meta = call.params.get("_meta")
         if not isinstance(meta, dict) or "resumeToken" not in meta:
             return
-        key = self._manager.snapshot(call.server).definition.fingerprint
+        key = self._manager.key_of(call.server)
         job = self._tracker.chains.find(key, call.method, meta["resumeToken"])
         if job is not None:
             raise ProblemError(
@@ -275,11 +275,14 @@ class Resumer:
 
     async def reach(self, origin: Origin, *, use_saved_definition: bool = False) -> str:
         """Connect the server of a chain, adding it if it is not known; its name."""
-        name = known_server(origin, map(self._manager.snapshot, self._manager.names()))
+        manager = self._manager
+        snapshots = map(manager.snapshot, manager.names())
+        name = known_server(origin, snapshots, manager.key_of)
         if name is None:
-            names = () if use_saved_definition else self._manager.names()
-            removed = () if use_saved_definition else self._removed
-            name = self._manager.add(definition_to_add(origin, names, removed))
+            definition = definition_to_add(
+                origin, manager.names(), self._removed, is_agreed=use_saved_definition
+            )
+            name = manager.add(definition, key=origin.server_key)
         await self._connector.connect(name)
         return name
 

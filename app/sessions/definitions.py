@@ -8,7 +8,7 @@ import os
 import sys
 import urllib.parse
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeAlias, get_args
 
 import pydantic
 
@@ -129,10 +129,27 @@ class _Definition(pydantic.BaseModel):
 
         A digest, because values may be secrets.
         """
-        return hashlib.sha256(self._agreed().encode()).hexdigest()
+        return hashlib.sha256(self.job_key.encode()).hexdigest()
 
-    def _agreed(self) -> str:
+    @property
+    def job_key(self) -> str:
+        """The fingerprint, with the folder where that decides which program it is.
+
+        By it a saved job knows its server, whatever folder this program is started in later.
+        """
         return self.fingerprint
+
+    @property
+    def deciding_folder(self) -> str | None:
+        """The folder where the command is, if another one would make it another program.
+
+        None where the command or the definition's own folder settles that.
+        """
+        return None
+
+    def settled(self) -> Self:
+        """The same with the folder that it is started in now, to be started there later as well."""
+        return self
 
 
 def in_all_eras(fingerprint: str) -> Iterator[str]:
@@ -164,10 +181,7 @@ class StdioDefinition(_Definition):
 
     @property
     def deciding_folder(self) -> str | None:
-        """The folder where the command is, if another one would make it another program.
-
-        None where the command or the definition's own folder settles that.
-        """
+        """The folder where a relative path leads to the command, or is the definition's own."""
         is_path = bool(os.path.dirname(self.command))  # noqa: PTH120  # Path forgets that of "./x"
         is_open = is_path and not Path(self.command).is_absolute()
         if not (is_open if self.cwd is None else not Path(self.cwd).is_absolute()):
@@ -177,12 +191,20 @@ class StdioDefinition(_Definition):
         except OSError:  # the folder that we are in was deleted
             return self.cwd or "."
 
-    def _agreed(self) -> str:
+    @property
+    def job_key(self) -> str:
         """In another folder, a relative path is somebody else's program."""
         folder = self.deciding_folder
         if folder is None:
             return self.fingerprint
         return self.model_copy(update={"cwd": folder}).fingerprint
+
+    def settled(self) -> Self:
+        """As said above; as it is where the folder that we are in was deleted."""
+        try:
+            return self.model_copy(update={"cwd": str(Path(self.cwd or "").absolute())})
+        except OSError:
+            return self
 
     @property
     def address(self) -> str:

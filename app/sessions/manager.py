@@ -36,8 +36,9 @@ if TYPE_CHECKING:
 class _Entry:
     """A server: its definition, its newest session, and what its ends come to."""
 
-    def __init__(self, definition: ServerDefinition, mending: Mending) -> None:
+    def __init__(self, definition: ServerDefinition, mending: Mending, key: str | None) -> None:
         self.newest = definition
+        self._brought = definition, key
         self.session: Session | None = None
         self.mending = mending
         self.watch_problem: Problem | None = None
@@ -57,6 +58,15 @@ class _Entry:
         if self._printed is None or self._printed[0] is not definition:
             self._printed = definition, definition.fingerprint
         return self._printed[1]
+
+    @property
+    def job_key(self) -> str:
+        """The definition's, or what the server is known by that was brought back for a job."""
+        definition = self.definition
+        brought, key = self._brought
+        if key is not None and definition is brought:
+            return key
+        return self.fingerprint if definition.deciding_folder is None else definition.job_key
 
     def snapshot(self, settings: ServerSettings, sign_in: SignIn | None) -> ServerSnapshot:
         found = self._bare(settings)
@@ -128,11 +138,15 @@ class Manager:
         self.sign_ins = SignIns(self._on_sign_in)
         self._means = Means(keyring or NoKeyring(), self.sign_ins, folder)
 
-    def add(self, definition: ServerDefinition) -> str:
-        """Take a server in; returns its name, made unique by a number where it must be."""
+    def add(self, definition: ServerDefinition, *, key: str | None = None) -> str:
+        """Take a server in; returns its name, made unique by a number where it must be.
+
+        `key` is what saved jobs know it by, as long as it is not changed; None is its `job_key`.
+        """
         name = unique_name(definition.name, self._entries)
         mending = Mending(name, is_on=self._mends)
-        self._entries[name] = _Entry(definition.model_copy(update={"name": name}), mending)
+        added = definition.model_copy(update={"name": name})
+        self._entries[name] = _Entry(added, mending, key)
         self._on_change(name)
         return name
 
@@ -200,8 +214,8 @@ class Manager:
         return list(self._entries)
 
     def key_of(self, name: str) -> str:
-        """What a server is, whatever it is called (see `fingerprint`); its name if it is gone."""
-        return self._entries[name].fingerprint if name in self._entries else name
+        """What a server is, whatever it is called (see `job_key`); its name if it is gone."""
+        return self._entries[name].job_key if name in self._entries else name
 
     def snapshot(self, name: str) -> ServerSnapshot:
         """A picture of one server; `ProblemError` when there is none of that name."""

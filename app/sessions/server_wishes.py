@@ -22,9 +22,12 @@ class ServerWishes:
         self,
         manager: Manager,
         connector: Connector,
-        note_removed: Callable[[ServerDefinition], None],
+        note_removed: Callable[[str], None],
     ) -> None:
-        """Sessions are those of `connector`; servers that the user removed go to `note_removed`."""
+        """Sessions are those of `connector`.
+
+        Keys of servers that the user removed go to `note_removed` (see `Manager.key_of`).
+        """
         self._manager = manager
         self._connector = connector
         self._note_removed = note_removed
@@ -47,10 +50,10 @@ class ServerWishes:
 
     def remove_server(self, name: str) -> None:
         """Forget a server; `ProblemError` while it is connected. Its jobs stay."""
-        definition, mending = self._manager.snapshot(name).definition, self._manager.mending(name)
+        mending, key = self._manager.mending(name), self._manager.key_of(name)
         self._manager.remove(name)
         self._connector.removed(mending)
-        self._note_removed(definition)
+        self._note_removed(key)
 
     def servers(self) -> list[ServerSnapshot]:
         """All servers, in their order."""

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Self
 
 from app.monitor import Monitor
 from app.problem import ProblemError
+from app.resuming.servers import was_run
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -62,6 +63,5 @@ class GatedMonitor(Monitor):
         return None if problem is None or self._was_run(definition) else problem
 
     def _was_run(self, definition: ServerDefinition) -> bool:
-        """Whether a saved job was begun with it."""
-        key = definition.fingerprint
-        return any(origin.server_key == key for origin in self._keeper.origins.values())
+        """Whether a saved job was begun with it, in the folder where it would be run now."""
+        return was_run(definition, self._keeper.origins.values())

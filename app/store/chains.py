@@ -38,10 +38,11 @@ class Outcome(enum.Enum):
 class Origin(NamedTuple):
     """The request a chain began with, and the server it went to.
 
-    `server_key` is the definition's content, so that a renamed server still matches; `definition`
-    is the whole of it as JSON. `params` are as first sent, without a resume token and without the
-    stamps of the per-request era; a progress token, if there was one, is in their `_meta`. They
-    come back with their members in order and their numbers as they were.
+    `server_key` is the definition's content (`job_key`), so that a renamed server still matches;
+    `definition` is the whole of it as JSON, with the folder that it was started in (which earlier
+    versions left out where the user had named none). `params` are as first sent, without a resume
+    token and without the stamps of the per-request era; a progress token, if there was one, is in
+    their `_meta`. They come back with their members in order and their numbers as they were.
     """
 
     server: str

@@ -86,8 +86,9 @@ class SavedServerDialog(QDialog):
         return text
 
     def _lines(self, now: ServerDefinition | None) -> Iterator[str]:
-        others = {} if now is None else words_of(now)
-        for label, words in words_of(self._saved).items():
+        # With the folder that each would be started in: it was saved with the job.
+        others = {} if now is None else words_of(now.settled())
+        for label, words in words_of(self._saved.settled()).items():
             other = others.get(label, words)
             if other == words:
                 yield f"{label}: {visible(words)}"

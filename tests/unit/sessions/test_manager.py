@@ -172,3 +172,13 @@ def test_pictures_of_a_server_cost_its_fingerprint_once(monkeypatch: pytest.Monk
     assert '"other"' in servers.key_of("a")
     servers.snapshot("a")
     assert made == ["c", "other"]
+
+
+def test_a_server_that_was_brought_back_for_a_job_is_known_by_the_jobs_key_until_it_changes() -> (
+    None
+):
+    servers, _ = manager()
+    name = servers.add(server("a"), key="as the job knows it")
+    assert servers.key_of(name) == "as the job knows it"
+    servers.set_definition(name, server("a").model_copy(update={"command": "other"}))
+    assert servers.key_of(name) == servers.newest(name).job_key

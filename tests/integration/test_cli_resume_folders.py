@@ -1,0 +1,105 @@
+"""Going on with what was begun in another folder: a command given by its path runs where it was."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shlex
+import sqlite3
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from app.sessions.definitions import read_definition
+from app.store.chains import Origin
+from app.store.resumes import FILE
+from tests.integration.commands import PROGRAM, ROOT, Run, linux_only
+from tests.patience import PATIENCE_S
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = linux_only
+
+RAN = "ran"
+CALL = ("call", "resumable_export", "--arg", "chunks=4", "--arg", "chunks_per_attempt=2")
+
+
+class Project:
+    """A folder with a program `srv` in it, which notes that it was run."""
+
+    def __init__(self, folder: Path) -> None:
+        folder.mkdir()
+        self.folder = folder
+        script = folder / "srv"
+        demo = shlex.join([sys.executable, "-m", "app.demo", "--state-dir", str(folder / "state")])
+        ran = shlex.quote(str(folder / RAN))
+        path = shlex.quote(str(ROOT))
+        script.write_text(f"#!/bin/sh\necho >> {ran}\nPYTHONPATH={path} exec {demo}\n")
+        script.chmod(0o700)
+
+    def run(self, *words: str, server: tuple[str, ...] = ()) -> Run:
+        """Run our program in this folder."""
+        data = ("--data-dir", str(self.folder.parent / "data"))
+        ran = subprocess.run(
+            [*PROGRAM, *words, *data, *(("--", *server) if server else ())],
+            capture_output=True,
+            check=False,
+            cwd=self.folder,
+            env={**os.environ, "PYTHONPATH": str(ROOT)},
+            stdin=subprocess.DEVNULL,
+            timeout=PATIENCE_S,
+        )
+        assert b"Traceback" not in ran.stderr
+        return Run(ran.returncode, ran.stdout.decode(), ran.stderr.decode())
+
+    @property
+    def runs(self) -> int:
+        """How often the program was started."""
+        noted = self.folder / RAN
+        return len(noted.read_text().splitlines()) if noted.exists() else 0
+
+
+@pytest.mark.parametrize("command", [("./srv",), ("/bin/sh", "srv")])
+def test_from_another_folder_the_program_of_the_first_one_goes_on(
+    tmp_path: Path, command: tuple[str, ...]
+) -> None:
+    mine, theirs = Project(tmp_path / "mine"), Project(tmp_path / "theirs")
+    begun = mine.run(*CALL, server=command)
+    assert (begun.code, mine.runs) == (6, 1), begun.err
+    gone_on = theirs.run("resume", "1")
+    assert theirs.runs == 0, "another folder's program was run, which nobody agreed to"
+    assert (gone_on.code, mine.runs) == (0, 2), gone_on.err
+
+
+def test_what_an_earlier_version_saved_without_a_folder_is_asked_about(tmp_path: Path) -> None:
+    mine, theirs = Project(tmp_path / "mine"), Project(tmp_path / "theirs")
+    assert mine.run(*CALL, server=("./srv",)).code == 6
+    _forget_folder(tmp_path / "data")
+    refused = theirs.run("resume", "1")
+    assert (refused.code, theirs.runs) == (2, 0), refused.err
+    assert "not known in which folder" in refused.err
+    gone_on = mine.run("resume", "1", server=("./srv",))
+    assert (gone_on.code, mine.runs) == (0, 2), gone_on.err
+
+
+def test_jobs_of_one_server_share_it_in_another_folder(tmp_path: Path) -> None:
+    mine, theirs = Project(tmp_path / "mine"), Project(tmp_path / "theirs")
+    for job in ("a", "b"):
+        assert mine.run(*CALL, "--arg", f"job={job}", server=("/bin/sh", "srv")).code == 6
+    gone_on = theirs.run("resume", "1", "2")
+    assert (gone_on.code, theirs.runs, mine.runs) == (0, 0, 3), gone_on.err
+
+
+def _forget_folder(data_dir: Path) -> None:
+    """Make of what is saved what an earlier version would have: the definition as it was typed."""
+    with contextlib.closing(sqlite3.connect(data_dir / FILE)) as connection, connection:
+        ((text,),) = connection.execute("SELECT origin FROM chains")
+        origin = Origin(*json.loads(text))
+        older = read_definition(origin.definition).model_copy(update={"cwd": None})
+        assert origin.server_key != older.fingerprint
+        origin = origin._replace(server_key=older.fingerprint, definition=older.model_dump_json())
+        connection.execute("UPDATE chains SET origin = ?", (json.dumps(origin),))
