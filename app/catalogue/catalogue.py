@@ -140,9 +140,14 @@ class Catalogue:
 
     def remove(self, name: str) -> None:
         """Forget a server, also one that cannot be used."""
+        self.remove_all([name])
+
+    def remove_all(self, names: Iterable[str]) -> None:
+        """Forget several servers, all or none, in one writing of the file."""
         with self._changing():
             items = list(self._state.items)
-            del items[self._place(name, items)]
+            for name in dict.fromkeys(names):
+                del items[self._place(name, items)]
             self._put(items)
 
     def secrets_of_alone(self, names: Collection[str]) -> tuple[str, ...]:

@@ -53,6 +53,10 @@ def _inside(document: Any, path: Iterable[str]) -> dict[str, Any]:
     return members
 
 
+class NoContainerError(ProblemError):
+    """A file does not have the member with the servers at all: it may be one of other settings."""
+
+
 def containers_of(client: Client, document: Any, where: str) -> list[Container]:
     """All places with servers; `ProblemError` when there is none, or it is no object."""
     members = document if isinstance(document, dict) else {}
@@ -74,9 +78,10 @@ def _container(
 ) -> Container:
     servers = members.get(client.container)
     if not isinstance(servers, dict):
-        said = "is not an object" if client.container in members else "is missing"
-        what = f'"{client.container}" {said} in the configuration'
-        raise ProblemError(Problem(what, where, EXAMPLE))
+        is_there = client.container in members
+        said = "is not an object" if is_there else "is missing"
+        problem = Problem(f'"{client.container}" {said} in the configuration', where, EXAMPLE)
+        raise ProblemError(problem) if is_there else NoContainerError(problem)
     container = Container(servers, path or (client.container,))
     if client is GEMINI:
         return _limited(container, _object(members.get("mcp")))

@@ -44,6 +44,13 @@ _KINDS: Final = {
     "dict_type": "it is no object with texts",
     "missing": "it is missing",
     "string_too_short": "it is empty",
+    "bool_parsing": "it is neither true nor false",
+    "bool_type": "it is neither true nor false",
+    "float_parsing": "it is no number",
+    "float_type": "it is no number",
+    "int_parsing": "it is no whole number",
+    "int_type": "it is no whole number",
+    "int_from_float": "it is no whole number",
 }
 """What else is wrong with members, by pydantic's names for that, in words."""
 
@@ -82,12 +89,17 @@ def definition_of(fields: Mapping[str, Any], where: str) -> ServerDefinition:
         steps = [str(step) for step in first["loc"][1:]]  # the first step is the transport
         field = text.one_line(".".join(steps), _LONGEST_WORD) or "entry"
         said = _PATTERNS.get(str(first.get("ctx", {}).get("pattern")))
-        said = said or _KINDS.get(first["type"], first["msg"].removeprefix("Value error, "))
+        said = said or _KINDS.get(first["type"]) or _plainly(first["msg"])
         raise ProblemError(Problem(f"{field}: {said}", where, EXAMPLE)) from error
     if _length(definition) > LONGEST:
         what = f"It is longer than {text.number(LONGEST)} characters"
         raise ProblemError(Problem(what, where, "Let the server read a file instead."))
     return definition
+
+
+def _plainly(said: str) -> str:
+    """What pydantic says of a value, as it goes on behind the member's name."""
+    return said.removeprefix("Value error, ").replace("Input should be", "it must be", 1)
 
 
 def _length(definition: ServerDefinition) -> int:

@@ -57,6 +57,10 @@ def read_text(path: Path) -> str:
         raise ProblemError(_unreadable(path, error.strerror or str(error))) from error
 
 
+class UnwritableError(ProblemError):
+    """A file cannot be written: the disk, a folder or its rights are why."""
+
+
 def decoded(content: bytes, path: Path) -> str:
     """UTF-8, or what a byte order mark says; a mark is left out.
 
@@ -94,7 +98,7 @@ def write_private(path: Path, content: bytes) -> None:
     except OSError as error:
         hint = "Choose another folder, or make room on the disk."
         reason = error.strerror or str(error)
-        raise ProblemError(
+        raise UnwritableError(
             Problem("The file cannot be written", str(path), hint, reason)
         ) from error
 

@@ -241,5 +241,7 @@ def referred_answers(asks: Iterable[Input], answers: Mapping[str, str]) -> dict[
 
 
 def _secret_answers(asks: Iterable[Input], answers: Mapping[str, str]) -> dict[str, str]:
+    """Those that are no references already, which tell nobody anything."""
     wanted = [asked.id for asked in asks if asked.is_secret and not asked.stands_as_text]
-    return {id_: answers[id_] for id_ in wanted if answers.get(id_)}
+    given = {id_: answers[id_] for id_ in wanted if answers.get(id_)}
+    return {id_: answer for id_, answer in given.items() if not REFERENCE.fullmatch(answer)}

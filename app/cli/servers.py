@@ -12,6 +12,7 @@ import click
 import pydantic
 
 from app.catalogue.entry import CatalogueEntry
+from app.catalogue.text_file import UnwritableError
 from app.cli.consent import agree, tell_unusable, trust_of
 from app.cli.exits import CommandFailed, ExitCode
 from app.cli.output import Output
@@ -27,6 +28,8 @@ from app.sessions.definitions import StdioDefinition
 from app.text import visible
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from app.catalogue.catalogue import Catalogue
     from app.catalogue.trust import Trust
     from app.cli.options import CommonOptions
@@ -126,30 +129,30 @@ def remove_servers(
     catalogue, trust = saved_servers(common), trust_of(common)
     left: list[str] = []
     try:
-        for name in names:
-            alone = catalogue.secrets_of_alone([name])
-            _remove(catalogue, trust, name)
-            left += alone
+        alone = [*catalogue.secrets_of_alone(names)]
+        before = [entry for entry in catalogue.entries() if entry.name in names]
+        _changed(catalogue, _Remove(names))
+        left = alone
+        _forget(trust, before, catalogue.entries())
     finally:
         settle_secrets(left, are_unwanted=with_secrets)
     return ExitCode.DONE
 
 
-def _remove(catalogue: Catalogue, trust: Trust, name: str) -> None:
-    definitions = {entry.name: entry.definition for entry in catalogue.entries()}
-    _changed(catalogue, _Remove(name))
-    gone = definitions.pop(name, None)
-    keys = {each.consent_key for each in definitions.values()}
-    if gone is not None and gone.consent_key not in keys:  # else a copy of it is still there
-        trust.forget(gone)
+def _forget(
+    trust: Trust, before: Iterable[CatalogueEntry], after: Iterable[CatalogueEntry]
+) -> None:
+    """Take back the consents to servers that are gone, unless a copy of one is still there."""
+    kept = {entry.definition.consent_key for entry in after}
+    gone = {entry.definition.consent_key: entry.definition for entry in before}
+    for key, definition in gone.items():
+        if key not in kept:
+            trust.forget(definition)
 
 
 def enable_servers(common: CommonOptions, names: tuple[str, ...], *, is_disabled: bool) -> ExitCode:
-    """Let saved servers be used, or not."""
-    catalogue = saved_servers(common)
-    for name in names:
-        _changed(catalogue, _Enable(name, is_disabled=is_disabled))
-    return ExitCode.DONE
+    """Let saved servers be used, or not; none of them when one is not there."""
+    return _changed(saved_servers(common), _Enable(names, is_disabled=is_disabled))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -158,27 +161,33 @@ class _Add:
 
     def __call__(self, catalogue: Catalogue) -> str:
         # Not by the name that was wanted: an entry that cannot be used may have it.
-        return f"{catalogue.add(self.entry)} is saved."
+        return _each([catalogue.add(self.entry)], "is saved")
 
 
 @dataclasses.dataclass(frozen=True)
 class _Remove:
-    name: str
+    names: tuple[str, ...]
 
     def __call__(self, catalogue: Catalogue) -> str:
-        catalogue.remove(self.name)
-        return f"{self.name} is removed."
+        catalogue.remove_all(self.names)
+        return _each(self.names, "is removed")
 
 
 @dataclasses.dataclass(frozen=True)
 class _Enable:
-    name: str
+    names: tuple[str, ...]
     is_disabled: bool
 
     def __call__(self, catalogue: Catalogue) -> str:
-        entry = catalogue.entry(self.name)
-        catalogue.replace(self.name, dataclasses.replace(entry, is_disabled=self.is_disabled))
-        return f"{self.name} is {'disabled' if self.is_disabled else 'enabled'}."
+        entries = [catalogue.entry(name) for name in dict.fromkeys(self.names)]
+        changed = [dataclasses.replace(entry, is_disabled=self.is_disabled) for entry in entries]
+        catalogue.save_all([(entry.name, entry) for entry in changed])
+        return _each(self.names, "is disabled" if self.is_disabled else "is enabled")
+
+
+def _each(names: Iterable[str], what: str) -> str:
+    """What became of servers, a line for each."""
+    return "\n".join(f"{visible(name)} {what}." for name in dict.fromkeys(names))
 
 
 def _changed(catalogue: Catalogue, change: _Add | _Remove | _Enable) -> ExitCode:
@@ -186,10 +195,10 @@ def _changed(catalogue: Catalogue, change: _Add | _Remove | _Enable) -> ExitCode
     try:
         said = change(catalogue)
     except ProblemError as error:
-        is_of_disk = "written" in error.problem.what
+        is_of_disk = isinstance(error, UnwritableError)
         code = ExitCode.UNWRITABLE if is_of_disk else ExitCode.USAGE
         raise CommandFailed(code, error.problem) from error
     output = Output(sys.stdout)
-    output.text(f"{visible(said)}\n")
+    output.text(f"{said}\n")
     output.check()
     return ExitCode.DONE

@@ -14,6 +14,7 @@ import click
 
 from app.catalogue.catalogue import likely
 from app.catalogue.clients import client_of, found_files
+from app.catalogue.containers import NoContainerError
 from app.catalogue.preview import (
     ImportRow,
     Standing,
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
 _TITLES = ("NAME", "IS", "KIND", "COMMAND OR URL")
 _FILE_TITLES = ("CLIENT", "SERVERS", "FILE")
 _NOTHING = "No configuration of a known client was found. Name one: servers import FILE\n"
+_HINT = 400
 _BRINGS = (Standing.NEW, Standing.CHANGED)
 
 
@@ -72,6 +74,11 @@ def import_servers(common: CommonOptions, order: ServersImport) -> ExitCode:
     Without a file, list those that are on this machine. Nothing of a file ever runs here.
     """
     if order.file is None:
+        if order != ServersImport(is_dry_run=order.is_dry_run):
+            raise click.UsageError(
+                "Of which file? Give it: servers import FILE. Without any option the files on "
+                "this machine are listed."
+            )
         return _list_files()
     client = None if order.client is None else client_of(order.client)
     # Without the answers at first: only what is asked for tells which of them are secrets.
@@ -81,6 +88,7 @@ def import_servers(common: CommonOptions, order: ServersImport) -> ExitCode:
         config = read_file(expanded(order.file), variables, client)
     except ProblemError as error:
         raise CommandFailed(ExitCode.USAGE, error.problem) from error
+    _check_answers(order, config)
     rows = preview(config, catalogue)
     output = Output(sys.stdout)
     output.text(_table(config, rows))
@@ -96,15 +104,30 @@ def import_servers(common: CommonOptions, order: ServersImport) -> ExitCode:
     return ExitCode.DONE
 
 
+def _check_answers(order: ServersImport, config: ConfigFile) -> None:
+    """`CommandFailed` where something is answered that nothing in the file asks for."""
+    known = list(dict.fromkeys(asked.id for found in config.found for asked in found.asks))
+    for id_, _ in order.answers:
+        if id_ not in known:
+            asks = f"It asks for: {', '.join(known)}." if known else "It asks for nothing."
+            problem = Problem(
+                f"Nothing in the file asks for {id_!r} (--input)",
+                str(config.path),
+                one_line(f"{likely(id_, known)}{asks}", _HINT),
+            )
+            raise CommandFailed(ExitCode.USAGE, problem)
+
+
 def _list_files() -> ExitCode:
     files = found_files(home(), os.environ, sys.platform, here())
     rows = []
     for found in files:
         try:
             config = read_file(found.path, client=found.client)
+        except NoContainerError:
+            continue
         except ProblemError as error:
-            if not error.problem.what.endswith("in the configuration"):
-                rows.append((found.client.title, error.problem.what, str(found.path)))
+            rows.append((found.client.title, error.problem.what, str(found.path)))
             continue
         rows.append((found.client.title, str(len(config.found)), str(found.path)))
     output = Output(sys.stdout)
@@ -257,7 +280,12 @@ class _Importer:
         try:
             return kept_answers(asks, answers, self._keyring, self._config.client.key)
         except ProblemError as error:
-            hint = "Unlock it, or give --with-secrets to have the answers in the file as text."
+            secret = next(asked.id for asked in asks if asked.is_secret)
+            hint = (
+                f"{error.problem.hint} Answer with such a reference: --input "
+                f"{shlex.quote(f'{secret}=${{env:NAME}}')}. Or give --with-secrets to have the "
+                "answers in the file as text."
+            ).strip()
             raise CommandFailed(ExitCode.USAGE, error.problem._replace(hint=hint)) from error
 
     def _asked(self, asks: list[Input]) -> dict[str, str]:

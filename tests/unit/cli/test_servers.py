@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from app import private_file
 from app.catalogue.catalogue import FILE_NAME, Catalogue
 from app.catalogue.entry import CatalogueEntry
 from app.catalogue.trust import FILE_NAME as TRUST
@@ -192,6 +193,9 @@ def test_a_url_is_added_with_its_headers(data_dir: Path) -> None:
         (["remove"], "Missing argument"),
         (["remove", "none"], "no saved server 'none'"),
         (["enable", "none"], "no saved server 'none'"),
+        (["enable", "off", "none"], "no saved server 'none'"),
+        (["disable", "files", "none"], "no saved server 'none'"),
+        (["remove", "files", "web", "none"], "no saved server 'none'"),
         (["list", "--url", "https://a"], "No such option"),
         (["nonsense"], "No such command"),
     ],
@@ -203,9 +207,34 @@ def test_what_cannot_be_done_is_said(
     words: list[str],
     advice: str,
 ) -> None:
+    before = catalogue.entries()
     assert run(data_dir, *words) == 2
     assert advice in capsys.readouterr().err
+    catalogue.look()
+    assert catalogue.entries() == before
+
+
+def test_a_disk_that_takes_nothing_ends_with_its_own_code(
+    catalogue: Catalogue, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_path: Path, _content: bytes) -> None:
+        raise OSError("No space left")
+
+    monkeypatch.setattr(private_file, "put", fail)
+    assert run(data_dir, "remove", "files") == 8
     assert len(catalogue.entries()) == 3
+
+
+def test_several_are_changed_in_one_go(
+    catalogue: Catalogue, data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(data_dir, "enable", "off", "files", "off") == 0
+    assert run(data_dir, "remove", "off", "files") == 0
+    assert capsys.readouterr().out == (
+        "off is enabled.\nfiles is enabled.\noff is removed.\nfiles is removed.\n"
+    )
+    catalogue.look()
+    assert [entry.name for entry in catalogue.entries()] == ["web"]
 
 
 def test_a_secret_header_is_not_repeated_in_a_refusal(

@@ -144,6 +144,8 @@ def test_only_named_servers_are_saved(file: Path, data_dir: Path) -> None:
         ([], "--dry-run only looks"),
         (["--all"], "--input key=…"),
         (["asks", "--client", "codex"], "not TOML"),
+        (["a", "--input", "kee=1"], "Did you mean 'key'? It asks for: key."),
+        (["--dry-run", "--input", "kee=1"], "Nothing in the file asks for 'kee'"),
     ],
 )
 def test_what_cannot_be_saved_is_said(
@@ -157,6 +159,28 @@ def test_what_cannot_be_saved_is_said(
     assert run(data_dir, file, *words) == 2
     assert advice in capsys.readouterr().err
     assert saved(data_dir).entries() == ()
+
+
+@pytest.mark.parametrize("words", [["--all"], ["--input", "a=b"], ["--all", "--dry-run"]])
+def test_what_needs_a_file_is_not_done_without_one(
+    data_dir: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    assert run(data_dir, *words) == 2
+    assert "servers import FILE" in capsys.readouterr().err
+
+
+def test_without_a_keyring_a_secret_may_be_a_reference(
+    tmp_path: Path, data_dir: Path, keyring: type[Drawer], capsys: pytest.CaptureFixture[str]
+) -> None:
+    keyring.is_locked = True
+    file = tmp_path / "mcp.json"
+    inputs = [{"type": "promptString", "id": "key", "password": True}]
+    servers = {"a": {"command": "c", "env": {"K": "${input:key}"}}}
+    file.write_text(json.dumps({"inputs": inputs, "servers": servers}))
+    assert run(data_dir, file, "--all", "--input", "key=s3cret") == 2
+    assert "--input 'key=${env:NAME}'" in capsys.readouterr().err
+    assert run(data_dir, file, "--all", "--input", "key=${env:MINE}") == 0
+    assert definition(data_dir, "a").env == {"K": "${env:MINE}"}
 
 
 def test_questions_are_answered_by_options(
@@ -212,6 +236,9 @@ def test_without_a_file_those_on_this_machine_are_listed(
     ]
     assert "not JSON" in out
     assert ".gemini" not in out
+    (isolated_home / ".cursor" / "mcp.json").write_text('{"mcpServers": 1}')
+    assert run(data_dir) == 0
+    assert '"mcpServers" is not an object' in capsys.readouterr().out
 
 
 def test_an_answer_that_makes_a_server_unusable_is_told_and_nothing_saved(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
-from app.catalogue.catalogue import FILE_NAME
+from app.catalogue.catalogue import FILE_NAME, Catalogue
 from app.cli import main, servers_secrets
 from app.problem import Problem, ProblemError
 
@@ -81,12 +81,18 @@ def test_what_several_servers_share_goes_with_the_last_of_them(
     assert set(drawer.secrets) == {"another"}
 
 
-def test_those_of_servers_that_went_are_deleted_though_another_is_not_there(
+def test_all_stays_where_one_of_the_servers_is_not_there(
     data_dir: Path, drawer: type[Drawer], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert remove(data_dir, "a", "none", "--with-secrets") == 2
     assert "There is no saved server" in capsys.readouterr().err
-    assert set(drawer.secrets) == {"shared", "another"}
+    assert set(drawer.secrets) == {"own", "shared", "another"}
+    assert "a" in [entry.name for entry in Catalogue(data_dir / FILE_NAME).entries()]
+
+
+def test_what_two_servers_shared_is_deleted_with_both(data_dir: Path, drawer: type[Drawer]) -> None:
+    assert remove(data_dir, "a", "b", "--with-secrets") == 0
+    assert set(drawer.secrets) == {"another"}
 
 
 @pytest.mark.parametrize(("says", "left"), [(True, {"shared"}), (False, {"own", "shared"})])
