@@ -7,6 +7,7 @@ import dataclasses
 import difflib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
+from app.catalogue.alone import alone
 from app.catalogue.documents import is_plain_json, json_text, read_json
 from app.catalogue.fields import EXAMPLE, place
 from app.catalogue.own_form import read_entry, written_entry
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 FILE_NAME: Final = "servers.json"
 _SERVERS: Final = "mcpServers"
-_PATIENCE_S: Final = 5.0
 _NAME: Final = 60
 _NAMES: Final = 2000
 
@@ -212,7 +212,11 @@ class Catalogue:
     @contextlib.contextmanager
     def _changing(self) -> Iterator[None]:
         """Take in what others changed; refuse to go on from what cannot be read."""
-        with contextlib.nullcontext() if self._path is None else _alone(self._path):
+        with (
+            contextlib.nullcontext()
+            if self._path is None
+            else alone(self._path, "the saved servers")
+        ):
             self.look()
             if self.problem is not None:
                 raise ProblemError(self.problem)
@@ -256,27 +260,6 @@ def likely(name: str, names: Sequence[str]) -> str:
     folded = {known.casefold(): known for known in names}
     close = difflib.get_close_matches(name.casefold(), folded, 1)
     return f"Did you mean {folded[close[0]]!r}? " if close else ""
-
-
-@contextlib.contextmanager
-def _alone(path: Path) -> Iterator[None]:
-    """While no other program of ours changes the file. Where locks cannot be, without one."""
-    from filelock import FileLock, Timeout  # only for who changes something
-
-    lock = FileLock(path.with_name(f".{path.name}.lock"), mode=0o600, timeout=_PATIENCE_S)
-    try:
-        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        lock.acquire()
-    except Timeout as error:
-        what, hint = "Another program is changing the saved servers", "Try again in a moment."
-        raise ProblemError(Problem(what, str(path), hint)) from error
-    except (OSError, NotImplementedError):
-        yield
-        return
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 def _added(items: list[_Item], entry: CatalogueEntry) -> str:

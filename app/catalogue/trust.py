@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import json
 import os
@@ -9,6 +10,7 @@ import stat
 from typing import TYPE_CHECKING, Any, Final
 
 from app import text
+from app.catalogue.alone import alone
 from app.catalogue.text_file import read_bytes, write_private
 from app.problem import Problem, ProblemError
 
@@ -46,26 +48,38 @@ class Trust:
         Raises:
             ProblemError: it cannot be written; it holds until the program ends all the same.
         """
-        held = self._read()
         when = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
-        for definition in definitions:
-            name = text.one_line(definition.name, _LONGEST_NAME)
-            held[definition.consent_key] = {"name": name, "when": when}
-        self._keep(held)
+        agreed = {
+            definition.consent_key: {
+                "name": text.one_line(definition.name, _LONGEST_NAME),
+                "when": when,
+            }
+            for definition in definitions
+        }
+        self._held.update(agreed)  # until it is written
+        with self._alone():
+            self._keep(self._read())
 
     def forget(self, definition: ServerDefinition) -> None:
         """Take a consent back; nothing without one. `ProblemError` when it cannot be written."""
-        held = self._read()
         self._held.pop(definition.consent_key, None)
-        if held.pop(definition.consent_key, None) is not None:
-            self._keep(held)
+        with self._alone():
+            held = self._read()
+            if held.pop(definition.consent_key, None) is not None:
+                self._keep(held)
+
+    def _alone(self) -> contextlib.AbstractContextManager[None]:
+        """While no other program writes the file: what each of two agrees to is kept."""
+        path = self._path
+        return contextlib.nullcontext() if path is None else alone(path, "what you agreed to")
 
     def _keep(self, held: dict[str, dict[str, Any]]) -> None:
-        self._held = held
-        if self._path is not None:
-            content = json.dumps({"trusted": held}, indent=2)
-            write_private(self._path, f"{content}\n".encode())
-            self._held = {}
+        if self._path is None:
+            self._held = held
+            return
+        content = json.dumps({"trusted": held}, indent=2)
+        write_private(self._path, f"{content}\n".encode())
+        self._held = {}
 
     def _read(self) -> dict[str, dict[str, Any]]:
         """What the file says, and what could not be written into it."""

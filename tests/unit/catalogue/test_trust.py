@@ -6,11 +6,13 @@ import json
 import os
 import stat
 import sys
+import threading
 from typing import TYPE_CHECKING
 
 import pytest
 
 from app import private_file
+from app.catalogue.alone import alone
 from app.catalogue.trust import Trust
 from app.problem import ProblemError
 from app.sessions.definitions import HttpDefinition, RestartPolicy, StdioDefinition
@@ -19,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SERVER = StdioDefinition(name="a", command="c", args=("x",), env={"TOKEN": "s3cret"})
+OTHER = StdioDefinition(name="o", command="other")
 
 
 @pytest.fixture
@@ -151,6 +154,57 @@ def test_a_consent_that_cannot_be_written_holds_until_the_end(
     monkeypatch.setattr(os, "fsync", full)
     trust = Trust(file)
     with pytest.raises(ProblemError):
+        trust.agree(SERVER)
+    assert trust.is_trusted(SERVER)
+    assert not file.exists()
+
+
+def test_consents_at_once_are_both_kept(file: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another program agrees just when the first one has read the file and is about to write it."""
+    put = private_file.put
+    others: list[threading.Thread] = []
+
+    def meanwhile(place: Path, content: bytes) -> None:
+        if not others:
+            others.append(threading.Thread(target=Trust(file).agree, args=(OTHER,)))
+            others[0].start()
+            others[0].join(0.5)  # it waits for us, unless nothing keeps it from writing
+        put(place, content)
+
+    monkeypatch.setattr(private_file, "put", meanwhile)
+    Trust(file).agree(SERVER)
+    others[0].join()
+    assert Trust(file).is_trusted(SERVER)
+    assert Trust(file).is_trusted(OTHER)
+
+
+def test_one_taken_back_and_one_given_at_once_are_both_kept(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Trust(file).agree(SERVER)
+    put = private_file.put
+    others: list[threading.Thread] = []
+
+    def meanwhile(place: Path, content: bytes) -> None:
+        if not others:
+            others.append(threading.Thread(target=Trust(file).agree, args=(OTHER,)))
+            others[0].start()
+            others[0].join(0.5)
+        put(place, content)
+
+    monkeypatch.setattr(private_file, "put", meanwhile)
+    Trust(file).forget(SERVER)
+    others[0].join()
+    assert not Trust(file).is_trusted(SERVER)
+    assert Trust(file).is_trusted(OTHER)
+
+
+def test_while_another_program_writes_without_end_consent_holds_until_ours_ends(
+    file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("app.catalogue.alone._PATIENCE_S", 0)
+    trust = Trust(file)
+    with alone(file, "it"), pytest.raises(ProblemError, match="Another program is changing"):
         trust.agree(SERVER)
     assert trust.is_trusted(SERVER)
     assert not file.exists()
