@@ -13,6 +13,10 @@ SIGN_IN_S: Final = 300.0
 """How long a user may take to sign in, each time that is asked."""
 
 
+_LATER_S: Final = 10.0
+"""How much later connecting ends than a sign-in that nobody made: that one knows more of why."""
+
+
 class ConnectLimit:
     """A cancel scope whose time is held while a sign-in is open, and then goes on."""
 
@@ -31,7 +35,7 @@ class ConnectLimit:
         if self._left_s is None:
             now = anyio.current_time()
             self._left_s = max(self.scope.deadline - now, 0.0)
-            self.scope.deadline = now + SIGN_IN_S
+            self.scope.deadline = now + SIGN_IN_S + _LATER_S
 
     def release(self) -> None:
         """It is over: what was left of the time goes on."""

@@ -312,6 +312,7 @@ async def test_while_the_user_signs_in_the_time_for_connecting_stands_still() ->
 
 async def test_a_sign_in_that_never_ends_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("app.sessions.connect_limit.SIGN_IN_S", 0.05)
+    monkeypatch.setattr("app.sessions.connect_limit._LATER_S", 0.0)
     life = Life([PlayedServer(by_method())], era="handshake")
     async with lived(life) as session:
         await anyio.wait_all_tasks_blocked()
