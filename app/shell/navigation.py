@@ -11,7 +11,6 @@ from PySide6.QtGui import QGuiApplication
 from app.problem import Problem
 from app.protocol.hidden import without_tokens
 from app.shell.about import About
-from app.shell.stderr_saving import StderrSaving
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -55,7 +54,6 @@ class Navigation(QObject):
         late.messages.when_made(self._join_messages_pane)
         late.stderr.when_made(self._join_stderr_pane)
         window.servers.stderr_requested.connect(self.show_stderr)
-        self._saving = StderrSaving(window, tell)
         window.log_pane.job_opened.connect(self.open_job)
         window.job_filters.group_selected.connect(shown.set_group)
         window.filter_edit.textChanged.connect(shown.set_text)

@@ -28,6 +28,7 @@ from app.shell.questioning import Questioning
 from app.shell.recordings import Recordings
 from app.shell.resuming import Resuming
 from app.shell.signing_in import SigningIn
+from app.shell.stderr_saving import StderrSaving
 from app.shell.tasking import Tasking
 from app.shell.tool_bar import SavedServer
 from app.store.resumes import ResumeStore
@@ -145,6 +146,7 @@ class Program(QObject):
         today = text.date_and_clock(time.time())[:10]
         title = self.tr("Session of {date}").format(date=today)
         self.exporting = Exporting(self.window, self.monitor, tasks, self._tell, title)
+        self._saving = StderrSaving(self.window, tasks)
         self.recordings = Recordings(self.window, tasks, self._tell, self._options.data_dir)
         self._join_feed()
         self._join_panes()

@@ -24,6 +24,7 @@ from app.shell.navigation import Navigation
 from app.shell.preferences import Preferences
 from app.shell.recording_status import RecordingStatus
 from app.shell.recordings import Recordings
+from app.shell.stderr_saving import StderrSaving
 from app.widgets.appearance import Appearance
 from app.widgets.recording_banner import RecordingBanner
 from app.widgets.replay_bar import ReplayBar
@@ -100,6 +101,7 @@ class RecordingProgram(QObject):
         self._navigation = Navigation(self.window, playback, self._models.shown_jobs, self._tell)
         title = playback.path.name
         self.exporting = Exporting(self.window, playback, tasks, self._tell, title)
+        self._saving = StderrSaving(self.window, tasks)
         self.recordings = Recordings(self.window, tasks, self._tell, self._options.data_dir)
         self._set_up_window()
         self._join()

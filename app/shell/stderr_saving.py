@@ -5,25 +5,26 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import anyio
+import anyio.to_thread
 from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtWidgets import QFileDialog
-
-from app.problem import ProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from app.problem import Problem
+    from app.shell.aio import Tasks
     from app.shell.main_window import MainWindow
 
 
 class StderrSaving(QObject):
     """Asks where to, and writes; a child of the window."""
 
-    def __init__(self, window: MainWindow, tell: Callable[[Problem], None]) -> None:
+    def __init__(self, window: MainWindow, tasks: Tasks) -> None:
         super().__init__(window)
         self._window = window
-        self._tell = tell
+        self._tasks = tasks
+        self._turn = anyio.Lock()
         window.late.stderr.when_made(self._join)
 
     def _join(self) -> None:
@@ -43,12 +44,19 @@ class StderrSaving(QObject):
 
     @Slot(str)
     def save(self, name: str) -> None:
-        """Write what is shown; a file of that name is replaced only by a whole one."""
-        from app.exports.private_file import PrivateFile  # at the first use, like all of exports
-
+        """Write what is shown now; a file of that name is replaced only by a whole one."""
         words = self._window.stderr_pane.plain_text()
-        try:
-            with PrivateFile(Path(name)) as file:
-                file.write(words.encode(errors="replace"))
-        except ProblemError as error:
-            self._tell(error.problem)
+        self._tasks.start(f"save {name}", self._save, Path(name), words)
+
+    async def _save(self, path: Path, words: Callable[[], str]) -> None:
+        """Write in a thread, in the order of the wishes; also when the program is being ended."""
+        with anyio.CancelScope(shield=True):
+            async with self._turn:
+                await anyio.to_thread.run_sync(_write, path, words)
+
+
+def _write(path: Path, words: Callable[[], str]) -> None:
+    from app.exports.private_file import PrivateFile  # at the first use, like all of exports
+
+    with PrivateFile(path) as file:
+        file.write(words().encode(errors="replace"))

@@ -16,7 +16,7 @@ from app.widgets.stderr_search import StderrSearch
 from app.widgets.stderr_view import SLICE, StderrView, plain_line
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from app.protocol.frame import Frame
 
@@ -106,12 +106,16 @@ class StderrPane(QWidget):
         self._show_servers()
         self._show_anew()
 
-    def plain_text(self) -> str:
-        """What is shown, without colours, a line each."""
+    def plain_text(self) -> Callable[[], str]:
+        """What is shown now, without colours, a line each; made by a call, in any thread."""
         has_times, has_names = self.times.isChecked(), self._server is None
         lines = self._lines.lines(self._server, self._cleared)
-        words = (plain_line(line, has_times=has_times, has_names=has_names) for line in lines)
-        return "".join(f"{each}\n" for each in words)
+
+        def words() -> str:
+            plain = (plain_line(line, has_times=has_times, has_names=has_names) for line in lines)
+            return "".join(f"{each}\n" for each in plain)
+
+        return words
 
     def state(self) -> dict[str, Any]:
         """Return what to remember of the pane, as JSON values."""

@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import threading
 from typing import TYPE_CHECKING, cast
 
+import anyio
 import pytest
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QFileDialog, QWidget
 
+from app.exports import private_file
+from app.exports.private_file import PrivateFile
 from app.paths import resource
 from app.protocol.frame import Channel, Frame
+from app.shell.aio import Tasks
 from app.shell.stderr_saving import StderrSaving
 from app.widgets.appearance import Appearance
 from app.widgets.stderr_pane import StderrPane
 from tests.gui.shell.panes import Panes
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -44,28 +50,66 @@ def window(qtbot: QtBot) -> Window:
     return window
 
 
-def test_what_is_shown_is_saved_without_colours_and_for_the_user_alone(
+class Told:
+    """What was told of the tasks."""
+
+    def __init__(self) -> None:
+        self.problems: list[Problem] = []
+        self.bugs: list[BaseException] = []
+
+    def tasks(self) -> Tasks:
+        return Tasks(self.problems.append, self.bugs.append)
+
+
+async def test_what_is_shown_is_saved_without_colours_and_for_the_user_alone(
     window: Window, tmp_path: Path
 ) -> None:
-    told: list[Problem] = []
-    saving = StderrSaving(cast("MainWindow", window), told.append)
-    path = tmp_path / "out.txt"
-    saving.save(str(path))
+    told, path = Told(), tmp_path / "out.txt"
+    async with told.tasks() as tasks:
+        StderrSaving(cast("MainWindow", window), tasks).save(str(path))
+        with anyio.fail_after(PATIENCE_S):
+            while not path.exists():  # noqa: ASYNC110  # nobody tells of it
+                await anyio.sleep(0.01)
     assert path.read_text(encoding="utf-8") == "a  rot \\u202e\n"
     assert path.stat().st_mode & 0o777 == 0o600
-    assert told == []
+    assert (told.problems, told.bugs) == ([], [])
 
 
-def test_a_disk_that_refuses_is_told_of(window: Window, tmp_path: Path) -> None:
-    told: list[Problem] = []
-    saving = StderrSaving(cast("MainWindow", window), told.append)
-    saving.save(str(tmp_path / "no such folder" / "out.txt"))
-    (problem,) = told
+async def test_what_is_shown_when_it_is_asked_for_is_saved_in_order_though_the_program_ends(
+    window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = []
+
+    class Watched(PrivateFile):
+        def begin(self) -> None:
+            threads.append(threading.current_thread())
+            super().begin()
+
+    monkeypatch.setattr(private_file, "PrivateFile", Watched)
+    told, path = Told(), tmp_path / "out.txt"
+    async with told.tasks() as tasks:
+        saving = StderrSaving(cast("MainWindow", window), tasks)
+        saving.save(str(path))
+        window.stderr_pane.add_frames([Frame(2, "a#1", Channel.STDERR, 1.7e9, 0.0, b"second")])
+        saving.save(str(path))
+        window.stderr_pane.add_frames([Frame(3, "a#1", Channel.STDERR, 1.7e9, 0.0, b"third")])
+    assert path.read_text(encoding="utf-8") == "a  rot \\u202e\na  second\n"
+    assert len(threads) == 2
+    assert threading.main_thread() not in threads
+    assert (told.problems, told.bugs) == ([], [])
+
+
+async def test_a_disk_that_refuses_is_told_of(window: Window, tmp_path: Path) -> None:
+    told = Told()
+    async with told.tasks() as tasks:
+        saving = StderrSaving(cast("MainWindow", window), tasks)
+        saving.save(str(tmp_path / "no such folder" / "out.txt"))
+    (problem,) = told.problems
     assert "no such folder" in problem.as_text()
 
 
 def test_the_button_asks_for_a_name(qtbot: QtBot, window: Window) -> None:
-    saving = StderrSaving(cast("MainWindow", window), print)
+    saving = StderrSaving(cast("MainWindow", window), Told().tasks())
     window.stderr_pane.save.click()
     dialog = window.findChild(QFileDialog)
     assert isinstance(dialog, QFileDialog)

@@ -160,7 +160,7 @@ def test_the_end_stays_in_sight_when_a_line_is_wider_than_the_pane_or_the_pane_g
 def test_connections_are_kept_apart_by_lines_that_tell_of_begin_and_end(two: StderrPane) -> None:
     two.choose_server("a")
     two.times.setChecked(False)
-    lines = two.plain_text().splitlines()
+    lines = two.plain_text()().splitlines()
     assert lines[1] == "one of a"
     assert lines[0].startswith("— started at ")
     assert lines[2].endswith("exit code 1: It crashed —")
@@ -271,7 +271,7 @@ def test_choices_are_remembered(pane: StderrPane, qtbot: QtBot, appearance: Appe
 
 def test_a_replay_that_begins_anew_leaves_nothing(qtbot: QtBot, two: StderrPane) -> None:
     two.clear()
-    assert (two.text.toPlainText(), two.plain_text()) == ("", "")
+    assert (two.text.toPlainText(), two.plain_text()()) == ("", "")
     assert two.server_choice.count() == 1
     two.add_frames([_line(1, b"anew", "a#1")])
     _wait(qtbot, two)
