@@ -13,7 +13,7 @@ from app.sessions.connect_failure import not_connected
 from app.sessions.file_watch import FileWatcher, named, words_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from anyio.abc import TaskGroup
 
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 _log = logging.getLogger(__name__)
 
 _RESTARTED: Final = "You restarted the server"
-_AT_ONCE: Final = 16
-"""How many of many servers are connected at the same time: each has a limit to be ready in."""
 
 
 def _tell_nobody(_name: str) -> None:
@@ -122,29 +120,6 @@ class Connector:
             if mending.is_restarting:
                 mending.not_restarted()
 
-    async def connect_all(self, names: Iterable[str]) -> dict[str, Problem]:
-        """Connect servers side by side; why those cannot be that cannot."""
-        problems: dict[str, Problem] = {}
-        turns = anyio.CapacityLimiter(_AT_ONCE)
-
-        async def connect(name: str) -> None:
-            try:
-                async with turns:
-                    await self.connect(name)
-            except ProblemError as error:
-                problems[name] = error.problem
-
-        async with anyio.create_task_group() as tasks:
-            for name in dict.fromkeys(names):
-                tasks.start_soon(connect, name, name=f"connecting {name}")
-        return problems
-
-    async def disconnect_all(self, names: Iterable[str]) -> None:
-        """Disconnect servers, all at the same time."""
-        async with anyio.create_task_group() as tasks:
-            for name in dict.fromkeys(names):
-                tasks.start_soon(self.disconnect, name, name=f"disconnecting {name}")
-
     def stop_mending(self, name: str) -> None:
         """Do not connect a server again by itself that waits for it."""
         mending = self._manager.mending(name)
@@ -166,7 +141,7 @@ class Connector:
     async def aclose(self) -> None:
         """Disconnect all servers, at the same time, and wait until their processes are gone.
 
-        No others are connected from now on: those that many are connected with wait their turn.
+        No others are connected from now on.
         """
         self._is_closing = True
         for mending in [self._manager.mending(name) for name in self._manager.names()]:

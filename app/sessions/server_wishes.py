@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
-    from app.problem import Problem
     from app.sessions.connector import Connector
     from app.sessions.definitions import ServerDefinition
     from app.sessions.doctor import DoctorReport
@@ -97,14 +96,6 @@ class ServerWishes:
     async def restart(self, name: str) -> None:
         """End a server politely, if it is up, and connect it anew; `ProblemError` if it cannot."""
         await self._connector.restart(name)
-
-    async def connect_all(self, names: Iterable[str]) -> dict[str, Problem]:
-        """Connect servers side by side; why those cannot be that cannot, by name."""
-        return await self._connector.connect_all(names)
-
-    async def disconnect_all(self, names: Iterable[str]) -> None:
-        """Disconnect servers, all at the same time."""
-        await self._connector.disconnect_all(names)
 
     def stop_mending(self, name: str) -> None:
         """Do not connect a server again by itself that waits for it; `ProblemError` if unknown."""

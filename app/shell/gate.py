@@ -9,7 +9,7 @@ from app.problem import ProblemError
 from app.resuming.servers import was_run
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from app.problem import Problem
     from app.sessions.definitions import ServerDefinition
@@ -44,14 +44,6 @@ class GatedMonitor(Monitor):
         """Restart as `Monitor` does; `ProblemError` when that was not agreed to."""
         self._pass(self.newest(name))  # before what is up is ended for it
         await super().restart(name)
-
-    async def connect_all(self, names: Iterable[str]) -> dict[str, Problem]:
-        """Connect as `Monitor` does; those not agreed to are among the problems."""
-        wanted = tuple(names)
-        refusals = {name: self._refusal(self.newest(name)) for name in wanted}
-        refused = {name: problem for name, problem in refusals.items() if problem is not None}
-        others = await super().connect_all(name for name in wanted if name not in refused)
-        return refused | others
 
     def _pass(self, definition: ServerDefinition) -> None:
         problem = self._refusal(definition)

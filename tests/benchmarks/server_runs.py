@@ -11,22 +11,27 @@ import anyio
 from app.monitor import Call
 from app.sessions.definitions import demo_definition
 from app.sessions.snapshot import ServerState
+from app.updates import Update
 from tests.benchmarks.heartbeat import Heartbeat
 from tests.benchmarks.window_runs import TickWatch, open_window, snapshots
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from app.monitor import Monitor
 
 _CALLS: Final = 5
 """Calls at a time on each busy server …"""
 _INTERVAL_S: Final = 0.05
 """… and how often each of them ticks."""
+_SETTLED: Final = frozenset({ServerState.CONNECTED, ServerState.FAILED})
+_GONE: Final = frozenset({ServerState.CLOSED, ServerState.FAILED})
 _PATIENCE_S: Final = 120.0
 """A machine of few cores starts fifty interpreters one after the other."""
 
 
 async def many_servers(servers: str, busy: str, seconds: str) -> dict[str, Any]:
-    """Connect all at once, let `busy` of them tick for `seconds`, and disconnect all at once."""
+    """Connect all as the window does, let `busy` of them tick for `seconds`, disconnect all."""
     names = [f"server-{number}" for number in range(int(servers))]
     watch, beat = TickWatch(), Heartbeat()
     async with open_window() as program:
@@ -37,21 +42,24 @@ async def many_servers(servers: str, busy: str, seconds: str) -> dict[str, Any]:
         async with anyio.create_task_group() as beating:
             beating.start_soon(beat.run)
             moments = [time.perf_counter()]
-            failed = await monitor.connect_all(names)
+            program.control.connect_servers(names)
+            await _until_all(monitor, names, _SETTLED)
             moments.append(time.perf_counter())
             connected = _connected(monitor)
             began, cpu = time.perf_counter(), time.process_time()
             await _kept_busy(monitor, names[: int(busy)], float(seconds))
             moments.append(time.perf_counter())
             spent, share = moments[-1] - began, time.process_time() - cpu
-            await monitor.disconnect_all(names)
+            for name in names:
+                program.control.disconnect_server(name)
+            await _until_all(monitor, names, _GONE)
             moments.append(time.perf_counter())
             beating.cancel_scope.cancel()
         told = sum(job.tick_count for job in snapshots(monitor))
     figures = {
         "connect_s": moments[1] - moments[0],
         "disconnect_s": moments[3] - moments[2],
-        "lost": len(failed) + len(names) - connected,
+        "lost": len(names) - connected,
         "ticks_lost": watch.count - told,
         "ticks_per_s": watch.count / spent,
         "cpu_percent": share / spent * 100,
@@ -71,6 +79,25 @@ def _smoothness(name: str, beat: Heartbeat, since: float, until: float) -> dict[
         for kind, late in found.items()
         for figure, value in (("p99", late.p99), ("max", late.maximum))
     }
+
+
+async def _until_all(
+    monitor: Monitor, names: Collection[str], states: frozenset[ServerState]
+) -> None:
+    """Wait until each of the servers is in one of these states."""
+    left, reached = set(names), anyio.Event()
+
+    def look(update: Update) -> None:
+        for name in left & update.servers:
+            if monitor.server(name).state in states:
+                left.remove(name)
+        if not left:
+            reached.set()
+
+    leave = monitor.subscribe(look)
+    look(Update(servers=frozenset(names)))
+    await reached.wait()
+    leave()
 
 
 def _connected(monitor: Monitor) -> int:

@@ -17,6 +17,7 @@ from app.sessions.definitions import RestartPolicy
 from app.sessions.snapshot import ServerState
 from tests.integration.mending import Told, plain, tool
 from tests.integration.processes import is_alive
+from tests.many_servers import connect_all, disconnect_all
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 
@@ -37,7 +38,7 @@ class Storm:
         self._is_over = False
 
     async def blow(self, seconds: float) -> None:
-        assert await self.monitor.connect_all(self.names) == {}
+        assert await connect_all(self.monitor.connect, self.names) == {}
         ends_at = time.monotonic() + seconds
         async with anyio.create_task_group() as tasks:
             for name in self.names:
@@ -52,7 +53,7 @@ class Storm:
                 with anyio.fail_after(60):
                     await self.told.until_state(ServerState.CONNECTED, name)
             # What ticks goes on until its server ends.
-            await self.monitor.disconnect_all(self.names)
+            await disconnect_all(self.monitor.disconnect, self.names)
 
     async def _load(self, name: str, what: str) -> None:
         while not self._is_over:

@@ -19,6 +19,7 @@ from app.tracker.snapshot import JobState
 from tests.integration.mending import LATE, SOON, Told, pid_of, plain, tool, words_of
 from tests.integration.processes import is_alive
 from tests.integration.resumable import AT_ONCE, Place, export, the_job, whole
+from tests.many_servers import connect_all, disconnect_all
 from tests.patience import allowed
 
 if TYPE_CHECKING:
@@ -108,7 +109,7 @@ async def test_a_server_that_waits_can_be_removed_and_the_program_closed() -> No
         told = Told(monitor)
         for name in ("one", "two"):
             monitor.add_server(plain(restart=LATE, name=name))
-        assert await monitor.connect_all(["one", "two"]) == {}
+        assert await connect_all(monitor.connect, ["one", "two"]) == {}
         for name in ("one", "two"):
             await monitor.call(tool("quit", name))
             await told.until_state(ServerState.WAITING, name)
@@ -202,7 +203,7 @@ async def test_many_servers_are_connected_side_by_side_and_gone_within_five_seco
     async with Monitor(mends=True) as monitor:
         names = [monitor.add_server(plain()) for _ in range(50)]
         bad = monitor.add_server(plain(command="no-such-command-anywhere"))
-        problems = await monitor.connect_all([*names, bad])
+        problems = await connect_all(monitor.connect, [*names, bad])
         assert set(problems) == {bad}
         assert {monitor.server(name).state for name in names} == {ServerState.CONNECTED}
         pids = [pid_of(monitor, name) for name in names]
@@ -215,6 +216,6 @@ async def test_many_servers_are_connected_side_by_side_and_gone_within_five_seco
 async def test_many_servers_are_disconnected_side_by_side(tmp_path: Path) -> None:
     async with Monitor() as monitor:
         names = [monitor.add_server(plain(cwd=str(tmp_path))) for _ in range(4)]
-        await monitor.connect_all(names)
-        await monitor.disconnect_all(names)
+        await connect_all(monitor.connect, names)
+        await disconnect_all(monitor.disconnect, names)
         assert {found.state for found in monitor.servers()} == {ServerState.CLOSED}

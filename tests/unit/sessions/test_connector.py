@@ -18,6 +18,7 @@ from app.sessions.connector import Connector
 from app.sessions.definitions import FileWatch, RestartPolicy, StdioDefinition
 from app.sessions.manager import Manager
 from app.sessions.snapshot import ServerState
+from tests.many_servers import connect_all
 from tests.unit.sessions.playbook import INITIALIZED, Log, PlayedServer, by_method
 
 if TYPE_CHECKING:
@@ -246,13 +247,13 @@ async def test_closing_ends_what_waits(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_after_the_end_nothing_is_begun_any_more(monkeypatch: pytest.MonkeyPatch) -> None:
     problems: dict[str, Problem] = {}
 
-    async def connect_all() -> None:
-        problems.update(await stage.connector.connect_all(names))
+    async def connect() -> None:
+        problems.update(await connect_all(stage.connector.connect, names))
 
     async with playing(Stage(monkeypatch)) as stage:
         names = [stage.manager.add(definition("n")) for _ in range(40)]
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(connect_all)
+            tasks.start_soon(connect)
             await anyio.lowlevel.checkpoint()  # the first of them are on their way
             await stage.connector.aclose()
         count = len(stage.servers)
@@ -286,18 +287,6 @@ async def test_without_mending_nothing_is_tried(monkeypatch: pytest.MonkeyPatch)
         stage.servers[0].end(exit_code=1)
         await stage.until_state(ServerState.FAILED)
         assert stage.manager.snapshot("s").retry is None
-
-
-async def test_many_are_connected_and_those_that_cannot_are_told(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    async with playing(Stage(monkeypatch)) as stage:
-        names = [stage.manager.add(definition(f"s{number}")) for number in range(20)]
-        problems = await stage.connector.connect_all([*names, *names, "none"])
-        assert set(problems) == {"none"}
-        assert {stage.state(name) for name in names} == {ServerState.CONNECTED}
-        await stage.connector.disconnect_all(names)
-        assert {stage.state(name) for name in names} == {ServerState.CLOSED}
 
 
 async def test_what_the_gate_refuses_is_not_connected_by_anyone(

@@ -8,6 +8,7 @@ from app.monitor import Monitor
 from app.problem import ProblemError
 from app.sessions.definitions import StdioDefinition
 from app.sessions.snapshot import ServerState
+from tests.many_servers import connect_all, disconnect_all
 
 
 def server(name: str, command: str = "no-such-command-anywhere") -> StdioDefinition:
@@ -39,12 +40,12 @@ def test_each_server_has_a_report() -> None:
 async def test_many_servers_that_cannot_be_connected_each_say_why() -> None:
     async with Monitor() as monitor:
         names = [monitor.add_server(server("a")), monitor.add_server(server("b"))]
-        problems = await monitor.connect_all(names)
+        problems = await connect_all(monitor.connect, names)
         assert set(problems) == {"a", "b"}
         assert problems["a"].where == "no-such-command-anywhere"
         with pytest.raises(ProblemError):
             await monitor.restart("a")
-        await monitor.disconnect_all(names)
+        await disconnect_all(monitor.disconnect, names)
         assert {found.state for found in monitor.servers()} == {ServerState.FAILED}
 
 

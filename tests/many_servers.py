@@ -1,0 +1,44 @@
+"""Many servers connected and disconnected side by side, each by its own wish."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+
+from app.problem import Problem, ProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable
+
+_AT_ONCE: Final = 8
+"""As the window does: each has a limit to be ready in."""
+
+
+async def connect_all(
+    connect: Callable[[str], Awaitable[object]], names: Iterable[str]
+) -> dict[str, Problem]:
+    """Connect servers, a few at a time; why those cannot be that cannot."""
+    problems: dict[str, Problem] = {}
+    turns = anyio.CapacityLimiter(_AT_ONCE)
+
+    async def connect_one(name: str) -> None:
+        try:
+            async with turns:
+                await connect(name)
+        except ProblemError as error:
+            problems[name] = error.problem
+
+    async with anyio.create_task_group() as tasks:
+        for name in names:
+            tasks.start_soon(connect_one, name)
+    return problems
+
+
+async def disconnect_all(
+    disconnect: Callable[[str], Coroutine[Any, Any, None]], names: Iterable[str]
+) -> None:
+    """Disconnect servers, all at the same time."""
+    async with anyio.create_task_group() as tasks:
+        for name in names:
+            tasks.start_soon(disconnect, name)
