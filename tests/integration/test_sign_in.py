@@ -117,6 +117,30 @@ async def test_what_was_denied_is_told_as_the_reason(tmp_path: Path) -> None:
     assert "access_denied" in caught.value.problem.as_text()
 
 
+async def test_a_sign_in_that_nobody_makes_is_told_with_the_answers_of_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in ("connect_limit", "http.sign_in_flow"):
+        monkeypatch.setattr(f"app.sessions.{module}.SIGN_IN_S", 2.0)
+    async with (
+        http_server("--oauth") as server,
+        monitoring(server.url, tmp_path, signs_in=False) as (monitor, user),
+        anyio.create_task_group() as group,
+    ):
+
+        async def answer_as_a_stranger() -> None:
+            asked = httpx2.URL(await user.next_page()).params
+            async with httpx2.AsyncClient(trust_env=False) as browser:
+                await browser.get(asked["redirect_uri"], params={"code": "x", "state": "y"})
+
+        group.start_soon(answer_as_a_stranger)
+        with pytest.raises(ProblemError) as caught:
+            await monitor.connect("remote")
+    words = caught.value.problem.as_text()
+    assert "Nobody signed in within" in words
+    assert "belong to no sign-in of this program came instead: 1" in words
+
+
 async def test_disconnecting_cancels_the_sign_in(tmp_path: Path) -> None:
     async with (
         http_server("--oauth") as server,

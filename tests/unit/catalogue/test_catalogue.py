@@ -360,6 +360,25 @@ def test_secrets_of_the_keyring_belong_to_the_servers_that_alone_refer_to_them(f
     assert catalogue.secrets_of_alone(["none"]) == ()
 
 
+@pytest.mark.parametrize(
+    ("extras", "words"),
+    [
+        ({"idleTimeout": "soon"}, "idle_timeout_s: it is no number"),
+        ({"connectTimeout": 0}, "connect_timeout_s: it must be greater than 0"),
+        ({"era": "new"}, "era: it must be 'auto', 'handshake' or 'per-request'"),
+        ({"restart": {"limit": 1.5}}, "restart.limit: it is no whole number"),
+        ({"watch": {"on": "perhaps"}}, "it is neither true nor false"),
+    ],
+)
+def test_what_is_wrong_with_our_own_members_is_told_in_plain_words(
+    file: Path, extras: object, words: str
+) -> None:
+    servers = {"a": {"command": "c", "mcpProgressMonitor": extras}}
+    file.write_text(json.dumps({"mcpServers": servers}))
+    (problem,) = Catalogue(file).problems
+    assert words in problem.what
+
+
 def test_names_in_what_is_told_stay_on_their_line_and_within_bounds(file: Path) -> None:
     catalogue = Catalogue(file)
     for name in ("a\nb", *(f"{number}{'x' * 500}" for number in range(100))):
