@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from app import text
 from app.catalogue.alone import alone
+from app.catalogue.consent_parts import Earlier, changes_since, kept_parts
 from app.catalogue.text_file import read_bytes, write_private
 from app.problem import Problem, ProblemError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
     from pathlib import Path
 
     from app.sessions.definitions import ServerDefinition
@@ -53,12 +55,26 @@ class Trust:
             definition.consent_key: {
                 "name": text.one_line(definition.name, _LONGEST_NAME),
                 "when": when,
+                **kept_parts(definition),
             }
             for definition in definitions
         }
         self._held.update(agreed)  # until it is written
         with self._alone():
             self._keep(self._read())
+
+    def earlier(self, definitions: Iterable[ServerDefinition]) -> list[Earlier | None]:
+        """For each what was agreed to last under its name, if this is another definition."""
+        held = self._read()
+        newest: dict[str, dict[str, Any]] = {}
+        for entry in held.values():
+            name = entry.get("name")
+            if isinstance(name, str) and _when(entry) >= _when(newest.get(name, {})):
+                newest[name] = entry
+        return [
+            None if definition.consent_key in held else _earlier(definition, newest)
+            for definition in definitions
+        ]
 
     def forget(self, definition: ServerDefinition) -> None:
         """Take a consent back; nothing without one. `ProblemError` when it cannot be written."""
@@ -95,6 +111,18 @@ class Trust:
             except (OSError, ValueError, RecursionError) as error:
                 self.problem = _unusable(self._path, str(error))
         return {**held, **self._held}
+
+
+def _when(entry: Mapping[str, Any]) -> str:
+    when = entry.get("when")
+    return when if isinstance(when, str) else ""
+
+
+def _earlier(
+    definition: ServerDefinition, newest: Mapping[str, Mapping[str, Any]]
+) -> Earlier | None:
+    entry = newest.get(text.one_line(definition.name, _LONGEST_NAME))
+    return None if entry is None else Earlier(changes_since(entry, definition))
 
 
 def _entries(path: Path) -> dict[str, dict[str, Any]]:

@@ -13,12 +13,13 @@ from app.cli.asking.keyboard import HungUpError, terminal_of_user
 from app.cli.exits import CommandFailed, ExitCode
 from app.cli.output import Output
 from app.cli.own_command import own_command
-from app.cli.server_words import consent_lines
+from app.cli.server_words import consent_lines, earlier_lines
 from app.paths import data_dir
 from app.problem import Problem, ProblemError
 from app.text import one_line, visible
 
 if TYPE_CHECKING:
+    from app.catalogue.consent_parts import Earlier
     from app.cli.asking.keyboard import Keyboard
     from app.cli.options import CommonOptions
     from app.sessions.definitions import ServerDefinition
@@ -44,9 +45,10 @@ def require_consent(definition: ServerDefinition, common: CommonOptions, source:
         return
     tell_unusable(trust)
     keyboard = terminal_of_user()
+    earlier = earlier_of(trust, definition)
     if keyboard is None:
-        raise CommandFailed(ExitCode.USAGE, _not_agreed(definition, common, source))
-    if not asked(definition, source, keyboard):
+        raise CommandFailed(ExitCode.USAGE, _not_agreed(definition, common, source, earlier))
+    if not asked(definition, source, keyboard, earlier):
         problem = Problem("You have not agreed to this server; nothing was run", definition.name)
         raise CommandFailed(ExitCode.USAGE, problem)
     agree(trust, definition)
@@ -58,20 +60,29 @@ def tell_unusable(trust: Trust) -> None:
         Output(sys.stderr).text(f"{visible(trust.problem.as_text(), keep_line_ends=True)}\n")
 
 
-def asked(definition: ServerDefinition, source: str, keyboard: Keyboard) -> bool:
+def earlier_of(trust: Trust, definition: ServerDefinition) -> Earlier | None:
+    """What the user agreed to before under the definition's name, if it was another one."""
+    return trust.earlier([definition])[0]
+
+
+def asked(
+    definition: ServerDefinition, source: str, keyboard: Keyboard, earlier: Earlier | None
+) -> bool:
     """What the user says to it; whoever hangs up has not agreed."""
     dialogue = Dialogue(Output(sys.stderr), keyboard)
     try:
-        return anyio.run(_answer, dialogue, definition, source)
+        return anyio.run(_answer, dialogue, definition, source, earlier)
     except HungUpError:
         return False
 
 
-async def _answer(dialogue: Dialogue, definition: ServerDefinition, source: str) -> bool:
+async def _answer(
+    dialogue: Dialogue, definition: ServerDefinition, source: str, earlier: Earlier | None
+) -> bool:
     is_process = definition.transport == "stdio"
     dialogue.begin(f"May this server {'run' if is_process else 'be asked'}? It stands in {source}.")
     dialogue.say_whole(f"server:    {one_line(definition.name, _LONGEST_NAME)}")
-    for line in consent_lines(definition):
+    for line in (*earlier_lines(earlier), *consent_lines(definition)):
         dialogue.say_whole(line)
     words = f"{'Run' if is_process else 'Ask'} it, now and later"
     return await dialogue.choose(words, ("yes", "no")) == "yes"
@@ -85,13 +96,16 @@ def agree(trust: Trust, definition: ServerDefinition) -> None:
         raise CommandFailed(ExitCode.UNWRITABLE, error.problem) from error
 
 
-def _not_agreed(definition: ServerDefinition, common: CommonOptions, source: str) -> Problem:
+def _not_agreed(
+    definition: ServerDefinition, common: CommonOptions, source: str, earlier: Earlier | None
+) -> Problem:
     command = trusting_command(definition.name, common)
+    lines = (*earlier_lines(earlier), *consent_lines(definition))
     return Problem(
         "You have not agreed to this server yet, so nothing was run",
         f"server {one_line(definition.name, _LONGEST_NAME)!r}, {source}",
         f"Look at it, and agree: {command}",
-        "\n".join(f"  {line}" for line in consent_lines(definition)),
+        "\n".join(f"  {line}" for line in lines),
     )
 
 

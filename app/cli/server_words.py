@@ -12,6 +12,7 @@ from app.sessions.definitions import StdioDefinition
 from app.sessions.references import names_in
 
 if TYPE_CHECKING:
+    from app.catalogue.consent_parts import Earlier
     from app.catalogue.entry import CatalogueEntry
     from app.catalogue.handed_on import HandedOn
     from app.sessions.definitions import HttpDefinition, ServerDefinition
@@ -26,6 +27,15 @@ def consent_lines(definition: ServerDefinition) -> list[str]:
     make what cannot be seen visible to show them.
     """
     return [without_gaps(line) for line in _consent_lines(definition)]
+
+
+def earlier_lines(earlier: Earlier | None) -> list[str]:
+    """That a definition is a change of what was agreed to before, and of which parts."""
+    if earlier is None:
+        return []
+    changes = ", ".join(map(without_gaps, earlier.changes))
+    said = f"changed:   {changes}" if changes else ""
+    return list(filter(None, ["You agreed to another definition of this name before.", said]))
 
 
 def _consent_lines(definition: ServerDefinition) -> list[str]:

@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING
 
 from app.catalogue.reading import read_file
 from app.cli.asking.keyboard import terminal_of_user
-from app.cli.consent import agree, asked, tell_unusable, trust_of
+from app.cli.consent import agree, asked, earlier_of, tell_unusable, trust_of
 from app.cli.exits import CommandFailed, ExitCode
 from app.cli.output import Output
 from app.cli.saved_servers import saved_servers
-from app.cli.server_words import consent_lines
+from app.cli.server_words import consent_lines, earlier_lines
 from app.cli.target import config_server, placed
 from app.looking import expanded
 from app.problem import Problem, ProblemError
 from app.text import visible
 
 if TYPE_CHECKING:
+    from app.catalogue.consent_parts import Earlier
     from app.cli.options import CommonOptions
     from app.sessions.definitions import ServerDefinition
 
@@ -33,7 +34,7 @@ def trust_server(common: CommonOptions, name: str, *, is_agreed: bool) -> ExitCo
         return ExitCode.DONE
     if not is_agreed:
         tell_unusable(trust)
-        _ask(definition, source)
+        _ask(definition, source, earlier_of(trust, definition))
     agree(trust, definition)
     output.text(f"You have agreed to {visible(name)}:\n{_shown(definition)}")
     output.check()
@@ -50,19 +51,20 @@ def definition_of(common: CommonOptions, name: str) -> ServerDefinition:
         raise CommandFailed(ExitCode.USAGE, error.problem) from error
 
 
-def _ask(definition: ServerDefinition, source: str) -> None:
+def _ask(definition: ServerDefinition, source: str, earlier: Earlier | None) -> None:
     keyboard = terminal_of_user()
     if keyboard is None:
         problem = Problem(
             "There is nobody to ask; nothing was agreed to",
             f"server {definition.name!r}, {source}",
             "If this is what you want, give the command again with --yes.",
-            _shown(definition).rstrip(),
+            _shown(definition, earlier).rstrip(),
         )
         raise CommandFailed(ExitCode.USAGE, problem)
-    if not asked(definition, source, keyboard):
+    if not asked(definition, source, keyboard, earlier):
         raise CommandFailed(ExitCode.USAGE, Problem("Nothing was agreed to", definition.name))
 
 
-def _shown(definition: ServerDefinition) -> str:
-    return "".join(f"  {visible(line)}\n" for line in consent_lines(definition))
+def _shown(definition: ServerDefinition, earlier: Earlier | None = None) -> str:
+    lines = (*earlier_lines(earlier), *consent_lines(definition))
+    return "".join(f"  {visible(line)}\n" for line in lines)

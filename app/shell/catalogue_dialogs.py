@@ -83,7 +83,8 @@ class CatalogueDialogs(QObject):
         """Show what would be run, or asked; only what is agreed to is."""
         from app.widgets.consent_dialog import ConsentDialog
 
-        dialog = ConsentDialog(origin, definitions, self._parent)
+        earlier = self._cataloguing.consents.earlier(definitions)
+        dialog = ConsentDialog(origin, definitions, self._parent, earlier=earlier)
         for open_one in self._consents:
             if open_one.keys == dialog.keys:
                 dialog.deleteLater()

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
     from pathlib import Path
 
+    from app.catalogue.consent_parts import Earlier
     from app.catalogue.trust import Trust
     from app.sessions.definitions import ServerDefinition
 
@@ -48,6 +49,10 @@ class Consents:
     def agree_for_now(self, definition: ServerDefinition) -> None:
         """Take note of what the user named on the command line, for this run."""
         self._now.add(definition.consent_key)
+
+    def earlier(self, definitions: Iterable[ServerDefinition]) -> list[Earlier | None]:
+        """For each what was agreed to before under its name, if this is another definition."""
+        return self._opened().earlier(definitions)
 
     def forget(self, definition: ServerDefinition) -> None:
         """Take the consent back: it is asked for again. `ProblemError` when that is not kept."""

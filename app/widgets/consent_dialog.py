@@ -20,10 +20,12 @@ from PySide6.QtWidgets import (
 from app.catalogue.handed_on import without_gaps
 from app.models.definition_words import words_of
 from app.text import count, elide, one_line, visible
+from app.widgets.appearance import emphasised
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from app.catalogue.consent_parts import Earlier
     from app.sessions.definitions import ServerDefinition
 
 _ORIGIN: Final = 300
@@ -50,10 +52,17 @@ class ConsentDialog(QDialog):
     servers_agreed = Signal(object)
 
     def __init__(
-        self, origin: str, definitions: Sequence[ServerDefinition], parent: QWidget | None = None
+        self,
+        origin: str,
+        definitions: Sequence[ServerDefinition],
+        parent: QWidget | None = None,
+        *,
+        earlier: Sequence[Earlier | None] = (),
     ) -> None:
+        """`earlier` tells for each definition, in their order, what was agreed to in its place."""
         super().__init__(parent)
         self._definitions = tuple(definitions)
+        self._earlier = (*earlier, *(None for _ in self._definitions[len(earlier) :]))
         self._is_one = len(self._definitions) == 1
         one, several = self.tr("Connect this server?"), self.tr("Connect these servers?")
         self.setWindowTitle(one if self._is_one else several)
@@ -67,7 +76,8 @@ class ConsentDialog(QDialog):
         self.tree.setHorizontalScrollMode(QTreeWidget.ScrollMode.ScrollPerPixel)
         # By rows, the end of a command that is higher than the window could never be seen.
         self.tree.setVerticalScrollMode(QTreeWidget.ScrollMode.ScrollPerPixel)
-        self._items = [self._added(definition) for definition in self._definitions]
+        pairs = zip(self._definitions, self._earlier, strict=True)
+        self._items = [self._added(definition, before) for definition, before in pairs]
         self.tree.expandAll()
         self.tree.resizeColumnToContents(0)
         self.tree.itemChanged.connect(self._on_item_changed)
@@ -107,21 +117,32 @@ class ConsentDialog(QDialog):
         self.servers_agreed.emit(self.agreed())
         super().accept()
 
-    def _added(self, definition: ServerDefinition) -> QTreeWidgetItem:
+    def _added(self, definition: ServerDefinition, earlier: Earlier | None) -> QTreeWidgetItem:
         item = QTreeWidgetItem([one_line(definition.name, _NAME), ""])
         if not self._is_one:
             item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
             item.setCheckState(0, Qt.CheckState.Unchecked)
+        if earlier is not None:
+            words = earlier.changes or (self.tr("another definition than this one"),)
+            changed = self._row(self.tr("Changed since you agreed"), *words)
+            for column in range(2):
+                changed.setFont(column, emphasised(self.font()))
+            item.addChild(changed)
         for label, value in list(words_of(definition).items())[1:]:
-            shown = without_gaps(visible(value))
-            length = f"\n({count(len(shown), self.tr('character'))})" if len(shown) > _LONG else ""
-            child = QTreeWidgetItem([label + length, in_lines(shown)])
-            child.setTextAlignment(0, Qt.AlignmentFlag.AlignTop)
-            child.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
-            item.addChild(child)
+            item.addChild(self._row(label, value))
         self.tree.addTopLevelItem(item)
         item.setFirstColumnSpanned(True)  # a long name takes no room from what is run
         return item
+
+    def _row(self, label: str, *values: str) -> QTreeWidgetItem:
+        """A row under a server; each value begins a line."""
+        shown = [without_gaps(visible(value)) for value in values]
+        size = sum(map(len, shown))
+        length = f"\n({count(size, self.tr('character'))})" if size > _LONG else ""
+        row = QTreeWidgetItem([label + length, "\n".join(map(in_lines, shown))])
+        row.setTextAlignment(0, Qt.AlignmentFlag.AlignTop)
+        row.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
+        return row
 
     def _lay_out(self, origin: str) -> None:
         label = QLabel(self)
@@ -131,11 +152,18 @@ class ConsentDialog(QDialog):
         several = self.tr("These come from {}. Only those you tick are run.")
         asks = self.tr("You are not asked again for the same, but for anything that is changed.")
         words = (one if self._is_one else several).format(elide(visible(origin), _ORIGIN))
-        label.setText(f"{words} {asks}")
+        label.setText(" ".join(filter(None, [words, self._said_of_changes(), asks])))
         layout = QVBoxLayout(self)
         layout.addWidget(label)
         layout.addWidget(self.tree, 1)
         layout.addWidget(self._buttons)
+
+    def _said_of_changes(self) -> str:
+        if not any(self._earlier):
+            return ""
+        if self._is_one:
+            return self.tr("You agreed to another definition of this name before.")
+        return self.tr("Of some you agreed to another definition before: they have changed.")
 
     @Slot()
     def _on_item_changed(self) -> None:

@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton, QTreeWidgetItem
+from PySide6.QtWidgets import QLabel, QPushButton, QTreeWidgetItem
 
+from app.catalogue.consent_parts import Earlier
 from app.sessions.definitions import StdioDefinition
 from app.widgets.consent_dialog import ConsentDialog
 
@@ -46,6 +47,29 @@ def test_the_exact_command_is_shown_with_names_of_variables_and_no_values(qtbot:
     assert "python -m 'my db'" in texts
     assert "API_KEY" in texts
     assert not any("hush" in text for text in texts)
+
+
+def test_a_change_of_what_was_agreed_to_is_said_with_its_parts(qtbot: QtBot) -> None:
+    changes = ("arguments", "the hidden value of API_KEY is another one")
+    dialog = ConsentDialog("f", _DEFINITIONS[:1], earlier=[Earlier(changes)])
+    qtbot.addWidget(dialog)
+    item = dialog.tree.topLevelItem(0)
+    assert item is not None
+    assert _texts(item)[0] == "\n".join(changes)
+    said = " ".join(label.text() for label in dialog.findChildren(QLabel))
+    assert "You agreed to another definition of this name before." in said
+
+
+def test_of_several_those_that_changed_are_marked(qtbot: QtBot) -> None:
+    dialog = ConsentDialog("f", _DEFINITIONS, earlier=[None, Earlier(())])
+    qtbot.addWidget(dialog)
+    first, second = (dialog.tree.topLevelItem(row) for row in range(2))
+    assert first is not None
+    assert second is not None
+    assert second.childCount() == first.childCount() + 1
+    assert _texts(second)[0] == "another definition than this one"
+    said = " ".join(label.text() for label in dialog.findChildren(QLabel))
+    assert "they have changed" in said
 
 
 def test_only_what_is_ticked_is_handed_over(qtbot: QtBot) -> None:
