@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _NAME: Final = 60
 """Characters of a name of a variable or a header that are told."""
+_ANYWHERE: Final = "anywhere"
+"""What a relative command is whatever the folder, to be forgotten in all of them."""
 _HOW: Final = "transport"
 _HIDDEN_IN_URL: Final = "url hidden"
 _CLIENT_SECRET: Final = "client secret"  # noqa: S105  # what it is called
@@ -48,7 +50,20 @@ class Earlier(NamedTuple):
 def kept_parts(definition: ServerDefinition) -> dict[str, Any]:
     """What is kept with a consent, to be compared later: digests by a key of its own."""
     key = secrets.token_hex(16)
-    return {"key": key, "parts": _digests(definition, key)}
+    kept = {"key": key, "parts": _digests(definition, key)}
+    if definition.deciding_folder is None:
+        return kept
+    return {**kept, _ANYWHERE: _digest(key, _ANYWHERE, definition.fingerprint)}
+
+
+def is_in_some_folder(kept: Mapping[str, Any], definition: ServerDefinition) -> bool:
+    """Whether a consent was for this relative command, in whatever folder."""
+    key, was = kept.get("key"), kept.get(_ANYWHERE)
+    return (
+        isinstance(key, str)
+        and isinstance(was, str)
+        and was == _digest(key, _ANYWHERE, definition.fingerprint)
+    )
 
 
 def changes_since(kept: Mapping[str, Any], definition: ServerDefinition) -> tuple[str, ...]:
@@ -82,10 +97,12 @@ def _words(part: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
 
 def _digests(definition: ServerDefinition, key: str) -> dict[str, str]:
     """Each part's digest. Under its name, so that equal values of two parts do not show."""
-    return {
-        part: hmac.digest(key.encode(), json.dumps([part, value]).encode(), "sha256").hex()[:32]
-        for part, value in _parts(definition)
-    }
+    return {part: _digest(key, part, value) for part, value in _parts(definition)}
+
+
+def _digest(key: str, part: str, value: Any) -> str:
+    secret = key.encode("utf-8", "surrogatepass")  # somebody may have edited the file
+    return hmac.digest(secret, json.dumps([part, value]).encode(), "sha256").hex()[:32]
 
 
 def _parts(definition: ServerDefinition) -> Iterator[tuple[str, Any]]:

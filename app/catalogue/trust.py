@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from app import text
 from app.catalogue.alone import alone
-from app.catalogue.consent_parts import Earlier, changes_since, kept_parts
+from app.catalogue.consent_parts import Earlier, changes_since, is_in_some_folder, kept_parts
 from app.catalogue.text_file import read_bytes, write_private
 from app.problem import Problem, ProblemError
 
@@ -77,12 +77,16 @@ class Trust:
         ]
 
     def forget(self, definition: ServerDefinition) -> None:
-        """Take a consent back; nothing without one. `ProblemError` when it cannot be written."""
-        self._held.pop(definition.consent_key, None)
+        """Take a consent back, of a relative command those in all folders; nothing without one.
+
+        `ProblemError` when it cannot be written.
+        """
+        self._held = _without(self._held, definition)
         with self._alone():
             held = self._read()
-            if held.pop(definition.consent_key, None) is not None:
-                self._keep(held)
+            left = _without(held, definition)
+            if left != held:
+                self._keep(left)
 
     def _alone(self) -> contextlib.AbstractContextManager[None]:
         """While no other program writes the file: what each of two agrees to is kept."""
@@ -111,6 +115,16 @@ class Trust:
             except (OSError, ValueError, RecursionError) as error:
                 self.problem = _unusable(self._path, str(error))
         return {**held, **self._held}
+
+
+def _without(
+    held: Mapping[str, dict[str, Any]], definition: ServerDefinition
+) -> dict[str, dict[str, Any]]:
+    return {
+        key: entry
+        for key, entry in held.items()
+        if key != definition.consent_key and not is_in_some_folder(entry, definition)
+    }
 
 
 def _when(entry: Mapping[str, Any]) -> str:

@@ -77,9 +77,16 @@ def test_digests_tell_nothing_and_are_others_each_time() -> None:
     assert "s3cret" not in json.dumps(kept_parts(RUN))
 
 
-@pytest.mark.parametrize("kept", [{}, {"key": 1, "parts": {}}, {"key": "a", "parts": []}])
+@pytest.mark.parametrize(
+    "kept", [{}, {"key": 1, "parts": {}}, {"key": "a", "parts": []}, {"key": "\ud800"}]
+)
 def test_what_was_kept_otherwise_tells_of_no_part(kept: dict[str, Any]) -> None:
     assert changes_since(kept, RUN) == ()
+
+
+def test_a_key_that_is_no_text_makes_all_parts_others() -> None:
+    kept = {**kept_parts(RUN), "key": "\ud800"}
+    assert "command" in changes_since(kept, RUN)
 
 
 def test_a_changed_server_is_known_as_a_change_of_what_was_agreed_to_last(tmp_path: Path) -> None:

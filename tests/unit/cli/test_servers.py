@@ -161,6 +161,26 @@ def test_a_relative_command_is_agreed_to_in_one_folder(
     assert str(tmp_path / "theirs") in said
 
 
+def test_a_removed_relative_command_is_agreed_to_in_no_folder_any_more(
+    data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    definition = StdioDefinition(name="a", command="./run")
+    here, elsewhere = tmp_path / "here", tmp_path / "elsewhere"
+    for folder in (here, elsewhere):
+        folder.mkdir()
+        monkeypatch.chdir(folder)
+        Trust(data_dir / TRUST).agree(definition)
+    other = StdioDefinition(name="b", command="./other")
+    Trust(data_dir / TRUST).agree(other)
+    Catalogue(data_dir / FILE_NAME).add(CatalogueEntry(definition))
+    monkeypatch.chdir(tmp_path)
+    assert main(["servers", "remove", "a", "--data-dir", str(data_dir)]) == 0
+    for folder in (here, elsewhere):
+        monkeypatch.chdir(folder)
+        assert not Trust(data_dir / TRUST).is_trusted(definition)
+    assert Trust(data_dir / TRUST).is_trusted(other)
+
+
 def test_beside_an_entry_that_cannot_be_used_a_server_of_its_name_gets_another_which_is_said(
     data_dir: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
