@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer, Signal, Slot
 
+from app.models.cadence import INTERVAL_MS, Cadence
 from app.models.stderr_lines import is_of_life
 from app.protocol.facts import NotificationReceived
 from app.protocol.frame import Channel
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from app.protocol.frame import Frame
     from app.tracker.snapshot import JobId
 
-INTERVAL_MS: Final = 100
-"""Least time between two batches: at most ten updates a second for each token."""
 APART_MS: Final = 33
 """Least time between batches of two kinds, so that Qt paints what one changed before the next."""
 
@@ -82,39 +81,28 @@ def merged(earlier: Changes, later: Changes) -> Changes:
 
 
 class _Kind:
-    """What is told together: whether any of it waits, and how long ago some was told."""
+    """What is told together: whether any of it waits, and when it may be told."""
 
     def __init__(self, tell: Callable[[], None]) -> None:
-        self._tell = tell
-        self._since = QElapsedTimer()
+        self.tell = tell
+        """Tells what waits."""
+        self.cadence = Cadence()
         self.is_waiting = False
-
-    def tell(self) -> None:
-        """Tell what waits."""
-        self.is_waiting = False
-        self._tell()
-        self._since.start()
-
-    def age_ms(self) -> float:
-        """How long ago it was told."""
-        return self._since.elapsed() if self._since.isValid() else math.inf
-
-    def wait_ms(self) -> int:
-        """How long until it may be told again."""
-        return int(max(0, INTERVAL_MS - self.age_ms()))
+        self.is_urgent = False
+        """Whether some of it is more than the passing of time."""
 
 
 class Feed(QObject):
     """Passes on what a monitor publishes: the first change at once, then ten times a second.
 
-    Between batches changes are merged, so nothing is lost and nothing is told twice; after a batch
-    the views get `INTERVAL_MS` to breathe, however long it took them. Frames are only counted:
-    the timeline has them, and what is gathered must not grow with a flood.
+    Between batches changes are merged, so nothing is lost and nothing is told twice; after a long
+    batch the views get time to breathe, however long it took them (`Cadence`). Frames are only
+    counted: the timeline has them, and what is gathered must not grow with a flood.
 
     There are three kinds of batches, each at its own moment: servers, then jobs with their
     questions, then marks with the frames they are of. A window that repaints all of its panes at
     once stands still three times as long (35 ms of one core with twenty busy servers, measured).
-    What waits is told `INTERVAL_MS` after the batch before of its kind, or `APART_MS` after one of
+    What waits is told an interval after the batch before of its kind, or `APART_MS` after one of
     another kind that was in its way.
     """
 
@@ -141,6 +129,7 @@ class Feed(QObject):
         self._logged: collections.deque[NotificationReceived] = collections.deque(maxlen=_LOGGED)
         self._changes = Changes()
         self._progressed: set[JobId] = set()
+        self._has_ticks = False
         self._marked: dict[int, str] = {}
         self._servers: frozenset[str] = frozenset()
         self._questions: frozenset[int] = frozenset()
@@ -149,7 +138,9 @@ class Feed(QObject):
         self._of_jobs = _Kind(self._tell_jobs)
         self._of_frames = _Kind(self._tell_frames)
         self._kinds = (self._of_servers, self._of_jobs, self._of_frames)
-        self._since_any = QElapsedTimer()
+        self._clock = QElapsedTimer()
+        self._clock.start()
+        self._last_told: tuple[_Kind, float] | None = None
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         # A coarse timer may fire five per cent early, which is more than ten a second.
@@ -181,8 +172,17 @@ class Feed(QObject):
                 self._tell_kind(kind)
 
     def _tell_kind(self, kind: _Kind) -> None:
+        kind.is_waiting = False
+        has_ticks = kind is not self._of_jobs or self._has_ticks
+        kind.is_urgent = False
+        begun = self._now_ms()
         kind.tell()
-        self._since_any.start()
+        ended = self._now_ms()
+        kind.cadence.told(begun, ended, has_ticks=has_ticks)
+        self._last_told = (kind, ended)
+
+    def _now_ms(self) -> float:
+        return self._clock.nsecsElapsed() / 1e6
 
     def _tell_servers(self) -> None:
         servers, self._servers = self._servers, frozenset()
@@ -192,6 +192,7 @@ class Feed(QObject):
         changes = self._changes._replace(progressed=self._changes.progressed | self._progressed)
         self._changes = Changes()
         self._progressed.clear()
+        self._has_ticks = False
         questions, self._questions = self._questions, frozenset()
         if changes != Changes():
             self.jobs_changed.emit(changes)
@@ -227,26 +228,38 @@ class Feed(QObject):
             map(type, update.facts)
         ):
             self._logged.extend(_logged(update.facts))
-        changes = update.changes
-        if changes.added or changes.removed or changes.moved:
+        if update.changes.marked:
+            self._marked.update(update.changes.marked)
+        if frames or update.changes.marked:
+            self._expect(self._of_frames)
+        if update.servers:
+            self._servers |= update.servers
+            self._expect(self._of_servers)
+        self._questions |= update.questions
+        self._take_jobs(update.changes)
+
+    def _take_jobs(self, changes: Changes) -> None:
+        has_moved = bool(changes.added or changes.removed or changes.moved)
+        if has_moved:
             self._changes = merged(self._changes, changes)
             self._progressed.difference_update(changes.removed)
         else:
             # A flood over a thousand tokens: a set that grows, not a new one for each chunk.
             self._progressed |= changes.progressed
-        if changes.marked:
-            self._marked.update(changes.marked)
-        self._servers |= update.servers
-        self._questions |= update.questions
-        has_jobs = changes.progressed or changes.moved or changes.added or changes.removed
-        for kind, news in (
-            (self._of_servers, update.servers),
-            (self._of_jobs, has_jobs or update.questions),
-            (self._of_frames, frames or changes.marked),
-        ):
-            if news and not kind.is_waiting:
-                kind.is_waiting = True
-                self._schedule()
+        if changes.ticks:
+            self._has_ticks = True
+        if has_moved or changes.ticks or self._questions:
+            self._expect(self._of_jobs)
+        elif changes.progressed:
+            self._expect(self._of_jobs, is_urgent=False)
+
+    def _expect(self, kind: _Kind, *, is_urgent: bool = True) -> None:
+        """Have a kind told at its next moment."""
+        if kind.is_waiting and (kind.is_urgent or not is_urgent):
+            return
+        kind.is_waiting = True
+        kind.is_urgent = is_urgent
+        self._schedule()
 
     def _take_stderr(self, frames: Sequence[Frame]) -> None:
         channel = frames[0].channel
@@ -257,19 +270,26 @@ class Feed(QObject):
 
     def _schedule(self) -> None:
         """Start the timer for what is due first."""
-        waits = [self._wait_ms(kind) for kind in self._kinds if kind.is_waiting]
+        now = self._now_ms()
+        waits = [self._wait_ms(kind, now) for kind in self._kinds if kind.is_waiting]
         if waits:
             self._timer.start(min(waits))
 
-    def _wait_ms(self, kind: _Kind) -> int:
-        since = self._since_any
-        apart = APART_MS - since.elapsed() if since.isValid() else 0
-        return max(0, apart, kind.wait_ms())
+    def _wait_ms(self, kind: _Kind, now: float) -> int:
+        apart = 0
+        if self._last_told is not None:
+            last, ended = self._last_told
+            if last is not kind:
+                apart = math.ceil(max(0.0, ended + APART_MS - now))
+        # That a job got older is told with its next tick, if that comes at once.
+        patience = 0 if kind.is_urgent else INTERVAL_MS
+        return max(apart, kind.cadence.wait_ms(now - patience))
 
     @Slot()
     def _on_timeout(self) -> None:
         """Tell of one kind alone: what it changes is painted before the next."""
-        due = [kind for kind in self._kinds if kind.is_waiting and not self._wait_ms(kind)]
+        now = self._now_ms()
+        due = [kind for kind in self._kinds if kind.is_waiting and not self._wait_ms(kind, now)]
         if due:
-            self._tell_kind(max(due, key=_Kind.age_ms))
+            self._tell_kind(max(due, key=lambda kind: kind.cadence.overdue_ms(now)))
         self._schedule()
