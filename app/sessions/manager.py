@@ -280,8 +280,9 @@ class Manager:
     def _changed(self, entry: _Entry) -> None:
         """Remember the era that a server turned out to speak, and tell of the change."""
         session = entry.session
-        if session is not None and session.agreement is not None:
-            self._verdicts[session.definition.fingerprint] = session.agreement.era.value
+        verdict = None if session is None else session.verdict
+        if session is not None and verdict is not None:
+            self._verdicts[session.definition.fingerprint] = verdict.value
         self._on_change(entry.newest.name)
 
     def _on_sign_in(self, name: str) -> None:

@@ -41,6 +41,7 @@ class Negotiation:
         fixed = Era.HANDSHAKE if connection.has_handshake else _fixed(era)
         self._is_open_question = fixed is None
         self._opening = Opening(client, fixed)
+        self._discover: Exchange | None = None
 
     async def run(self) -> Agreement:
         """Agree with the server and get ready to speak as agreed.
@@ -57,10 +58,23 @@ class Negotiation:
         self._begin(step)
         return step
 
+    @property
+    def is_newer_after_all(self) -> bool:
+        """Whether `server/discover` was answered well by now, be it after its limit.
+
+        A server that takes long to start is opened in the handshake era when it speaks both.
+        """
+        reply = None if self._discover is None else self._discover.reply
+        if reply is None or reply.result is None:
+            return False
+        return eras.PER_REQUEST in eras.supported_revisions(reply.result)
+
     async def _answered(self, ask: Ask) -> Exchange:
         """The exchange of one opening request, over or silent for as long as it may be."""
         self.asked.append(ask.method)
         exchange = self._connection.mail.ask(ask.method, ask.params)
+        if ask.method == eras.DISCOVER:
+            self._discover = exchange
         end = await exchange.over(ask.limit_s)
         if exchange.loss is not None:
             self._check(ask, exchange.loss)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from app.problem import Problem, ProblemError
+from app.protocol.eras import Era
 from app.sessions import connect_failure
 from app.sessions.connect_failure import not_connected
 from app.sessions.connect_limit import ConnectLimit, not_signed_in
@@ -88,7 +89,7 @@ class Session:
         self._state = ServerState.CONNECTING
         self._lists: ServerLists | None = None
         self._problem: Problem | None = None
-        self._asked: list[str] = []
+        self._negotiation: Negotiation | None = None
         self._scope = anyio.CancelScope()
         self._group: TaskGroup | None = None
         self._ready = anyio.Event()
@@ -100,6 +101,13 @@ class Session:
         if self._state is not ServerState.CONNECTED or self.current is None:
             raise ProblemError(not_connected(self._definition.name))
         return self.current
+
+    @property
+    def verdict(self) -> Era | None:
+        """The newest era that the server is known to speak: how to open it the next time."""
+        if self.agreement is None or self._negotiation is None:
+            return None
+        return Era.PER_REQUEST if self._negotiation.is_newer_after_all else self.agreement.era
 
     @property
     def is_usable(self) -> bool:
@@ -250,8 +258,7 @@ class Session:
         await prepare(self._definition)
         connection = self.current = self._make_connection()
         connection.mail.on_hold = self._on_change
-        negotiation = Negotiation(connection, self._identity, era)
-        self._asked = negotiation.asked
+        negotiation = self._negotiation = Negotiation(connection, self._identity, era)
         tasks.start_soon(connection.run)
         self.incoming = incoming = Incoming(connection, self._context, self._identity)
         self.rounds = Rounds(connection, incoming)
@@ -282,7 +289,8 @@ class Session:
         command, limit_s = self._definition.address, self._definition.connect_timeout_s
         if self.current is None:
             return Problem(f"The server could not be started within {limit_s:g} s", command)
-        return connect_failure.silent(command, limit_s, self._asked, self.current)
+        asked = () if self._negotiation is None else self._negotiation.asked
+        return connect_failure.silent(command, limit_s, asked, self.current)
 
     def _fail(self, problem: Problem) -> None:
         self._problem = problem

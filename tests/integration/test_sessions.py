@@ -107,6 +107,18 @@ async def test_a_server_that_starts_slowly_is_understood_in_either_era(speaks: s
     assert server.era is Era(speaks)
 
 
+@pytest.mark.usefixtures("own_limit")
+async def test_a_server_that_starts_slowly_and_speaks_both_is_spoken_to_in_the_newer_era_next() -> (
+    None
+):
+    slow = demo_definition("--start-delay", "2.5", "--era", "both")
+    async with Monitor() as monitor:
+        name = monitor.add_server(slow)
+        assert (await monitor.connect(name)).era is Era.HANDSHAKE
+        await monitor.disconnect(name)
+        assert (await monitor.connect(name)).era is Era.PER_REQUEST
+
+
 async def test_a_server_that_ends_at_an_unknown_question_is_started_again_without_it() -> None:
     code = (
         "import json, sys\n"
