@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-import re
+import types
 import urllib.parse
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from app.catalogue.entry import CatalogueEntry
-from app.catalogue.secrets import keyring_name
+from app.catalogue.kept_secrets import Kept, in_question, looked_up, renewed, values_of
 from app.problem import ProblemError
 from app.protocol.secret_arguments import shown_arguments
 from app.protocol.secret_names import HIDDEN_VALUE
 from app.sessions.definitions import HttpDefinition, StdioDefinition
-from app.sessions.references import REFERENCE, names_in
+from app.sessions.references import REFERENCE
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from app.catalogue.reading import ConfigFile
     from app.problem import Problem
     from app.sessions.definitions import ServerDefinition
+    from app.sessions.references import Keyring
 
 _WORDS: Final = {
     "transport": "transport",
@@ -37,6 +38,13 @@ _WORDS: Final = {
 }
 _OURS: Final = ("restart", "watch", "ping_interval_s", "idle_timeout_s", "total_timeout_s")
 """What the user has set here for a server, which an import leaves alone."""
+
+
+Known: TypeAlias = "Mapping[str, str | None]"
+"""Secrets of the keyring by name, None for one that is gone."""
+_NOTHING_KNOWN: Final[Known] = types.MappingProxyType({})
+_SAME: Final = Kept(_NOTHING_KNOWN)
+"""Takes every literal for what our reference stands for."""
 
 
 class Standing(enum.Enum):
@@ -62,19 +70,53 @@ class ImportRow(NamedTuple):
     problem: Problem | None = None
 
 
-def preview(config: ConfigFile, catalogue: Catalogue) -> list[ImportRow]:
-    """A row for each server of the file, in its order; those that cannot be used at the end."""
-    saved = {entry.name: entry for entry in catalogue.entries()}
-    # Each of a file's servers is compared with few of the saved ones: both may be hundreds.
-    alike: dict[Hashable, list[CatalogueEntry]] = {}
-    for entry in saved.values():
-        alike.setdefault(_reached(entry.definition), []).append(entry)
-    rows = [_row(found, saved, alike) for found in config.found]
+def preview(
+    config: ConfigFile, catalogue: Catalogue, known: Known = _NOTHING_KNOWN
+) -> list[ImportRow]:
+    """A row for each server of the file, in its order; those that cannot be used at the end.
+
+    `known` are the `secrets_in_question`.
+    """
+    saved, alike = _saved(catalogue)
+    rows = [_row(found, saved, alike, known) for found in config.found]
     rows += [
         ImportRow(None, Standing.UNUSABLE, unusable.name, (), unusable.problem)
         for unusable in config.unusable
     ]
     return rows
+
+
+def secrets_in_question(config: ConfigFile, catalogue: Catalogue, keyring: Keyring) -> Known:
+    """What the keyring has, by name, for what stands in the file itself; None where it is gone.
+
+    The keyring is asked for nothing else, and may take until the user has unlocked it: to be called
+    in a thread. Nothing where it cannot be used.
+    """
+    saved, alike = _saved(catalogue)
+    names = set[str]()
+    for found in config.found:
+        definition = found.definition
+        held = saved.get(definition.name)
+        if held is not None:
+            names |= in_question(held.definition, definition, None)
+            continue
+        for entry in alike.get(_reached(definition), ()):
+            names |= in_question(entry.definition, definition, definition.name)
+    return looked_up(sorted(names), keyring)
+
+
+def _saved(
+    catalogue: Catalogue,
+) -> tuple[dict[str, CatalogueEntry], dict[Hashable, list[CatalogueEntry]]]:
+    """The saved servers by name, and by `_reached`.
+
+    Each of a file's servers is compared with few of the saved ones: both may be hundreds.
+    """
+    saved = {entry.name: entry for entry in catalogue.entries()}
+    alike: dict[Hashable, list[CatalogueEntry]] = {}
+    for entry in saved.values():
+        alike.setdefault(_reached(entry.definition), []).append(entry)
+    return saved, alike
 
 
 def rows_named(rows: Sequence[ImportRow], names: Collection[str]) -> list[ImportRow]:
@@ -91,10 +133,27 @@ def rows_named(rows: Sequence[ImportRow], names: Collection[str]) -> list[Import
     return named
 
 
-def imported_entry(row: ImportRow, config: ConfigFile, catalogue: Catalogue) -> CatalogueEntry:
+def renewed_secrets(row: ImportRow, catalogue: Catalogue, known: Known) -> dict[str, str]:
+    """What has to be put into the keyring, by name, before a row is saved.
+
+    A secret that is another one in the file by now takes the place of ours, to which the saved
+    server goes on referring.
+    """
+    if row.found is None or row.found.asks or row.standing is not Standing.CHANGED:
+        return {}
+    held = catalogue.entry(row.name).definition
+    if not _is_same_who(held, row.found.definition):
+        return {}
+    return renewed(held, row.found.definition, known, catalogue.secrets_of_alone([row.name]))
+
+
+def imported_entry(
+    row: ImportRow, config: ConfigFile, catalogue: Catalogue, known: Known = _NOTHING_KNOWN
+) -> CatalogueEntry:
     """What is saved when a row is imported: what the file says, and what the user has set here.
 
-    Only for rows with a server whose questions are answered.
+    Only for rows with a server whose questions are answered, and whose `renewed_secrets` are put
+    into the keyring.
     """
     if row.found is None:
         raise ValueError("there is nothing to import")
@@ -111,7 +170,9 @@ def imported_entry(row: ImportRow, config: ConfigFile, catalogue: Catalogue) -> 
     held = catalogue.entry(row.name)
     kept = {field: getattr(held.definition, field) for field in _OURS}
     if _is_same_who(held.definition, definition):
-        definition = _with_references(definition, held.definition)
+        renewals = renewed_secrets(row, catalogue, known)
+        others = {name: secret for name, secret in known.items() if name not in renewals}
+        definition = _with_references(definition, held.definition, Kept(others))
     return dataclasses.replace(
         entry,
         definition=definition.model_copy(update=kept),
@@ -133,17 +194,15 @@ def save_rows(made: Iterable[tuple[ImportRow, CatalogueEntry]], catalogue: Catal
 
 
 def changes_between(
-    held: ServerDefinition, found: ServerDefinition, brought_as: str | None = None
+    held: ServerDefinition, found: ServerDefinition, kept: Kept = _SAME
 ) -> tuple[str, ...]:
     """What is different, in words; nothing of how the user treats it here.
 
-    A reference of ours is taken for the value in the file that it was put in the place of. With
-    `brought_as` only one to what an import put into the keyring for a server of that name: two
-    accounts at one service are two servers.
+    A reference of ours is taken for the value that `kept` takes for the same.
     """
     if held.transport != found.transport and "stdio" in {held.transport, found.transport}:
         return ("how it is reached",)
-    found = _with_references(found, held, brought_as)
+    found = _with_references(found, held, kept)
     mine, theirs = held.model_dump(), found.model_dump()
     changed = [words for field, words in _WORDS.items() if mine.get(field) != theirs.get(field)]
     return (*dict.fromkeys(changed), *_of_values(held, found))
@@ -161,17 +220,25 @@ def _row(
     found: Found,
     saved: Mapping[str, CatalogueEntry],
     alike: Mapping[Hashable, Sequence[CatalogueEntry]],
+    known: Known,
 ) -> ImportRow:
     """How a server of a file stands to those `saved`, which `alike` has by `_reached`."""
     name = found.definition.name
+    known = _NOTHING_KNOWN if found.asks else known  # the answers are not in it yet
     held = saved.get(name)
     if held is not None:
-        changes = changes_between(held.definition, found.definition)
+        changes = changes_between(held.definition, found.definition, Kept(known))
         standing = Standing.CHANGED if changes else Standing.SAME
         return ImportRow(found, standing, name, changes)
     for entry in alike.get(_reached(found.definition), ()):
-        if not changes_between(entry.definition, found.definition, brought_as=name):
+        other = entry.definition
+        changes = changes_between(other, found.definition, Kept(known, name))
+        if not changes:
             return ImportRow(found, Standing.SAME, entry.name)
+        # With another secret it is the same server still, unless more than that is different.
+        lenient = Kept(_NOTHING_KNOWN, name)
+        if known and not changes_between(other, found.definition, lenient):
+            return ImportRow(found, Standing.CHANGED, entry.name, changes)
     return ImportRow(found, Standing.NEW, name)
 
 
@@ -188,56 +255,26 @@ def _of_values(held: ServerDefinition, found: ServerDefinition) -> list[str]:
 
 
 def _with_references(
-    found: ServerDefinition, held: ServerDefinition, brought_as: str | None = None
+    found: ServerDefinition, held: ServerDefinition, kept: Kept
 ) -> ServerDefinition:
     """What a file has, with references of ours in the place of the values they stand for."""
     mine = values_of(held)
-    values = {
-        name: _kept(mine.get(name), value, brought_as) for name, value in values_of(found).items()
-    }
+    values = {name: _kept(mine.get(name), value, kept) for name, value in values_of(found).items()}
     if isinstance(found, HttpDefinition) and isinstance(held, HttpDefinition):
         secret = found.oauth.client_secret
         if secret is not None:
-            secret = _kept(held.oauth.client_secret, secret, brought_as)
+            secret = _kept(held.oauth.client_secret, secret, kept)
         oauth = found.oauth.model_copy(update={"client_secret": secret})
         return found.model_copy(update={"headers": values, "oauth": oauth})
     if isinstance(found, StdioDefinition) and isinstance(held, StdioDefinition):
-        is_same = _are_same_words(held.args, found.args, brought_as)
+        is_same = kept.are_same_words(held.args, found.args)
         args = held.args if is_same else found.args
         return found.model_copy(update={"env": values, "args": args})
     return found
 
 
-def _kept(mine: str | None, theirs: str, brought_as: str | None) -> str:
-    return mine if mine is not None and _is_kept(mine, theirs, brought_as) else theirs
-
-
-def _is_kept(mine: str, theirs: str, brought_as: str | None) -> bool:
-    """Whether ours may be the same value, put elsewhere when it was imported."""
-    references = names_in(mine)
-    if not references or REFERENCE.search(theirs) is not None:
-        return False
-    if brought_as is None:
-        return True
-    begin = keyring_name(brought_as, "")
-    return all(kind == "keyring" and name.startswith(begin) for kind, name in references)
-
-
-def _are_same_words(mine: Sequence[str], theirs: Sequence[str], brought_as: str | None) -> bool:
-    """Whether arguments are equal but for secrets of the file that we have references to."""
-    return len(mine) == len(theirs) and all(
-        one == other or (_is_kept(one, other, brought_as) and _fits(one, other))
-        for one, other in zip(mine, theirs, strict=True)
-    )
-
-
-def _fits(mine: str, theirs: str) -> bool:
-    """Whether a word is ours with something in the places of the references."""
-    parts, end = list[str](), 0
-    for found in REFERENCE.finditer(mine):
-        parts.append(re.escape(mine[end : found.start()]))
-        end = found.end()
-    return re.fullmatch(".+".join([*parts, re.escape(mine[end:])]), theirs, re.DOTALL) is not None
+def _kept(mine: str | None, theirs: str, kept: Kept) -> str:
+    return mine if mine is not None and kept.is_same(mine, theirs) else theirs
 
 
 def _is_same_who(held: ServerDefinition, found: ServerDefinition) -> bool:
@@ -249,17 +286,10 @@ def _is_same_who(held: ServerDefinition, found: ServerDefinition) -> bool:
     if isinstance(held, HttpDefinition) and isinstance(found, HttpDefinition):
         return _host(held) == _host(found)
     if isinstance(held, StdioDefinition) and isinstance(found, StdioDefinition):
-        return held.command == found.command and _are_same_words(held.args, found.args, None)
+        return held.command == found.command and _SAME.are_same_words(held.args, found.args)
     return False
 
 
 def _host(definition: HttpDefinition) -> tuple[str, str]:
     parts = urllib.parse.urlsplit(definition.url)
     return parts.scheme, parts.netloc.rpartition("@")[2].lower()
-
-
-def values_of(definition: ServerDefinition) -> dict[str, str]:
-    """A server's variables, or its headers."""
-    if isinstance(definition, HttpDefinition):
-        return dict(definition.headers)
-    return dict(definition.env)

@@ -20,8 +20,10 @@ from app.catalogue.preview import (
     Standing,
     imported_entry,
     preview,
+    renewed_secrets,
     rows_named,
     save_rows,
+    secrets_in_question,
 )
 from app.catalogue.reading import read_file
 from app.catalogue.secrets import in_environment, in_keyring, secrets_of
@@ -43,6 +45,7 @@ from app.text import count, one_line, visible
 if TYPE_CHECKING:
     from app.catalogue.catalogue import Catalogue
     from app.catalogue.entry import CatalogueEntry
+    from app.catalogue.preview import Known
     from app.catalogue.reading import ConfigFile
     from app.catalogue.variables import Input
     from app.cli.options import CommonOptions
@@ -89,7 +92,8 @@ def import_servers(common: CommonOptions, order: ServersImport) -> ExitCode:
     except ProblemError as error:
         raise CommandFailed(ExitCode.USAGE, error.problem) from error
     _check_answers(order, config)
-    rows = preview(config, catalogue)
+    known = secrets_in_question(config, catalogue, SystemKeyring())
+    rows = preview(config, catalogue, known)
     output = Output(sys.stdout)
     output.text(_table(config, rows))
     tell_problems(tuple(config.problems))
@@ -225,14 +229,19 @@ class _Importer:
         asks = {ask.id: ask for row in rows if row.found is not None for ask in row.found.asks}
         if asks:
             rows = self._answered(rows, list(asks.values()))
+        known = secrets_in_question(self._config, self._catalogue, self._keyring)
         try:
-            made = [(row, self._made(row)) for row in rows if row.standing is not Standing.SAME]
+            made = [
+                (row, self._made(row, known)) for row in rows if row.standing is not Standing.SAME
+            ]
             return save_rows(made, self._catalogue) if made else []
         except ProblemError as error:
             raise CommandFailed(ExitCode.UNWRITABLE, error.problem) from error
 
-    def _made(self, row: ImportRow) -> CatalogueEntry:
-        entry = imported_entry(row, self._config, self._catalogue)
+    def _made(self, row: ImportRow, known: Known) -> CatalogueEntry:
+        for name, secret in renewed_secrets(row, self._catalogue, known).items():
+            self._keyring.put(name, secret)
+        entry = imported_entry(row, self._config, self._catalogue, known)
         if self._order.with_secrets:
             return entry
         return dataclasses.replace(entry, definition=self._without_secrets(entry.definition))
@@ -272,7 +281,8 @@ class _Importer:
         self._config = again
         wanted = {row.found.definition.name for row in rows if row.found is not None}
         try:
-            return rows_named(preview(again, self._catalogue), wanted)
+            known = secrets_in_question(again, self._catalogue, self._keyring)
+            return rows_named(preview(again, self._catalogue, known), wanted)
         except ProblemError as error:
             raise CommandFailed(ExitCode.USAGE, error.problem) from error
 

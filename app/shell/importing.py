@@ -105,7 +105,7 @@ class Importing(QObject):
         self._tasks.start(f"read {path.name}", self._show, path, answers)
 
     async def _show(self, path: Path, answers: Mapping[str, str]) -> None:
-        from app.catalogue.preview import preview
+        from app.catalogue.preview import preview, secrets_in_question
 
         try:
             config = await _read(path, answers)
@@ -114,7 +114,9 @@ class Importing(QObject):
                 self._import.show_unreadable(path, error.problem)
             return
         saved = self._cataloguing.saved
-        rows = preview(config, saved.catalogue)
+        keyring = self._cataloguing.keyring
+        known = await _in_thread(secrets_in_question, config, saved.catalogue, keyring)
+        rows = preview(config, saved.catalogue, known)
         if self._import is not None:
             self._import.show_rows(path, rows, config.problems, saved.entries)
 
@@ -155,13 +157,25 @@ class Importing(QObject):
         )
 
     async def _save(self, config: ConfigFile, wish: ImportWish) -> None:
-        from app.catalogue.preview import Standing, imported_entry, preview, rows_named, save_rows
+        from app.catalogue.preview import (
+            Standing,
+            imported_entry,
+            preview,
+            renewed_secrets,
+            rows_named,
+            save_rows,
+            secrets_in_question,
+        )
 
         catalogue, variables = self._cataloguing.saved.catalogue, list[str]()
+        keyring = self._cataloguing.keyring
+        known = await _in_thread(secrets_in_question, config, catalogue, keyring)
         made = []
-        for row in rows_named(preview(config, catalogue), wish.names):
+        for row in rows_named(preview(config, catalogue, known), wish.names):
             if row.standing in {Standing.NEW, Standing.CHANGED}:
-                entry = imported_entry(row, config, catalogue)
+                for name, secret in renewed_secrets(row, catalogue, known).items():
+                    await _in_thread(keyring.put, name, secret)
+                entry = imported_entry(row, config, catalogue, known)
                 definition = await self._without_secrets(entry.definition, wish, variables)
                 made.append((row, dataclasses.replace(entry, definition=definition)))
         if made:  # all or nothing: a secret that cannot be kept stops it before

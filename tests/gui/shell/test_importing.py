@@ -6,6 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit
 
 from app.problem import Problem, ProblemError
@@ -149,6 +150,30 @@ async def test_secrets_of_an_imported_file_go_where_the_user_wants_them(
     assert value in saved
     assert ("hush" in saved) is (choice == "text")
     assert drawer == ({"db/API_KEY": "hush"} if choice == "keyring" else {})
+
+
+async def test_a_secret_that_was_renewed_in_the_file_is_renewed_in_the_keyring(
+    qapp: QApplication, data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    save(data_dir, db={"command": "db", "env": {"API_KEY": "${keyring:db/API_KEY}"}})
+    config = tmp_path / "mcp.json"
+    servers = {"db": {"command": "db", "env": {"API_KEY": "newer"}}}
+    config.write_text(json.dumps({"mcpServers": servers}))
+    drawer = {"db/API_KEY": "older"}
+    async with running(qapp, data_dir) as program:
+        monkeypatch.setattr(program.cataloguing.keyring, "get", drawer.get)
+        monkeypatch.setattr(program.cataloguing.keyring, "put", drawer.__setitem__)
+        program.window.actions_.imports.trigger()
+        (dialog,) = program.window.findChildren(ImportDialog)
+        dialog.open_file(config)
+        await until(lambda: dialog.tree.topLevelItemCount() == 1)
+        item = dialog.tree.topLevelItem(0)
+        assert item is not None
+        item.setCheckState(0, Qt.CheckState.Checked)
+        assert dialog.ticked() == ["db"]
+        dialog.accept()
+        await until(lambda: drawer == {"db/API_KEY": "newer"})
+    assert "newer" not in (data_dir / "servers.json").read_text()
 
 
 async def test_saved_servers_are_exported_without_secrets(

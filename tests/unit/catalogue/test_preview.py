@@ -10,13 +10,13 @@ import pytest
 
 from app.catalogue.catalogue import Catalogue
 from app.catalogue.entry import CatalogueEntry
+from app.catalogue.kept_secrets import Kept, values_of
 from app.catalogue.preview import (
     Standing,
     changes_between,
     imported_entry,
     preview,
     save_rows,
-    values_of,
 )
 from app.catalogue.reading import ConfigFile, read_file
 from app.catalogue.secrets import in_keyring
@@ -223,9 +223,9 @@ def test_many_servers_are_not_each_compared_with_all_that_are_saved(
 ) -> None:
     compared: list[str] = []
 
-    def counted(held: ServerDefinition, found: ServerDefinition, **more: str) -> tuple[str, ...]:
+    def counted(held: ServerDefinition, found: ServerDefinition, *more: Kept) -> tuple[str, ...]:
         compared.append(found.name)
-        return changes_between(held, found, **more)
+        return changes_between(held, found, *more)
 
     monkeypatch.setattr("app.catalogue.preview.changes_between", counted)
     servers = [

@@ -95,6 +95,21 @@ def test_all_is_saved_and_nothing_agreed_to(
     assert "s3cret" not in (data_dir / FILE_NAME).read_text()
 
 
+def test_a_secret_that_was_renewed_in_the_file_is_renewed_in_the_keyring(
+    file: Path, data_dir: Path, capsys: pytest.CaptureFixture[str], keyring: type[Drawer]
+) -> None:
+    assert run(data_dir, file, "--all") == 0
+    before = definition(data_dir, "a")
+    write(file, a={"command": "c", "env": {"API_KEY": "n3wer", "B": "1"}})
+    capsys.readouterr()
+    assert run(data_dir, file, "--all") == 0
+    out, err = capsys.readouterr()
+    assert "changes: variable API_KEY" in out
+    assert "n3wer" not in out + err
+    assert keyring.secrets == {"a/API_KEY": "n3wer"}
+    assert definition(data_dir, "a") == before
+
+
 def test_without_a_keyring_secrets_become_variables(
     file: Path, data_dir: Path, capsys: pytest.CaptureFixture[str], keyring: type[Drawer]
 ) -> None:
