@@ -20,8 +20,9 @@ _BASES: Final = {
     "light": ("#efefef", "#efefef", "#ffffff", "#1a1a1a", "#2a6fa8"),
 }
 _LINES: Final = "#a0a0a8"
-_WITH_BOXES: Final = ("QAbstractItemView", "QCheckBox", "QRadioButton")
-"""Classes of widgets that draw boxes to be ticked, and paint no window."""
+_WITH_BOXES: Final = ("QListWidget", "QTreeWidget", "QCheckBox", "QRadioButton")
+"""Classes of widgets that draw boxes to be ticked, and paint no window: but for their headers, and
+the corner between two scroll bars that a table is likely to have."""
 _SCHEMES: Final = {
     "system": Qt.ColorScheme.Unknown,
     "light": Qt.ColorScheme.Light,
@@ -91,6 +92,7 @@ def _outline(palette: QPalette) -> None:
     lines.setColor(QPalette.ColorRole.Window, QColor(_LINES))
     for name in _WITH_BOXES:
         QApplication.setPalette(lines, name)  # type: ignore[arg-type]  # bytes are refused
+    QApplication.setPalette(palette, "QHeaderView")  # type: ignore[arg-type]
 
 
 def _palette(button: str, window: str, base: str, text: str, link: str) -> QPalette:

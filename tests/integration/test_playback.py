@@ -21,6 +21,7 @@ from app.sessions.definitions import demo_definition
 from app.sessions.snapshot import ServerState
 from app.tracker.snapshot import JobState
 from tests.integration.watching import Watch
+from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
@@ -154,6 +155,11 @@ async def every_tool(monitor: Monitor, _watch: Watch) -> None:
     async with anyio.create_task_group() as whole:
         whole.start_soon(say_no, monitor)
         await _call_all(monitor, call)
+        # Read anew on news that may come last of all; a list that is not whole at the end is on
+        # record all the same.
+        with anyio.fail_after(PATIENCE_S):
+            while all(offer.name != "extra_tool" for offer in monitor.server("demo").tools):  # noqa: ASYNC110
+                await anyio.sleep(0.01)
         whole.cancel_scope.cancel()
 
 

@@ -96,7 +96,8 @@ RUBBISH: Final = {
     "spaces": b"   \t \n",
     "byte_order_mark": b'\xef\xbb\xbf{"jsonrpc":"2.0","method":"notifications/demo"}\n',
     "invalid_utf8": b'{"jsonrpc":"2.0","method":"notifications/demo","params":{"a":"\xff\xc3"}}\n',
-    "utf16": '{"jsonrpc":"2.0","method":"notifications/demo"}\n'.encode("utf-16-le"),
+    # Big endian: else half of its line feed would spoil whatever message comes next.
+    "utf16": '{"jsonrpc":"2.0","method":"notifications/demo"}\n'.encode("utf-16-be"),
     "cut_off_json": b'{"jsonrpc":"2.0","method":"notifications/de\n',
     "duplicate_keys": b'{"jsonrpc":"2.0","method":"notifications/demo","method":"demo/other"}\n',
     "nan": b'{"jsonrpc":"2.0","method":"notifications/demo","params":{"a":NaN}}\n',

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication, QPalette
-from PySide6.QtWidgets import QCheckBox
+from PySide6.QtWidgets import QCheckBox, QTreeView, QTreeWidget
 
 from app.shell.preferences import Preferences
 from app.shell.scheme import SchemeChoice, is_dark
@@ -40,3 +40,18 @@ def test_an_empty_box_can_be_seen_in_both_schemes(qtbot: QtBot, choice: SchemeCh
         row = [picture.pixelColor(x, box.height() // 2).lightnessF() for x in range(box.width())]
         ground = QGuiApplication.palette().color(QPalette.ColorRole.Base).lightnessF()
         assert max(abs(each - ground) for each in row) > 0.2
+
+
+def test_headers_and_corners_of_tables_are_dark_as_the_window_is(
+    qtbot: QtBot, choice: SchemeChoice
+) -> None:
+    choice.choose("dark")
+    ground = QGuiApplication.palette().color(QPalette.ColorRole.Window)
+    with_boxes, table = QTreeWidget(), QTreeView()
+    for tree in (with_boxes, table):
+        qtbot.addWidget(tree)
+        tree.show()  # colours of a class are taken then
+        header = tree.header()
+        assert header.viewport().palette().color(QPalette.ColorRole.Window) == ground
+    # The corner is drawn by the table itself.
+    assert table.palette().color(QPalette.ColorRole.Window) == ground
