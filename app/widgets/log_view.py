@@ -100,11 +100,6 @@ class LogView(QTableView):
         return self._is_following
 
     @property
-    def new_count(self) -> int:
-        """How many rows came since following stopped."""
-        return self._new
-
-    @property
     def columns(self) -> LogColumns:
         """Which columns are shown, and how wide."""
         return self._columns
