@@ -57,7 +57,7 @@ BAD = [
     (checks.loose_tasks, "asyncio.ensure_future(work())"),
     (checks.loose_tasks, "@asyncSlot()\nasync def f(): ..."),
     (checks.loose_tasks, "@qasync.asyncSlot()\nasync def f(): ..."),
-    (checks.too_long, "x = 1\n" * 501),
+    (checks.too_long, "x = 1\n" * 801),
     (checks.own_resource_paths, "icon = Path(__file__).parent / 'icon.svg'"),
     (checks.own_resource_paths, "from importlib.resources import files"),
     (checks.own_resource_paths, "import importlib.resources"),
@@ -73,7 +73,7 @@ GOOD = [
     (checks.leaking_connections, "sqlite3.connect(path)\nsqlite3.connect(str(path))"),
     (checks.loose_tasks, "self._group.create_task(work())\ngroup.start_soon(work)"),
     (checks.loose_tasks, "anyio.create_task_group()"),
-    (checks.too_long, "x = 1\n" * 500),
+    (checks.too_long, "x = 1\n" * 800),
     (checks.own_resource_paths, "from app.paths import resource\nresource('icons/app.svg')"),
     (checks.widgets_in_models, "from PySide6.QtCore import Qt\nfrom PySide6 import QtCore"),
 ]
