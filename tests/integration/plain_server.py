@@ -48,7 +48,7 @@ def answer_late(identity: object, path: str) -> None:
     result(identity, "late")
 
 
-def call(identity: object, params: dict[str, Any]) -> None:  # noqa: C901  # a case for each
+def call(identity: object, params: dict[str, Any]) -> None:  # a case for each
     """Do what a tool does."""
     arguments = params.get("arguments", {})
     match params["name"]:
