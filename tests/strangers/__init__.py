@@ -1,0 +1,1 @@
+"""A campaign against servers that nobody here wrote."""

@@ -1,0 +1,287 @@
+"""Servers of every common SDK, old and new: connected, listed, called and cancelled by default."""
+
+from __future__ import annotations
+
+import contextlib
+import http.server
+import json
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import pytest
+
+from tests.integration.commands import DEMO, PROGRAM, ROOT, linux_only
+from tests.patience import PATIENCE_S
+from tests.strangers.servers import STRANGERS, NotAvailableError, Stranger, Tool
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+    from pathlib import Path
+
+pytestmark = linux_only
+
+_SLOW_START_S = 3.0
+_KUBECONFIG = """\
+apiVersion: v1
+kind: Config
+clusters: [{name: none, cluster: {server: "http://127.0.0.1:1"}}]
+users: [{name: nobody, user: {}}]
+contexts: [{name: none, context: {cluster: none, user: nobody}}]
+current-context: none
+"""
+
+
+class Ran(NamedTuple):
+    """How a command of the program ended, and its events."""
+
+    code: int
+    events: list[dict[str, Any]]
+    err: str
+
+    def only(self, kind: str) -> list[dict[str, Any]]:
+        return [event for event in self.events if event["event"] == kind]
+
+
+def _ran(process: subprocess.Popen[str], head: str = "") -> Ran:
+    out, err = process.communicate(timeout=2 * PATIENCE_S)
+    events = [json.loads(line) for line in (head + out).splitlines()]
+    assert "Traceback" not in err.partition("standard error")[0]
+    return Ran(process.returncode, events, err)
+
+
+def _start(command: str, target: Sequence[str], *words: str, folder: Path) -> subprocess.Popen[str]:
+    """Start a command of the program with a fresh data folder: nothing is remembered."""
+    options = [command, "--data-dir", str(folder), "--json", *words]
+    return subprocess.Popen(
+        [*PROGRAM, *options, *target],
+        cwd=ROOT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def check_server(target: Sequence[str], tool: Tool, folder: Path) -> None:
+    """Connect with default settings; list, call with progress, cancel."""
+    listing = _start("tools", target, folder=folder / "list")
+    out, err = listing.communicate(timeout=2 * PATIENCE_S)
+    assert listing.returncode == 0, err
+    assert f'"{tool.name}"' in out
+    _check_call(target, tool, folder / "call")
+    if tool.long is not None:
+        _check_cancel(target, tool, folder / "cancel")
+
+
+def _check_call(target: Sequence[str], tool: Tool, folder: Path) -> None:
+    words = [tool.name, "--args", json.dumps(dict(tool.arguments))]
+    called = _ran(_start("call", target, *words, folder=folder))
+    assert called.code in ((0, 1) if tool.may_fail else (0,)), called.err
+    assert len(called.only("result")) == 1
+    ticks = [event["progress"] for event in called.only("progress")]
+    assert len(ticks) == tool.ticks
+    assert ticks == sorted(set(ticks))
+    kinds = [event["event"] for event in called.events]
+    assert "progress" not in kinds[kinds.index("result") :]
+
+
+def _check_cancel(target: Sequence[str], tool: Tool, folder: Path) -> None:
+    words = [tool.name, "--args", json.dumps(dict(tool.long or {}))]
+    process = _start("call", target, *words, folder=folder)
+    assert process.stdout is not None
+    head = ""
+    for line in process.stdout:
+        head += line
+        if '"event":"progress"' in line:
+            break
+    process.send_signal(signal.SIGINT)
+    cancelled = _ran(process, head)
+    assert cancelled.code == 5, cancelled.err
+    assert cancelled.only("progress")
+
+
+def _delayed(command: Sequence[str], delay_s: float) -> list[str]:
+    """A command that starts after a while, as `npx` does that downloads first."""
+    script = "import os,sys,time;time.sleep(float(sys.argv[1]));os.execvp(sys.argv[2],sys.argv[2:])"
+    return [sys.executable, "-c", script, str(delay_s), *command] if delay_s else list(command)
+
+
+def _free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+@contextlib.contextmanager
+def _served(command: Sequence[str], port: int, environment: Mapping[str, str]) -> Iterator[None]:
+    """Run an HTTP server until the end of the context, and wait until it listens."""
+    process = subprocess.Popen(
+        command,
+        env={**os.environ, **environment},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+    try:
+        ends_at = time.monotonic() + PATIENCE_S
+        while not _listens(port):
+            assert process.poll() is None, "the server ended before it listened"
+            assert time.monotonic() < ends_at
+            time.sleep(0.1)
+        yield
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def _listens(port: int) -> bool:
+    try:
+        socket.create_connection(("127.0.0.1", port), timeout=1).close()
+    except OSError:
+        return False
+    return True
+
+
+@contextlib.contextmanager
+def _slow_front(port: int, delay_s: float) -> Iterator[int]:
+    """A port that accepts at once and passes nothing on at first, as a cold start does.
+
+    Bytes then go both ways unchanged; the context's value is the port.
+    """
+    ready_at = time.monotonic() + delay_s
+    front = socket.create_server(("127.0.0.1", 0))
+
+    def copy(source: socket.socket, sink: socket.socket) -> None:
+        with contextlib.suppress(OSError):
+            while piece := source.recv(65536):
+                sink.sendall(piece)
+        with contextlib.suppress(OSError):
+            sink.shutdown(socket.SHUT_WR)
+
+    def serve(client: socket.socket) -> None:
+        time.sleep(max(0.0, ready_at - time.monotonic()))
+        with client, socket.create_connection(("127.0.0.1", port)) as server:
+            answers = threading.Thread(target=copy, args=(server, client), daemon=True)
+            answers.start()
+            copy(client, server)
+            answers.join()
+
+    def accept() -> None:
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = front.accept()
+                threading.Thread(target=serve, args=(client,), daemon=True).start()
+
+    thread = threading.Thread(target=accept, daemon=True)
+    thread.start()
+    try:
+        yield int(front.getsockname()[1])
+    finally:
+        with contextlib.suppress(OSError):
+            front.shutdown(socket.SHUT_RDWR)
+        front.close()
+        thread.join()
+
+
+@contextlib.contextmanager
+def _web_page() -> Iterator[str]:
+    """A web page for the server that fetches one."""
+
+    class Page(http.server.BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            body = b"<html><body><p>a page</p></body></html>"
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.send_header("Content-Length", str(len(body)))
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *arguments: object) -> None: ...
+
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}/"
+        server.shutdown()
+
+
+def _scratch(folder: Path) -> Path:
+    """A folder for a server to work in: a repository, with a configuration of no cluster."""
+    scratch = folder / "scratch"
+    scratch.mkdir()
+    git = shutil.which("git")
+    assert git is not None
+    subprocess.run([git, "init", "-q", str(scratch)], check=True)
+    (scratch / "kubeconfig").write_text(_KUBECONFIG, encoding="utf-8")
+    return scratch
+
+
+def _installed(stranger: Stranger) -> None:
+    try:
+        stranger.install()
+    except NotAvailableError as error:
+        pytest.skip(f"{stranger.name} cannot be installed here: {error}")
+
+
+_DELAYS = pytest.mark.parametrize("delay_s", [0.0, _SLOW_START_S], ids=["at-once", "slow"])
+_HTTP_NAMES = [f"{stranger.name}-{kind}" for stranger in STRANGERS for kind in stranger.over_http]
+_OVER_HTTP = [(stranger, kind) for stranger in STRANGERS for kind in stranger.over_http]
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(900)
+@_DELAYS
+@pytest.mark.parametrize("stranger", STRANGERS, ids=lambda stranger: stranger.name)
+def test_strangers_on_stdio_connect_list_call_and_cancel(
+    stranger: Stranger, delay_s: float, tmp_path: Path
+) -> None:
+    _installed(stranger)
+    with _web_page() as web:
+        values = {"folder": stranger.folder, "scratch": _scratch(tmp_path), "web": web}
+        command = [word.format_map(values) for word in stranger.command]
+        tool = _filled(stranger.tool, values)
+        environment = {k: v.format(port=0, **values) for k, v in stranger.environment.items()}
+        options = [word for pair in environment.items() for word in ("--env", "=".join(pair))]
+        check_server([*options, "--", *_delayed(command, delay_s)], tool, tmp_path)
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(900)
+@_DELAYS
+@pytest.mark.parametrize(
+    ("stranger", "kind"),
+    _OVER_HTTP,
+    ids=_HTTP_NAMES,
+)
+def test_strangers_over_http_connect_list_call_and_cancel(
+    stranger: Stranger, kind: str, delay_s: float, tmp_path: Path
+) -> None:
+    _installed(stranger)
+    port = _free_port()
+    values = {"folder": stranger.folder, "scratch": tmp_path, "port": port}
+    command = [word.format_map(values) for word in stranger.over_http[kind]]  # type: ignore[index]
+    environment = {name: value.format_map(values) for name, value in stranger.environment.items()}
+    path = "/sse" if kind == "sse" else stranger.path
+    with _served(command, port, environment), _slow_front(port, delay_s) as front:
+        url = f"http://127.0.0.1:{front}{path}"
+        check_server(["--url", url], stranger.tool, tmp_path)
+
+
+def _filled(tool: Tool, values: Mapping[str, object]) -> Tool:
+    arguments = {
+        name: value.format_map(values) if isinstance(value, str) else value
+        for name, value in tool.arguments.items()
+    }
+    return Tool(tool.name, arguments, tool.ticks, tool.long, tool.may_fail)
+
+
+def test_the_demo_server_passes_the_same_checks(tmp_path: Path) -> None:
+    tool = Tool("known_total", {"steps": 3, "interval_s": 0}, ticks=3, long={"steps": 1000})
+    check_server(["--", *_delayed(DEMO, 0.2)], tool, tmp_path)
