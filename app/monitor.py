@@ -19,6 +19,7 @@ from app.problem import Problem, ProblemError
 from app.protocol.eras import ClientIdentity
 from app.protocol.frame import Channel, server_name
 from app.protocol.framing import FrameNumbers
+from app.protocol.messages import ALL_LISTS
 from app.protocol.task_requests import with_extension
 from app.protocol.tokens import TokenSource
 from app.recording.recorder import Recorder
@@ -91,6 +92,7 @@ class Monitor(Overview, ServerWishes, Wishes, ResumeWishes, TaskWishes):
         mends: bool = False,
         keyring: Keyring | None = None,
         folder: Path | None = None,
+        lists: frozenset[str] = ALL_LISTS,
     ) -> None:
         """A monitor without servers; `clock` is the computer's unless a test hands in its own.
 
@@ -102,7 +104,8 @@ class Monitor(Overview, ServerWishes, Wishes, ResumeWishes, TaskWishes):
 
         With `mends`, servers that end by themselves are connected again, and started anew when
         their files change, as their definitions say. Secrets of servers are in `keyring`, tokens
-        of sign-ins in `folder`; without one, in memory.
+        of sign-ins in `folder`; without one, in memory. Of what servers offer, `lists` are read as
+        soon as they are connected.
         """
         self._clock = clock or Clock()
         self.recorder: Final = recorder or Recorder(clock=self._clock)
@@ -115,7 +118,7 @@ class Monitor(Overview, ServerWishes, Wishes, ResumeWishes, TaskWishes):
         started_ms = int(self._clock.wall() * 1000)
         questions = Questions(self._on_questions, self._hold)
         held = settings if isinstance(settings, SettingsFile) else SettingsFile(settings)
-        desk = Desk(questions, held, self.job_of)
+        desk = Desk(questions, held, self.job_of, lists)
         self._manager = Manager(
             identity,
             FrameNumbers(),

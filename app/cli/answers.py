@@ -1,4 +1,4 @@
-"""What a tool's result says to a person: text as text, everything else as JSON or in brackets."""
+"""What a result says to a person: text as text, everything else as JSON or in brackets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from app.cli.reply import as_json, exact_member, exact_outcome
 from app.text import size
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from app.protocol.facts import JsonObject
 
@@ -31,7 +31,64 @@ def answer_text(raw: bytes) -> str:
     parts = list(_parts(result, exact))
     if not parts and not isinstance(result.get("content"), list):
         parts = [exact]
-    return "".join(part if part.endswith("\n") else f"{part}\n" for part in parts if part)
+    return "".join(_lines(part) for part in parts if part)
+
+
+def resource_text(raw: bytes) -> str:
+    """What a resource holds, from the reply to `resources/read`: text, data named in brackets."""
+    parts = contents_of(read_result(raw))
+    if not parts:
+        return answer_text(raw)
+    return "".join(_lines(_content_text(part)) for part in parts)
+
+
+def messages_text(raw: bytes) -> str:
+    """The messages of a prompt, each below its role, from the reply to `prompts/get`."""
+    result = read_result(raw)
+    messages = result.get("messages") if isinstance(result, dict) else None
+    if not isinstance(messages, list) or not messages:
+        return answer_text(raw)
+    return "\n".join(_message_text(message) for message in messages)
+
+
+def contents_of(result: Any) -> list[dict[str, Any]]:
+    """The contents of a resource that was read; empty where the result has none."""
+    contents = result.get("contents") if isinstance(result, dict) else None
+    return (
+        [part for part in contents if isinstance(part, dict)] if isinstance(contents, list) else []
+    )
+
+
+def read_result(raw: bytes, exact: Callable[[bytes], str] = exact_outcome) -> Any:
+    """The result in a reply's bytes, as `exact` finds it; None where it cannot be read."""
+    try:
+        return _read(exact(raw))
+    except (ValueError, RecursionError):
+        return None
+
+
+def _content_text(part: dict[str, Any]) -> str:
+    match part:
+        case {"text": str(text)}:
+            return text
+        case {"blob": str(data), **more}:
+            kind = str(more.get("mimeType") or "data")
+            named = f"{more.get('uri', '')}, {size(len(data) * 3 // 4)}"
+            return f"[{kind}: {named}; -o FILE saves it, --json shows it]"
+        case _:
+            return as_json(part)
+
+
+def _message_text(message: Any) -> str:
+    if not isinstance(message, dict):
+        return _lines(as_json(message))
+    content = message.get("content")
+    blocks = content if isinstance(content, list) else [content]
+    return f"[{message.get('role')}]\n" + "".join(_lines(_block_text(each)) for each in blocks)
+
+
+def _lines(text: str) -> str:
+    return text if text.endswith("\n") else f"{text}\n"
 
 
 def _read(text: str) -> Any:

@@ -31,20 +31,21 @@ _DEEPEST = 10
 """How far references are followed: they may go in circles."""
 
 
-def read_document(document: str | None) -> JsonObject:
-    """The object that `--args JSON|@FILE` holds, empty without the option."""
+def read_document(document: str | None, option: str = "--args") -> JsonObject:
+    """The object that an option like `--args JSON|@FILE` holds, empty without the option."""
     if document is None:
         return {}
-    where, text = "--args", document
+    where, text = option, document
     if document.startswith("@"):
         where = document[1:]
-        text = _content(Path(where))
+        text = _content(Path(where), option)
+    sample = f"{option} '{{\"n\": 3}}'"
     try:
         value = strict_json(text)
     except (ValueError, RecursionError) as error:
-        _refuse("The arguments are not JSON", where, "--args '{\"n\": 3}'", str(error))
+        _refuse("The arguments are not JSON", where, sample, str(error))
     if not isinstance(value, dict):
-        _refuse("The arguments are not a JSON object", where, "--args '{\"n\": 3}'")
+        _refuse("The arguments are not a JSON object", where, sample)
     return value
 
 
@@ -172,14 +173,14 @@ def _types_of(value: object) -> set[str]:
             return {"object"}
 
 
-def _content(path: Path) -> str:
+def _content(path: Path, option: str) -> str:
     try:
         return read_typed(path)
     except OSError as error:
         reason = error.strerror or str(error)
-        _refuse("The arguments' file cannot be read", str(path), "--args @FILE", reason)
+        _refuse("The arguments' file cannot be read", str(path), f"{option} @FILE", reason)
     except ValueError as error:
-        _refuse("The arguments' file cannot be read", str(path), "--args @FILE", str(error))
+        _refuse("The arguments' file cannot be read", str(path), f"{option} @FILE", str(error))
 
 
 def _refuse(what: str, where: str, example: str, detail: str = "") -> NoReturn:

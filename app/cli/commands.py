@@ -23,9 +23,12 @@ from app.cli.options import (
     own_options,
 )
 from app.cli.order import CallOrder, OpenOrder, ResumeOrder
+from app.cli.request_commands import prompt, prompts, read, request, resources
+from app.cli.request_options import answer, request_options, resume_limit, server_log
 from app.cli.saved_id import saved_ids
 from app.cli.servers_commands import servers
-from app.sessions.limits import LONGEST_LIMIT_S
+from app.cli.tasks_commands import tasks
+from app.sessions.limits import TOOL_IDLE_S
 
 _GROUP_EXAMPLES = """\b
 Examples:
@@ -35,6 +38,8 @@ Examples:
   mcp-progress-monitor --config ~/.cursor/mcp.json
   mcp-progress-monitor tools --demo
   mcp-progress-monitor call --demo burst --arg count=1000
+  mcp-progress-monitor read --demo demo://report
+  mcp-progress-monitor request --demo tools/list
   mcp-progress-monitor servers import
 
 \b
@@ -136,22 +141,6 @@ _after = click.option(
     metavar="S",
     help="Take the picture after S seconds (default 5).",
 )
-_resume_limit = click.option(
-    "--resume-limit",
-    type=click.IntRange(1, 1_000_000),
-    metavar="N",
-    help="With --auto-resume: stop after N automatic attempts (default 100).",
-)
-
-
-_answer = click.option(
-    "--answer",
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="Answer the server's questions from this JSON file (see below). What it does not answer"
-    " goes by the rules set for the server in the window; what those leave open is asked on a"
-    " terminal, and declined without one or with --json.",
-)
 
 
 class _Group(click.Group):
@@ -240,29 +229,7 @@ def tools(invocation: Invocation, as_json: bool) -> int:
     metavar="JSON|@FILE",
     help="All arguments as one JSON object, or a file holding it; --arg adds to them.",
 )
-@click.option("--token", metavar="TEXT", help="Send this text as the progress token.")
-@click.option("--int-token", type=int, metavar="N", help="Send this integer as progress token.")
-@click.option("--no-token", is_flag=True, help="Send no progress token.")
-@click.option(
-    "--idle-timeout",
-    type=Seconds(min=0, max=LONGEST_LIMIT_S),
-    metavar="S",
-    help="Give up after S seconds without a message that belongs to the call (default 1800, or"
-    " idle_timeout_s of the server in --config; 0 never does).",
-)
-@click.option(
-    "--total-timeout",
-    type=Seconds(min=0, max=LONGEST_LIMIT_S),
-    metavar="S",
-    help="Give up S seconds after the start (default 0: never, or total_timeout_s of the server"
-    " in --config).",
-)
-@click.option(
-    "--auto-resume",
-    is_flag=True,
-    help="Resume at once, and again, for as long as the server hands out tokens.",
-)
-@_resume_limit
+@request_options(TOOL_IDLE_S)
 @click.option(
     "--task",
     "as_task",
@@ -270,7 +237,6 @@ def tools(invocation: Invocation, as_json: bool) -> int:
     help="Run it as a task of the server's; refused where the tool does not allow that. Without,"
     " only tools that require it are.",
 )
-@_answer
 @click.option(
     "--repeat",
     type=click.IntRange(min=1),
@@ -285,7 +251,6 @@ def tools(invocation: Invocation, as_json: bool) -> int:
     help="Call TOOL even if the server does not list it: nothing is checked, and VALUE is sent as"
     " JSON where it is JSON, as text elsewhere.",
 )
-@click.option("--json", "as_json", is_flag=True, help="Write one JSON event per line.")
 def call(invocation: Invocation, /, **chosen: Any) -> int:
     """Call TOOL, show its progress on standard error and its result on standard output.
 
@@ -310,8 +275,9 @@ def call(invocation: Invocation, /, **chosen: Any) -> int:
     is_flag=True,
     help="Resume again and again, for as long as the server hands out tokens.",
 )
-@_resume_limit
-@_answer
+@resume_limit
+@answer
+@server_log
 @click.option(
     "--json",
     "as_json",
@@ -409,4 +375,5 @@ def export(invocation: Invocation, /, **chosen: Any) -> int:
     return export_recording(invocation.common, order)
 
 
-program.add_command(servers)
+for _command in (resources, read, prompts, prompt, request, tasks, servers):
+    program.add_command(_command)

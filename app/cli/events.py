@@ -80,8 +80,19 @@ class JsonEvents:
     Hence a reader that is slow slows the server, and nothing is ever queued or thrown away.
     """
 
-    def __init__(self, output: Output, errors: Output, book: JobBook, started_at: float) -> None:
-        """`started_at` is the monotonic second from which events count `t`."""
+    def __init__(
+        self,
+        output: Output,
+        errors: Output,
+        book: JobBook,
+        started_at: float,
+        exact: Callable[[bytes], str] = exact_outcome,
+    ) -> None:
+        """`started_at` is the monotonic second from which events count `t`.
+
+        The end of a task, or of a request that is no job, is told by `exact` of its reply.
+        """
+        self._exact = exact
         self._output = output
         self._errors = errors
         self._book = book
@@ -124,8 +135,8 @@ class JsonEvents:
         Replies were written as facts; those of a task may come in several ways.
         """
         failure = outcome.failure
-        if outcome.result is not None and outcome.job is not None:
-            self._end_task(outcome, outcome.job)
+        if outcome.result is not None:
+            self._end(outcome)
         if outcome.job is not None:
             self._open.discard(outcome.job)
         if failure is None or outcome.job in self._answered:
@@ -134,17 +145,20 @@ class JsonEvents:
             code = None if failure.code is None else str(failure.code)
             self._error(outcome.job, failure.where, failure.message, code, shown_data(failure.data))
 
-    def _end_task(self, outcome: Outcome, job: JobId) -> None:
-        if not self._tasks.is_task(job) or job in self._answered:
-            return
-        self._answered.add(job)
+    def _end(self, outcome: Outcome) -> None:
+        """Write the result of a task, or of a request that is no job: of those no fact tells."""
+        job = outcome.job
+        if job is not None:
+            if not self._tasks.is_task(job) or job in self._answered:
+                return
+            self._answered.add(job)
         line = event_line(
             "result",
             self._now(),
             job=as_json(job),
-            result=exact_outcome(outcome.raw),
+            result=self._exact(outcome.raw),
             duration_s=elapsed(outcome.duration_s),
-            ticks=str(self._counts.get(job, 0)),
+            ticks=str(0 if job is None else self._counts.get(job, 0)),
         )
         self._write(line)
 
@@ -159,6 +173,10 @@ class JsonEvents:
     def warn(self, problem: Problem) -> None:
         """Tell on standard error what does not keep the command from going on."""
         self._errors.text(f"{visible(problem.as_text(), keep_line_ends=True)}\n")
+
+    def note(self, line: str) -> None:
+        """Tell on standard error what was done."""
+        self._errors.text(f"{visible(line)}\n")
 
     def quiet(self) -> AbstractContextManager[None]:
         """Go on: nobody is asked where events are written."""

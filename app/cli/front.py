@@ -33,6 +33,9 @@ class Front(Protocol):
     def warn(self, problem: Problem) -> None:
         """Tell what is wrong but keeps nothing from going on."""
 
+    def note(self, line: str) -> None:
+        """Tell on standard error what was done."""
+
     def quiet(self) -> AbstractContextManager[None]:
         """Write nothing to the terminal for a while: the user is asked something."""
 

@@ -5,17 +5,19 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
+from app.cli.answers import answer_text
 from app.cli.events import JsonEvents
 from app.cli.exits import CommandFailed
 from app.cli.lines import LineMeter
 from app.cli.output import Output
+from app.cli.reply import exact_outcome
 from app.cli.text_front import TextFront
 from app.cli.words import NUMBERS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping
     from pathlib import Path
 
     from app.cli.front import Front
@@ -27,6 +29,17 @@ if TYPE_CHECKING:
     from app.tracker.snapshot import JobId, JobSnapshot
 
 
+class Wording(NamedTuple):
+    """How the result in a reply's bytes is shown: as `text`, and in events as `exact` JSON."""
+
+    text: Callable[[bytes], str] = answer_text
+    exact: Callable[[bytes], str] = exact_outcome
+
+
+USUAL_WORDING = Wording()
+"""That of tools."""
+
+
 def front_of(
     invocation: Invocation,
     output: Output,
@@ -35,18 +48,35 @@ def front_of(
     as_json: bool,
     is_numbered: bool,
     numbers: Mapping[JobId, Label] = NUMBERS,
+    wording: Wording = USUAL_WORDING,
+    server_log: str | None = None,
+    shows_jobs: bool = True,
 ) -> Front:
     """The front for calls: events on `output`, or progress on standard error.
 
     `is_numbered` when several jobs run at once and must be told apart, by their own numbers or
-    those that the user knows them by.
+    those that the user knows them by. Log messages from the level `server_log` on are shown;
+    without it those that the program's own level lets through. Without `shows_jobs`
+    people see results alone.
     """
     errors = Output(sys.stderr)
     if as_json:
-        return JsonEvents(output, errors, monitor, invocation.started_at)
+        exact = wording.exact
+        return JsonEvents(output, errors, monitor, invocation.started_at, exact)
     level = invocation.common.log_level or "warning"
     meter = _meter(errors, monitor, numbers, is_numbered=is_numbered)
-    return TextFront(output, errors, meter, monitor, level, numbers if is_numbered else None)
+    told = numbers if is_numbered else None
+    return TextFront(
+        output,
+        errors,
+        meter,
+        monitor,
+        level,
+        told,
+        text_of=wording.text,
+        server_log=server_log,
+        shows_jobs=shows_jobs,
+    )
 
 
 def _meter(

@@ -10,7 +10,7 @@ from app.cli.output import Output
 from app.cli.own_command import own_command
 from app.cli.saved import saved_jobs
 from app.cli.saved_id import SavedId
-from app.cli.visit import run_visit
+from app.cli.visit import Terms, run_visit
 from app.looking import absolute
 
 if TYPE_CHECKING:
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from app.cli.options import CommonOptions
     from app.cli.recorded import Recorded
     from app.monitor import Monitor
+    from app.sessions.log_levels import LogLevel
     from app.tracker.snapshot import JobId
 
 
@@ -33,6 +34,10 @@ class Resumable(Protocol):
     """Whether it begins with saved jobs."""
     means: Means
     """What questions of servers are answered by."""
+    lists: frozenset[str]
+    """The lists to read as soon as a server is connected."""
+    server_log: LogLevel | None
+    """The level of log messages to ask servers for."""
 
     def make_front(self, monitor: Monitor) -> Front:
         """The way to show it."""
@@ -65,6 +70,7 @@ def run_resumable(command: Resumable, common: CommonOptions, recorded: Recorded)
             saved,
             command.means,
             command.owns,
+            Terms(command.lists, command.server_log),
         )
     finally:
         left = command.left()

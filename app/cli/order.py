@@ -1,4 +1,4 @@
-"""What `call`, `resume` and `open` were asked to do, before anything is looked at."""
+"""What each command was asked to do, as typed, before anything is looked at."""
 
 from __future__ import annotations
 
@@ -12,20 +12,17 @@ if TYPE_CHECKING:
 
     from app.calls import AutoResume
     from app.cli.saved_id import SavedId
+    from app.sessions.log_levels import LogLevel
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class CallOrder:
-    """The options of one `call` command, as typed.
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class RequestOrder:
+    """The options of every command that makes requests and waits for them, as typed.
 
-    Times in seconds; 0 means no limit, None that of the server or the usual one.
-    `pairs` are the `--arg NAME=VALUE`s, `document` the text of `--args`. With `is_unlisted` the
-    tool need not be in the server's list.
+    Times in seconds; 0 means no limit, None that of the server or the usual one. `server_log` is
+    the level of log messages to ask the server for.
     """
 
-    tool: str
-    pairs: tuple[tuple[str, str], ...] = ()
-    document: str | None = None
     token: str | None = None
     int_token: int | None = None
     no_token: bool = False
@@ -33,10 +30,8 @@ class CallOrder:
     total_timeout: float | None = None
     auto_resume: bool = False
     resume_limit: int | None = None
-    as_task: bool = False
     answer: Path | None = None
-    repeat: int = 1
-    is_unlisted: bool = False
+    server_log: LogLevel | None = None
     as_json: bool = False
 
     def check(self) -> None:
@@ -45,17 +40,68 @@ class CallOrder:
         chosen = [self.token is not None, self.int_token is not None, self.no_token]
         if sum(chosen) > 1:
             raise click.UsageError("Give only one of --token, --int-token and --no-token.")
-        if self.repeat > 1 and any(chosen[:2]):
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class CallOrder(RequestOrder):
+    """The options of one `call` command, as typed.
+
+    `pairs` are the `--arg NAME=VALUE`s, `document` the text of `--args`. With `is_unlisted` the
+    tool need not be in the server's list.
+    """
+
+    tool: str
+    pairs: tuple[tuple[str, str], ...] = ()
+    document: str | None = None
+    as_task: bool = False
+    repeat: int = 1
+    is_unlisted: bool = False
+
+    def check(self) -> None:
+        """Refuse, as a usage error, options that contradict each other."""
+        RequestOrder.check(self)
+        if self.repeat > 1 and (self.token is not None or self.int_token is not None):
             raise click.UsageError(
                 "Calls that run at once need a token each: leave --token and --int-token out"
                 " with --repeat, and each call gets its own."
             )
-        names = [name for name, _ in self.pairs]
-        for name in names:
-            if names.count(name) > 1:
-                raise click.UsageError(
-                    f"--arg {name} is given twice. For a list write {name}='[1, 2]'."
-                )
+        _check_pairs(self.pairs, "For a list write {name}='[1, 2]'.")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOrder(RequestOrder):
+    """The options of one `read` command, as typed; `output` is the file to write to."""
+
+    uri: str
+    output: Path | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class PromptOrder(RequestOrder):
+    """The options of one `prompt` command, as typed; `pairs` are the `--arg NAME=VALUE`s."""
+
+    name: str
+    pairs: tuple[tuple[str, str], ...] = ()
+
+    def check(self) -> None:
+        """Refuse, as a usage error, options that contradict each other."""
+        RequestOrder.check(self)
+        _check_pairs(self.pairs, "Each argument of a prompt has one value.")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class RawOrder(RequestOrder):
+    """The options of one `request` command, as typed; `params` is the text of `--params`."""
+
+    method: str
+    params: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class TaskOrder(RequestOrder):
+    """The options of a command about one task of a server, as typed."""
+
+    task: str
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -67,6 +113,7 @@ class ResumeOrder:
     auto_resume: bool = False
     resume_limit: int | None = None
     answer: Path | None = None
+    server_log: LogLevel | None = None
     as_json: bool = False
 
     def check(self) -> None:
@@ -104,12 +151,19 @@ class OpenOrder:
             raise click.UsageError("--after says when to take a picture: add --screenshot FILE.")
 
 
+def _check_pairs(pairs: tuple[tuple[str, str], ...], advice: str) -> None:
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise click.UsageError(f"--arg {name} is given twice. {advice.format(name=name)}")
+
+
 def _check_limit(limit: int | None, *, auto_resume: bool) -> None:
     if limit is not None and not auto_resume:
         raise click.UsageError("--resume-limit says how often --auto-resume goes on: add that.")
 
 
-def automatic(order: CallOrder | ResumeOrder) -> AutoResume | None:
+def automatic(order: RequestOrder | ResumeOrder) -> AutoResume | None:
     """How the order wants jobs gone on with by themselves; None for not at all."""
     from app.calls import AutoResume
 

@@ -44,6 +44,14 @@ def exact_outcome(raw: bytes) -> str:
     return _without_token(exact_member(exact.encode(), "result")) if is_task else exact
 
 
+def indented(exact: str) -> str:
+    """The same JSON over several lines, every digit kept; as it is where it cannot be laid out."""
+    try:
+        return msgspec.json.format(exact, indent=2)
+    except (msgspec.DecodeError, RecursionError):
+        return exact
+
+
 def exact_data(error: bytes) -> str:
     """The JSON of an error's data as `exact_member` gives it, but for a resume token in it."""
     return _without_token(exact_member(error, "data"))

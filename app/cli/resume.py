@@ -87,6 +87,8 @@ class _Resumer:
         self._definition = definition
         self._invocation = invocation
         self.means = means_of(order.answer, as_json=order.as_json)
+        self.lists = frozenset({"tools"})
+        self.server_log = order.server_log
         self._monitor: Monitor | None = None
         self._ids: dict[JobId, SavedId] = {}
         self._labels: dict[JobId, Label] = {}
@@ -104,6 +106,7 @@ class _Resumer:
             as_json=order.as_json,
             is_numbered=len(set(order.ids)) > 1,
             numbers=self._labels,
+            server_log=order.server_log,
         )
         return self._front
 

@@ -21,10 +21,11 @@ from app.protocol.facts import (
     UnreadableReceived,
 )
 from app.protocol.hidden import shown_data
+from app.sessions.log_levels import LOG_LEVELS
 from app.text import one_line, visible
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
     from app.cli.events import JobBook
@@ -82,10 +83,16 @@ class TextFront:
         book: JobBook,
         level: str,
         numbers: Mapping[JobId, Label] | None = None,
+        *,
+        text_of: Callable[[bytes], str] = answer_text,
+        server_log: str | None = None,
+        shows_jobs: bool = True,
     ) -> None:
         """`level` is the least weighty of a server's messages to show.
 
-        `numbers` tell jobs apart where there are several.
+        `numbers` tell jobs apart where there are several. Results are shown by `text_of`; of log
+        messages those from `server_log` on, if the server was asked for them. Without `shows_jobs`
+        how jobs fare is left out: the result says it.
         """
         self._output = output
         self._errors = errors
@@ -93,6 +100,9 @@ class TextFront:
         self._book = book
         self._printed: dict[JobId, bytes] = {}
         self._least = _WEIGHTS.get(level, _HEAVIEST)
+        self._least_logged = LOG_LEVELS.index(server_log or level)
+        self._text_of = text_of
+        self._shows_jobs = shows_jobs
         self._unreadable_count = 0
         self._irregularities = Irregularities(book, numbers)
         self._told: set[Problem] = set()
@@ -106,6 +116,8 @@ class TextFront:
         if self._least <= _WEIGHTS["warning"]:
             for line in self._irregularities.lines(update.changes):
                 self._turns.say(line)
+        if not self._shows_jobs:
+            return
         for line in self._task_lines.lines(update):
             self._turns.say(line)
         self._meter.on_changes(update.changes)
@@ -133,7 +145,7 @@ class TextFront:
                 self._complain(f"The tool answered with an error:\n{answer_text(outcome.raw)}")
             else:
                 if outcome.job is None or self._printed.get(outcome.job) != outcome.raw:
-                    self._answer(answer_text(outcome.raw))
+                    self._answer(self._text_of(outcome.raw))
                 if outcome.failure is not None:
                     self._complain(_failure_text(outcome))
 
@@ -156,6 +168,10 @@ class TextFront:
         is_new = problem not in self._told
         self._told.add(problem)
         return is_new
+
+    def note(self, line: str) -> None:
+        """Tell what was done."""
+        self._turns.say(visible(line))
 
     def quiet(self) -> AbstractContextManager[None]:
         """Keep lines, results and progress back for a while."""
@@ -204,7 +220,7 @@ class TextFront:
 
     def _answer_aside(self, raw: bytes) -> None:
         with self._meter.aside():
-            self._answer(answer_text(raw))
+            self._answer(self._text_of(raw))
 
     def _answer(self, text: str) -> None:
         is_for_eyes = self._output.is_terminal
@@ -221,8 +237,7 @@ class TextFront:
         if fact.method != LOG_MESSAGE or fact.sender is not Side.SERVER:
             return
         level = fact.params.get("level")
-        weight = _WEIGHTS.get(level, _HEAVIEST) if isinstance(level, str) else _HEAVIEST
-        if weight >= self._least:
+        if level not in LOG_LEVELS or LOG_LEVELS.index(level) >= self._least_logged:
             logger, data = fact.params.get("logger"), fact.params.get("data")
             self._turns.say(words.log_line(level, logger, data))
 

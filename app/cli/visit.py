@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import anyio
 
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from app.monitor import Update
     from app.problem import Problem
     from app.sessions.definitions import ServerDefinition
+    from app.sessions.log_levels import LogLevel
     from app.sessions.questions import Question
     from app.sessions.snapshot import ServerSnapshot
     from app.tracker.snapshot import JobId, JobSnapshot
@@ -49,6 +50,20 @@ Time is looked at once a second: who interrupts waits two seconds at most for th
 """
 
 
+class Terms(NamedTuple):
+    """What servers are asked for beside the command's work.
+
+    `lists` are read as soon as a server is connected: no others, so that nothing of ours stands
+    between a request and its answer. `server_log` is the level of log messages to ask for.
+    """
+
+    lists: frozenset[str] = frozenset({"tools"})
+    server_log: LogLevel | None = None
+
+
+USUAL_TERMS = Terms()
+
+
 def _owns_all(_job: JobId) -> bool:
     return True
 
@@ -61,6 +76,7 @@ def run_visit(
     saved: Saved = NOTHING_SAVED,
     means: Means = NO_MEANS,
     owns: Callable[[JobId], bool] = _owns_all,
+    terms: Terms = USUAL_TERMS,
 ) -> ExitCode:
     """Run a command's `work` with a monitor that records, and keeps resume tokens, as told.
 
@@ -68,7 +84,7 @@ def run_visit(
     cancels. `CommandFailed` when `work` raises it, and when
     standard output cannot be written. The servers' processes are gone in every case.
     """
-    visit = Visit(output, make_front, work, recorded, saved, means, owns)
+    visit = Visit(output, make_front, work, recorded, saved, means, owns, terms)
     anyio.run(visit.run)
     return visit.verdict()
 
@@ -94,6 +110,7 @@ class Visit:
         saved: Saved,
         means: Means,
         owns: Callable[[JobId], bool],
+        terms: Terms,
     ) -> None:
         """Nothing is started yet."""
         self._output = output
@@ -105,7 +122,7 @@ class Visit:
         self._owns = owns
         self._uncancelled: set[JobId] = set()
         self._told: set[Problem] = set()
-        self._rules = WindowRules(recorded.folder, means.answers)
+        self._rules = WindowRules(recorded.folder, means.answers, terms.server_log)
         self._monitor = Monitor(
             store=saved.store,
             restores=saved.restores,
@@ -114,6 +131,7 @@ class Visit:
             settings=self._rules,
             keyring=SystemKeyring(),
             folder=recorded.folder,
+            lists=terms.lists,
         )
         self._code = ExitCode.CANCELLED
         self._failure: CommandFailed | None = None

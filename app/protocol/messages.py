@@ -20,6 +20,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+ALL_LISTS = frozenset({"tools", "resources", "prompts"})
+"""What a server may offer, each named as its capability."""
+
 TASK_SUPPORT = ("forbidden", "optional", "required")
 
 
@@ -45,6 +48,18 @@ class Resource:
     description: str | None
     mime_type: str | None
     size: int | None
+    raw: JsonObject
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ResourceTemplate:
+    """A template of the URIs of resources (RFC 6570)."""
+
+    uri_template: str
+    name: str
+    title: str | None
+    description: str | None
+    mime_type: str | None
     raw: JsonObject
 
 
@@ -112,6 +127,11 @@ def read_resources(result: JsonObject) -> Page[Resource]:
     return _read_page(result, "resources", "uri", _resource)
 
 
+def read_templates(result: JsonObject) -> Page[ResourceTemplate]:
+    """Read the result of `resources/templates/list`."""
+    return _read_page(result, "resourceTemplates", "uriTemplate", _template)
+
+
 def read_prompts(result: JsonObject) -> Page[Prompt]:
     """Read the result of `prompts/list`."""
     return _read_page(result, "prompts", "name", _prompt)
@@ -174,6 +194,17 @@ def _resource(item: _Item, uri: str) -> Resource:
         item.text("description"),
         item.text("mimeType"),
         size if type(size) is int else None,
+        item.raw,
+    )
+
+
+def _template(item: _Item, uri_template: str) -> ResourceTemplate:
+    return ResourceTemplate(
+        uri_template,
+        item.text("name") or uri_template,
+        item.text("title"),
+        item.text("description"),
+        item.text("mimeType"),
         item.raw,
     )
 

@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from app.sessions.clock import Clock
     from app.sessions.connection import Connection
     from app.sessions.exchange import Exchange
+    from app.sessions.limits import Limits
     from app.sessions.manager import Manager
     from app.sessions.session import Session
     from app.store.resumes import ResumeStore
@@ -273,6 +274,29 @@ class Following:
         followed = self._followed(job, entry.view, entry.began_at)._replace(is_known=False)
         clock = CallClock(self._clock.monotonic(), limits)
         return self._start(session, connection, job, followed, clock)
+
+    async def follow(self, server: str, view: TaskView, limits: Limits) -> Outcome:
+        """Follow a task that no call of ours began, as `tasks/get` has just stated it.
+
+        Waits for its end. Giving up leaves the task as it is: others may wait for it.
+
+        Raises:
+            ProblemError: the server is not connected, the task is none of its jobs, or is followed
+                already.
+        """
+        connection = self._manager.connection(server)
+        session = self._manager.session_of(connection.id)
+        job = self._tracker.task_job(connection.id, view.id)
+        if job is None or session is None:
+            raise ProblemError(Problem("There is no such task", f"task {view.id!r}, {server}"))
+        if job in self._runs:
+            raise ProblemError(Problem("This task is followed already", f"task {view.id!r}"))
+        now = self._clock.monotonic()
+        run = self._start(
+            session, connection, job, self._followed(job, view, now), CallClock(now, limits)
+        )
+        run.is_left = True
+        return await self._calls.complete_task(run, job, now)
 
     def on_connected(self, server: str) -> None:
         """Pick up what waits for a server that is connected now."""

@@ -9,6 +9,7 @@ import anyio
 from app.problem import ProblemError
 from app.protocol.task_requests import TaskOffer
 from app.sessions.connect_failure import not_connected
+from app.sessions.limits import USUAL, chosen_limits, usual_limits
 from app.sessions.task_listing import list_tasks
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from app.calls import Outcome
     from app.protocol.task_state import TaskView
     from app.resuming.following import Following
+    from app.sessions.limits import LimitChoice
     from app.sessions.manager import Manager
     from app.store.tasks import SavedTaskId
     from app.tracker.snapshot import JobId
@@ -47,6 +49,23 @@ class TaskWishes:
                 has expired, or its server cannot be reached.
         """
         return await self._following.pick_up(job, use_saved_definition=use_saved_definition)
+
+    async def follow_task(
+        self,
+        server: str,
+        view: TaskView,
+        idle_timeout_s: LimitChoice = USUAL,
+        total_timeout_s: LimitChoice = USUAL,
+    ) -> Outcome:
+        """Follow a task that no call of ours began to its end; giving up leaves it as it is.
+
+        `view` is what the server has just answered to `tasks/get`. The limits are those of a tool.
+        `ProblemError` when the server is not connected, or the task is followed already.
+        """
+        definition = self._manager.snapshot(server).definition
+        usual = usual_limits("tools/call", definition)
+        limits = chosen_limits(idle_timeout_s, total_timeout_s, usual)
+        return await self._following.follow(server, view, limits)
 
     def leave_tasks_alone(self) -> None:
         """Pick up no task by itself from now on, only those that are asked for.

@@ -6,6 +6,7 @@ import functools
 from typing import TYPE_CHECKING, NamedTuple
 
 from app.protocol.eras import ClientIdentity, Era
+from app.protocol.messages import ALL_LISTS
 from app.sessions.call_clock import Hold
 from app.sessions.questions import Questions
 from app.sessions.settings_file import SettingsFile
@@ -21,11 +22,15 @@ if TYPE_CHECKING:
 
 
 class Desk(NamedTuple):
-    """All questions, all settings, and how to find the job of a request by its frame."""
+    """All questions, all settings, and how to find the job of a request by its frame.
+
+    `lists` are those that are read as soon as a server is connected.
+    """
 
     questions: Questions
     settings: SettingsFile
     job_of: Callable[[int], JobId | None]
+    lists: frozenset[str] = ALL_LISTS
 
     @classmethod
     def alone(cls) -> Desk:
@@ -37,7 +42,7 @@ class Desk(NamedTuple):
         from app.sessions.incoming import Context  # no start of the window waits for it
 
         settings = functools.partial(self.settings.of, definition.fingerprint)
-        return Context(definition.name, self.questions, settings, self.job_of, clock)
+        return Context(definition.name, self.questions, settings, self.job_of, clock, self.lists)
 
     def identity(self, client: ClientIdentity, definition: ServerDefinition) -> ClientIdentity:
         """`client` with the capabilities that the rules for a server leave it."""

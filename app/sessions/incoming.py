@@ -17,6 +17,7 @@ import anyio.to_thread
 
 from app.protocol.eras import Era, as_object
 from app.protocol.jsonrpc import OVERSIZED
+from app.protocol.messages import ALL_LISTS
 from app.protocol.reading import NotJsonError, TooDeepError, read_value
 from app.sessions.answers import RpcError, problems_of, result_of
 from app.sessions.asked import INVALID_PARAMS, METHOD_NOT_FOUND, read_asked
@@ -77,7 +78,8 @@ class _Work(NamedTuple):
 class Context(NamedTuple):
     """What all connections with one server share.
 
-    `settings` gives those of the moment; `job_of` names the job of a request by its frame.
+    `settings` gives those of the moment; `job_of` names the job of a request by its frame. `lists`
+    are those to read as soon as the server is connected.
     """
 
     server: str
@@ -85,6 +87,7 @@ class Context(NamedTuple):
     settings: Callable[[], ServerSettings]
     job_of: Callable[[int], JobId | None]
     clock: Clock
+    lists: frozenset[str] = ALL_LISTS
 
 
 class Incoming:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
 
 import anyio
 import anyio.to_thread
@@ -18,7 +18,7 @@ from app.sessions.exchange import End, Limits
 from app.text import one_line
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Container, Iterator, Sequence
 
     from app.protocol.facts import JsonObject
     from app.protocol.messages import Page, Prompt, Resource, Tool
@@ -43,11 +43,10 @@ class _Kind(NamedTuple):
 
     capability: str
     read: Callable[[JsonObject], Page[Any]]
-
-    @property
-    def method(self) -> str:
-        """The request that asks for it."""
-        return f"{self.capability}/list"
+    member: str
+    """What of the result holds the items; also the attribute of `ServerLists` that keeps them."""
+    method: str
+    """The request that asks for it."""
 
     @property
     def changed(self) -> str:
@@ -56,10 +55,22 @@ class _Kind(NamedTuple):
 
 
 _KINDS: Final = (
-    _Kind("tools", messages.read_tools),
-    _Kind("resources", messages.read_resources),
-    _Kind("prompts", messages.read_prompts),
+    _Kind("tools", messages.read_tools, "tools", "tools/list"),
+    _Kind("resources", messages.read_resources, "resources", "resources/list"),
+    _Kind("prompts", messages.read_prompts, "prompts", "prompts/list"),
 )
+_TEMPLATES: Final = _Kind(
+    "resources", messages.read_templates, "resourceTemplates", "resources/templates/list"
+)
+ListName: TypeAlias = Literal["tools", "resources", "prompts", "resourceTemplates"]
+"""A list, by the member of the result that holds it."""
+
+
+class Listed(NamedTuple):
+    """A list as it was read on request; `problem` says what is wrong with it, None if nothing."""
+
+    items: tuple[Any, ...]
+    problem: Problem | None = None
 
 
 class ServerLists:
@@ -70,15 +81,20 @@ class ServerLists:
         connection: Connection,
         capabilities: JsonObject,
         on_change: Callable[[], None],
+        kept: Container[str] = messages.ALL_LISTS,
     ) -> None:
-        """Begin with empty lists; only those in `capabilities` are ever asked for."""
+        """Begin with empty lists; only those in `capabilities` are ever asked for.
+
+        Only those in `kept` are read without being asked for.
+        """
         self.tools: tuple[Tool, ...] = ()
         self.resources: tuple[Resource, ...] = ()
         self.prompts: tuple[Prompt, ...] = ()
         self._connection = connection
         self._on_change = on_change
         self._kinds = [kind for kind in _KINDS if kind.capability in capabilities]
-        self._stale = set(self._kinds)
+        self._kept = kept
+        self._stale = {kind for kind in self._kinds if kind.capability in kept}
         self._problems: dict[_Kind, Problem] = {}
         self._wake = anyio.Event()
         self._reloading = anyio.Lock()
@@ -97,6 +113,17 @@ class ServerLists:
     async def load_tools(self) -> None:
         """Read the tools, which calls need first."""
         await self._refresh([kind for kind in self._kinds if kind.capability == "tools"])
+
+    async def read(self, name: ListName) -> Listed:
+        """Read a list now, whatever the server declares.
+
+        Raises:
+            ProblemError: the server refuses it, or does not answer.
+            anyio.ClosedResourceError: the connection ended first.
+        """
+        kind = next(each for each in (*_KINDS, _TEMPLATES) if each.member == name)
+        items, notes = await self._items(kind)
+        return Listed(tuple(items), self._noted(kind, notes))
 
     async def reload_tools(self) -> None:
         """Read the tools anew; who asks for it while that goes on waits for the same."""
@@ -121,7 +148,7 @@ class ServerLists:
 
     def _note(self, method: str) -> None:
         for kind in self._kinds:
-            if kind.changed == method:
+            if kind.changed == method and kind.capability in self._kept:
                 self._stale.add(kind)
                 self._wake.set()
 
@@ -134,15 +161,20 @@ class ServerLists:
     async def _load(self, kind: _Kind) -> None:
         self._problems.pop(kind, None)
         try:
-            setattr(self, kind.capability, tuple(await self._items(kind)))
+            items, notes = await self._items(kind)
         except ProblemError as error:
             self._problems[kind] = error.problem
         except anyio.ClosedResourceError:
             return
+        else:
+            setattr(self, kind.member, tuple(items))
+            problem = self._noted(kind, notes)
+            if problem is not None:
+                self._problems[kind] = problem
         self._on_change()
 
-    async def _items(self, kind: _Kind) -> list[Any]:
-        """All items; a list that goes on in circles is left after one round."""
+    async def _items(self, kind: _Kind) -> tuple[list[Any], list[str]]:
+        """All items, and what is wrong; a list that goes on in circles is left after one round."""
         items: list[Any] = []
         notes: list[str] = []
         cursors: set[str | None] = set()
@@ -159,11 +191,13 @@ class ServerLists:
                 break
         else:
             notes.append(f"The pages go on in circles: the cursor {cursor!r} came again")
-        if notes:
-            what = f"What the server answered to {kind.method} is not all right"
-            detail = "\n".join(notes[:_PROBLEMS_SHOWN])
-            self._problems[kind] = Problem(what, self._connection.id, detail=detail)
-        return items
+        return items, notes
+
+    def _noted(self, kind: _Kind, notes: Sequence[str]) -> Problem | None:
+        if not notes:
+            return None
+        what = f"What the server answered to {kind.method} is not all right"
+        return Problem(what, self._connection.id, detail="\n".join(notes[:_PROBLEMS_SHOWN]))
 
     def _headless(self, tools: Sequence[Tool]) -> Iterator[str]:
         """What is to be known of tools that clients are to leave out over HTTP."""
@@ -186,10 +220,10 @@ class ServerLists:
             raise ProblemError(
                 Problem(f"The server refused {method}: {words}", self._connection.id)
             )
-        if reply.size <= OVERSIZED and not isinstance(reply.result.get(kind.capability), Elided):
+        if reply.size <= OVERSIZED and not isinstance(reply.result.get(kind.member), Elided):
             return reply.result
         try:
-            return await anyio.to_thread.run_sync(read_list_result, exchange.raw, kind.capability)
+            return await anyio.to_thread.run_sync(read_list_result, exchange.raw, kind.member)
         except NotJsonError as error:
             what = f"What the server answered to {method} cannot be read"
             raise ProblemError(Problem(what, self._connection.id, detail=str(error))) from error

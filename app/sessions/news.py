@@ -73,6 +73,8 @@ class News:
         """Begin with nothing wanted but what `settings` say; `on_change` when more is known."""
         self.problem: Problem | None = None
         """What the server refused of it, None when nothing."""
+        self.begun = anyio.Event()
+        """Set once the server was told the log level of the beginning."""
         self._connection = connection
         self._agreement = agreement
         self._settings = settings
@@ -126,6 +128,7 @@ class News:
         while True:
             self._wake = anyio.Event()
             await self._set_level()
+            self.begun.set()
             for uri in [uri for uri in self._subscribed if uri not in self._told]:
                 self._told[uri] = None
                 await self._ask("resources/subscribe", {"uri": uri})
@@ -173,6 +176,7 @@ class News:
         while True:
             self._wake = anyio.Event()
             self._stamp_level()
+            self.begun.set()
             wanted = self._wanted()
             async with anyio.create_task_group() as tasks:
                 if wanted:

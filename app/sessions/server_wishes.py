@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import anyio
+
+from app.problem import ProblemError
+from app.sessions.connect_failure import not_connected
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from app.sessions.connector import Connector
     from app.sessions.definitions import ServerDefinition
     from app.sessions.doctor import DoctorReport
+    from app.sessions.lists import Listed, ListName
     from app.sessions.manager import Manager
     from app.sessions.snapshot import ServerSnapshot
 
@@ -92,6 +98,19 @@ class ServerWishes:
         It is not connected again by itself.
         """
         await self._connector.disconnect(name)
+
+    async def read_list(self, name: str, wanted: ListName) -> Listed:
+        """Read one of the lists of a connected server now, all its pages.
+
+        `ProblemError` when it is not connected, or refuses.
+        """
+        session = self._manager.session(name)
+        if session is None:
+            raise ProblemError(not_connected(name))
+        try:
+            return await session.lists.read(wanted)
+        except anyio.ClosedResourceError as error:
+            raise ProblemError(not_connected(name)) from error
 
     async def restart(self, name: str) -> None:
         """End a server politely, if it is up, and connect it anew; `ProblemError` if it cannot."""

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
+_LEVEL_LIMIT_S: Final = 5.0
+"""How long a server may take to set its log level before it is used all the same."""
 _DISCONNECTED: Final = "You disconnected the server"
 
 
@@ -101,6 +103,13 @@ class Session:
         if self._state is not ServerState.CONNECTED or self.current is None:
             raise ProblemError(not_connected(self._definition.name))
         return self.current
+
+    @property
+    def lists(self) -> ServerLists:
+        """What the server offers; `ProblemError` unless the session is connected."""
+        if self._state is not ServerState.CONNECTED or self._lists is None:
+            raise ProblemError(not_connected(self._definition.name))
+        return self._lists
 
     @property
     def verdict(self) -> Era | None:
@@ -208,7 +217,9 @@ class Session:
         self.agreement = agreement
         self._attend(connection, agreement)
         self.news = News(connection, agreement, self._context.settings, self._on_change)
-        self._lists = ServerLists(connection, agreement.capabilities, self._on_change)
+        self._lists = ServerLists(
+            connection, agreement.capabilities, self._on_change, self._context.lists
+        )
         connection.schema_of = self._lists.schema_of
         connection.relist = self._lists.reload_tools
         self._become(ServerState.CONNECTED)
@@ -236,9 +247,16 @@ class Session:
 
     async def _keep(self, lists: ServerLists) -> None:
         await lists.load_tools()
+        await self._heard()
         if self._state is ServerState.CONNECTED:
             self._ready.set()
         await lists.keep()
+
+    async def _heard(self) -> None:
+        """Wait a moment for the server to take the log level: the first call is to be logged so."""
+        if self.news is not None and self._context.settings().log_level is not None:
+            with anyio.move_on_after(_LEVEL_LIMIT_S):
+                await self.news.begun.wait()
 
     async def _establish(self, tasks: TaskGroup) -> tuple[Connection, Agreement]:
         """Connect within the definition's limit, in a second attempt if the first one asks."""

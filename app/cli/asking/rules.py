@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from app.cli.asking.answer_file import AnswerFile
     from app.sessions.answers import Answer
+    from app.sessions.log_levels import LogLevel
     from app.sessions.questions import Kind
 
 KINDS: Final[tuple[Kind, ...]] = ("sampling", "form", "url", "roots")
@@ -29,22 +30,30 @@ class Ruled(NamedTuple):
 class WindowRules(SettingsFile):
     """Rules and roots of all servers as the window keeps them, read once and never written.
 
-    What is set for a server's log messages is the window's alone: a command has an option for it.
+    The level of a server's log messages that is set in the window is the window's alone: a command
+    has an option for it (`log_level`).
     A kind of question that the file of answers may be for is asked all the same, so that the file
     can answer; `automatic` is for those that it does not.
     """
 
-    def __init__(self, folder: Path | None, answers: AnswerFile | None) -> None:
-        """Read what is in the data folder; None has no rules."""
+    def __init__(
+        self,
+        folder: Path | None,
+        answers: AnswerFile | None,
+        log_level: LogLevel | None = None,
+    ) -> None:
+        """Read what is in the data folder; None has no rules. Ask servers for `log_level`."""
         super().__init__(None if folder is None else folder / FILE_NAME)
         self._path = None  # whatever is put here lasts as long as the command
         self._answers = answers
+        self._log_level = log_level
 
     def of(self, fingerprint: str) -> ServerSettings:
         """The settings of one server."""
         kept = self._set_for(fingerprint)
         rules = {kind: self._asking(kind, kept.rules.of(kind)) for kind in KINDS}
-        return ServerSettings(rules=QuestionRules(**rules), roots=kept.roots)
+        rules_now = QuestionRules(**rules)
+        return ServerSettings(rules=rules_now, roots=kept.roots, log_level=self._log_level)
 
     def automatic(self, fingerprint: str, kind: Kind) -> Ruled | None:
         """What the rule for a kind of question says; None when the user is to be asked."""

@@ -125,6 +125,9 @@ class NotedFront:
     def warn(self, problem: Problem) -> None:
         self.told.append(f"warned: {problem.what}")
 
+    def note(self, line: str) -> None:
+        self.told.append(f"noted: {line}")
+
     def quiet(self) -> AbstractContextManager[None]:
         raise AssertionError("nobody is asked")
 
