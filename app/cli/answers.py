@@ -73,7 +73,7 @@ def _content_text(part: dict[str, Any]) -> str:
             return text
         case {"blob": str(data), **more}:
             kind = str(more.get("mimeType") or "data")
-            named = f"{more.get('uri', '')}, {size(len(data) * 3 // 4)}"
+            named = f"{more.get('uri', '')}, {_size_of(data)}"
             return f"[{kind}: {named}; -o FILE saves it, --json shows it]"
         case _:
             return as_json(part)
@@ -149,4 +149,9 @@ def _block_text(block: Any) -> str:
 
 
 def _in_brackets(kind: str, name: str, base64: str) -> str:
-    return f"[{kind}: {name}, {size(len(base64) * 3 // 4)}; --json shows the data]"
+    return f"[{kind}: {name}, {_size_of(base64)}; --json shows the data]"
+
+
+def _size_of(base64: str) -> str:
+    """How large the data is that a text in base64 stands for."""
+    return size(len(base64.rstrip("=")) * 3 // 4)

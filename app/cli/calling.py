@@ -93,8 +93,8 @@ def warn_of_log(server: ServerSnapshot, order: RequestOrder, front: Front) -> No
     if order.server_log is None:
         return
     if server.era is Era.HANDSHAKE and "logging" not in server.capabilities:
-        what = "The server offers no log messages: --server-log has no effect"
-        front.warn(Problem(what, server.name, 'It declares no "logging" in its capabilities.'))
+        what = 'The server declares no "logging", and was not asked for log messages'
+        front.warn(Problem(what, server.name, "Those that it sends all the same are shown."))
     elif server.problem is not None:
         front.warn(server.problem)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.cli.answers import answer_text, is_error
+from app.cli.answers import answer_text, is_error, messages_text, resource_text
 
 
 def text_of(result: Any) -> str:
@@ -81,3 +81,30 @@ def test_only_true_marks_an_error() -> None:
     assert not is_error({"isError": "true"})
     assert not is_error({})
     assert not is_error(None)
+
+
+def reply(result: Any) -> bytes:
+    return json.dumps({"jsonrpc": "2.0", "id": 1, "result": result}).encode()
+
+
+def test_texts_of_a_resource_are_printed_and_data_is_named() -> None:
+    contents = [
+        {"uri": "a:1", "text": "one"},
+        {"uri": "a:2", "mimeType": "image/png", "blob": "AAAA"},
+        {"uri": "a:3"},
+        "odd",
+    ]
+    assert resource_text(reply({"contents": contents})) == (
+        'one\n[image/png: a:2, 3 B; -o FILE saves it, --json shows it]\n{"uri":"a:3"}\n'
+    )
+    assert resource_text(reply({"contents": []})) == '{"contents": []}\n'
+
+
+def test_messages_of_a_prompt_stand_below_their_roles() -> None:
+    messages = [
+        {"role": "user", "content": {"type": "text", "text": "Why?"}},
+        {"role": "assistant", "content": [{"type": "text", "text": "So."}]},
+        3,
+    ]
+    assert messages_text(reply({"messages": messages})) == "[user]\nWhy?\n\n[assistant]\nSo.\n\n3\n"
+    assert messages_text(reply({"messages": "none"})) == '{"messages": "none"}\n'

@@ -55,11 +55,13 @@ class FakeMonitor:
         settings: SettingsFile,
         keyring: Keyring,
         folder: Path | None,
+        lists: frozenset[str],
     ) -> None:
         self.recorder = recorder
         assert settings.problem is None
         assert isinstance(keyring, SystemKeyring)
         assert folder is None
+        assert lists == {"tools"}
         assert not restores
         assert cancel_grace_s <= 1
         assert store is None

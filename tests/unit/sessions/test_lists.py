@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
+from app.protocol.messages import ALL_LISTS
 from app.sessions import lists
 from app.sessions.lists import ServerLists
 from tests.unit.sessions.playbook import PlayedServer, by_method, connection_to, error, result
@@ -29,9 +30,11 @@ def tool(name: str) -> dict[str, Any]:
 class Kept:
     """Lists that are kept, and when they change."""
 
-    def __init__(self, server: PlayedServer, connection: Connection, found: Message) -> None:
+    def __init__(
+        self, server: PlayedServer, connection: Connection, found: Message, keeps: frozenset[str]
+    ) -> None:
         self.server = server
-        self.lists = ServerLists(connection, found, self._note)
+        self.lists = ServerLists(connection, found, self._note, keeps)
         self._count = 0
         self._changed = anyio.Event()
 
@@ -48,7 +51,11 @@ class Kept:
 
 @contextlib.asynccontextmanager
 async def kept(
-    script: Script, capabilities: dict[str, Any] | None = None, *, closes_streams: bool = False
+    script: Script,
+    capabilities: dict[str, Any] | None = None,
+    *,
+    closes_streams: bool = False,
+    keeps: frozenset[str] = ALL_LISTS,
 ) -> AsyncIterator[Kept]:
     server = PlayedServer(script)
     connection = connection_to(server)
@@ -56,7 +63,7 @@ async def kept(
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(connection.run)
         await connection.opened()
-        of = Kept(server, connection, capabilities or ALL)
+        of = Kept(server, connection, capabilities or ALL, keeps)
         tasks.start_soon(of.lists.keep)
         yield of
         tasks.cancel_scope.cancel()
@@ -258,3 +265,26 @@ async def test_tools_are_listed_anew_once_for_all_who_ask_at_the_same_time() -> 
         assert [found.name for found in of.lists.tools] == ["t2"]
         await of.lists.reload_tools()
     assert listed == ["tools/list"] * 3
+
+
+async def test_a_list_that_is_not_kept_is_read_only_when_it_is_asked_for() -> None:
+    def script(message: Message) -> list[Message]:
+        content = {
+            "resources/templates/list": {
+                "resourceTemplates": [{"uriTemplate": "x:{n}", "name": "t", "mimeType": "a/b"}, {}]
+            },
+            "tools/list": {"tools": [tool("a")]},
+        }
+        return [result(message, content[message["method"]])]
+
+    async with kept(script, keeps=frozenset()) as of:
+        await of.lists.load_tools()
+        assert of.server.sent == []
+        listed = await of.lists.read("resourceTemplates")
+        (template,) = listed.items
+        assert (template.uri_template, template.mime_type) == ("x:{n}", "a/b")
+        assert listed.problem is not None
+        assert '"uriTemplate" is' in listed.problem.detail
+        assert of.lists.problem is None
+        await of.lists.reload_tools()
+        assert [tool.name for tool in of.lists.tools] == ["a"]
