@@ -26,6 +26,9 @@ REVISIONS = (*HANDSHAKE_REVISIONS, PER_REQUEST)
 DISCOVER_LIMIT_S = 2.0
 """How long a server may be silent about `server/discover` before `initialize` is tried."""
 
+REMEMBERED_LIMIT_S = 10.0
+"""The same for a server that answered it before, and may only be slow to start."""
+
 UNSUPPORTED_VERSION = -32022
 """JSON-RPC error code of 2026-07-28 for a revision that the server does not speak."""
 
@@ -147,19 +150,26 @@ def read_initialize(result: JsonObject) -> Agreement | None:
 
 
 def read_discover(result: JsonObject, offered: str = PER_REQUEST) -> Agreement | None:
-    """Read the result of `server/discover`; None if the server does not speak `offered`."""
+    """Read the result of `server/discover`; None unless it says that `offered` is spoken.
+
+    A result without `supportedVersions` or `capabilities` says nothing: some servers of the
+    handshake era answer every method that they do not know with `{}`.
+    """
+    is_offered = era_of(offered) is Era.PER_REQUEST
+    if not is_offered or offered not in _strings(result.get("supportedVersions")):
+        return None
+    return assume_discover(result) if isinstance(result.get("capabilities"), dict) else None
+
+
+def assume_discover(result: JsonObject) -> Agreement:
+    """What `result` says of a server that is taken to speak 2026-07-28, whatever is missing."""
     notes = []
-    supported = _strings(result.get("supportedVersions"))
-    if not supported:
-        notes.append('"supportedVersions" is missing or empty')
-    elif offered not in supported:
-        return None
-    if era_of(offered) is not Era.PER_REQUEST:
-        return None
+    if PER_REQUEST not in _strings(result.get("supportedVersions")):
+        notes.append(f'"supportedVersions" does not name {PER_REQUEST}')
     info = as_object(result.get("_meta")).get(SERVER_KEY)
     if info is None:
         info = result.get("serverInfo", {})  # as an early draft had it
-    return _agreement(offered, result, SERVER_KEY, info, notes)
+    return _agreement(PER_REQUEST, result, SERVER_KEY, info, notes)
 
 
 def _agreement(

@@ -44,6 +44,10 @@ _MOST_IN_LINE: Final = 1000
 _RUBBISH_KEPT: Final = 5
 _RUBBISH_BYTES: Final = 200
 
+_NEEDED_BY_NOBODY: Final = frozenset({LISTEN, eras.DISCOVER, eras.INITIALIZE})
+"""Requests that may stay open for as long as the connection: an opening leaves the question open
+that an older server does not answer, and its late answer is welcome."""
+
 _number_of = operator.attrgetter("number")
 
 
@@ -135,15 +139,18 @@ class Mail:
 
     @property
     def due_count(self) -> int:
-        """How many of them wait for a reply, and not for news for as long as they are open."""
+        """How many of them wait for a reply that somebody needs.
+
+        Not those that are open for news, and not what the server was asked in order to open it.
+        """
         waiting = (*self._exchanges.values(), *self._unsent)
-        return sum(exchange.method != LISTEN for exchange in waiting)
+        return sum(exchange.method not in _NEEDED_BY_NOBODY for exchange in waiting)
 
     @property
     def is_awaited(self) -> bool:
         """Whether a reply is due that nothing but the server delays, no open question for one."""
         waiting = (*self._exchanges.values(), *self._unsent)
-        return any(e.method != LISTEN and not e.clock.is_suspended for e in waiting)
+        return any(e.method not in _NEEDED_BY_NOBODY and not e.clock.is_suspended for e in waiting)
 
     def ask(
         self,

@@ -16,7 +16,7 @@ from app.sessions.connect_limit import ConnectLimit, not_signed_in
 from app.sessions.incoming import Incoming
 from app.sessions.lists import ServerLists
 from app.sessions.mending import Mending
-from app.sessions.negotiation import EndedAtDiscoverError, Negotiation
+from app.sessions.negotiation import Negotiation, ReopenError, opening_of
 from app.sessions.news import News
 from app.sessions.pulse import Pulse
 from app.sessions.reaching import prepare
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from app.protocol.eras import Agreement, ClientIdentity
     from app.protocol.facts import JsonObject
+    from app.protocol.opening import Opening
     from app.sessions.connection import Connection
     from app.sessions.definitions import Era as EraChoice
     from app.sessions.definitions import ServerDefinition
@@ -58,8 +59,9 @@ class Session:
         on_change: Callable[[], None],
         context: Context,
         mending: Mending | None = None,
+        remembered: Era | None = None,
     ) -> None:
-        """A session that `run` will begin; `era` is what to try, perhaps remembered.
+        """A session that `run` will begin; `era` is what to try, `remembered` what held before.
 
         What the server asks is answered by `context`. How it ends is told to `mending`.
         """
@@ -69,6 +71,8 @@ class Session:
         """Why it was begun without the user's asking, for the record."""
         self.agreement: Agreement | None = None
         """What was agreed with the server, None before."""
+        self.opening: Opening | None = None
+        """How it is opened; None before the first connection."""
         self.current: Connection | None = None
         """The newest connection, None before the first; it may be over."""
         self.incoming: Incoming | None = None
@@ -85,6 +89,7 @@ class Session:
         self._is_end_wanted = False
         self._definition = definition
         self._era = era
+        self._remembered = remembered
         self._make_connection = make_connection
         self._identity = identity
         self._on_change = on_change
@@ -259,24 +264,27 @@ class Session:
                 await self.news.begun.wait()
 
     async def _establish(self, tasks: TaskGroup) -> tuple[Connection, Agreement]:
-        """Connect within the definition's limit, in a second attempt if the first one asks."""
+        """Connect within the definition's limit, over a second connection if the first asks."""
         limit = self._limit = ConnectLimit(self._definition.connect_timeout_s)
         with limit.scope:
-            try:
-                return await self._attempt(tasks, self._era)
-            except EndedAtDiscoverError:
-                return await self._attempt(tasks, "handshake")
+            while True:
+                try:
+                    return await self._attempt(tasks)
+                except ReopenError as again:
+                    self.cause = {"reason": again.why}
         address = self._definition.address
         problem = not_signed_in(address) if limit.is_held else self._silence()
         if self.current is not None:
             self.current.end(problem.what)
         raise ProblemError(problem)
 
-    async def _attempt(self, tasks: TaskGroup, era: EraChoice) -> tuple[Connection, Agreement]:
+    async def _attempt(self, tasks: TaskGroup) -> tuple[Connection, Agreement]:
         await prepare(self._definition)
         connection = self.current = self._make_connection()
         connection.mail.on_hold = self._on_change
-        negotiation = self._negotiation = Negotiation(connection, self._identity, era)
+        if self.opening is None:
+            self.opening = opening_of(connection, self._identity, self._era, self._remembered)
+        negotiation = self._negotiation = Negotiation(connection, self._identity, self.opening)
         tasks.start_soon(connection.run)
         self.incoming = incoming = Incoming(connection, self._context, self._identity)
         self.rounds = Rounds(connection, incoming)
@@ -287,17 +295,25 @@ class Session:
             await connection.tell("restarting", **cause)
         await connection.opened()
         self._on_change()
+        agreement = await self._negotiated(connection, negotiation)
+        incoming.begin(agreement.era)
+        return connection, agreement
+
+    async def _negotiated(self, connection: Connection, negotiation: Negotiation) -> Agreement:
+        """What is agreed over `connection`, which is over if nothing is."""
         try:
-            agreement = await negotiation.run()
+            return await negotiation.run()
         except ProblemError as error:
             connection.end(error.problem.what)
             raise ProblemError(self._located(error.problem)) from error
+        except ReopenError as again:
+            connection.end(again.why)
+            await connection.over()
+            raise
         except anyio.ClosedResourceError:
             await connection.over()
             ended = connect_failure.ended(self._definition.address, connection)
             raise ProblemError(self._located(ended)) from None
-        incoming.begin(agreement.era)
-        return connection, agreement
 
     def _located(self, problem: Problem) -> Problem:
         return problem if problem.where else problem._replace(where=self._definition.address)

@@ -86,11 +86,29 @@ def test_missing_parts_of_an_initialize_result_are_described() -> None:
     )
 
 
-def test_a_discover_result_without_versions_is_taken_to_speak_what_was_asked() -> None:
-    agreed = eras.read_discover({"capabilities": {"tools": {}}})
-    assert agreed is not None
+@pytest.mark.parametrize(
+    "result",
+    [
+        {},
+        {"capabilities": {"tools": {}}},
+        {"supportedVersions": [], "capabilities": {}},
+        {"supportedVersions": "2026-07-28", "capabilities": {}},
+        {"supportedVersions": ["2026-07-28"]},
+        {"supportedVersions": ["2026-07-28"], "capabilities": []},
+        {"protocolVersion": "2026-07-28", "capabilities": {}},
+    ],
+)
+def test_what_is_no_discover_result_agrees_on_nothing(result: dict[str, Any]) -> None:
+    assert eras.read_discover(result) is None
+
+
+def test_a_server_that_is_taken_to_speak_it_may_leave_out_anything() -> None:
+    agreed = eras.assume_discover({})
     assert agreed.revision == "2026-07-28"
-    assert agreed.problems == ('"supportedVersions" is missing or empty',)
+    assert agreed.problems == (
+        '"supportedVersions" does not name 2026-07-28',
+        '"capabilities" is missing or no object',
+    )
 
 
 @pytest.mark.parametrize(

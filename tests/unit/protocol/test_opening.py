@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from app.problem import Problem
 from app.protocol.eras import Agreement, ClientIdentity, Era
 from app.protocol.facts import RequestAnswered, Side, Standing
-from app.protocol.opening import Ask, Opening, Step
+from app.protocol.opening import Ask, Await, Opening, Reopen, Step
 
 CLIENT = ClientIdentity({"name": "monitor", "version": "1"}, {})
 MODERN = {"supportedVersions": ["2026-07-28"], "capabilities": {}}
@@ -106,8 +107,7 @@ def test_a_slow_server_of_the_per_request_era_is_asked_again_with_patience() -> 
     ("reply", "words"),
     [
         (_unsupported("2099-01-01"), "The server speaks only 2099-01-01"),
-        (_unsupported(), "only revisions it does not name"),
-        (_unsupported("2026-07-28"), "refuses 2026-07-28, which it says it speaks"),
+        (_unsupported("1999-01-01", "x"), "The server speaks only 1999-01-01, x"),
     ],
 )
 def test_no_common_revision_is_a_problem(reply: RequestAnswered, words: str) -> None:
@@ -157,12 +157,260 @@ def test_a_fixed_era_leaves_the_other_eras_revisions_alone() -> None:
     assert isinstance(opening.after(_unsupported("2026-07-28")), Problem)
 
 
-def test_every_server_that_only_refuses_is_given_up() -> None:
-    for reply in (_unsupported("2025-11-25", "2026-07-28"), _error(-32601), None, _error(-32022)):
-        opening = Opening(CLIENT)
-        step: Step = opening.first()
-        for _ in range(8):
-            if not isinstance(step, Ask):
+def _course(opening: Opening, *replies: RequestAnswered | None) -> Step:
+    """The step after all of these came, one after the other."""
+    step: Step = opening.first()
+    for reply in replies:
+        assert isinstance(step, Ask)
+        step = opening.after(reply)
+    return step
+
+
+_REFUSALS = (
+    None,
+    _error(-32601),
+    _error(-32022),
+    _error(0),
+    _unsupported("2025-11-25", "2026-07-28"),
+    _unsupported("2026-07-28"),
+    _unsupported("2024-11-05"),
+    _result(),
+)
+
+
+@pytest.mark.parametrize("remembered", [None, *Era])
+@pytest.mark.parametrize("replies", list(itertools.product(_REFUSALS, repeat=2)))
+def test_every_server_that_only_refuses_is_given_up(
+    replies: tuple[RequestAnswered | None, ...], remembered: Era | None
+) -> None:
+    opening = Opening(CLIENT, remembered=remembered)
+    step: Step = opening.first()
+    starts, answers = 1, itertools.cycle(replies)
+    for _ in range(16):
+        match step:
+            case Ask():
+                step = opening.after(next(answers))
+            case Await():
+                step = opening.after_wait(next(answers))
+            case Reopen():
+                starts += 1
+                step = opening.first()
+            case _:
                 break
-            step = opening.after(reply)
-        assert isinstance(step, Problem)
+    assert isinstance(step, Problem)
+    assert starts <= 2
+
+
+@pytest.mark.parametrize("remembered", [None, *Era])
+def test_a_server_that_ends_at_every_question_is_started_twice_at_most(
+    remembered: Era | None,
+) -> None:
+    opening = Opening(CLIENT, remembered=remembered)
+    starts = 1
+    opening.first()
+    while opening.after_end() is not None:
+        starts += 1
+        opening.first()
+    assert starts == 2
+
+
+# While server/discover has no answer, nothing else is a verdict
+
+
+def test_an_end_over_the_first_question_leads_to_a_plain_handshake() -> None:
+    opening = Opening(CLIENT)
+    opening.first()
+    assert isinstance(opening.after_end(), Reopen)
+    assert _asks(opening.first(), "initialize", "2025-11-25")
+    assert opening.after_end() is None
+
+
+def test_an_end_over_the_handshake_after_silence_leads_to_a_plain_one() -> None:
+    opening = Opening(CLIENT)
+    assert _asks(_course(opening, None), "initialize", "2025-11-25")
+    again = opening.after_end()
+    assert isinstance(again, Reopen)
+    assert "the server ended after server/discover and initialize" in again.why
+    assert _asks(opening.first(), "initialize", "2025-11-25")
+
+
+def test_an_end_over_the_handshake_after_a_refusal_leads_to_a_plain_one() -> None:
+    opening = Opening(CLIENT)
+    assert _asks(_course(opening, _error(-32600)), "initialize", "2025-11-25")
+    assert isinstance(opening.after_end(), Reopen)
+
+
+@pytest.mark.parametrize("code", [0, -32600, -32602, -32603])
+def test_an_error_to_the_handshake_after_silence_leads_to_a_plain_one(code: int) -> None:
+    opening = Opening(CLIENT)
+    step = _course(opening, None, _error(code))
+    assert isinstance(step, Await)
+    assert isinstance(opening.after_wait(None), Reopen)
+    assert _asks(opening.first(), "initialize", "2025-11-25")
+
+
+def test_silence_to_all_of_it_leads_to_a_plain_handshake_once() -> None:
+    opening = Opening(CLIENT)
+    _course(opening, None)
+    assert isinstance(opening.out_of_time(), Reopen)
+    opening.first()
+    assert opening.out_of_time() is None
+
+
+def test_an_error_to_the_handshake_after_an_answer_is_the_servers_word() -> None:
+    step = _course(Opening(CLIENT), _error(-32601), _error(-32000, "Licence expired"))
+    assert isinstance(step, Problem)
+    assert "Licence expired" in step.what
+
+
+def test_over_http_another_connection_proves_nothing() -> None:
+    opening = Opening(CLIENT, can_reopen=False)
+    assert isinstance(_course(opening, None, _error(0)), Await)
+    assert isinstance(opening.after_wait(None), Problem)
+    assert opening.after_end() is None
+    assert opening.out_of_time() is None
+
+
+def test_in_a_fixed_era_every_end_is_final() -> None:
+    for era in Era:
+        opening = Opening(CLIENT, era)
+        opening.first()
+        assert opening.after_end() is None
+        assert opening.out_of_time() is None
+
+
+# A late answer
+
+
+def test_a_good_answer_that_comes_late_counts_when_the_handshake_is_refused() -> None:
+    opening = Opening(CLIENT)
+    _course(opening, None)
+    agreed = opening.after(_error(0, 'duplicate "initialize" received'), _result(**MODERN))
+    assert isinstance(agreed, Agreement)
+    assert agreed.era is Era.PER_REQUEST
+
+
+def test_a_good_answer_counts_that_comes_after_the_refusal() -> None:
+    opening = Opening(CLIENT)
+    assert isinstance(_course(opening, None, _error(0)), Await)
+    agreed = opening.after_wait(_result(**MODERN))
+    assert isinstance(agreed, Agreement)
+    assert agreed.era is Era.PER_REQUEST
+
+
+def test_the_handshake_stands_when_both_were_answered_well() -> None:
+    opening = Opening(CLIENT)
+    _course(opening, None)
+    agreed = opening.after(_initialized(), _result(**MODERN))
+    assert isinstance(agreed, Agreement)
+    assert agreed.era is Era.HANDSHAKE
+
+
+def test_a_late_refusal_leaves_the_refused_handshake_final() -> None:
+    opening = Opening(CLIENT)
+    _course(opening, None)
+    step = opening.after(_error(-32000, "Licence expired"), _error(-32601))
+    assert isinstance(step, Problem)
+    assert "Licence expired" in step.what
+
+
+# Answers that are no evidence
+
+
+@pytest.mark.parametrize("found", [{}, {"capabilities": {}}, {"result": "ok"}])
+def test_a_result_that_is_no_discover_result_leads_to_the_handshake(found: dict[str, Any]) -> None:
+    opening = Opening(CLIENT)
+    assert _asks(_course(opening, _result(**found)), "initialize", "2025-11-25")
+    agreed = opening.after(_initialized("2024-11-05"))
+    assert isinstance(agreed, Agreement)
+    assert agreed.revision == "2024-11-05"
+
+
+def test_a_result_that_only_names_the_revision_is_believed_when_nothing_else_is_spoken() -> None:
+    opening = Opening(CLIENT)
+    half = _result(supportedVersions=["2026-07-28"])
+    assert _asks(_course(opening, half), "initialize", "2025-11-25")
+    agreed = opening.after(_error(-32601))
+    assert isinstance(agreed, Agreement)
+    assert agreed.era is Era.PER_REQUEST
+    assert agreed.problems == ('"capabilities" is missing or no object',)
+
+
+def test_who_fixes_the_newer_era_gets_it_whatever_the_result_lacks() -> None:
+    agreed = _course(Opening(CLIENT, Era.PER_REQUEST), _result())
+    assert isinstance(agreed, Agreement)
+    assert agreed.problems
+
+
+def test_the_revision_that_was_asked_for_is_asked_for_once_more_when_it_is_named() -> None:
+    for only in (None, Era.PER_REQUEST):
+        opening = Opening(CLIENT, only)
+        step = _course(opening, _unsupported("2026-07-28"))
+        assert _asks(step, "server/discover", "2026-07-28")
+        assert isinstance(opening.after(_result(**MODERN)), Agreement)
+
+
+def test_refused_again_it_leads_to_the_handshake_and_then_to_these_words() -> None:
+    opening, insisting = Opening(CLIENT), _unsupported("2026-07-28")
+    step = _course(opening, insisting, insisting)
+    assert _asks(step, "initialize", "2025-11-25")
+    problem = opening.after(_error(-32601))
+    assert isinstance(problem, Problem)
+    assert "refuses 2026-07-28, which it says it speaks" in problem.what
+
+
+def test_an_unsupported_version_without_a_list_leads_to_the_handshake() -> None:
+    assert _asks(_course(Opening(CLIENT), _error(-32022)), "initialize", "2025-11-25")
+
+
+# What was found out earlier
+
+
+def test_a_remembered_handshake_asks_nothing_else() -> None:
+    opening = Opening(CLIENT, remembered=Era.HANDSHAKE)
+    assert _asks(opening.first(), "initialize", "2025-11-25")
+    assert isinstance(opening.after(_initialized()), Agreement)
+    assert not opening.was_discover_asked
+
+
+@pytest.mark.parametrize("refusal", [_error(-32601), _error(-32022), _error(-32603)])
+def test_a_remembered_handshake_that_fails_is_asked_about(refusal: RequestAnswered) -> None:
+    opening = Opening(CLIENT, remembered=Era.HANDSHAKE)
+    step = _course(opening, refusal)
+    assert _asks(step, "server/discover", "2026-07-28")
+    agreed = opening.after(_result(**MODERN))
+    assert isinstance(agreed, Agreement)
+    assert agreed.era is Era.PER_REQUEST
+
+
+def test_a_remembered_handshake_over_which_the_server_ends_is_asked_about() -> None:
+    opening = Opening(CLIENT, remembered=Era.HANDSHAKE)
+    opening.first()
+    assert isinstance(opening.after_end(), Reopen)
+    assert _asks(opening.first(), "server/discover", "2026-07-28")
+
+
+def test_a_remembered_newer_era_is_waited_for_longer_and_falls_back() -> None:
+    opening = Opening(CLIENT, remembered=Era.PER_REQUEST)
+    ask = opening.first()
+    assert _asks(ask, "server/discover", "2026-07-28")
+    assert ask.limit_s == 10.0
+    assert _asks(opening.after(_error(-32601)), "initialize", "2025-11-25")
+
+
+def test_a_fixed_era_is_not_overruled_by_memory() -> None:
+    assert _asks(
+        Opening(CLIENT, Era.HANDSHAKE, Era.PER_REQUEST).first(), "initialize", "2025-11-25"
+    )
+
+
+def test_every_question_says_why_it_is_asked() -> None:
+    opening = Opening(CLIENT)
+    first = opening.first()
+    assert first.why == "not known yet: the newest revision is asked for first"
+    second = opening.after(_error(-32601))
+    assert isinstance(second, Ask)
+    assert second.why == "server/discover was refused (-32601)"
+    assert Opening(CLIENT, Era.HANDSHAKE).first().why == "the era of this server is fixed"
+    remembered = Opening(CLIENT, remembered=Era.HANDSHAKE).first()
+    assert remembered.why == "this is how it was opened before"

@@ -10,7 +10,7 @@ import pytest
 from app.problem import ProblemError
 from app.protocol import eras
 from app.protocol.eras import ClientIdentity
-from app.sessions.negotiation import EndedAtDiscoverError, Negotiation
+from app.sessions.negotiation import Negotiation, ReopenError, opening_of
 from tests.unit.sessions.playbook import (
     INITIALIZED,
     PlayedServer,
@@ -37,8 +37,10 @@ async def negotiate(server: PlayedServer, era: Era = "auto") -> tuple[Agreement,
         tasks.start_soon(connection.run)
         await connection.opened()
         try:
-            agreement = await Negotiation(connection, CLIENT, era).run()
-        except (ProblemError, EndedAtDiscoverError, anyio.ClosedResourceError) as error:
+            agreement = await Negotiation(
+                connection, CLIENT, opening_of(connection, CLIENT, era)
+            ).run()
+        except (ProblemError, ReopenError, anyio.ClosedResourceError) as error:
             failure = error
         await written(server, connection)
         connection.end("enough")
@@ -161,7 +163,7 @@ def ending_at(method: str, server: list[PlayedServer]) -> Script:
 async def test_ending_over_the_first_question_is_told_apart() -> None:
     servers: list[PlayedServer] = []
     servers.append(PlayedServer(ending_at("server/discover", servers)))
-    with pytest.raises(EndedAtDiscoverError):
+    with pytest.raises(ReopenError):
         await negotiate(servers[0])
 
 
@@ -186,7 +188,8 @@ async def test_the_cancel_of_an_opening_is_never_sent() -> None:
         tasks.start_soon(connection.run)
         await connection.opened()
         async with anyio.create_task_group() as opening:
-            opening.start_soon(Negotiation(connection, CLIENT, "handshake").run)
+            handshake = opening_of(connection, CLIENT, "handshake")
+            opening.start_soon(Negotiation(connection, CLIENT, handshake).run)
             while not server.methods:
                 await anyio.lowlevel.checkpoint()
             opening.cancel_scope.cancel()

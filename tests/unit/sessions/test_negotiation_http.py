@@ -8,15 +8,22 @@ import pytest
 
 from app.problem import ProblemError
 from app.protocol.eras import ClientIdentity, Era
-from app.sessions.negotiation import Negotiation
+from app.sessions.negotiation import Negotiation, opening_of
 from tests.unit.sessions.http.scripted import Asked, Out, connected, event, reply
 from tests.unit.sessions.playbook import INITIALIZED
 
 if TYPE_CHECKING:
+    from app.sessions.connection import Connection
     from app.sessions.definitions import Era as EraChoice
     from tests.unit.sessions.http.scripted import Script
 
 CLIENT = ClientIdentity({"name": "us", "version": "1"}, {})
+
+
+def negotiation(connection: Connection, era: EraChoice) -> Negotiation:
+    return Negotiation(connection, CLIENT, opening_of(connection, CLIENT, era))
+
+
 DISCOVERED = {"supportedVersions": ["2026-07-28"], "capabilities": {}}
 
 
@@ -55,7 +62,7 @@ async def test_a_server_that_does_not_know_the_question_is_asked_for_a_handshake
     script: Script,
 ) -> None:
     async with connected(script) as line:
-        agreement = await Negotiation(line.connection, CLIENT, "auto").run()
+        agreement = await negotiation(line.connection, "auto").run()
         assert agreement.era is Era.HANDSHAKE
         assert not line.connection.mail.closes_streams
 
@@ -64,7 +71,7 @@ async def test_a_server_that_does_not_know_the_question_is_asked_for_a_handshake
 async def test_a_refusal_that_has_nothing_to_do_with_the_question_is_the_end(status: str) -> None:
     async with connected(older(status)) as line:
         with pytest.raises(ProblemError) as caught:
-            await Negotiation(line.connection, CLIENT, "auto").run()
+            await negotiation(line.connection, "auto").run()
     assert status[:3] in caught.value.problem.what
     assert len(line.web.asked) == 1
 
@@ -72,7 +79,7 @@ async def test_a_refusal_that_has_nothing_to_do_with_the_question_is_the_end(sta
 async def test_a_fixed_new_era_never_falls_back() -> None:
     async with connected(older("400 Bad Request")) as line:
         with pytest.raises(ProblemError) as caught:
-            await Negotiation(line.connection, CLIENT, "per-request").run()
+            await negotiation(line.connection, "per-request").run()
     assert "400" in caught.value.problem.what
 
 
@@ -81,7 +88,7 @@ async def test_in_the_new_era_requests_are_cancelled_by_closing_their_streams() 
         await out.json(reply(asked, DISCOVERED))
 
     async with connected(script) as line:
-        agreement = await Negotiation(line.connection, CLIENT, "auto").run()
+        agreement = await negotiation(line.connection, "auto").run()
         assert agreement.era is Era.PER_REQUEST
         assert line.connection.mail.closes_streams
     headers = line.web.asked[0].headers
@@ -106,7 +113,7 @@ async def test_the_older_transport_opens_with_the_handshake(era: EraChoice) -> N
             )
 
     async with connected(script, transport="sse") as line:
-        agreement = await Negotiation(line.connection, CLIENT, era).run()
+        agreement = await negotiation(line.connection, era).run()
         assert agreement.revision == "2024-11-05"
         await line.web.until(lambda: len(line.web.asked) == 3)
     methods = [asked.message["method"] for asked in line.web.asked_with("POST")]
@@ -117,7 +124,7 @@ async def test_a_server_that_is_not_there_ends_the_opening_with_why() -> None:
     async with connected(older("400")) as line:
         await line.web.stop()
         with pytest.raises(ProblemError) as caught:
-            await Negotiation(line.connection, CLIENT, "auto").run()
+            await negotiation(line.connection, "auto").run()
     assert "refused the connection" in caught.value.problem.what
 
 
@@ -127,6 +134,6 @@ async def test_an_opening_that_breaks_off_says_what_to_do_about_that() -> None:
 
     async with connected(script) as line:
         with pytest.raises(ProblemError, match="without an answer") as failure:
-            await Negotiation(line.connection, CLIENT, "handshake").run()
+            await negotiation(line.connection, "handshake").run()
     assert "run twice" not in failure.value.problem.hint
     assert "an MCP server answers there" in failure.value.problem.hint

@@ -1,0 +1,97 @@
+"""Connecting without knowing the era: servers that our question breaks, misleads or keeps busy."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+
+from app.monitor import Call, Monitor, Outcome
+from app.protocol import eras
+from app.protocol.eras import Era
+from app.protocol.frame import Channel, Frame
+from app.sessions.definitions import StdioDefinition
+from app.tracker.snapshot import JobState
+
+if TYPE_CHECKING:
+    import pytest
+
+    from app.sessions.snapshot import ServerSnapshot
+
+SERVER = str(Path(__file__).with_name("opening_server.py"))
+
+
+def server(manner: str, delay_s: float = 0.0, **settings: Any) -> StdioDefinition:
+    args = ("-S", SERVER, manner, str(delay_s))
+    return StdioDefinition(name="s", command=sys.executable, args=args, **settings)
+
+
+async def called(definition: StdioDefinition) -> tuple[ServerSnapshot, Outcome, list[Frame]]:
+    """A server once it was connected, what a call came to, and all frames."""
+    frames: list[Frame] = []
+    async with Monitor() as monitor:
+        monitor.subscribe(lambda update: frames.extend(update.frames))
+        with anyio.fail_after(30):
+            name = monitor.add_server(definition)
+            found = await monitor.connect(name)
+            outcome = await monitor.call(Call(name, "tools/call", {"name": "work"}))
+    return found, outcome, frames
+
+
+def sent(frames: list[Frame], connection: str) -> list[str]:
+    """The methods of what went to the server over one connection."""
+    found = [f.raw for f in frames if f.channel is Channel.SENT and f.connection == connection]
+    return [raw.split(b'"method":"')[1].split(b'"')[0].decode() for raw in found]
+
+
+async def test_a_server_that_our_question_breaks_is_connected_by_the_handshake(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(eras, "DISCOVER_LIMIT_S", 0.3)
+    found, outcome, frames = await called(server("breaks"))
+    assert (found.revision, outcome.state) == ("2025-06-18", JobState.DONE)
+    assert sent(frames, "s#1") == ["server/discover", "initialize"]
+    assert sent(frames, "s#2")[:2] == ["initialize", "notifications/initialized"]
+    assert found.problem is None
+    reasons = [f.raw for f in frames if f.raw.startswith(b'{"event":"restarting"')]
+    assert len(reasons) == 1
+    assert b"the server ended after server/discover and initialize" in reasons[0]
+
+
+async def test_one_that_it_breaks_and_that_starts_late_is_connected_too(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(eras, "DISCOVER_LIMIT_S", 0.2)
+    found, outcome, _ = await called(server("breaks", 0.6))
+    assert (found.era, outcome.state) == (Era.HANDSHAKE, JobState.DONE)
+
+
+async def test_one_that_refuses_the_question_and_ends_is_connected_by_the_handshake() -> None:
+    found, outcome, frames = await called(server("quits"))
+    assert (found.era, outcome.state) == (Era.HANDSHAKE, JobState.DONE)
+    assert sent(frames, "s#2")[0] == "initialize"
+
+
+async def test_a_late_good_answer_counts_when_the_handshake_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(eras, "DISCOVER_LIMIT_S", 0.2)
+    found, outcome, frames = await called(server("locks", 0.6))
+    assert (found.revision, outcome.state) == ("2026-07-28", JobState.DONE)
+    assert sent(frames, "s#1")[:2] == ["server/discover", "initialize"]
+    assert not any(frame.connection == "s#2" for frame in frames)
+
+
+async def test_an_empty_answer_is_no_evidence_of_the_newer_era() -> None:
+    found, outcome, frames = await called(server("empties"))
+    assert (found.revision, outcome.state) == ("2025-06-18", JobState.DONE)
+    assert [tool.name for tool in found.tools] == ["work", "ask"]
+    assert sent(frames, "s#1")[:2] == ["server/discover", "initialize"]
+
+
+async def test_a_server_that_names_the_revision_it_refuses_is_asked_once_more() -> None:
+    found, outcome, frames = await called(server("insists"))
+    assert (found.revision, outcome.state) == ("2026-07-28", JobState.DONE)
+    assert sent(frames, "s#1")[:3] == ["server/discover", "server/discover", "tools/list"]
