@@ -234,6 +234,7 @@ class Monitor(Overview, ServerWishes, Wishes, ResumeWishes, TaskWishes):
         a progress token or a limit that is refused. Cancelling cancels the request.
         """
         self._resumer.refuse_known_token(call)
+        await self._manager.listed(call.server)
         connection, exchange = self._calls.ask(call)
         outcome = await self._calls.complete(connection, exchange)
         return await self._resumer.after_call(outcome, call, exchange.clock.limits)

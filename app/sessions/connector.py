@@ -81,6 +81,7 @@ class Connector:
         except anyio.get_cancelled_exc_class():
             session.close()
             raise
+        await session.listed()
         self.on_connected(name)
 
     async def disconnect(self, name: str) -> None:

@@ -74,7 +74,10 @@ class Listed(NamedTuple):
 
 
 class ServerLists:
-    """The lists of one connected server; `on_change` is called when one of them was read."""
+    """The lists of one connected server; `on_change` is called when one of them was read.
+
+    Tools are read at once, all else only while the server does no work for us (`Mail.quiet`).
+    """
 
     def __init__(
         self,
@@ -99,6 +102,7 @@ class ServerLists:
         self._wake = anyio.Event()
         self._reloading = anyio.Lock()
         self._reloads = 0
+        self._finished = anyio.Event()
         connection.mail.on_notification = self._note
 
     def schema_of(self, name: str) -> JsonObject | None:
@@ -125,6 +129,10 @@ class ServerLists:
         items, notes = await self._items(kind)
         return Listed(tuple(items), self._noted(kind, notes))
 
+    async def finished(self) -> None:
+        """Wait until each list that is kept was read once, as well as it could be."""
+        await self._finished.wait()
+
     async def reload_tools(self) -> None:
         """Read the tools anew; who asks for it while that goes on waits for the same."""
         seen = self._reloads
@@ -141,7 +149,8 @@ class ServerLists:
     async def keep(self) -> None:
         """Read the other lists, then each one again when the server says that it changed."""
         while True:
-            await self._refresh(self._kinds)
+            await self._refresh(self._kinds, in_quiet=True)
+            self._finished.set()
             await self._wake.wait()
             self._wake = anyio.Event()
             await anyio.sleep(_PAUSE_S)
@@ -152,16 +161,16 @@ class ServerLists:
                 self._stale.add(kind)
                 self._wake.set()
 
-    async def _refresh(self, kinds: Sequence[_Kind]) -> None:
+    async def _refresh(self, kinds: Sequence[_Kind], *, in_quiet: bool = False) -> None:
         for kind in kinds:
             if kind in self._stale:
                 self._stale.discard(kind)
-                await self._load(kind)
+                await self._load(kind, in_quiet=in_quiet)
 
-    async def _load(self, kind: _Kind) -> None:
+    async def _load(self, kind: _Kind, *, in_quiet: bool) -> None:
         self._problems.pop(kind, None)
         try:
-            items, notes = await self._items(kind)
+            items, notes = await self._items(kind, in_quiet=in_quiet)
         except ProblemError as error:
             self._problems[kind] = error.problem
         except anyio.ClosedResourceError:
@@ -173,7 +182,7 @@ class ServerLists:
                 self._problems[kind] = problem
         self._on_change()
 
-    async def _items(self, kind: _Kind) -> tuple[list[Any], list[str]]:
+    async def _items(self, kind: _Kind, *, in_quiet: bool = False) -> tuple[list[Any], list[str]]:
         """All items, and what is wrong; a list that goes on in circles is left after one round."""
         items: list[Any] = []
         notes: list[str] = []
@@ -181,6 +190,8 @@ class ServerLists:
         cursor: str | None = None
         while cursor not in cursors and len(cursors) < _MOST_PAGES:
             cursors.add(cursor)
+            if in_quiet:
+                await self._connection.mail.quiet()
             page = kind.read(await self._page(kind, cursor))
             items += page.items
             notes += page.problems

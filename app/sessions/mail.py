@@ -48,6 +48,18 @@ _NEEDED_BY_NOBODY: Final = frozenset({LISTEN, eras.DISCOVER, eras.INITIALIZE})
 """Requests that may stay open for as long as the connection: an opening leaves the question open
 that an older server does not answer, and its late answer is welcome."""
 
+_HOUSEKEEPING: Final = _NEEDED_BY_NOBODY | {
+    "logging/setLevel",
+    "ping",
+    "prompts/list",
+    "resources/list",
+    "resources/subscribe",
+    "resources/templates/list",
+    "resources/unsubscribe",
+    "tools/list",
+}
+"""Requests that keep what is known of a server up to date: no work that it does for somebody."""
+
 _number_of = operator.attrgetter("number")
 
 
@@ -122,6 +134,7 @@ class Mail:
         self._between: dict[int, Exchange] = {}
         """Between a reply that requires input and the next request: by the request replied to."""
         self._room = anyio.Event()
+        self._settled = anyio.Event()
         self._outbox, self._inbox = anyio.create_memory_object_stream[Letter](math.inf)
         self._handlers: dict[type, Callable[[Any, Sequence[Frame]], None]] = {
             RequestAnswered: self._on_answer,
@@ -151,6 +164,19 @@ class Mail:
         """Whether a reply is due that nothing but the server delays, no open question for one."""
         waiting = (*self._exchanges.values(), *self._unsent)
         return any(e.method not in _NEEDED_BY_NOBODY and not e.clock.is_suspended for e in waiting)
+
+    async def quiet(self) -> None:
+        """Wait until the server does no work for us, or is gone.
+
+        Some servers read one request at a time: one of ours that comes between a call and our
+        answer to its question is never got past. Python SDK 1.2 is such a server.
+        """
+        while not self._is_closed and self._is_working():
+            self._settled = anyio.Event()
+            await self._settled.wait()
+
+    def _is_working(self) -> bool:
+        return any(exchange.method not in _HOUSEKEEPING for exchange in self._waiting())
 
     def ask(
         self,
@@ -223,6 +249,7 @@ class Mail:
         if exchange.request is not None:
             self._exchanges.pop(exchange.request, None)
             self._between.pop(exchange.request, None)
+        self._settled.set()
 
     def cancel(self, exchange: Exchange, reason: str) -> None:
         """Tell the server that we give up a request; whoever waits for its end goes on waiting.
@@ -317,6 +344,7 @@ class Mail:
         self._is_closed = True
         self._inbox.close()
         self._room.set()
+        self._settled.set()
 
     def close(self, reason: str = "") -> None:
         """The connection is gone: whatever waits is lost, and told why if it was never sent."""
@@ -353,6 +381,7 @@ class Mail:
             self._between[exchange.request] = exchange
         else:
             exchange.answer(fact, raw)
+            self._settled.set()
 
     def _touch_task(self, task: str | None, at: float) -> None:
         """Note a sign of life of a task that one of our calls waits for."""

@@ -234,6 +234,12 @@ class Manager:
         """The newest session with a server, perhaps over; None if it never had one."""
         return self._entry(name).session
 
+    async def listed(self, name: str) -> None:
+        """Wait until what a connected server offers was read, for a moment at most."""
+        session = self._entry(name).session
+        if session is not None:
+            await session.listed()
+
     def sessions(self) -> list[Session]:
         """The newest session of each server that had one."""
         return [entry.session for entry in self._entries.values() if entry.session]

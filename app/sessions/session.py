@@ -41,6 +41,8 @@ _log = logging.getLogger(__name__)
 
 _LEVEL_LIMIT_S: Final = 5.0
 """How long a server may take to set its log level before it is used all the same."""
+_LISTED_S: Final = 3.0
+"""How long calls wait for lists that the server is slow to give."""
 _DISCONNECTED: Final = "You disconnected the server"
 
 
@@ -148,6 +150,15 @@ class Session:
         await self._ready.wait()
         if self._state is not ServerState.CONNECTED:
             raise ProblemError(self._problem or not_connected(self._definition.name))
+
+    async def listed(self) -> None:
+        """Wait until what the server offers was read, for a moment at most.
+
+        So no list of ours goes out behind a call, and none waits until a long one has ended.
+        """
+        if self._lists is not None and self._state is ServerState.CONNECTED:
+            with anyio.move_on_after(_LISTED_S):
+                await self._lists.finished()
 
     def look(self, now: float) -> None:
         """Let time pass: a server that keeps calls waiting in silence is asked how it is."""

@@ -9,7 +9,8 @@ Each manner imitates what a server that many people run does, byte for byte as f
 - `empties`: a hand-written server of the handshake era that answers unknown methods with `{}`.
 - `insists`: refuses the first `server/discover` with -32022, naming the revision it was asked in.
 - `in-turn`: Python SDK 1.2 and short hand-written servers. While it works on a request, the next
-  one it reads stops its reading until that is done; `ask` asks for the roots and needs the answer.
+  one it reads stops its reading until that is done; `ask` asks for the roots and needs the answer,
+  `change` says before that the tools have changed.
 - `wedges`: reads on after a request before `initialize`, and answers nothing any more.
 - `chatty`: says on its standard error what it downloads until it starts.
 - `quits`: answers unknown methods with an error, and ends when the first one is not `initialize`.
@@ -69,9 +70,15 @@ def serve(message: dict[str, Any]) -> None:
         answer(message, opened)
     elif method.endswith("/list"):
         kind = method.removesuffix("/list")
-        tools = [{"name": name, "inputSchema": {"type": "object"}} for name in ("work", "ask")]
+        tools = [
+            {"name": name, "inputSchema": {"type": "object"}} for name in ("work", "ask", "change")
+        ]
         answer(message, {kind: tools if kind == "tools" else []})
     elif method == "tools/call" and message["params"]["name"] == "ask":
+        ask_in_turn(message)
+    elif method == "tools/call" and message["params"]["name"] == "change":
+        say({"method": "notifications/tools/list_changed"})
+        time.sleep(0.5)
         ask_in_turn(message)
     elif method == "tools/call":
         answer(message, {"content": [{"type": "text", "text": "done"}]})

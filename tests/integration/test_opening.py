@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +15,7 @@ from app.protocol.eras import Era
 from app.protocol.frame import Channel, Frame
 from app.sessions.definitions import StdioDefinition
 from app.tracker.snapshot import JobState
+from tests.integration.commands import run
 
 if TYPE_CHECKING:
     import pytest
@@ -43,7 +45,7 @@ async def called(definition: StdioDefinition) -> tuple[ServerSnapshot, Outcome, 
 def sent(frames: list[Frame], connection: str) -> list[str]:
     """The methods of what went to the server over one connection."""
     found = [f.raw for f in frames if f.channel is Channel.SENT and f.connection == connection]
-    return [raw.split(b'"method":"')[1].split(b'"')[0].decode() for raw in found]
+    return [m["method"] for m in map(json.loads, found) if "method" in m]
 
 
 async def test_a_server_that_our_question_breaks_is_connected_by_the_handshake(
@@ -87,7 +89,7 @@ async def test_a_late_good_answer_counts_when_the_handshake_is_refused(
 async def test_an_empty_answer_is_no_evidence_of_the_newer_era() -> None:
     found, outcome, frames = await called(server("empties"))
     assert (found.revision, outcome.state) == ("2025-06-18", JobState.DONE)
-    assert [tool.name for tool in found.tools] == ["work", "ask"]
+    assert [tool.name for tool in found.tools] == ["work", "ask", "change"]
     assert sent(frames, "s#1")[:2] == ["server/discover", "initialize"]
 
 
@@ -95,3 +97,41 @@ async def test_a_server_that_names_the_revision_it_refuses_is_asked_once_more() 
     found, outcome, frames = await called(server("insists"))
     assert (found.revision, outcome.state) == ("2026-07-28", JobState.DONE)
     assert sent(frames, "s#1")[:3] == ["server/discover", "server/discover", "tools/list"]
+
+
+async def test_a_call_goes_out_after_the_lists_so_that_its_question_is_answered() -> None:
+    frames: list[Frame] = []
+    async with Monitor() as monitor:
+        monitor.subscribe(lambda update: frames.extend(update.frames))
+        with anyio.fail_after(20):
+            name = monitor.add_server(server("in-turn", era="handshake"))
+            await monitor.connect(name)
+            outcome = await monitor.call(Call(name, "tools/call", {"name": "ask"}))
+    assert outcome.state is JobState.DONE
+    methods = [m for m in sent(frames, "s#1") if m.endswith(("/list", "/call"))]
+    assert methods == ["tools/list", "resources/list", "prompts/list", "tools/call"]
+
+
+async def test_lists_that_change_meanwhile_are_read_once_nothing_runs() -> None:
+    frames: list[Frame] = []
+    async with Monitor() as monitor:
+        monitor.subscribe(lambda update: frames.extend(update.frames))
+        with anyio.fail_after(20):
+            name = monitor.add_server(server("in-turn", era="handshake"))
+            await monitor.connect(name)
+            outcome = await monitor.call(Call(name, "tools/call", {"name": "change"}))
+            while sent(frames, "s#1")[-1] != "tools/list":  # noqa: ASYNC110  # seen in frames
+                await anyio.sleep(0.02)
+    assert outcome.state is JobState.DONE
+    assert sent(frames, "s#1")[-2:] == ["tools/call", "tools/list"]
+
+
+def test_the_command_line_asks_for_the_tools_alone(tmp_path: Path) -> None:
+    record = tmp_path / "r.jsonl"
+    words = ("call", "ask", "--data-dir", str(tmp_path / "data"), "--record", str(record))
+    command = (sys.executable, "-S", SERVER, "in-turn")
+    assert run(*words, "--era", "handshake", "--", *command).code == 0
+    written = record.read_text()
+    assert "tools/list" in written
+    assert "resources/list" not in written
+    assert "prompts/list" not in written

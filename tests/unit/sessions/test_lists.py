@@ -31,9 +31,14 @@ class Kept:
     """Lists that are kept, and when they change."""
 
     def __init__(
-        self, server: PlayedServer, connection: Connection, found: Message, keeps: frozenset[str]
+        self,
+        server: PlayedServer,
+        connection: Connection,
+        found: Message,
+        keeps: frozenset[str],
     ) -> None:
         self.server = server
+        self.connection = connection
         self.lists = ServerLists(connection, found, self._note, keeps)
         self._count = 0
         self._changed = anyio.Event()
@@ -288,3 +293,36 @@ async def test_a_list_that_is_not_kept_is_read_only_when_it_is_asked_for() -> No
         assert of.lists.problem is None
         await of.lists.reload_tools()
         assert [tool.name for tool in of.lists.tools] == ["a"]
+
+
+async def test_nothing_is_listed_while_the_server_works_on_a_call() -> None:
+    def script(message: Message) -> list[Message]:
+        if message["method"] == "tools/call":
+            return []
+        return [result(message, {"tools": [tool("a")]})]
+
+    async with kept(script, {"tools": {}}) as of:
+        await of.until_changed(1)
+        mail = of.connection.mail
+        exchange = mail.ask("tools/call", {"name": "a"})
+        await of.server.until_sent("tools/call")
+        of.server.say({"jsonrpc": "2.0", "method": "notifications/tools/list_changed"})
+        await anyio.sleep(0.3)  # longer than the pause before lists are read again
+        assert of.server.methods == ["tools/list", "tools/call"]
+        of.server.say(result({"id": exchange.outgoing.id}, {"content": []}))
+        await of.until_changed(2)
+        assert of.server.methods == ["tools/list", "tools/call", "tools/list"]
+
+
+async def test_only_the_lists_that_are_wanted_are_read() -> None:
+    script = by_method(list={"tools": [tool("a")]})
+    async with kept(script, keeps=frozenset({"tools"})) as of:
+        await of.lists.finished()
+        assert of.server.methods == ["tools/list"]
+
+
+async def test_who_waits_for_all_lists_waits_no_longer_than_for_the_last() -> None:
+    async with kept(by_method(list=-32603)) as of:
+        with anyio.fail_after(5):
+            await of.lists.finished()
+        assert len(of.server.methods) == 3
