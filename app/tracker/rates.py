@@ -8,11 +8,14 @@ from __future__ import annotations
 
 import collections
 import math
-from typing import Final
+from typing import Final, NamedTuple
 
 SAMPLE_S: Final = 0.05
 """Ticks closer together than this share one sample, so that a flood costs next to nothing."""
-SMOOTHING: Final = 0.3
+TIME_CONSTANT_S: Final = 6.0
+"""Seconds after which a sample counts 1/e of what it did, in each of two rounds of smoothing."""
+SPARSE_GAPS: Final = 2.8
+"""The time constant is at least so many usual gaps: the newest of sparse ticks then counts 0.3."""
 SHOWN_AFTER_TICKS: Final = 3
 SHOWN_AFTER_S: Final = 2.0
 WINDOW_TICKS: Final = 8
@@ -29,13 +32,17 @@ _SHORT_S: Final = STALL_LEAST_S / STALL_GAPS
 class Rates:
     """The smoothed rate of the ticks that broke no rule.
 
-    Two estimates, averaged: exponential smoothing over Δprogress and Δtime separately (as tqdm
-    does, so that uneven ticks weigh by their time), which follows changes; and a window over the
-    last 8 ticks or 30 s, whichever is longer, which is steady. The first value is the start, so
-    that a resumed job is not credited with what was done before.
+    Two estimates, averaged: exponential smoothing over time, which follows changes; and a window
+    over the last 8 ticks or 30 s, whichever is longer, which is steady. The first value is the
+    start, so that a resumed job is not credited with what was done before.
+
+    A sample weighs by its duration, however many there are: ticks that come in bursts or late
+    leave the rate of a steady job alone. Smoothing per sample, as tqdm does, remembers only the
+    last few ticks, which in a flood is a fraction of a second. What is smoothed once still jumps
+    with each burst; smoothed again, as indicatif does it, a sample gains its weight gradually.
     """
 
-    __slots__ = ("_delta", "_gap", "_weight", "_window", "at", "began_at", "first_tick", "value")
+    __slots__ = ("_gap", "_smoothed", "_window", "at", "began_at", "first_tick", "value")
 
     def __init__(self, at: float, value: float, first_tick: int) -> None:
         """Begin at `value`; `first_tick` is how many good ticks the job had with this one."""
@@ -47,9 +54,8 @@ class Rates:
         self.first_tick = first_tick
         self.at = at
         self.value = value
-        self._delta = 0.0
         self._gap = 0.0
-        self._weight = 0.0
+        self._smoothed = _Smoothed()
         self._window = collections.deque([(at, value)])
 
     def add(self, at: float, value: float) -> None:
@@ -62,9 +68,8 @@ class Rates:
         if gained <= 0:  # went on from below, after a tick that broke the rules
             self._window = collections.deque([(at, value)])
             return
-        self._delta += SMOOTHING * (gained - self._delta)
-        self._gap += SMOOTHING * (passed - self._gap)
-        self._weight += SMOOTHING * (1 - self._weight)
+        self._take_gap(passed)
+        self._smoothed = self._smoothed.then(gained, passed, self._time_constant())
         # The window moves on.
         window = self._window
         if at - window[-1][0] >= WINDOW_STEP_S:
@@ -75,7 +80,8 @@ class Rates:
     def is_known(self, now: float, ticks: int) -> bool:
         """Whether three good ticks of the job's `ticks` and two seconds have passed."""
         is_due = now - self.began_at >= SHOWN_AFTER_S
-        return is_due and self._weight > 0 and ticks - self.first_tick + 1 >= SHOWN_AFTER_TICKS
+        is_any = self._smoothed.weight > 0
+        return is_due and is_any and ticks - self.first_tick + 1 >= SHOWN_AFTER_TICKS
 
     def read(self, now: float, value: float) -> float | None:
         """Progress per second at `now`, given the newest value; ask only when it `is_known`."""
@@ -84,31 +90,62 @@ class Rates:
         # Numbers near the end of a float's range make no number of a quotient.
         return estimate if math.isfinite(estimate) else None
 
+    def _take_gap(self, passed: float) -> None:
+        """Let a sample's duration into the usual gap, in which most of the time passes.
+
+        By duration as well: of bursts it is the pause between them, not the gaps within.
+        """
+        share = -math.expm1(-passed / max(TIME_CONSTANT_S, SPARSE_GAPS * passed))
+        self._gap += (share if self._gap else 1.0) * (passed - self._gap)
+
+    def _time_constant(self) -> float:
+        return max(TIME_CONSTANT_S, SPARSE_GAPS * self._gap)
+
     def _pending(self, now: float, value: float) -> tuple[float, float]:
         """What the time since the last sample adds: Δprogress and Δtime.
 
         Nothing within one usual gap, so that the rate does not saw between ticks. After it, time
         counts: all of it if ticks came since the sample, else the part beyond the usual gap.
         """
-        usual = self._gap / self._weight
         passed = now - self.at
-        if passed <= usual:
+        if passed <= self._gap:
             return 0.0, 0.0
         gained = max(value - self.value, 0.0)
-        return gained, passed if gained else passed - usual
+        return gained, passed if gained else passed - self._gap
 
     def _blend(self, gained: float, passed: float) -> float:
         """The mean of both estimates, with a pending step added to each."""
-        # The correction for the bias of a young average, the weight, cancels in the quotient.
-        delta, gap = self._delta, self._gap
+        smoothed = self._smoothed
         if passed:
-            delta += SMOOTHING * (gained - delta)
-            gap += SMOOTHING * (passed - gap)
-        smoothed = delta / gap
+            smoothed = smoothed.then(gained, passed, self._time_constant())
         began_at, began = self._window[0]
         if self.at <= began_at:
-            return smoothed
-        return (smoothed + (self.value - began + gained) / (self.at - began_at + passed)) / 2
+            return smoothed.rate
+        window = (self.value - began + gained) / (self.at - began_at + passed)
+        return (smoothed.rate + window) / 2
+
+
+class _Smoothed(NamedTuple):
+    """A rate smoothed exponentially over time, twice; each a sum over the same `weight`.
+
+    The weight is the time that counts, in seconds: dividing by it corrects a young average.
+    """
+
+    once: float = 0.0
+    twice: float = 0.0
+    weight: float = 0.0
+
+    @property
+    def rate(self) -> float:
+        return self.twice / self.weight
+
+    def then(self, gained: float, passed: float, time_constant: float) -> _Smoothed:
+        """The same after `passed` more seconds in which `gained` was made at an even rate."""
+        share = -math.expm1(-passed / time_constant)
+        kept, added = 1 - share, share * time_constant
+        once = kept * self.once + gained / passed * added
+        weight = kept * self.weight + added
+        return _Smoothed(once, kept * self.twice + once / weight * added, weight)
 
 
 class Rhythm:
