@@ -6,7 +6,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import (
     QAbstractTableModel,
+    QCoreApplication,
+    QEvent,
     QModelIndex,
+    QObject,
     QPersistentModelIndex,
     QPoint,
     QSize,
@@ -22,7 +25,7 @@ from app.widgets.appearance import Appearance, Tone, monospaced
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from PySide6.QtGui import QHideEvent
+    from PySide6.QtGui import QHideEvent, QShowEvent
 
     from app.filtering.completion import Candidate
 
@@ -37,6 +40,17 @@ _STEPS: Final = {
     Qt.Key.Key_PageDown: _ROWS,
     Qt.Key.Key_PageUp: -_ROWS,
 }
+
+_MOVED: Final = QEvent.Type.Move
+_ELSEWHERE: Final = frozenset({_MOVED, QEvent.Type.MouseButtonPress})
+
+
+def _application() -> QCoreApplication:
+    """The application, which is there wherever a widget is."""
+    found = QCoreApplication.instance()
+    if found is None:
+        raise RuntimeError("no application")
+    return found
 
 
 class _Candidates(QAbstractTableModel):
@@ -75,7 +89,11 @@ class _Candidates(QAbstractTableModel):
 
 
 class CompletionPopup(QTreeView):
-    """Never has the focus: the field hands on the keys it has no use for, see `take_key`."""
+    """Never has the focus: the field hands on the keys it has no use for, see `take_key`.
+
+    A window of its own, it hides from whatever is done elsewhere: a press of the mouse, which has
+    its effect there, or a window or pane that moves, as panes do when another comes to the front.
+    """
 
     chosen = Signal(object)
     """The text of the `Candidate` taken."""
@@ -84,6 +102,7 @@ class CompletionPopup(QTreeView):
     def __init__(self, appearance: Appearance, field: QWidget) -> None:
         super().__init__(field)
         self._field = field
+        self._own = (self, field)
         self._candidates = _Candidates(appearance, self)
         self.setWindowFlags(Qt.WindowType.ToolTip)
         self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating)
@@ -136,10 +155,25 @@ class CompletionPopup(QTreeView):
             return True
         return False
 
+    def showEvent(self, event: QShowEvent) -> None:
+        """See what is done elsewhere."""
+        super().showEvent(event)
+        _application().installEventFilter(self)
+
     def hideEvent(self, event: QHideEvent) -> None:
         """Tell that suggestions are out of the way."""
         super().hideEvent(event)
+        _application().removeEventFilter(self)
         self.closed.emit()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Hide when something is done elsewhere; it is done all the same."""
+        kind = event.type()
+        if kind in _ELSEWHERE and isinstance(watched, QWidget):
+            is_within = any(each is watched or each.isAncestorOf(watched) for each in self._own)
+            if watched.isAncestorOf(self._field) if kind is _MOVED else not is_within:
+                self.hide()
+        return False
 
     def _needed(self) -> QSize:
         rows = min(self._candidates.rowCount(), _ROWS)

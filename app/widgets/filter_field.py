@@ -141,7 +141,11 @@ class FilterField(QLineEdit):
 
     @Slot()
     def _on_edited(self) -> None:
-        self._suggest()
+        """Suggest how to go on; of a field that was emptied nothing is known to be wanted."""
+        if self.text():
+            self._suggest()
+        else:
+            self._popup.hide()
 
     @Slot()
     def _on_text_changed(self) -> None:

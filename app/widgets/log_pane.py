@@ -17,6 +17,7 @@ from app.widgets.log_actions import JUMPS, MARKS, LogActions
 from app.widgets.log_commands import LogCommands
 from app.widgets.log_filter_bar import LogFilterBar
 from app.widgets.log_view import LogView
+from app.widgets.tab_order import order_tabs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -122,6 +123,7 @@ class LogPane(QWidget):
         details.job_opened.connect(self.job_opened)
         details.search_requested.connect(self.search_for)
         details.filter_requested.connect(self._on_value_chosen)
+        order_tabs(self)  # made late, they would come behind the window's last control
         return details
 
     def set_filter(self, wanted: LogFilter) -> None:

@@ -20,6 +20,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QKeyEvent, QKeySequence, QPainter, QResizeEvent
 from PySide6.QtWidgets import (
     QAbstractItemView,
+    QAbstractScrollArea,
     QHeaderView,
     QStyle,
     QTableView,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from PySide6.QtCore import QItemSelectionRange, QPersistentModelIndex
-    from PySide6.QtGui import QPaintEvent
+    from PySide6.QtGui import QFocusEvent, QMouseEvent, QPaintEvent
 
     from app.widgets.log_delegate import RowLook
 
@@ -55,8 +56,8 @@ COPIED_AT_MOST: Final = 5_000
 class LogView(QTableView):
     """Rows of one height without widgets of their own; keeps its place while old rows go.
 
-    `is_following` rows scroll to the newest with each batch. A user who scrolls up stops that;
-    its `jump` button, the End key or scrolling to the end start it again.
+    `is_following` rows scroll to the newest with each batch. A user who scrolls up or chooses a row
+    stops that; its `jump` button, the End key or scrolling to the end start it again.
     """
 
     place_chosen = Signal(object)
@@ -71,6 +72,9 @@ class LogView(QTableView):
         self._appearance = appearance
         self._is_following = True
         self._is_moving = False
+        self._is_choosing_again = False
+        self._is_pressed = False
+        self._keeps_row = False
         self._new = 0
         self._anchor: int | None = None
         self._place: int | None = None
@@ -156,8 +160,6 @@ class LogView(QTableView):
     def paintEvent(self, event: QPaintEvent) -> None:
         """Paint the rows, each as a whole: Qt would have each cell painted by itself."""
         rows = self._rows_at(event.rect())
-        if not rows:
-            return
         look_of = self._looks()
         painter = QPainter(self.viewport())
         for row in rows:
@@ -231,18 +233,79 @@ class LogView(QTableView):
         return range(first, last + 1 if last >= 0 else self._model.rowCount())
 
     def _paint_focus(self, painter: QPainter, look_of: Callable[[int], RowLook]) -> None:
-        """Frame the cell that the keyboard acts on."""
+        """Frame the cell that the keyboard acts on; the whole view while no row is chosen."""
         current = self.currentIndex()
-        if self.hasFocus() and current.isValid():
+        if self._is_framed():
+            painter.setPen(self._appearance.colour(Tone.ACCENT))
+            painter.drawRect(self.viewport().rect().adjusted(0, 0, -1, -1))
+        elif self.hasFocus():
             painter.setPen(look_of(current.row()).ink or self._appearance.colour(Tone.TEXT))
             painter.drawRect(self.visualRect(current).adjusted(0, 0, -1, -1))
 
+    def _is_framed(self) -> bool:
+        return self.hasFocus() and not self.currentIndex().isValid()
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        """Move the rows, but not the frame around them."""
+        super().scrollContentsBy(dx, dy)
+        if self._is_framed():
+            self.viewport().update()
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        """Choose no row: Qt would take the first one, however far out of sight."""
+        QAbstractScrollArea.focusInEvent(self, event)
+        self.viewport().update()
+
+    def focusOutEvent(self, event: QFocusEvent) -> None:
+        """Take the frame away."""
+        super().focusOutEvent(event)
+        self.viewport().update()
+
+    def moveCursor(
+        self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
+    ) -> QModelIndex:
+        """Begin at the newest row in sight where none is chosen yet."""
+        if self.currentIndex().isValid():
+            return super().moveCursor(action, modifiers)
+        rows = self._rows_at(self.viewport().rect())
+        return self._model.index(rows[-1], LogColumn.SUMMARY) if rows else QModelIndex()
+
+    def scrollTo(
+        self,
+        index: QModelIndex | QPersistentModelIndex,
+        hint: QAbstractItemView.ScrollHint = QAbstractItemView.ScrollHint.EnsureVisible,
+    ) -> None:
+        """Bring a row into sight: not what a user does who scrolls to the end to stay there."""
+        was_moving, self._is_moving = self._is_moving, True
+        super().scrollTo(index, hint)
+        self._is_moving = was_moving
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Stay at the row that is pressed."""
+        self._is_pressed = True
+        if self.indexAt(event.position().toPoint()).isValid():
+            self._stop_following()
+        super().mousePressEvent(event)
+
+    def mouseReleaseEvent(self, event: QMouseEvent) -> None:
+        """Let rows move from under the mouse again."""
+        super().mouseReleaseEvent(event)
+        self._is_pressed = False
+        if self._keeps_row:
+            self._settle.start(0)
+
     def resizeEvent(self, event: QResizeEvent) -> None:
-        """Fit the columns to the width."""
+        """Fit the columns to the width; what was in sight of the chosen row stays there."""
         super().resizeEvent(event)
         self._columns.fit()
         if self._is_following:
             self._settle.start(0)
+        elif self.currentIndex().isValid():
+            # The details of a first choice take half of the table's room.
+            top = self.rowViewportPosition(self.currentIndex().row())
+            self._keeps_row = self._keeps_row or 0 <= top < event.oldSize().height()
+            if not self._is_pressed:
+                self._settle.start(0)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """End follows, going upwards stops that, Ctrl+C copies."""
@@ -265,7 +328,9 @@ class LogView(QTableView):
         current: QModelIndex | QPersistentModelIndex,
         previous: QModelIndex | QPersistentModelIndex,
     ) -> None:
-        """Tell which row the user stands on; not when Qt moves on from a row that is gone."""
+        """Stay at the row the user stands on; not when Qt moves on from a row that is gone."""
+        if current.isValid() and not self._is_choosing_again:
+            self._stop_following()
         super().currentChanged(current, previous)
         if current.isValid() and current.row() != previous.row():
             self.place_chosen.emit(self._model.place(current.row()))
@@ -367,7 +432,9 @@ class LogView(QTableView):
             QItemSelectionModel.SelectionFlag.ClearAndSelect
             | QItemSelectionModel.SelectionFlag.Rows
         )
+        self._is_choosing_again = True
         self.selectionModel().setCurrentIndex(index, flags)
+        self._is_choosing_again = False
         if not self._is_following:
             self.scrollTo(index, QAbstractItemView.ScrollHint.PositionAtCenter)
 
@@ -419,6 +486,9 @@ class LogView(QTableView):
     def _on_settled(self) -> None:
         if self._is_following:
             self._to_end()
+        elif self._keeps_row and self.currentIndex().isValid():
+            self.scrollTo(self._model.index(self.currentIndex().row(), LogColumn.TIME))
+        self._keeps_row = False
 
     @Slot(int)
     def _on_scrolled(self, value: int) -> None:

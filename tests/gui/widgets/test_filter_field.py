@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QColor, QGuiApplication, QPalette
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
 
 from app.filtering.completion import Candidate, Completion
 from app.paths import resource
@@ -109,6 +109,46 @@ def test_the_suggestions_go_with_the_focus(form: _Form) -> None:
     QTest.keyClicks(form.field, "me")
     form.other.setFocus()
     assert not form.field.popup.isVisible()
+
+
+def test_a_field_that_is_emptied_suggests_nothing(form: _Form) -> None:
+    form.field.setClearButtonEnabled(True)
+    QTest.keyClicks(form.field, "meth")
+    clear = form.field.findChild(QToolButton)
+    assert clear is not None
+    QTest.mouseClick(clear, Qt.MouseButton.LeftButton)
+    assert not form.field.text()
+    assert not form.field.popup.isVisible()
+    QTest.keyClick(form.field, Qt.Key.Key_M)
+    QTest.keyClick(form.field, Qt.Key.Key_Backspace)
+    assert not form.field.popup.isVisible()
+    QTest.keyClick(form.field, Qt.Key.Key_Down)
+    assert form.field.popup.isVisible()
+
+
+def test_a_press_elsewhere_hides_the_suggestions_and_has_its_effect(
+    form: _Form, qtbot: QtBot
+) -> None:
+    button = QPushButton("Elsewhere", form)
+    button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # as the tabs of panes
+    button.show()
+    QTest.keyClicks(form.field, "meth")
+    assert form.field.popup.isVisible()
+    with qtbot.waitSignal(button.clicked):
+        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert not form.field.popup.isVisible()
+
+
+def test_a_press_in_the_field_keeps_the_suggestions(form: _Form) -> None:
+    QTest.keyClicks(form.field, "meth")
+    QTest.mouseClick(form.field, Qt.MouseButton.LeftButton)
+    assert form.field.popup.isVisible()
+
+
+def test_suggestions_do_not_stay_where_the_window_was(form: _Form, qtbot: QtBot) -> None:
+    QTest.keyClicks(form.field, "meth")
+    form.move(form.pos() + QPoint(40, 30))
+    qtbot.waitUntil(lambda: not form.field.popup.isVisible())
 
 
 def test_a_suggestion_replaces_the_word_within_a_text(form: _Form) -> None:

@@ -109,6 +109,94 @@ def test_the_view_follows_the_newest_row(pane: LogPane, model: TapedLog, qtbot: 
         qtbot.waitUntil(lambda: _is_last_in_sight(pane.view))
 
 
+def test_a_row_that_is_chosen_stays_in_sight(pane: LogPane, model: TapedLog, qtbot: QtBot) -> None:
+    model.append(ticks(0, 300))
+    qtbot.waitUntil(lambda: _is_last_in_sight(pane.view))
+    pressed = pane.view.visualRect(model.index(299, LogColumn.SUMMARY)).center()
+    QTest.mouseClick(pane.view.viewport(), Qt.MouseButton.LeftButton, pos=pressed)
+    assert not pane.view.is_following
+    model.append(ticks(300, 300))
+    qtbot.wait(50)
+    assert pane.view.selected_rows() == [299]
+    assert pane.view.viewport().rect().contains(pane.view.visualRect(model.index(299, 0)).center())
+    assert "300 new" in pane.view.jump.text()
+
+
+def test_a_chosen_row_stays_in_sight_when_it_is_pressed_again(
+    pane: LogPane, model: TapedLog, qtbot: QtBot
+) -> None:
+    model.append(ticks(0, 300))
+    QTest.keyClick(pane.view, Qt.Key.Key_End)
+    assert pane.view.is_following
+    qtbot.waitUntil(lambda: _is_last_in_sight(pane.view))
+    pressed = pane.view.visualRect(model.index(299, LogColumn.SUMMARY)).center()
+    QTest.mouseClick(pane.view.viewport(), Qt.MouseButton.LeftButton, pos=pressed)
+    model.append(ticks(300, 300))
+    qtbot.wait(50)
+    assert pane.view.viewport().rect().contains(pane.view.visualRect(model.index(299, 0)).center())
+
+
+def test_going_down_to_the_last_row_does_not_follow(
+    pane: LogPane, model: TapedLog, qtbot: QtBot
+) -> None:
+    model.append(ticks(0, 300))
+    pane.view.choose(298)
+    QTest.keyClick(pane.view, Qt.Key.Key_Down)
+    assert pane.view.currentIndex().row() == 299
+    assert not pane.view.is_following
+
+
+def test_tab_into_the_log_chooses_no_row_and_goes_on_following(
+    pane: LogPane, model: TapedLog, qtbot: QtBot
+) -> None:
+    pane.activateWindow()
+    model.append(ticks(0, 300))
+    qtbot.waitUntil(lambda: _is_last_in_sight(pane.view))
+    before = pane.view.grab().toImage()
+    pane.view.setFocus(Qt.FocusReason.TabFocusReason)
+    assert not pane.view.currentIndex().isValid()
+    assert pane.view.is_following
+    assert pane.view.grab().toImage() != before  # the focus is seen
+    model.append(ticks(300, 10))
+    qtbot.waitUntil(lambda: _is_last_in_sight(pane.view))
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Up, Qt.Key.Key_Down, Qt.Key.Key_PageUp])
+def test_the_keyboard_begins_at_the_newest_row_in_sight(
+    pane: LogPane, model: TapedLog, qtbot: QtBot, key: Qt.Key
+) -> None:
+    model.append(ticks(0, 300))
+    qtbot.waitUntil(lambda: _is_last_in_sight(pane.view))
+    pane.view.setFocus(Qt.FocusReason.TabFocusReason)
+    QTest.keyClick(pane.view, key)
+    assert pane.view.currentIndex().row() == 299
+    assert not pane.view.is_following
+
+
+def test_another_filter_with_a_chosen_row_goes_on_following(
+    pane: LogPane, model: TapedLog, qtbot: QtBot
+) -> None:
+    model.append(ticks(0, 300))
+    pane.view.choose(290)
+    pane.view.follow()
+    pane.set_filter(LogFilter("progress > 1"))
+    qtbot.waitUntil(lambda: model.rowCount() == 298)
+    qtbot.waitUntil(lambda: _is_last_in_sight(pane.view))
+    assert pane.view.currentIndex().isValid()
+    assert pane.view.is_following
+
+
+def test_tab_goes_from_the_table_to_the_details(pane: LogPane, model: TapedLog) -> None:
+    later = QLineEdit(pane.parentWidget() or pane)
+    later.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    model.append(ticks(0, 3))
+    pane.view.choose(1)
+    following = pane.view.nextInFocusChain()
+    while not following.focusPolicy() & Qt.FocusPolicy.TabFocus:
+        following = following.nextInFocusChain()
+    assert pane.details.isAncestorOf(following)
+
+
 def test_rows_of_a_flood_are_painted_a_few_at_a_time_before_they_are_shown(
     pane: LogPane, model: TapedLog, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
 ) -> None:
