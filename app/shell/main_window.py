@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 _FIRST_SIZE: Final = QSize(1280, 800)
 _COLUMNS: Final = f"jobs/columns-{len(COLUMNS)}"
 """A layout of other columns is left aside."""
+_TAB = Qt.FocusPolicy.TabFocus
+_TABS: Final = ("log", "job", "stderr", "messages", "questions")
+"""The panes below the jobs, in the order of their tabs."""
 _LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
 _BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
 
@@ -81,12 +84,17 @@ class MainWindow(QMainWindow):
         self._sorting = SortingChoice(self.job_list.table)
         self._lay_out()
         self.late = self._late_panes(models)
+        self._front_before_questions = self.docks["log"]
+        for name in _TABS:
+            self.docks[name].visibilityChanged.connect(self._on_dock_seen)
         self.docks["log"].raise_()
         self.resize(_FIRST_SIZE)
         self.setStatusBar(status)
         self._add_menus()
         self.tool_bar = ToolBar(self.actions_, self.job_list, self.filter_edit, appearance, self)
         self.addToolBar(self.tool_bar)
+        for late in (self.late.job, self.late.stderr, self.late.messages, self.late.questions):
+            late.when_made(self._end_tabs_with_tool_bar)
         self._place_find()
         self._restore()
 
@@ -145,7 +153,8 @@ class MainWindow(QMainWindow):
     def show_questions(self, count: int, *, is_new: bool) -> None:
         """Say how many questions are open; a new one opens their pane, none left closes it.
 
-        The focus stays where it is, and the pane that has it stays in front.
+        The focus stays where it is, and the pane that has it stays in front. Closed, the pane
+        makes room for the one that was in front before.
         """
         dock = self.docks["questions"]
         words = self.tr("Questions")
@@ -162,9 +171,28 @@ class MainWindow(QMainWindow):
 
     def _close_quietly(self, dock: QDockWidget) -> None:
         had_focus = _has_focus(dock)
+        before = self._front_before_questions
+        if not _is_behind(dock) and before in self.tabifiedDockWidgets(dock):
+            before.raise_()  # Qt would take the tab beside it
         dock.hide()
         if had_focus:
             self.job_list.setFocus()
+
+    def _end_tabs_with_tool_bar(self) -> None:
+        """Let Tab reach a pane that was just made before the tool bar, as the other panes."""
+        last = self.previousInFocusChain()
+        while self.tool_bar.isAncestorOf(last) or not last.focusPolicy() & _TAB:
+            last = last.previousInFocusChain()
+        for control in controls_in(self.tool_bar):
+            QWidget.setTabOrder(last, control)
+            last = control
+
+    @Slot(bool)
+    def _on_dock_seen(self, is_seen: bool) -> None:
+        """Remember the pane that is in front of those that share its place with the questions."""
+        dock = self.sender()
+        if is_seen and isinstance(dock, QDockWidget) and dock is not self.docks["questions"]:
+            self._front_before_questions = dock
 
     def focusNextPrevChild(self, is_next: bool) -> bool:
         """Pass by panes that lie behind others: the focus would not be seen there."""

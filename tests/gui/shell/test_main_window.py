@@ -21,6 +21,7 @@ from app.shell.status_bar import StatusBar
 from app.shell.tool_bar import SavedServer
 from app.tracker.snapshot import Changes
 from app.widgets.appearance import Appearance
+from app.widgets.tab_order import controls_in
 from tests.job_stand_ins import FakeJobs, job, resumable
 
 if TYPE_CHECKING:
@@ -81,6 +82,7 @@ def test_tab_passes_by_panes_that_are_behind_others(window: MainWindow) -> None:
     for make in window.late.steps():
         make()
     window.open_dock("log")
+    window.log_pane.make_details().show()
     window.job_list.setFocus()
     for backwards in (False, True):
         first = window.focusWidget()
@@ -91,6 +93,7 @@ def test_tab_passes_by_panes_that_are_behind_others(window: MainWindow) -> None:
             way.append(window.focusWidget())
         in_log = {type(each).__name__ for each in way if window.log_pane.isAncestorOf(each)}
         assert {"FilterField", "RecentFilters", "LogView"} <= in_log
+        assert any(window.log_pane.details.isAncestorOf(each) for each in way)
         behind = [window.docks[name] for name in ("job", "stderr", "messages")]
         assert not any(dock.isAncestorOf(each) for dock in behind for each in way)
         assert way[-1] is first
@@ -107,6 +110,51 @@ def test_the_focus_goes_along_when_its_pane_makes_room_for_another(window: MainW
     window.job_list.setFocus()
     window.open_dock("log")
     assert window.job_list.isAncestorOf(window.focusWidget())
+
+
+def test_tab_reaches_panes_that_were_made_late_before_the_tool_bar(window: MainWindow) -> None:
+    for make in window.late.steps():
+        make()
+    way, control = [], window.log_pane.view.nextInFocusChain()
+    while control is not window.log_pane.view:
+        way.append(control)
+        control = control.nextInFocusChain()
+    bar = way.index(window.tool_bar.connect_button)
+    for pane in (window.job_pane, window.stderr_pane, window.messages_pane):
+        inside = [way.index(each) for each in controls_in(pane)]
+        assert inside
+        assert max(inside) < bar
+
+
+@pytest.mark.parametrize("front", ["log", "job", "stderr", "messages"])
+def test_after_the_last_answer_the_pane_that_was_in_front_is_there_again(
+    window: MainWindow, qtbot: QtBot, front: str
+) -> None:
+    window.open_dock(front)
+    window.job_list.setFocus()
+    qtbot.wait(20)
+    window.show_questions(1, is_new=True)
+    qtbot.waitUntil(lambda: not window.question_panel.visibleRegion().isEmpty())
+    window.open_dock("questions")
+    window.show_questions(2, is_new=True)
+    window.show_questions(0, is_new=False)
+    pane = window.docks[front].widget()
+    assert pane is not None
+    qtbot.waitUntil(lambda: not pane.visibleRegion().isEmpty())
+    assert window.docks["questions"].isHidden()
+
+
+def test_after_the_last_answer_the_pane_that_was_chosen_meanwhile_stays(
+    window: MainWindow, qtbot: QtBot
+) -> None:
+    window.open_dock("job")
+    window.show_questions(1, is_new=True)
+    qtbot.waitUntil(lambda: not window.question_panel.visibleRegion().isEmpty())
+    window.open_dock("stderr")
+    qtbot.waitUntil(lambda: not window.stderr_pane.visibleRegion().isEmpty())
+    window.show_questions(0, is_new=False)
+    qtbot.wait(20)
+    assert not window.stderr_pane.visibleRegion().isEmpty()
 
 
 def letters_of(window: MainWindow) -> list[str]:
