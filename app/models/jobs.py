@@ -69,6 +69,8 @@ class JobsModel(QAbstractTableModel):
 
     groups_changed = Signal()
     """A job came, went or changed its state: filters and counts are outdated."""
+    second_passed = Signal()
+    """The pictures of jobs that go on are outdated: of rows, and of what shows one of them."""
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -134,6 +136,7 @@ class JobsModel(QAbstractTableModel):
         self._outdated |= self._going_on
         self._resort()
         self._announce([row for row in visible if self.job_at(row) in self._going_on])
+        self.second_passed.emit()
 
     @property
     def is_anything_going_on(self) -> bool:

@@ -121,7 +121,7 @@ class LatePanes(QObject):
     def _made_job_pane(self) -> JobPane:
         from app.widgets.job_pane import JobPane  # late, as all of them: see above
 
-        pane = JobPane(self._appearance, self._window)
+        pane = JobPane(self._appearance, self._window, self._models.jobs)
         self._models.when_followed(pane.set_source)
         pane.setMinimumHeight(_JOB_PANE_HEIGHT)
         self._models.feed.jobs_changed.connect(pane.apply)

@@ -114,6 +114,7 @@ class JobList(QWidget):
         self._menu = QMenu(self)
         self._second = QTimer(self)
         self._second.setInterval(_SECOND_MS)
+        self._second.setTimerType(Qt.TimerType.PreciseTimer)  # clocks that skip no second
         self._second.timeout.connect(self._on_second)
         self._set_up_table()
         layout = QVBoxLayout(self)

@@ -22,7 +22,7 @@ from app.widgets.result_view import ResultView
 if TYPE_CHECKING:
     from PySide6.QtGui import QShowEvent
 
-    from app.models.jobs import JobSource
+    from app.models.jobs import JobsModel, JobSource
     from app.sessions.limits import Limits
     from app.tracker.snapshot import Changes, JobDetail, JobId, JobSnapshot
     from app.widgets.appearance import Appearance
@@ -33,7 +33,11 @@ _LEAST_PAGE: Final = 60
 
 
 class JobPane(QWidget):
-    """Follows one job while it is in sight; the story is asked for only then, one section deep."""
+    """Follows one job while it is in sight; the story is asked for only then, one section deep.
+
+    With `rows` it shows the very snapshot that the job's row shows: made at another moment, rate
+    and time left would be other ones.
+    """
 
     cancel_requested = Signal(object)
     """`tuple[JobId, ...]`."""
@@ -59,9 +63,15 @@ class JobPane(QWidget):
     search_requested = Signal(object)
     """Words to search the log for."""
 
-    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+    def __init__(
+        self,
+        appearance: Appearance,
+        parent: QWidget | None = None,
+        rows: JobsModel | None = None,
+    ) -> None:
         super().__init__(parent)
         self._appearance = appearance
+        self._rows = rows
         self._source: JobSource | None = None
         self._clocks: ClockSource | None = None
         self._job: JobId | None = None
@@ -79,6 +89,8 @@ class JobPane(QWidget):
         self._second.setInterval(_SECOND_MS)
         self._second.setTimerType(Qt.TimerType.PreciseTimer)  # clocks that skip no second
         self._second.timeout.connect(self._refresh)
+        if rows is not None:
+            rows.second_passed.connect(self._refresh)
         self._pages = self._lay_out()
         self.header.cancel_clicked.connect(self._on_cancel)
         self.header.resume_clicked.connect(self._on_resume)
@@ -180,6 +192,9 @@ class JobPane(QWidget):
         detail = None
         if self._source is not None and self._job is not None:
             detail = self._source.detail(self._job)
+        if detail is not None and self._rows is not None:
+            shown = self._rows.snapshot(detail.snapshot.id)
+            detail = detail if shown is None else detail._replace(snapshot=shown)
         self._pages.setCurrentIndex(0 if detail is None else 1)
         if detail is None:
             self._second.stop()
@@ -208,6 +223,8 @@ class JobPane(QWidget):
 
     def _keep_time(self, detail: JobDetail) -> None:
         state = detail.snapshot.state
+        if self._rows is not None:
+            return  # they keep the time
         if state.is_over and state is not JobState.RESUMABLE:
             self._second.stop()
         elif not self._second.isActive():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -9,6 +10,8 @@ from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QLabel, QStyleOptionViewItem, QToolButton, QToolTip
 
+from app.models import job_texts
+from app.models.jobs import JobsModel
 from app.models.ticks import FRAME, TickColumn
 from app.tracker.snapshot import Changes, Failure, JobState, Mark, StreamPicture, StreamStep
 from app.widgets.job_pane import JobPane
@@ -18,6 +21,7 @@ from tests.job_stand_ins import FakeJobs, answer, course, detail, job, new_job, 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
+    from app.tracker.snapshot import JobDetail, JobSnapshot
     from app.widgets.appearance import Appearance
 
 
@@ -58,6 +62,47 @@ def words(pane: JobPane) -> list[str]:
 
 def changed(*jobs: int) -> Changes:
     return Changes(progressed=frozenset(jobs))
+
+
+class PassingJobs(FakeJobs):
+    """Each picture is of another moment: a second later, as far as its words tell."""
+
+    left = 100.5
+
+    def snapshot(self, job: int) -> JobSnapshot | None:
+        found = super().snapshot(job)
+        self.left -= 1
+        return None if found is None else dataclasses.replace(found, eta_s=self.left)
+
+    def detail(self, job: int) -> JobDetail | None:
+        found, now = super().detail(job), self.snapshot(job)
+        return None if found is None or now is None else found._replace(snapshot=now)
+
+
+def test_the_pane_and_the_row_tell_the_same_at_every_moment(
+    qtbot: QtBot, appearance: Appearance
+) -> None:
+    source, rows = PassingJobs(job(id=1)), JobsModel()
+    rows.set_source(source)
+    pane = JobPane(appearance, rows=rows)
+    qtbot.addWidget(pane)
+    pane.set_source(source)
+    pane.show()
+    pane.show_job(1)
+    told = []
+    for step in (lambda: None, lambda: rows.tick([0]), lambda: pane.apply(changed(1))):
+        rows.apply(changed(1))
+        step()
+        pane.apply(changed(1))
+        row = rows.snapshot(1)
+        assert row is not None
+        told.append(job_texts.time_left(row))
+        assert any(f" · {told[-1]} · " in text for text in words(pane))
+    rows.tick([])  # a second, with the row out of sight
+    row = rows.snapshot(1)
+    assert row is not None
+    assert any(f" · {job_texts.time_left(row)} · " in text for text in words(pane))
+    assert len({*told, job_texts.time_left(row)}) == 4
 
 
 def test_it_opens_without_a_job(pane: JobPane) -> None:
