@@ -103,9 +103,10 @@ class LogFilterBar(QWidget):
         """Press or release the pause button."""
         self._pause.setChecked(is_paused)
 
-    def set_status(self, words: str) -> None:
-        """Say how many rows are shown, searched for, or waiting."""
-        self._status.set_text(words)
+    def set_status(self, rows: str, *more: str) -> None:
+        """Say how many rows are shown, always in full, and how many searched for or waiting."""
+        words = ", ".join((rows, *more))
+        self._status.set_text(words, rows)
         self._status.setToolTip(words)
 
     def set_hidden(self, count: int) -> None:
@@ -181,10 +182,10 @@ class LogFilterBar(QWidget):
         self._row = row = QHBoxLayout()
         row.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
         row.setSpacing(GAP_S)
-        row.addWidget(self._field, 3)
+        row.addWidget(self._field, 1)
         for button in self._buttons():
             row.addWidget(button)
-        row.addWidget(self._status, 1)
+        row.addWidget(self._status)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)

@@ -250,7 +250,7 @@ class LogPane(QWidget):
         self._notice.setVisible(bool(words))
 
     def _show_status(self) -> None:
-        self._bar.set_status(", ".join(self._status_words()))
+        self._bar.set_status(*self._status_words())
         self._bar.set_hidden(self._model.hidden)
 
     def _status_words(self) -> Iterator[str]:

@@ -274,12 +274,16 @@ def test_the_end_key_follows_again(pane: LogPane, model: TapedLog, qtbot: QtBot)
     qtbot.waitUntil(lambda: _is_last_in_sight(pane.view))
 
 
-def test_pause_stops_the_view_and_says_what_waits(pane: LogPane, model: TapedLog) -> None:
+def test_pause_stops_the_view_and_says_what_waits(
+    pane: LogPane, model: TapedLog, qtbot: QtBot
+) -> None:
     model.append(ticks(0, 10))
     _button(pane, "Pause").click()
     model.append(ticks(10, 1_204))
     assert model.rowCount() == 10
-    assert any("paused, 1,204 waiting" in each.text() for each in pane.findChildren(QLabel))
+    qtbot.waitUntil(
+        lambda: any("paused, 1,204 waiting" in each.text() for each in pane.findChildren(QLabel))
+    )
     _button(pane, "Pause").click()
     assert model.rowCount() == 1_214
 
@@ -552,6 +556,28 @@ def test_the_table_has_more_room_than_the_details_at_first(pane: LogPane, model:
     pane.resize(1_080, 240)
     pane.view.choose(50)
     assert pane.view.width() > 1.4 * pane.details.width()
+
+
+@pytest.mark.parametrize("width", [560, 700, 900, 1280])
+def test_the_row_count_is_never_cut(
+    pane: LogPane, model: TapedLog, qtbot: QtBot, width: int
+) -> None:
+    pane.resize(width, 600)
+    model.append(ticks(0, 1_300))
+    _button(pane, "Clear").click()
+    model.append(ticks(1_300, 1_234))
+    pane.view.choose(3)
+    model.append(ticks(2_600, 20))
+    _button(pane, "Pause").click()
+    model.append(ticks(2_700, 9))
+    rows = f"{model.rowCount():,} rows"
+    qtbot.wait(20)
+    shown = next(each for each in pane.bar.findChildren(QLabel) if "row" in each.text())
+    assert shown.text().startswith(rows)
+    assert (
+        shown.fontMetrics().horizontalAdvance(shown.text())
+        <= shown.visibleRegion().boundingRect().width()
+    )
 
 
 def test_the_button_to_the_newest_row_covers_no_row(pane: LogPane, model: TapedLog) -> None:
