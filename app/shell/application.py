@@ -76,7 +76,8 @@ class Opening(QObject):
 
     @Slot()
     def quit(self) -> None:
-        """End the program."""
+        """End the program: for as long as there is nothing behind the window that has work."""
+        self.window.hide()
         self.life.quit()
 
     def tell(self, problem: Problem) -> None:
@@ -92,6 +93,7 @@ class Opening(QObject):
         )
         self.window = MainWindow(self.models, self.status, self.appearance, self.preferences)
         self.window.close_requested.connect(self.quit)
+        self.window.session_ended.connect(self.life.quit)
         self.window.actions_.quit.triggered.connect(self.quit)
 
     def _show(self) -> None:

@@ -98,11 +98,9 @@ class CatalogueDialogs(QObject):
     @Slot(str)
     def ask_to_remove(self, name: str) -> None:
         """Remove a server: at once if that loses nothing."""
-        running = [
-            job
-            for job in map(self._monitor.snapshot, self._monitor.jobs())
-            if job is not None and job.server == name and not job.state.is_over
-        ]
+        from app.widgets.job_questions import running_jobs
+
+        running = running_jobs(map(self._monitor.snapshot, self._monitor.jobs()), name)
         is_saved = name in self._cataloguing.saved.entries
         if not running and not is_saved:
             self._cataloguing.remove(name)
@@ -111,7 +109,7 @@ class CatalogueDialogs(QObject):
 
         question = RemoveQuestion(
             name,
-            len(running),
+            running,
             self._parent,
             is_saved=is_saved,
             secrets=self._cataloguing.secrets_of_alone(name),

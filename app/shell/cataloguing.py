@@ -34,6 +34,8 @@ _BEATS: Final = 4
 class Cataloguing(QObject):
     """Saves servers, and connects them: those not agreed to only after the user was asked."""
 
+    restart_wanted = Signal(str)
+    """A server is to be connected as it was just saved; that may end jobs."""
     consent_wanted = Signal(object, object)
     """Where definitions come from, in words, and the definitions: the user is to see them."""
     entries_changed = Signal(object)
@@ -206,7 +208,7 @@ class Cataloguing(QObject):
         self.refresh()
         self.edit_saved.emit(edited)
         if edited.is_to_connect:
-            self.restart_server(name)
+            self.restart_wanted.emit(name)
         elif edited.was:
             self._tell_when_it_counts(name, edited.entry.definition)
 

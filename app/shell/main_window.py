@@ -57,6 +57,9 @@ class MainWindow(QMainWindow):
     """Holds the panes and remembers where they were; decides nothing."""
 
     close_requested = Signal()
+    """By the user, who may be asked."""
+    session_ended = Signal()
+    """The desktop's session ends, and the program with it."""
 
     def __init__(
         self,
@@ -234,9 +237,17 @@ class MainWindow(QMainWindow):
             self.resizeDocks([self.docks["log"]], [260], Qt.Orientation.Vertical)
 
     def closeEvent(self, event: QCloseEvent) -> None:
-        """Ask for the end of the program; servers are stopped before the process ends."""
-        event.accept()
-        self.close_requested.emit()
+        """Ask for the end of the program, which hides the window when it comes to that.
+
+        When the desktop's session ends there is nobody to answer a question.
+        """
+        application = QApplication.instance()
+        if isinstance(application, QApplication) and application.isSavingSession():
+            event.accept()
+            self.session_ended.emit()
+        else:
+            event.ignore()
+            self.close_requested.emit()
 
     def changeEvent(self, event: QEvent) -> None:
         """Follow the palette between light and dark."""

@@ -17,6 +17,7 @@ from app.shell.cataloguing import Cataloguing
 from app.shell.control import Control
 from app.shell.dialogs import Dialogs
 from app.shell.doctoring import Doctoring
+from app.shell.end_guard import EndGuard
 from app.shell.exporting import Exporting
 from app.shell.garbage import Garbage
 from app.shell.gate import GatedMonitor
@@ -118,6 +119,7 @@ class Program(QObject):
         appearance = opening.appearance
         self._models.follow(self.monitor)
         self.control = Control(self.monitor, tasks, self._tell, self)
+        self.end_guard = EndGuard(self.window, self.monitor)
         self._build_catalogue(tasks, appearance)
         self.dialogs = Dialogs(
             self.window,
@@ -131,7 +133,7 @@ class Program(QObject):
             self.window, self.monitor, self._models, appearance, self._tell
         )
         self.signing_in = SigningIn(
-            self.window, self._models, appearance, self.control, self.questioning
+            self.window, self._models, appearance, self.end_guard, self.questioning
         )
         self.doctoring = Doctoring(self.window, self.monitor, self._models.feed, appearance)
         self._resuming = Resuming(self.monitor, tasks, self._tell, self)
@@ -169,13 +171,10 @@ class Program(QObject):
         window, saving, asking = self.window, self.cataloguing, self.catalogue_dialogs
         do, servers, welcome = window.actions_, window.servers, window.welcome
         servers.connect_requested.connect(saving.connect_server)
-        servers.restart_requested.connect(saving.restart_server)
-        servers.disconnect_requested.connect(self.control.disconnect_server)
+        self._join_end_guard()
         self.control.turns_changed.connect(self._models.servers.set_turns)
-        servers.sign_out_requested.connect(saving.sign_out)
         servers.keep_requested.connect(saving.keep)
         servers.clone_requested.connect(saving.clone)
-        servers.disable_requested.connect(saving.set_disabled)
         servers.connect_at_start_requested.connect(saving.set_connects_at_start)
         servers.move_requested.connect(saving.move)
         servers.edit_requested.connect(asking.edit)
@@ -190,6 +189,23 @@ class Program(QObject):
         do.command.triggered.connect(asking.ask_for_command)
         do.url.triggered.connect(asking.ask_for_url)
         do.imports.triggered.connect(self.importing.ask_to_import)
+
+    def _join_end_guard(self) -> None:
+        """Let everything that ends running jobs ask first."""
+        guard, servers, saving = self.end_guard, self.window.servers, self.cataloguing
+        servers.restart_requested.connect(guard.restart_server)
+        saving.restart_wanted.connect(guard.restart_server)
+        servers.disconnect_requested.connect(guard.disconnect_server)
+        servers.disable_requested.connect(guard.set_disabled)
+        servers.sign_out_requested.connect(guard.sign_out)
+        guard.restart_agreed.connect(saving.restart_server)
+        guard.disconnect_agreed.connect(self.control.disconnect_server)
+        guard.disable_agreed.connect(saving.set_disabled)
+        guard.sign_out_agreed.connect(saving.sign_out)
+        guard.quit_agreed.connect(self.quit)
+        for wish in (self.window.close_requested, self.window.actions_.quit.triggered):
+            wish.disconnect(self._opening.quit)
+            wish.connect(guard.quit)
 
     def _join_feed(self) -> None:
         feed = self._models.feed

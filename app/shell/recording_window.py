@@ -125,6 +125,7 @@ class RecordingProgram(QObject):
         self._models.keep_notes_beside(self.playback.first_path)
         window.actions_.quit.triggered.connect(self.quit)
         window.close_requested.connect(self.quit)
+        window.session_ended.connect(self.quit)
 
     def _begin(self) -> None:
         """Do what the command line asked for."""

@@ -9,7 +9,7 @@ from PySide6.QtCore import QObject, Slot
 from app.widgets.sign_in_bar import SignInBar
 
 if TYPE_CHECKING:
-    from app.shell.control import Control
+    from app.shell.end_guard import EndGuard
     from app.shell.main_window import MainWindow
     from app.shell.models import Models
     from app.shell.questioning import Questioning
@@ -24,7 +24,7 @@ class SigningIn(QObject):
         window: MainWindow,
         models: Models,
         appearance: Appearance,
-        control: Control,
+        end_guard: EndGuard,
         questioning: Questioning,
     ) -> None:
         super().__init__(window)
@@ -32,7 +32,7 @@ class SigningIn(QObject):
         self.bar = SignInBar(appearance, window)
         window.add_bar(self.bar)
         self.bar.open_requested.connect(questioning.open_link)
-        self.bar.cancel_requested.connect(control.disconnect_server)
+        self.bar.cancel_requested.connect(end_guard.disconnect_server)
         models.feed.servers_changed.connect(self._on_servers_changed)
 
     @Slot()

@@ -8,10 +8,13 @@ from PySide6.QtCore import Qt, Signal, Slot
 from PySide6.QtWidgets import QCheckBox, QMessageBox, QWidget
 
 from app.text import count, one_line
+from app.widgets.job_questions import end_lines
 from app.widgets.plain_text import plain_tip
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from app.tracker.snapshot import JobSnapshot
 
 _LONGEST_NAME = 60
 _NAMES_SHOWN = 10
@@ -26,7 +29,7 @@ class RemoveQuestion(QMessageBox):
     def __init__(
         self,
         server: str,
-        running_jobs: int,
+        running: Sequence[JobSnapshot],
         parent: QWidget | None = None,
         *,
         is_saved: bool,
@@ -41,7 +44,7 @@ class RemoveQuestion(QMessageBox):
         self.setWindowTitle(self.tr("Remove a server"))
         self.setTextFormat(Qt.TextFormat.PlainText)
         self.setText(self.tr("Remove {}?").format(one_line(server, _LONGEST_NAME)))
-        self.setInformativeText(self._loss(running_jobs, is_saved=is_saved))
+        self.setInformativeText(self._loss(running, is_saved=is_saved))
         remove = self.addButton(self.tr("&Remove"), self.ButtonRole.AcceptRole)
         remove.setAutoDefault(False)
         self.setDefaultButton(self.addButton(self.StandardButton.Cancel))
@@ -62,11 +65,12 @@ class RemoveQuestion(QMessageBox):
         self.setCheckBox(box)
         self._box = box
 
-    def _loss(self, running_jobs: int, *, is_saved: bool) -> str:
+    def _loss(self, running: Sequence[JobSnapshot], *, is_saved: bool) -> str:
         lines = []
-        if running_jobs:
-            jobs = count(running_jobs, self.tr("running job"))
-            lines.append(self.tr("It is disconnected, which ends {}.").format(jobs))
+        if running:
+            jobs = count(len(running), self.tr("running job"))
+            lines += [self.tr("It is disconnected, which ends {}.").format(jobs)]
+            lines += end_lines(running)
         if is_saved:
             lines.append(self.tr("Its settings are deleted. Its jobs and messages stay."))
         return "\n".join(lines)

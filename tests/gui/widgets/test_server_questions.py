@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 
 from app.widgets.server_questions import RemoveQuestion
+from tests.job_stand_ins import job
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
@@ -24,11 +25,14 @@ class Heard:
 
 
 def test_what_is_lost_is_said_and_only_the_yes_removes(qtbot: QtBot) -> None:
-    question = RemoveQuestion("<b>db</b>", 2, is_saved=True)
+    question = RemoveQuestion("<b>db</b>", [job(id=1, name="<b>export"), job(id=2)], is_saved=True)
     qtbot.addWidget(question)
     assert question.textFormat() is Qt.TextFormat.PlainText
     assert "<b>db</b>" in question.text()
     assert "2 running jobs" in question.informativeText()
+    assert "Lost, because no resume token is saved:\n• <b>export, local-db, 63.2 %" in (
+        question.informativeText()
+    )
     assert "settings are deleted" in question.informativeText()
     assert question.checkBox() is None
     heard = Heard(question)
@@ -40,7 +44,7 @@ def test_what_is_lost_is_said_and_only_the_yes_removes(qtbot: QtBot) -> None:
 
 def test_secrets_of_the_keyring_go_only_when_that_is_ticked(qtbot: QtBot) -> None:
     secrets = tuple(f"db/<i>{number}" for number in range(12))
-    question = RemoveQuestion("db", 0, is_saved=True, secrets=secrets)
+    question = RemoveQuestion("db", [], is_saved=True, secrets=secrets)
     qtbot.addWidget(question)
     heard = Heard(question)
     box = question.checkBox()
@@ -55,6 +59,10 @@ def test_secrets_of_the_keyring_go_only_when_that_is_ticked(qtbot: QtBot) -> Non
 
 
 def test_what_is_not_lost_is_not_threatened(qtbot: QtBot) -> None:
-    question = RemoveQuestion("db", 1, is_saved=False)
+    question = RemoveQuestion("db", [job(chain=7)], is_saved=False)
     qtbot.addWidget(question)
-    assert question.informativeText() == "It is disconnected, which ends 1 running job."
+    assert question.informativeText().splitlines() == [
+        "It is disconnected, which ends 1 running job.",
+        "Can be resumed from the saved token:",
+        "• export_orders, local-db, 63.2 %",
+    ]
