@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication, QObject, Slot
 from PySide6.QtGui import QAction, QKeySequence
 
+from app.widgets.plain_text import plain_tip
+
 if TYPE_CHECKING:
     from app.widgets.appearance import Appearance
 
@@ -61,14 +63,14 @@ class Actions(QObject):
         adding = (self.command, self.url, self.imports, self.export_servers, self.demo)
         for action in (*adding, self.call, self.clear):
             action.setEnabled(False)
-            action.setToolTip(why)
+            action.setToolTip(plain_tip(why))
 
     def _made(self, words: str, icon: str, key: str, tip: str) -> QAction:
         action = QAction(words, self)
         shortcut = QKeySequence(key)
         action.setShortcut(shortcut)
         native = shortcut.toString(QKeySequence.SequenceFormat.NativeText)
-        action.setToolTip(f"{tip} ({native})" if native else tip)
+        action.setToolTip(plain_tip(f"{tip} ({native})" if native else tip))
         action.setStatusTip("")
         self._icons[action] = icon
         return action

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QMenu, QSizePolicy, QToolBar, QToolButton, QWidget
 
 from app.shell.split_button import SplitButton
 from app.text import one_line
+from app.widgets.plain_text import plain_tip
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -96,7 +97,7 @@ class ToolBar(QToolBar):
             action.setData(server.name)
             action.setEnabled(not server.is_disabled and not server.is_up)
             words = self.tr("Disabled") if server.is_disabled else self.tr("It is connected")
-            action.setToolTip(self.tr("Connect it") if action.isEnabled() else words)
+            action.setToolTip(plain_tip(self.tr("Connect it") if action.isEnabled() else words))
             action.triggered.connect(self._on_server_triggered)
             menu.addAction(action)
         left_out = len(self._servers) - _OFFERED
@@ -133,7 +134,7 @@ class ToolBar(QToolBar):
         button.setMenu(menu)
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setAccessibleName(words)
-        button.setToolTip(tip)
+        button.setToolTip(plain_tip(tip))
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         return button
 

@@ -28,6 +28,7 @@ from app.sessions.snapshot import ServerState
 from app.text import count, one_line, visible
 from app.widgets.appearance import GAP, Appearance, Tone, emphasised
 from app.widgets.call_options import CallOptions, Options
+from app.widgets.plain_text import plain_tip
 from app.widgets.schema_field import QuietComboBox, plain_label, set_text_colour
 from app.widgets.schema_form import SchemaForm
 from app.widgets.tab_order import controls_in, order_tabs
@@ -309,7 +310,9 @@ class CallForm(QWidget):
         self._offline.setVisible(bool(words))
         self._connect_server.setVisible(server is not None and not server.state.is_up)
         self._send.setEnabled(self._offer is not None and not words)
-        self._send.setToolTip(words or self.tr("Send the call and keep the form (Ctrl+Enter)"))
+        self._send.setToolTip(
+            plain_tip(words or self.tr("Send the call and keep the form (Ctrl+Enter)"))
+        )
         if words:
             self._send_anyway.hide()
 

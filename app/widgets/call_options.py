@@ -19,6 +19,7 @@ from app.models.limit_input import off_word, read_limit
 from app.protocol.tokens import AUTO, TokenChoice
 from app.sessions.limits import LimitChoice, Limits
 from app.widgets.appearance import GAP, GAP_S, Appearance
+from app.widgets.plain_text import plain_tip
 from app.widgets.schema_field import QuietComboBox, mark_wrong
 from app.widgets.task_options import TaskOptions
 
@@ -153,7 +154,7 @@ class CallOptions(QWidget):
             ),
         ):
             control.setAccessibleName(name)
-            control.setToolTip(tip)
+            control.setToolTip(plain_tip(tip))
         for line in (self._idle, self._total):
             line.setMaximumWidth(110)
         self.show_usual(Limits())

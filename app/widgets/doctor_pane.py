@@ -21,6 +21,7 @@ from app.models.server_words import state_word
 from app.sessions.snapshot import ServerState
 from app.text import one_line
 from app.widgets.appearance import GAP, GAP_L, GAP_S, Appearance, Tone, emphasised, monospaced
+from app.widgets.plain_text import plain_tip
 from app.widgets.schema_field import plain_label, set_text_colour
 from app.widgets.tab_order import order_tabs
 
@@ -106,7 +107,7 @@ class DoctorPane(QWidget):
 
     def _button(self, words: str, tip: str) -> QPushButton:
         button = QPushButton(words, self)
-        button.setToolTip(tip)
+        button.setToolTip(plain_tip(tip))
         button.setAutoDefault(False)
         return button
 

@@ -40,6 +40,7 @@ from app.models.import_words import (
 from app.text import count, one_line
 from app.widgets.appearance import GAP, GAP_L, Appearance, Tone, monospaced
 from app.widgets.import_inputs import ImportInputs
+from app.widgets.plain_text import plain_tip
 from app.widgets.schema_field import QuietComboBox, plain_label, set_text_colour
 from app.widgets.tab_order import order_tabs
 
@@ -210,7 +211,7 @@ class ImportDialog(QDialog):
         words = [one_line(name, 100), standing_word(row.standing), one_line(what_it_is(row), 300)]
         item = QTreeWidgetItem(words)
         item.setForeground(_STANDING, self._appearance.colour(_TONES[row.standing]))
-        item.setToolTip(_NAME, one_line(name, 200))
+        item.setToolTip(_NAME, plain_tip(one_line(name, 200)))
         can_be = row.standing in {Standing.NEW, Standing.CHANGED}
         flags = item.flags() & ~Qt.ItemFlag.ItemIsUserCheckable
         if can_be:

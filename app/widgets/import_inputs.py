@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QComboBox, QFormLayout, QLabel, QLineEdit, QScroll
 
 from app.text import one_line
 from app.widgets.appearance import GAP, GAP_S
+from app.widgets.plain_text import plain_tip
 from app.widgets.schema_field import QuietComboBox
 from app.widgets.server_editor_field import FieldBox
 
@@ -108,7 +109,7 @@ class ImportInputs(QScrollArea):
         described = one_line(asked.input.description or asked.input.id, 120)
         control = self._made(asked)
         control.setAccessibleName(described)
-        control.setToolTip(one_line(asked.input.id, 120))
+        control.setToolTip(plain_tip(one_line(asked.input.id, 120)))
         hint = ""
         if asked.input.is_secret and asked.input.stands_as_text:
             hint = self.tr("Part of a command or URL: stands readable in the catalogue's file.")

@@ -8,6 +8,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QObject, Qt, Slot
 from PySide6.QtGui import QAction, QKeySequence, QShortcut
 
 from app.models.job_texts import tr
+from app.widgets.plain_text import plain_tip
 from app.widgets.row_actions import (
     is_answerable,
     is_cancellable,
@@ -153,7 +154,7 @@ class JobActions(QObject):
             action = QAction(tr(str(words)), view)
             action.setShortcut(QKeySequence(shortcut))
             action.setShortcutContext(context)
-            action.setToolTip(_tip(action, tr(str(tip))))
+            action.setToolTip(plain_tip(_tip(action, tr(str(tip)))))
             view.addAction(action)
             self._by_key[key] = action
             self._icons[action] = icon
@@ -174,7 +175,7 @@ class JobActions(QObject):
         self._never = _CHANGING
         for key in _CHANGING:
             self[key].setEnabled(False)
-            self[key].setToolTip(why)
+            self[key].setToolTip(plain_tip(why))
 
     def can_ever_work(self, key: str) -> bool:
         """Whether the action of a key is worth its place in a menu."""

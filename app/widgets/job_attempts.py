@@ -23,6 +23,7 @@ from app.models import job_attempts
 from app.models.course import FIRST_FRAME, CourseModel
 from app.widgets.appearance import GAP, GAP_S
 from app.widgets.job_sections import PlainTable
+from app.widgets.plain_text import plain_tip
 from app.widgets.row_actions import may_go_on_by_itself
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class AttemptsSection(QWidget):
         self._is_read_only = True
         for field in (self.automatic, self.limit):
             field.setEnabled(False)
-            field.setToolTip(why)
+            field.setToolTip(plain_tip(why))
 
     def _made_token_row(self) -> QWidget:
         row = QWidget(self)

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWi
 from app.models.clocks import NEAR_S, limit_words
 from app.sessions.limits import Limit, Limits
 from app.widgets.appearance import GAP, GAP_L, GAP_S, Appearance, Tone
+from app.widgets.plain_text import plain_tip
 
 if TYPE_CHECKING:
     from app.sessions.call_clock import Clocks
@@ -61,7 +62,7 @@ class JobClocks(QWidget):
         self.total.show_left(clocks.total_s, clocks.total_left_s, in_all_s)
         words = self.tr("paused while a question is open") if clocks.is_suspended else ""
         self.note.setText(words)
-        self.note.setToolTip(words)
+        self.note.setToolTip(plain_tip(words))
 
     def forget(self) -> None:
         """Another job is shown from now on: what was switched off was not its clock."""
@@ -124,7 +125,7 @@ class ClockLine(QWidget):
         words = limit_words(self._limit, left_s)
         if self.words.text() != words:
             self.words.setText(words)
-            self.words.setToolTip(words)
+            self.words.setToolTip(plain_tip(words))
         self._colour(Tone.WARNING if left_s is not None and left_s < NEAR_S else Tone.MUTED)
         self.one.setVisible(is_on)
         self.ten.setVisible(is_on)
@@ -143,7 +144,7 @@ class ClockLine(QWidget):
         button.setShortcut(QKeySequence(key))
         button.setAccessibleName(tip)
         native = button.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
-        button.setToolTip(f"{tip} ({native})")
+        button.setToolTip(plain_tip(f"{tip} ({native})"))
         return button
 
     def _colour(self, tone: Tone) -> None:

@@ -146,7 +146,7 @@ class JobHeader(QWidget):
     def _button(self, words: str, tip: str) -> QToolButton:
         button = QToolButton(self)
         button.setText(words)
-        button.setToolTip(tip)
+        button.setToolTip(plain_tip(tip))
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         return button

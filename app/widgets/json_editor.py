@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 
 from app.models.json_input import InputError, read_json, write_json
 from app.widgets.appearance import GAP_S, Appearance, Tone, monospaced
-from app.widgets.plain_text import typed_text
+from app.widgets.plain_text import plain_tip, typed_text
 from app.widgets.schema_field import mark_wrong, plain_label, set_text_colour
 
 if TYPE_CHECKING:
@@ -39,7 +39,9 @@ class JsonEditor(QWidget):
         self._text.setTabChangesFocus(True)
         self._text.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
         self._text.setAccessibleName(self.tr("{} as JSON").format(self._name))
-        self._text.setToolTip(self.tr("{} as JSON, in step with the form").format(self._name))
+        self._text.setToolTip(
+            plain_tip(self.tr("{} as JSON, in step with the form").format(self._name))
+        )
         self._text.setFont(monospaced(self.font()))
         self._problem = plain_label(self)
         self._problem.hide()

@@ -8,6 +8,8 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QObject, Qt, Sig
 from PySide6.QtGui import QAction, QActionGroup, QKeySequence
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
+from app.widgets.plain_text import plain_tip
+
 if TYPE_CHECKING:
     from collections.abc import Collection
 
@@ -140,7 +142,7 @@ class LogActions(QObject):
             contexts.WidgetWithChildrenShortcut if is_wide else contexts.WidgetShortcut
         )
         native = key.toString(QKeySequence.SequenceFormat.NativeText)
-        action.setToolTip(f"{words} ({native})" if native else words)
+        action.setToolTip(plain_tip(f"{words} ({native})" if native else words))
         place.addAction(action)
         self._menu.addAction(action)
         self._actions[offer.name] = action

@@ -12,6 +12,7 @@ from app.filtering.chosen import LogFilter
 from app.widgets.appearance import GAP, GAP_S, Appearance, Tone
 from app.widgets.filter_field import FilterField
 from app.widgets.log_kinds import LogKinds
+from app.widgets.plain_text import plain_tip
 from app.widgets.recent_filters import RecentFilters
 from app.widgets.schema_field import plain_label, set_text_colour
 from app.widgets.still_label import StillLabel
@@ -107,7 +108,7 @@ class LogFilterBar(QWidget):
         """Say how many rows are shown, always in full, and how many searched for or waiting."""
         words = ", ".join((rows, *more))
         self._status.set_text(words, rows)
-        self._status.setToolTip(words)
+        self._status.setToolTip(plain_tip(words))
 
     def set_hidden(self, count: int) -> None:
         """Offer to show again what was cleared away."""

@@ -21,6 +21,7 @@ from app.models.question_texts import kind_words, message_of
 from app.sessions.answers import Dismiss
 from app.widgets.appearance import GAP, GAP_S, Appearance, Tone, emphasised
 from app.widgets.elicitation_body import ElicitationBody
+from app.widgets.plain_text import plain_tip
 from app.widgets.roots_body import RootsBody
 from app.widgets.sampling_body import SamplingBody
 from app.widgets.schema_field import plain_label, set_text_colour
@@ -69,7 +70,9 @@ class QuestionView(QWidget):
         self.note.hide()
         self.accept = self._button(self.body.accept_words, self._on_accept)
         self.accept.setDefault(True)
-        self.accept.setToolTip(self.tr("{} (Ctrl+Enter)").format(_bare(self.body.accept_words)))
+        self.accept.setToolTip(
+            plain_tip(self.tr("{} (Ctrl+Enter)").format(_bare(self.body.accept_words)))
+        )
         self.decline = self._button(self.body.decline_words, self._on_decline)
         self.decline.setToolTip(self.tr("Tell the server no"))
         self.dismiss = self._button(self.body.dismiss_words, self._on_dismiss)

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from app import text
 from app.models.replay import SPEEDS, Mode, Replay
 from app.widgets.appearance import GAP, GAP_S, Appearance
+from app.widgets.plain_text import plain_tip
 
 _STEPS: Final = 10_000
 """Positions of the slider: finer than it has pixels."""
@@ -73,7 +74,7 @@ class ReplayBar(QWidget):
         button.setAccessibleName(words)
         sequence = QKeySequence(key)
         native = sequence.toString(QKeySequence.SequenceFormat.NativeText)
-        button.setToolTip(f"{tip} ({native})")
+        button.setToolTip(plain_tip(f"{tip} ({native})"))
         button.setAutoRaise(True)
         button.setIconSize(QSize(_ICON, _ICON))
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -92,7 +93,7 @@ class ReplayBar(QWidget):
         button.setAccessibleName(self.tr("Speed {speed}").format(speed=words))
         as_fast = self.tr("Play as fast as it happened")
         faster = self.tr("Play {speed} as fast as it happened").format(speed=words)
-        button.setToolTip(as_fast if SPEEDS[place] == 1 else faster)
+        button.setToolTip(plain_tip(as_fast if SPEEDS[place] == 1 else faster))
         self._speeds.addButton(button, place)
         return button
 
@@ -180,7 +181,7 @@ class ReplayBar(QWidget):
         whole = " · ".join(part for part in (clock, far, share) if part)
         words = whole if self._is_wide else far
         self.position.setText(words)
-        self.position.setToolTip(whole)
+        self.position.setToolTip(plain_tip(whole))
         needed = self.position.fontMetrics().horizontalAdvance(words)
         if needed > self.position.minimumWidth():
             self.position.setMinimumWidth(needed)  # it only grows: nothing beside it trembles

@@ -8,6 +8,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import QLineEdit, QToolButton, QWidget
 
+from app.widgets.plain_text import plain_tip
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
@@ -24,7 +26,7 @@ class SearchField(QLineEdit):
         super().__init__(parent)
         self.setPlaceholderText(words)
         self.setAccessibleName(name)
-        self.setToolTip(tip)
+        self.setToolTip(plain_tip(tip))
         self.setClearButtonEnabled(True)
 
     def enter(self) -> None:
@@ -46,7 +48,7 @@ class SearchField(QLineEdit):
 def search_button(tip: str, parent: QWidget) -> QToolButton:
     """A flat button beside the field; it is called what its tip says before the keys."""
     button = QToolButton(parent)
-    button.setToolTip(tip)
+    button.setToolTip(plain_tip(tip))
     button.setAccessibleName(tip.partition(" (")[0])
     button.setAutoRaise(True)
     button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)

@@ -8,6 +8,7 @@ from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QObject, Qt, Sig
 from PySide6.QtGui import QAction, QKeySequence
 
 from app.models.server_wishes import Wish
+from app.widgets.plain_text import plain_tip
 
 if TYPE_CHECKING:
     from collections.abc import Collection
@@ -91,7 +92,7 @@ class ServerActions(QObject):
         """Tell in every tip why nothing can be changed."""
         for wish, action in self._actions.items():
             if wish is not Wish.COPY:
-                action.setToolTip(why)
+                action.setToolTip(plain_tip(why))
 
     @Slot()
     def _on_triggered(self) -> None:

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
 from app.models.catalogue_values import Entered, ValueKind, kind_word, readable_secrets
 from app.text import one_line
 from app.widgets.appearance import GAP, GAP_S, Appearance, Tone
+from app.widgets.plain_text import plain_tip
 from app.widgets.schema_field import QuietComboBox, mark_wrong, plain_label, set_text_colour
 from app.widgets.tab_order import order_tabs
 
@@ -138,7 +139,7 @@ class ValueRow(QWidget):
         self.kind.setAccessibleName(self.tr("Where the value of {} stands").format(name))
         self.value.setAccessibleName(self.tr("{name}: {what}").format(name=name, what=hints[kind]))
         self.remove.setAccessibleName(self.tr("Remove {}").format(name))
-        self.remove.setToolTip(self.tr("Remove {}").format(name))
+        self.remove.setToolTip(plain_tip(self.tr("Remove {}").format(name)))
         self.show_value(is_shown=self._shows)
 
     @Slot()

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QToolButton, QVBoxLayo
 from app.models.stderr_lines import LINES, StderrLines
 from app.text import number, one_line
 from app.widgets.appearance import GAP, GAP_S, Appearance, Tone
+from app.widgets.plain_text import plain_tip
 from app.widgets.schema_field import QuietComboBox, set_text_colour
 from app.widgets.stderr_search import StderrSearch
 from app.widgets.stderr_view import SLICE, StderrView, plain_line
@@ -135,7 +136,7 @@ class StderrPane(QWidget):
     def _button(self, words: str, tip: str, icon: str) -> QToolButton:
         button = QToolButton(self)
         button.setText(words)
-        button.setToolTip(tip)
+        button.setToolTip(plain_tip(tip))
         button.setAccessibleName(words or tip)
         button.setAutoRaise(True)
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -214,8 +215,10 @@ class StderrPane(QWidget):
         is_cleared = self._cleared >= 0
         self.state_label.setText(words)
         self.state_label.setToolTip(
-            self.tr("The newest {count} lines of each server are kept; the log has all").format(
-                count=number(LINES)
+            plain_tip(
+                self.tr("The newest {count} lines of each server are kept; the log has all").format(
+                    count=number(LINES)
+                )
             )
         )
         self.clear_button.setText(self.tr("Show all") if is_cleared else self.tr("Clear"))

@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QWidget
 from app.models.json_input import InputError, read_number
 from app.protocol.task_requests import LONGEST_TTL_MS, TaskOffer, TaskWay, TaskWish
 from app.widgets.appearance import GAP, Appearance
+from app.widgets.plain_text import plain_tip
 from app.widgets.schema_field import QuietComboBox, mark_wrong
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class TaskOptions(QWidget):
         self._why = self._why_not(tasks, offer)
         self._has_ttl = is_core and not self._why
         self.choice.setEnabled(not self._why)
-        self.choice.setToolTip(self._why or self._tip(support, is_core=is_core))
+        self.choice.setToolTip(plain_tip(self._why or self._tip(support, is_core=is_core)))
         self._on_choice_changed()
 
     def wish(self) -> TaskWish:
@@ -143,4 +144,4 @@ class TaskOptions(QWidget):
             tip = self._why or self.tr(
                 "Only for a task that is asked for; in 2026-07-28 the server decides"
             )
-        self.ttl.setToolTip(tip)
+        self.ttl.setToolTip(plain_tip(tip))

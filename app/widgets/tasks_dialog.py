@@ -20,6 +20,7 @@ from app.protocol.task_state import is_terminal
 from app.text import count, one_line, visible
 from app.widgets.appearance import GAP, Appearance, Tone
 from app.widgets.job_sections import PlainTable
+from app.widgets.plain_text import plain_tip
 from app.widgets.schema_field import plain_label, set_text_colour
 
 if TYPE_CHECKING:
@@ -117,7 +118,7 @@ class TasksDialog(QDialog):
 
     def _button(self, words: str, tip: str) -> QPushButton:
         button = QPushButton(words, self)
-        button.setToolTip(tip)
+        button.setToolTip(plain_tip(tip))
         button.setAutoDefault(False)
         return button
 

@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, 
 from app.models.url_parts import url_parts
 from app.sessions.answers import Accept, Decline
 from app.widgets.appearance import GAP, GAP_S, Tone, emphasised, monospaced
+from app.widgets.plain_text import plain_tip
 from app.widgets.question_body import QuestionBody
 from app.widgets.schema_field import plain_label, set_text_colour
 
@@ -55,7 +56,9 @@ class UrlBody(QuestionBody):
         self._on_recoloured()
         self.open.setAutoDefault(False)
         self.open.setEnabled(not parts.refusal)
-        self.open.setToolTip(parts.refusal or self.tr("Open the whole address in your browser"))
+        self.open.setToolTip(
+            plain_tip(parts.refusal or self.tr("Open the whole address in your browser"))
+        )
         self.open.clicked.connect(self._on_open_clicked)
         self.note = plain_label(self)
         self._lay_out()

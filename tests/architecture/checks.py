@@ -128,3 +128,38 @@ def widgets_in_models(module: Module) -> list[str]:
         for name in qt
         if name != "PySide6.QtCore" and not name.startswith("PySide6.QtCore.")
     ]
+
+
+_TIPS = frozenset({"setToolTip", "setStatusTip", "setWhatsThis", "setTabToolTip", "showText"})
+_TRANSLATING = frozenset({"tr", "_tr", "translate", "QT_TRANSLATE_NOOP"})
+
+
+def unescaped_tips(module: Module) -> list[str]:
+    """Find tips that may hold somebody else's text and do not come from ``plain_tip``.
+
+    A tip has no plain mode: Qt renders whatever looks like markup, and loads its images. Only what
+    stands in the source as it is may go without.
+    """
+    if not module.has(*_TIPS, "ToolTipRole"):
+        return []
+    return [
+        _at(module, call, f"{function.attr}({ast.unparse(call.args[-1])})")
+        for call, function in _method_calls(module, *_TIPS)
+        if not _is_plain(_tip_of(call, function))
+    ]
+
+
+def _tip_of(call: ast.Call, function: ast.Attribute) -> ast.expr:
+    """The text among the arguments: the last, but for ``QToolTip.showText(place, text, widget)``."""
+    return call.args[1] if function.attr == "showText" else call.args[-1]
+
+
+def _is_plain(text: ast.expr) -> bool:
+    if isinstance(text, ast.Constant):
+        return True
+    if isinstance(text, ast.IfExp):
+        return _is_plain(text.body) and _is_plain(text.orelse)
+    if not isinstance(text, ast.Call):
+        return False
+    name = _name(text)
+    return name == "plain_tip" or (name in _TRANSLATING and all(map(_is_plain, text.args)))

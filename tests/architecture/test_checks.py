@@ -17,7 +17,11 @@ if TYPE_CHECKING:
     Check = Callable[[Module], list[str]]
 
 EVERYWHERE: list[Check] = [checks.loose_tasks, checks.too_long]
-IN_THE_APPLICATION: list[Check] = [checks.nested_loops, checks.leaking_connections]
+IN_THE_APPLICATION: list[Check] = [
+    checks.nested_loops,
+    checks.leaking_connections,
+    checks.unescaped_tips,
+]
 
 
 @pytest.mark.parametrize("check", EVERYWHERE)
@@ -61,6 +65,12 @@ BAD = [
     (checks.own_resource_paths, "icon = Path(__file__).parent / 'icon.svg'"),
     (checks.own_resource_paths, "from importlib.resources import files"),
     (checks.own_resource_paths, "import importlib.resources"),
+    (checks.unescaped_tips, "button.setToolTip(tip)"),
+    (checks.unescaped_tips, "button.setToolTip(self.tr('Remove {}').format(name))"),
+    (checks.unescaped_tips, "button.setToolTip(f'{tip} ({key})')"),
+    (checks.unescaped_tips, "item.setToolTip(0, one_line(name, 200))"),
+    (checks.unescaped_tips, "action.setStatusTip(why if why else '')"),
+    (checks.unescaped_tips, "QToolTip.showText(event.globalPos(), index.data(), view)"),
     (checks.widgets_in_models, "from PySide6.QtWidgets import QLabel"),
     (checks.widgets_in_models, "from PySide6 import QtGui"),
     (checks.widgets_in_models, "import PySide6.QtGui"),
@@ -75,6 +85,10 @@ GOOD = [
     (checks.loose_tasks, "anyio.create_task_group()"),
     (checks.too_long, "x = 1\n" * 800),
     (checks.own_resource_paths, "from app.paths import resource\nresource('icons/app.svg')"),
+    (checks.unescaped_tips, "button.setToolTip('')\nself.setToolTip(self.tr('Go (F5)'))"),
+    (checks.unescaped_tips, "button.setToolTip(plain_tip(self.tr('Remove {}').format(name)))"),
+    (checks.unescaped_tips, "QToolTip.showText(place, plain_tip(words), view)"),
+    (checks.unescaped_tips, "b.setToolTip(self.tr('On') if is_on else self.tr('Off'))"),
     (checks.widgets_in_models, "from PySide6.QtCore import Qt\nfrom PySide6 import QtCore"),
 ]
 
