@@ -7,8 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
-from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtCore import QObject, QSize, Qt, Slot
 from PySide6.QtWidgets import QDockWidget, QWidget
+
+from app.widgets.screen_fit import ScreenFit, room
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +29,8 @@ P = TypeVar("P", bound=QWidget)
 
 _JOB_PANE_HEIGHT: Final = 240
 """Its chart may be squeezed: ten rows of jobs fit above it in the first size."""
+BESIDE_PANE: Final = QSize(150, 240)
+"""What the rest of the window needs at least, beside a pane at the bottom."""
 
 
 class Late(Generic[P]):
@@ -38,7 +42,7 @@ class Late(Generic[P]):
         self._made: P | None = None
         self._joins: list[Callable[[], None]] = []
         place = QWidget(dock)
-        place.setMinimumHeight(least_height)
+        place.setMinimumHeight(min(least_height, (room(dock) - BESIDE_PANE).height()))
         dock.setWidget(place)
 
     @property
@@ -57,7 +61,7 @@ class Late(Generic[P]):
         if self._made is None:
             self._made = self._make()
             place = self.dock.widget()
-            self.dock.setWidget(self._made)
+            self.dock.setWidget(ScreenFit(self._made, BESIDE_PANE, self.dock))
             place.deleteLater()
             if self.dock.isVisible():
                 self._made.show()

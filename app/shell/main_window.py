@@ -21,7 +21,7 @@ from PySide6.QtWidgets import (
 
 from app.models.job_columns import COLUMNS
 from app.shell.actions import Actions
-from app.shell.late_panes import LatePanes
+from app.shell.late_panes import BESIDE_PANE, LatePanes
 from app.shell.scheme import SchemeChoice
 from app.shell.sorting import SortingChoice
 from app.shell.tool_bar import ToolBar
@@ -30,6 +30,7 @@ from app.widgets.job_filters import JobFilterEdit, JobFilters
 from app.widgets.job_list import JobList
 from app.widgets.log_pane import LogPane
 from app.widgets.notice_bar import NoticeBar
+from app.widgets.screen_fit import ScreenFit, fit_to_screen
 from app.widgets.server_list import ServerList
 from app.widgets.tab_order import controls_in
 from app.widgets.welcome import Welcome
@@ -44,6 +45,9 @@ if TYPE_CHECKING:
     from app.widgets.stderr_pane import StderrPane
 
 _FIRST_SIZE: Final = QSize(1280, 800)
+_BESIDE_MIDDLE: Final = QSize(150, 390)
+"""What the rest of the window needs at least, beside the jobs."""
+_BESIDE_SIDE: Final = QSize(150, 120)
 _COLUMNS: Final = f"jobs/columns-{len(COLUMNS)}"
 """A layout of other columns is left aside."""
 _TAB = Qt.FocusPolicy.TabFocus
@@ -91,7 +95,7 @@ class MainWindow(QMainWindow):
         for name in _TABS:
             self.docks[name].visibilityChanged.connect(self._on_dock_seen)
         self.docks["log"].raise_()
-        self.resize(_FIRST_SIZE)
+        fit_to_screen(self, _FIRST_SIZE)
         self.setStatusBar(status)
         self._add_menus()
         self.tool_bar = ToolBar(self.actions_, self.job_list, self.filter_edit, appearance, self)
@@ -265,7 +269,7 @@ class MainWindow(QMainWindow):
         column.setSpacing(0)
         column.addWidget(self.notices)
         column.addWidget(self._middle, 1)
-        self.setCentralWidget(middle)
+        self.setCentralWidget(ScreenFit(middle, _BESIDE_MIDDLE, self))
         self.setDockNestingEnabled(True)
         self.setCorner(Qt.Corner.BottomLeftCorner, _LEFT)
         self._dock("side", self.tr("Jobs and servers"), self._side(), _LEFT)
@@ -298,7 +302,7 @@ class MainWindow(QMainWindow):
     def _dock(self, name: str, title: str, pane: QWidget, area: Qt.DockWidgetArea) -> None:
         dock = QDockWidget(title, self)
         dock.setObjectName(f"dock-{name}")
-        dock.setWidget(pane)
+        dock.setWidget(ScreenFit(pane, _BESIDE_SIDE if area == _LEFT else BESIDE_PANE, self))
         self.addDockWidget(area, dock)
         self.docks[name] = dock
 
@@ -371,6 +375,8 @@ def _is_behind(dock: QDockWidget) -> bool:
 
 def _first_control(pane: QWidget) -> QWidget:
     """Where one begins in a pane: where it says, at its first list, or at what stands first."""
+    if isinstance(pane, ScreenFit):
+        pane = pane.widget()
     if pane.focusProxy() is not None:
         return pane
     usable = [each for each in controls_in(pane) if each.isVisibleTo(pane) and each.isEnabled()]

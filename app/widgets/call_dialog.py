@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QDialog, QPushButton, QVBoxLayout, QWidget
 
 from app.widgets.appearance import GAP_L, Appearance
 from app.widgets.call_form import CallForm
+from app.widgets.screen_fit import fit_to_screen
 
 _SIZE: Final = QSize(880, 580)
 """At first; fits a screen of 900 by 600."""
@@ -38,4 +39,4 @@ class CallDialog(QDialog):
         column = QVBoxLayout(self)
         column.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP_L)
         column.addWidget(self.form, 1)
-        self.resize(_SIZE)
+        fit_to_screen(self, _SIZE)

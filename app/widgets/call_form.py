@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
+from PySide6.QtCore import QModelIndex, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QHBoxLayout,
@@ -31,6 +31,7 @@ from app.widgets.call_options import CallOptions, Options
 from app.widgets.plain_text import plain_tip
 from app.widgets.schema_field import QuietComboBox, plain_label, set_text_colour
 from app.widgets.schema_form import SchemaForm
+from app.widgets.screen_fit import ScreenFit
 from app.widgets.tab_order import controls_in, order_tabs
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ if TYPE_CHECKING:
     from app.sessions.snapshot import ServerSnapshot
 
 _KINDS: Final = (OfferKind.TOOL, OfferKind.RESOURCE, OfferKind.PROMPT)
+_BESIDE_CALL: Final = QSize(240, 120)
+"""What the rest of the window needs at least: the list of tools, and the buttons."""
 _DESCRIPTION: Final = 1_500
 
 
@@ -226,13 +229,18 @@ class CallForm(QWidget):
             choice.addWidget(widget)
         choice.addWidget(self._list, 1)
         main = QWidget(self)
+        upper = QWidget(main)
+        call = QVBoxLayout(upper)
+        call.setContentsMargins(0, 0, 0, 0)
+        call.setSpacing(GAP)
+        for label in (self._title, self._about):
+            call.addWidget(label)
+        call.addWidget(self._form, 1)
+        call.addWidget(self._options)
         entry = QVBoxLayout(main)
         entry.setContentsMargins(0, 0, 0, 0)
         entry.setSpacing(GAP)
-        for label in (self._title, self._about):
-            entry.addWidget(label)
-        entry.addWidget(self._form, 1)
-        entry.addWidget(self._options)
+        entry.addWidget(ScreenFit(upper, _BESIDE_CALL, main), 1)
         offline = QHBoxLayout()
         offline.addWidget(self._offline, 1)
         offline.addWidget(self._connect_server)

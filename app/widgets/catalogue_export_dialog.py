@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QGuiApplication, QTextOption
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -27,6 +27,7 @@ from app.models.catalogue_export import ExportWish
 from app.text import count, elide, one_line, visible
 from app.widgets.appearance import GAP, GAP_L, Appearance, Tone, monospaced
 from app.widgets.schema_field import QuietComboBox, plain_label, set_text_colour
+from app.widgets.screen_fit import fit_to_screen
 from app.widgets.tab_order import order_tabs
 
 if TYPE_CHECKING:
@@ -77,7 +78,7 @@ class CatalogueExportDialog(QDialog):
         self.with_secrets.toggled.connect(self._on_changed)
         self.copy.clicked.connect(self._on_copy)
         self.save.clicked.connect(self._on_save)
-        self.resize(760, 520)
+        fit_to_screen(self, QSize(760, 520))
         order_tabs(self)
 
     def wish(self, path: Path | None = None) -> ExportWish:

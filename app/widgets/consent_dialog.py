@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -21,6 +21,7 @@ from app.catalogue.handed_on import without_gaps
 from app.models.definition_words import words_of
 from app.text import count, elide, one_line, visible
 from app.widgets.appearance import emphasised
+from app.widgets.screen_fit import fit_to_screen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +94,7 @@ class ConsentDialog(QDialog):
         self._buttons.rejected.connect(self.reject)
         self._lay_out(origin)
         self._on_item_changed()
-        self.resize(720, 300 if self._is_one else 420)
+        fit_to_screen(self, QSize(720, 300 if self._is_one else 420))
         (cancel if self._is_one else self.tree).setFocus()
 
     @property

@@ -23,6 +23,7 @@ from app.text import one_line
 from app.widgets.appearance import GAP, GAP_L, GAP_S, Appearance, Tone, emphasised, monospaced
 from app.widgets.plain_text import plain_tip
 from app.widgets.schema_field import plain_label, set_text_colour
+from app.widgets.screen_fit import fit_to_screen
 from app.widgets.tab_order import order_tabs
 
 if TYPE_CHECKING:
@@ -79,7 +80,7 @@ class DoctorPane(QWidget):
         order_tabs(self)
         self._connect()
         self._recolour()
-        self.resize(_FIRST_SIZE)
+        fit_to_screen(self, _FIRST_SIZE)
 
     @property
     def server(self) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Qt, Signal, Slot
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 from app.filtering.fields import FIELDS, OPERATORS
 from app.widgets.appearance import GAP, monospaced
 from app.widgets.plain_text import plain_tip
+from app.widgets.screen_fit import fit_to_screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -79,7 +80,7 @@ class FilterHelp(QDialog):
         column.addWidget(words)
         column.addWidget(self._tree, 1)
         column.addWidget(buttons)
-        self.resize(820, 560)
+        fit_to_screen(self, QSize(820, 560))
         self._tree.setFocus()
 
     def _group(self, title: str, rows: Iterable[tuple[str, str]]) -> list[QTreeWidgetItem]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QTextOption
 from PySide6.QtWidgets import (
     QComboBox,
@@ -42,6 +42,7 @@ from app.widgets.appearance import GAP, GAP_L, Appearance, Tone, monospaced
 from app.widgets.import_inputs import ImportInputs
 from app.widgets.plain_text import plain_tip
 from app.widgets.schema_field import QuietComboBox, plain_label, set_text_colour
+from app.widgets.screen_fit import ScreenFit, fit_to_screen
 from app.widgets.tab_order import order_tabs
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class ImportDialog(QDialog):
         self._connect()
         self.set_files(files)
         self._begin()
-        self.resize(820, 560)
+        fit_to_screen(self, QSize(820, 560))
         order_tabs(self)
 
     def set_files(self, files: Sequence[FoundFile]) -> None:
@@ -302,14 +303,19 @@ class ImportDialog(QDialog):
         self._body.addWidget(self.details)
         self._body.setStretchFactor(0, 3)
         self._body.setStretchFactor(1, 2)
+        found = QWidget(self)
+        page = QVBoxLayout(found)
+        page.setContentsMargins(0, 0, 0, 0)
+        page.setSpacing(GAP)
+        page.addLayout(top)
+        page.addWidget(self.problems)
+        page.addWidget(self._body, 1)
+        page.addWidget(self.inputs)
+        page.addLayout(secrets)
         column = QVBoxLayout(self)
         column.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP_L)
         column.setSpacing(GAP)
-        column.addLayout(top)
-        column.addWidget(self.problems)
-        column.addWidget(self._body, 1)
-        column.addWidget(self.inputs)
-        column.addLayout(secrets)
+        column.addWidget(ScreenFit(found, QSize(2 * GAP_L, 130), self), 1)
         column.addWidget(self.note)
         column.addWidget(self.buttons)
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QDialog, QDialogButtonBox, QLabel, QPlainTextEdit, QVBoxLayout
 
 from app.text import number
 from app.widgets.appearance import GAP
 from app.widgets.plain_text import typed_text
+from app.widgets.screen_fit import fit_to_screen
 
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
@@ -56,7 +57,7 @@ class NoteEditor(QDialog):
         column.addWidget(self._edit, 1)
         column.addWidget(self._room)
         column.addWidget(self._buttons)
-        self.resize(380, 200)
+        fit_to_screen(self, QSize(380, 200))
         self._edit.setFocus()
 
     def _text(self) -> str:

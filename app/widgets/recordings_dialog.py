@@ -26,6 +26,7 @@ from PySide6.QtWidgets import (
 
 from app import text
 from app.widgets.appearance import GAP
+from app.widgets.screen_fit import fit_to_screen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -74,7 +75,7 @@ class RecordingsDialog(QDialog):
         self._lay_out()
         self._connect()
         self._enable()
-        self.resize(720, 460)
+        fit_to_screen(self, QSize(720, 460))
 
     def show_entries(self, entries: Sequence[RecordingEntry]) -> None:
         """Show these recordings; what was selected stays so."""

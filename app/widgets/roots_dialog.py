@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import unquote, urlsplit
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtWidgets import (
     QFileDialog,
     QHBoxLayout,
@@ -23,6 +23,7 @@ from app.problem import ProblemError
 from app.sessions.wishes import read_roots
 from app.text import visible
 from app.widgets.saved_settings import SettingsDialog
+from app.widgets.screen_fit import fit_to_screen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -93,7 +94,7 @@ class RootsDialog(SettingsDialog):
             ),
             row,
         )
-        self.resize(560, 320)
+        fit_to_screen(self, QSize(560, 320))
 
     def add(self, folder: str, name: str) -> None:
         """Add a row."""

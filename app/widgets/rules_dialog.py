@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Final, get_args
 
-from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, Signal, Slot
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication, QSize, Signal, Slot
 from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QGridLayout,
@@ -20,6 +20,7 @@ from app.widgets.appearance import GAP, Appearance
 from app.widgets.json_editor import JsonEditor
 from app.widgets.saved_settings import SettingsDialog
 from app.widgets.schema_field import QuietComboBox
+from app.widgets.screen_fit import fit_to_screen
 
 _MODES: Final[tuple[Mode, ...]] = get_args(Mode)
 _MODE_WORDS: Final = {
@@ -155,7 +156,7 @@ class RulesDialog(SettingsDialog):
             ),
             whole,
         )
-        self.resize(560, 480)
+        fit_to_screen(self, QSize(560, 480))
 
     def save(self) -> str:
         """Hand on the rules, unless a fixed answer is no JSON."""

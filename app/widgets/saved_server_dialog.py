@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtCore import QSize, Qt, Signal, Slot
 from PySide6.QtGui import QTextOption
 from PySide6.QtWidgets import (
     QDialog,
@@ -18,6 +18,7 @@ from PySide6.QtWidgets import (
 from app.models.definition_words import differs_in_values, words_of
 from app.text import visible
 from app.widgets.appearance import GAP, emphasised, monospaced
+from app.widgets.screen_fit import fit_to_screen
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -60,7 +61,7 @@ class SavedServerDialog(QDialog):
         self._buttons.accepted.connect(self.accept)
         self._buttons.rejected.connect(self.reject)
         self._lay_out(problem)
-        self.resize(720, 300)
+        fit_to_screen(self, QSize(720, 300))
         cancel.setFocus()
 
     def add_job(self, job: JobId) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from typing import TYPE_CHECKING, Final
 
-from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
 from PySide6.QtGui import QIcon, QKeySequence, QShortcut, QTextOption
 from PySide6.QtWidgets import (
     QDialog,
@@ -30,6 +30,7 @@ from app.models.catalogue_preview import preview_lines
 from app.text import one_line, visible
 from app.widgets.appearance import GAP, GAP_L, Appearance, Tone, monospaced
 from app.widgets.schema_field import plain_label, set_text_colour
+from app.widgets.screen_fit import fit_to_screen
 from app.widgets.server_editor_pages import ConnectionPage, RestartPage, ServerPage
 from app.widgets.tab_order import order_tabs
 
@@ -94,7 +95,7 @@ class ServerEditor(QDialog):
             page.changed.connect(self._on_changed)
         self._begun = self.draft()
         self._show_reading()
-        self.resize(680, 560)
+        fit_to_screen(self, QSize(680, 560))
         order_tabs(self)
         (self.server.url if kind is ServerKind.URL else self.server.command).setFocus()
 

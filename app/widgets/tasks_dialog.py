@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QItemSelectionModel, QModelIndex, QTimer, Signal, Slot
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QSize, QTimer, Signal, Slot
 from PySide6.QtWidgets import (
     QDialog,
     QDialogButtonBox,
@@ -22,6 +22,7 @@ from app.widgets.appearance import GAP, Appearance, Tone
 from app.widgets.job_sections import PlainTable
 from app.widgets.plain_text import plain_tip
 from app.widgets.schema_field import plain_label, set_text_colour
+from app.widgets.screen_fit import fit_to_screen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -70,7 +71,7 @@ class TasksDialog(QDialog):
         self._second.timeout.connect(self.table.viewport().update)
         self._second.start()
         self._lay_out()
-        self.resize(880, 340)
+        fit_to_screen(self, QSize(880, 340))
 
     @Slot()
     def ask(self) -> None:

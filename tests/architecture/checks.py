@@ -150,7 +150,7 @@ def unescaped_tips(module: Module) -> list[str]:
 
 
 def _tip_of(call: ast.Call, function: ast.Attribute) -> ast.expr:
-    """The text among the arguments: the last, but for ``QToolTip.showText(place, text, widget)``."""
+    """The text among the arguments: the last, but in ``QToolTip.showText(place, text, widget)``."""
     return call.args[1] if function.attr == "showText" else call.args[-1]
 
 

@@ -1,0 +1,304 @@
+"""Every window of the program, each filled with one text wherever somebody else's text goes.
+
+Run as a program, it prints which of them do not fit the screen: a scale is for a whole process.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
+
+from app.catalogue.catalogue import Catalogue
+from app.catalogue.clients import FORMS, VS_CODE, FoundFile
+from app.catalogue.entry import CatalogueEntry
+from app.catalogue.preview import preview
+from app.catalogue.reading import read_file
+from app.models.catalogue_draft import ServerKind
+from app.models.server_tasks import ListedTask
+from app.monitor import Monitor
+from app.paths import resource
+from app.problem import Problem
+from app.protocol.facts import NotificationReceived, Side
+from app.protocol.messages import Prompt, PromptArgument, Resource, Tool
+from app.protocol.task_state import TaskView
+from app.recording.folder import RecordingEntry
+from app.recording.settings import RecordingSettings
+from app.sessions.definitions import FileWatch, HttpDefinition, OAuthClient, StdioDefinition
+from app.sessions.rules import QuestionRules, Root, Rule
+from app.sessions.snapshot import ServerSnapshot, ServerState, SignIn
+from app.shell.about import About
+from app.shell.main_window import MainWindow
+from app.shell.models import Models
+from app.shell.preferences import Preferences
+from app.shell.status_bar import StatusBar
+from app.shell.tool_bar import SavedServer
+from app.tracker.snapshot import Mark, TaskPicture
+from app.widgets.appearance import Appearance
+from app.widgets.call_dialog import CallDialog
+from app.widgets.catalogue_export_dialog import CatalogueExportDialog
+from app.widgets.consent_dialog import ConsentDialog
+from app.widgets.doctor_pane import DoctorPane
+from app.widgets.filter_help import FilterHelp
+from app.widgets.import_dialog import ImportDialog
+from app.widgets.job_questions import EndAction, EndQuestion, ForgetQuestion, ReissueQuestion
+from app.widgets.note_editor import NoteEditor
+from app.widgets.recording_banner import RecordingBanner
+from app.widgets.recordings_dialog import RecordingsDialog
+from app.widgets.roots_dialog import RootsDialog
+from app.widgets.rules_dialog import RulesDialog
+from app.widgets.saved_server_dialog import SavedServerDialog
+from app.widgets.server_editor import ServerEditor
+from app.widgets.server_questions import RemoveQuestion
+from app.widgets.sign_in_bar import SignInBar
+from app.widgets.tasks_dialog import TasksDialog
+from tests.doctor_stand_ins import CRASHED
+from tests.job_stand_ins import FakeJobs, course, detail, job, resumable
+from tests.question_stand_ins import FakeQuestions, form, page, sampling
+from tests.server_stand_ins import FakeServers
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from PySide6.QtCore import QRect
+
+FRAME = 32
+"""What a desktop's title bar takes from the height of a screen."""
+
+
+class EveryWindow(QObject):
+    """Makes the windows; `words` stand for every name, title, message and value of others."""
+
+    def __init__(self, words: str, folder: Path) -> None:
+        super().__init__()
+        self._words = words
+        self._folder = folder
+        self.kept: list[QWidget] = []
+        """What was made; it goes with this object, not while it may still be told something."""
+        self.appearance = Appearance(QWidget().palette(), resource("icons"), self)
+        self._snapshots = [
+            job(id=1, **self._foreign()),
+            resumable(2, resume_note=words, **self._foreign()),
+            job(id=3, task=TaskPicture(words, words, words, is_ours_to_cancel=True)),
+        ]
+        stdio = StdioDefinition(
+            name=words,
+            command=words,
+            args=(words,),
+            env={words: words, "KEY": "${env:X}"},
+            cwd=words,
+            watch=FileWatch(is_on=True, paths=(words,), patterns=(words,)),
+        )
+        oauth = OAuthClient(client_id=words, client_secret="${keyring:a/s}", scope=words)
+        http = HttpDefinition(
+            name="h", url="https://a.example/" + "x" * 200, headers={"X-A": words}, oauth=oauth
+        )
+        self._stdio, self._http = stdio, http
+        tool = Tool(words, words, words * 40, _schema(words), "optional", {})
+        argument = PromptArgument(words, words, words, True)
+        self._server = ServerSnapshot(
+            words,
+            stdio,
+            state=ServerState.CONNECTED,
+            server_info={"name": words, "title": words, "version": words},
+            instructions=words,
+            tools=(tool,),
+            resources=(Resource("file:///" + words, words, words, words, None, None, {}),),
+            prompts=(Prompt(words, words, words, (argument,), {}),),
+            problem=Problem(words, words, words),
+            stderr_tail=(words,),
+        )
+
+    def all(self) -> Iterator[tuple[str, QWidget]]:
+        """Each window by name; the caller shows and deletes it."""
+        self.kept += [self.main(), self.main(is_recording=True)]
+        yield "main", self.kept[0]
+        yield "recording", self.kept[1]
+        for dialog in self._dialogs():
+            self.kept.append(dialog)
+            kind = type(dialog).__name__
+            name = dialog.windowTitle() if kind == "QMessageBox" else kind
+            yield f"{name} {dialog.property('case') or ''}".strip(), dialog
+
+    def main(self, *, is_recording: bool = False) -> MainWindow:
+        """The window with every pane, all of them made; `is_recording` one of a recording."""
+        words = self._words
+        monitor = Monitor()
+        parts = QObject(self)
+        models = Models(monitor.timeline, parts)
+        models.follow(monitor)
+        source = FakeJobs(*self._snapshots)
+        for held in self._snapshots:
+            marked = dataclasses.replace(held, marks=(Mark("late", words, 1, 1),))
+            source.details[held.id] = detail(marked, **course(20))
+        models.jobs.set_source(source)
+        models.servers.set_source(FakeServers(self._server))
+        models.questions.set_source(self._questions())
+        params = {"level": "error", "data": words, "logger": words}
+        kind = "notifications/message"
+        models.messages.add(
+            [NotificationReceived(1, words, 0.0, 1.7e9, Side.SERVER, kind, params, ())]
+        )
+        status = StatusBar(None, models.servers, models.log, self.appearance)
+        window = MainWindow(models, status, self.appearance, Preferences(self._folder))
+        models.feed.setParent(window)
+        window.show_jobs(are_any=True)
+        window.notices.show_problem(Problem(words, words, words, words))
+        window.tool_bar.set_servers([SavedServer(words), SavedServer(words + "2", is_up=True)])
+        for step in window.late.steps():
+            step()
+        window.log_pane.make_details()
+        window.job_pane.set_source(source)
+        window.job_pane.show_job(1)
+        window.question_panel.show_question(1)
+        if is_recording:
+            window.set_read_only(words)
+            banner = RecordingBanner(self._folder / "a.mcprec", self.appearance, window)
+            banner.show_problems([Problem(words, words)])
+            window.add_bar(banner)
+        else:
+            bar = SignInBar(self.appearance, window)
+            window.add_bar(bar)
+            bar.show_sign_ins([SignIn(words, "https://a.example/" + words)])
+        return window
+
+    def _dialogs(self) -> Iterator[QWidget]:
+        words, appearance, folder = self._words, self.appearance, self._folder
+        calls = CallDialog(appearance)
+        calls.form.set_servers([self._server])
+        calls.form.send()
+        yield calls
+        yield from self._editors()
+        yield self._import()
+        export = CatalogueExportDialog([words, "b"], FORMS, appearance)
+        export.show_text(words * 100, [words] * 30)
+        yield export
+        yield ConsentDialog(words, [self._stdio])
+        yield _case("several", ConsentDialog(words, [self._stdio, self._http]))
+        yield SavedServerDialog(Problem(words, words), self._stdio)
+        yield RemoveQuestion(words, self._snapshots, is_saved=True, secrets=[words] * 12)
+        yield from self._questions_about_jobs()
+        rule = Rule(mode="answer", delay_s=2, answer={"a": words})
+        yield RulesDialog(words, QuestionRules(sampling=rule, form=rule), appearance)
+        yield RootsDialog(words, [Root(uri="file:///" + words, name=words)] * 3, appearance)
+        tasks = TasksDialog(words, appearance)
+        tasks.show_tasks([ListedTask(TaskView(words, words, message=words), 1)])
+        yield tasks
+        doctor = DoctorPane(appearance)
+        doctor.show_report(dataclasses.replace(CRASHED, server=words, address=words), 0.0)
+        yield doctor
+        recordings = RecordingsDialog(folder / words.replace("/", "_"), RecordingSettings())
+        path = folder / (words.replace("/", "_") + ".mcprec")
+        recordings.show_entries([RecordingEntry(path, (path,), 900, time.time(), False)])
+        yield recordings
+        held = QWidget()
+        self.kept.append(held)
+        yield FilterHelp(held)
+        yield NoteEditor(7, words, held)
+        About(held).open()
+        yield from held.findChildren(QMessageBox)
+
+    def _editors(self) -> Iterator[QWidget]:
+        for kind, definition in ((ServerKind.COMMAND, self._stdio), (ServerKind.URL, self._http)):
+            for place in range(3):
+                entry = CatalogueEntry(definition, origin=self._words)
+                editor = ServerEditor(self.appearance, kind=kind, entry=entry)
+                editor.set_keyring(Problem(self._words, self._words))
+                editor.show_refusal(Problem(self._words, self._words))
+                editor.tabs.setCurrentIndex(place)
+                yield _case(f"{kind.name.lower()} {place}", editor)
+
+    def _questions_about_jobs(self) -> Iterator[QWidget]:
+        running = [*self._snapshots, job(id=4, chain=7, saved_when=time.time())]
+        many = [
+            dataclasses.replace(each, id=10 * n + each.id) for n in range(20) for each in running
+        ]
+        yield ForgetQuestion(many)
+        yield ReissueQuestion(many)
+        for action in EndAction:
+            question = EndQuestion(action)
+            question.add(many, self._words)
+            yield _case(action.value, question)
+
+    def _import(self) -> ImportDialog:
+        words = self._words
+        path = self._folder / "mcp.json"
+        inputs = [
+            {"id": words, "description": words, "password": True},
+            {"id": "r", "description": words, "options": [words, "b"]},
+        ]
+        server = {"command": words, "args": ["${input:r}"], "env": {words: f"${{input:{words}}}"}}
+        servers = {words: server, "b": server, "broken": {"args": ["x"]}}
+        path.write_text(json.dumps({"inputs": inputs, "servers": servers}), encoding="utf-8")
+        dialog = ImportDialog([FoundFile(VS_CODE, path)], self.appearance)
+        dialog.open_file(path)
+        config = read_file(path)
+        dialog.show_rows(path, preview(config, Catalogue(None)), config.problems, {})
+        return dialog
+
+    def _questions(self) -> FakeQuestions:
+        words = self._words
+        message = {"role": "user", "content": {"type": "text", "text": words}}
+        return FakeQuestions(
+            form(server=words, message=words, schema=_schema(words)),
+            page("https://a.example/" + "x" * 300, server=words, message=words),
+            sampling(message, server=words),
+        )
+
+    def _foreign(self) -> dict[str, Any]:
+        words = self._words
+        fields = ("server", "method", "name", "summary", "token", "message")
+        return dict.fromkeys(fields, words)
+
+
+def _case(words: str, widget: QWidget) -> QWidget:
+    widget.setProperty("case", words)
+    return widget
+
+
+def _schema(words: str) -> dict[str, Any]:
+    text = {"type": "string", "title": words, "description": words}
+    fields: dict[str, Any] = {
+        words: text,
+        "flag": {"type": "boolean", "description": words},
+        "choice": {"enum": [words, "b"]},
+        "many": {"type": "array", "items": {"enum": [words, "b"]}},
+        "list": {"type": "array", "items": text, "default": [words]},
+        "inner": {"type": "object", "properties": {words: text}, "required": [words]},
+        "either": {"oneOf": [{"title": words, "type": "string"}, {"type": "integer"}]},
+    }
+    return {"type": "object", "properties": fields, "required": [words, "inner", "list"]}
+
+
+def misfits(width: int, height: int) -> list[str]:
+    """The windows that are larger than the screen, or cannot be made as small as these sizes."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        every = EveryWindow("a name of usual length", Path(folder))
+        for name, widget in every.all():
+            widget.show()
+            QApplication.processEvents()
+            QApplication.processEvents()
+            room: QRect = widget.screen().availableGeometry()
+            least, size = widget.minimumSizeHint(), widget.size()
+            is_small = least.width() <= width and least.height() <= height
+            is_inside = size.width() <= room.width() and size.height() <= room.height() - FRAME
+            if not (is_small and is_inside):
+                sizes = f"{size.width()}x{size.height()}, least {least.width()}x{least.height()}"
+                found.append(f"{name}: {sizes}, screen {room.width()}x{room.height()}")
+            if len(sys.argv) > 3:
+                widget.grab().save(str(Path(sys.argv[3], name.replace(" ", "-") + ".png")))
+            widget.close()
+    return found
+
+
+if __name__ == "__main__":
+    _application = QApplication(sys.argv[:1])
+    sys.stdout.write(json.dumps(misfits(int(sys.argv[1]), int(sys.argv[2])), indent=1))
