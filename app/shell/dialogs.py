@@ -98,6 +98,8 @@ class Dialogs(QObject):
             self._call.connect_requested.connect(self._cataloguing.connect_server)
             self.refresh_servers()
             self._call.form.restore(self._preferences.json_of("calls"))
+        if not self._call.isVisible():
+            self._call.form.begin()
         self._call.show()
         self._call.raise_()
         self._call.activateWindow()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import QModelIndex, QSize, Qt, Signal, Slot
-from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QHBoxLayout,
     QLineEdit,
@@ -44,7 +44,35 @@ if TYPE_CHECKING:
 _KINDS: Final = (OfferKind.TOOL, OfferKind.RESOURCE, OfferKind.PROMPT)
 _BESIDE_CALL: Final = QSize(240, 120)
 """What the rest of the window needs at least: the list of tools, and the buttons."""
+_STEPS: Final = {
+    Qt.Key.Key_Down: 1,
+    Qt.Key.Key_Up: -1,
+    Qt.Key.Key_PageDown: 10,
+    Qt.Key.Key_PageUp: -10,
+}
+_CHORDS: Final = (
+    Qt.KeyboardModifier.ControlModifier
+    | Qt.KeyboardModifier.AltModifier
+    | Qt.KeyboardModifier.ShiftModifier
+)
 _DESCRIPTION: Final = 1_500
+
+
+class SearchEdit(QLineEdit):
+    """Goes through a list without leaving the field; Enter goes on to what is chosen."""
+
+    moved = Signal(int)
+    """By how many rows."""
+    entered = Signal()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Keep the arrows and Enter from the window, which would send what is chosen."""
+        if event.key() in _STEPS and not event.modifiers() & _CHORDS:
+            self.moved.emit(_STEPS[Qt.Key(event.key())])
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.entered.emit()
+        else:
+            super().keyPressEvent(event)
 
 
 class CallForm(QWidget):
@@ -59,6 +87,7 @@ class CallForm(QWidget):
         super().__init__(parent)
         self._appearance = appearance
         self._memory = CallMemory()
+        self._drafts = CallMemory()
         self._task_memory = CallMemory()
         self._servers: dict[str, ServerSnapshot] = {}
         self._offer: Offer | None = None
@@ -67,7 +96,7 @@ class CallForm(QWidget):
         self._remembered = ""
         self._server = QuietComboBox(self)
         self._kind = QuietComboBox(self)
-        self._search = QLineEdit(self)
+        self._search = SearchEdit(self)
         self._offers = OffersModel(self)
         self._list = QListView(self)
         self._title = plain_label(self)
@@ -171,6 +200,12 @@ class CallForm(QWidget):
             self._server.setCurrentIndex(max(0, self._server.findText(server)))
         self._show_offers()
 
+    def begin(self) -> None:
+        """Be ready for the next call: nothing is left of the last search, and of what was sent."""
+        if self._offer is None or self._offer.is_listed:
+            self._search.clear()
+        self._say("")
+
     def add_button(self, button: QPushButton) -> None:
         """Place a button of the window's after those of the form."""
         self._foot.addWidget(button)
@@ -261,6 +296,8 @@ class CallForm(QWidget):
         self._server.currentIndexChanged.connect(self._on_source_changed)
         self._kind.currentIndexChanged.connect(self._on_source_changed)
         self._search.textChanged.connect(self._on_search_changed)
+        self._search.moved.connect(self._on_moved)
+        self._search.entered.connect(self._on_search_entered)
         self._list.selectionModel().currentChanged.connect(self._on_offer_chosen)
         self._form.changed.connect(self._on_arguments_changed)
         self._form.remade.connect(self._on_controls_remade)
@@ -333,11 +370,18 @@ class CallForm(QWidget):
         return shown.kind is offer.kind and is_of_name
 
     def _entered(self, offer: Offer) -> object:
-        """What to show of `offer` at first: what stands there, or the last arguments sent."""
+        """What to show of `offer` at first: what stands there or stood there, or was sent last."""
         if offer.kind is not OfferKind.RESOURCE and self._is_the_same(offer):
             return self._form.value()
-        last = self._memory.recall(*self._key_of(offer))
+        key = self._key_of(offer)
+        last = self._drafts.recall(*key) or self._memory.recall(*key)
         return UNSET if last is None else last
+
+    def _keep_draft(self) -> None:
+        """Keep what was entered for the offer that is left: a search goes by it and back again."""
+        left = self._offer
+        if left is not None and left.is_listed and left.kind is not OfferKind.RESOURCE:
+            self._drafts.remember(self._offer_of, left.kind.value, left.name, self._form.value())
 
     def _key_of(self, offer: Offer) -> tuple[str, str, str]:
         """What of `offer` is remembered under."""
@@ -346,6 +390,7 @@ class CallForm(QWidget):
     def _show_offer(self, offer: Offer | None) -> None:
         entered = UNSET if offer is None else self._entered(offer)
         if offer is not None and not self._is_the_same(offer):
+            self._keep_draft()
             self._options.task.restore(self._task_memory.recall(*self._key_of(offer)))
         self._offer = offer
         self._offer_of = self._server.currentText()
@@ -433,13 +478,33 @@ class CallForm(QWidget):
 
     @Slot(str)
     def _on_search_changed(self, text: str) -> None:
+        """Choose among what is found: what is not in sight must not be what is sent."""
         name = self._offer.name if self._offer else ""
+        was_typed = self._offer is not None and not self._offer.is_listed
         self._offers.set_search(text)
-        row = self._offers.row_of(name)
-        if row is None and (self._offer is None or not self._offer.is_listed):
+        row = self._offers.row_of(text.strip())
+        if row is None:
+            row = self._offers.row_of(name)
+        if row is None and was_typed:
             row = self._offers.unlisted_row
-        if row is not None:
+        if self._offers.rowCount():
+            self._list.setCurrentIndex(self._offers.index(row or 0))
+        else:
+            self._keep_draft()
+            self._show_offer(None)
+
+    @Slot(int)
+    def _on_moved(self, step: int) -> None:
+        last = self._offers.rowCount() - 1
+        row = min(max(self._list.currentIndex().row() + step, 0), last)
+        if row >= 0:
             self._list.setCurrentIndex(self._offers.index(row))
+
+    @Slot()
+    def _on_search_entered(self) -> None:
+        """Go on to the arguments: Enter in a search sends nothing."""
+        fields = controls_in(self._form)
+        (fields[0] if fields else self._send).setFocus(Qt.FocusReason.OtherFocusReason)
 
     @Slot(QModelIndex, QModelIndex)
     def _on_offer_chosen(self, current: QModelIndex, _previous: QModelIndex) -> None:

@@ -244,6 +244,64 @@ def test_tools_are_searched(form: CallForm) -> None:
     assert form.offer.name == "crawl"
 
 
+def test_what_was_looked_for_is_what_is_sent(form: CallForm, calls: list[Call]) -> None:
+    form.form.set_value({"rows": 5})
+    search = _line(form, "Search by name, title and description")
+    search.setFocus()
+    QTest.keyClicks(search, "cra")
+    QTest.keyClick(search, Qt.Key.Key_Down)
+    QTest.keyClick(search, Qt.Key.Key_Up)
+    _button(form, "Send").click()
+    assert [call.params["name"] for call in calls] == ["crawl"]
+    assert _says(form, "crawl")
+    search.clear()
+    QTest.keyClicks(search, "export")
+    assert form.form.value() == {"rows": 5}  # a search goes by it, and back again
+    _button(form, "Send").click()
+    assert calls[-1].params == {"name": "export", "arguments": {"rows": 5}}
+
+
+def test_enter_in_the_search_goes_on_to_the_arguments(
+    dialog: CallDialog, form: CallForm, calls: list[Call]
+) -> None:
+    search = _line(form, "Search by name, title and description")
+    search.setText("export")
+    search.setFocus()
+    QTest.keyClick(search, Qt.Key.Key_Return)
+    assert calls == []
+    assert form.form.isAncestorOf(dialog.focusWidget())
+
+
+def test_a_whole_name_is_chosen_before_those_that_contain_it(form: CallForm) -> None:
+    tools = [Tool(name, None, None, {}, "forbidden", {}) for name in ("ask_form", "ask")]
+    form.set_servers([dataclasses.replace(_DB, tools=tuple(tools))])
+    _line(form, "Search by name, title and description").setText("ask")
+    assert form.offer is not None
+    assert form.offer.name == "ask"
+
+
+def test_what_is_found_nowhere_is_not_sent(form: CallForm, calls: list[Call]) -> None:
+    form.set_servers([])
+    _line(form, "Search by name, title and description").setText("nothing of the kind")
+    assert form.offer is None
+    assert not _button(form, "Send").isEnabled()
+
+
+def test_opened_again_it_says_nothing_of_the_last_search_and_call(form: CallForm) -> None:
+    search = _line(form, "Search by name, title and description")
+    search.setText("crawl")
+    form.send()
+    assert _says(form, "Sent 1 call")
+    form.begin()
+    assert search.text() == ""
+    assert not _says(form, "Sent 1 call")
+    assert form.offer is not None
+    assert form.offer.name == "crawl"
+    search.setText("secret_tool")  # which is chosen by nothing but its name
+    form.begin()
+    assert search.text() == "secret_tool"
+
+
 def test_resources_and_prompts_can_be_asked_for(form: CallForm, calls: list[Call]) -> None:
     _box(form, "What to call").setCurrentText("Resources")
     form.send()
