@@ -26,7 +26,7 @@ _TONE: Final = "tone"
 class FieldContext(NamedTuple):
     """What a field is made from: its resolved schema, the root for references, its depth.
 
-    `build` makes the fields of its parts.
+    `build` makes the fields of its parts. `is_optional` is for a member that may be left out.
     """
 
     schema: Schema
@@ -34,10 +34,11 @@ class FieldContext(NamedTuple):
     depth: int
     appearance: Appearance
     build: Callable[[FieldContext, QWidget], Field]
+    is_optional: bool = False
 
     def below(self, schema: Schema) -> FieldContext:
         """The context of a field within this one."""
-        return self._replace(schema=schema, depth=self.depth + 1)
+        return self._replace(schema=schema, depth=self.depth + 1, is_optional=False)
 
 
 class Field(QWidget):

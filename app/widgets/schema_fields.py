@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Final
 from app.models.schema import DEEPEST, FieldKind, Schema, kind_of, resolved
 from app.widgets.schema_array import ArrayField
 from app.widgets.schema_field import Field, FieldContext
-from app.widgets.schema_inputs import ChoiceField, JsonField, NullField, NumberField, TextField
+from app.widgets.schema_inputs import (
+    BooleanField,
+    ChoiceField,
+    JsonField,
+    NullField,
+    NumberField,
+    TextField,
+)
 from app.widgets.schema_object import ObjectField
 from app.widgets.schema_selection import SelectionField
 from app.widgets.schema_value import ValueField
@@ -22,7 +29,7 @@ _FIELDS: Final[dict[FieldKind, type[Field]]] = {
     FieldKind.STRING: TextField,
     FieldKind.INTEGER: NumberField,
     FieldKind.NUMBER: NumberField,
-    FieldKind.BOOLEAN: ChoiceField,
+    FieldKind.BOOLEAN: BooleanField,
     FieldKind.CHOICE: ChoiceField,
     FieldKind.SELECTION: SelectionField,
     FieldKind.NULL: NullField,

@@ -120,14 +120,11 @@ class NumberField(Field):
 
 
 class ChoiceField(Field):
-    """One of listed values, or yes and no."""
+    """One of listed values."""
 
     def __init__(self, context: FieldContext, parent: QWidget) -> None:
         super().__init__(context, parent)
-        is_boolean = kind_of(context.schema) is FieldKind.BOOLEAN
-        self._values: list[tuple[str, Any]] = (
-            [("true", True), ("false", False)] if is_boolean else choices(context.schema)
-        )
+        self._values = self._choices()
         self._box = QuietComboBox(self)
         self._box.addItems([one_line(title, 100) for title, _ in self._values])
         self._box.setPlaceholderText(_hint(context) or self.tr("choose"))
@@ -135,6 +132,9 @@ class ChoiceField(Field):
         self._box.activated.connect(self._on_activated)
         self.column.addWidget(self._box)
         self.finish()
+
+    def _choices(self) -> list[tuple[str, Any]]:
+        return choices(self.context.schema)
 
     def value(self) -> object:
         """Return the value chosen."""
@@ -165,6 +165,29 @@ class ChoiceField(Field):
     @Slot()
     def _on_activated(self) -> None:
         self.changed.emit()
+
+
+class BooleanField(ChoiceField):
+    """On or off; of a member that may be left out, also not set: there is no other mark for it."""
+
+    def __init__(self, context: FieldContext, parent: QWidget) -> None:
+        super().__init__(context, parent)
+        self.set_value(UNSET)
+
+    def begin(self) -> None:
+        """Choose the default, or on."""
+        if self.value() is UNSET:
+            default = self.context.schema.get("default")
+            self.set_value(default if isinstance(default, bool) else True)
+
+    def _choices(self) -> list[tuple[str, Any]]:
+        offered: list[tuple[str, Any]] = [(self.tr("On"), True), (self.tr("Off"), False)]
+        if self.context.is_optional:
+            default = self.context.schema.get("default")
+            word = next((word for word, value in offered if default is value), "")
+            unset = self.tr("Not set (default: {})").format(word) if word else self.tr("Not set")
+            offered.append((unset, UNSET))
+        return offered
 
 
 class NullField(Field):

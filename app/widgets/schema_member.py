@@ -44,8 +44,10 @@ class MemberRow(QWidget):
     ) -> None:
         super().__init__(parent)
         self.name = name
-        self._context = context
+        self._context = context._replace(is_optional=not is_required)
         self._is_required = is_required
+        # Its field says by itself that it is not set: a box beside it would be a second control.
+        self._has_mark = not is_required and kind_of(context.schema) is not FieldKind.BOOLEAN
         self._is_simple = kind_of(context.schema) in _AT_ONCE
         self._field: ValueField | None = None
         self._there = QCheckBox(self)
@@ -61,7 +63,7 @@ class MemberRow(QWidget):
 
     def value(self) -> object:
         """Return the member's value; `UNSET` when it is left out."""
-        if self._field is None or not (self._is_required or self._there.isChecked()):
+        if self._field is None or (self._has_mark and not self._there.isChecked()):
             return UNSET
         return self._field.value()
 
@@ -95,9 +97,11 @@ class MemberRow(QWidget):
             shown = ", ".join(part for part in (shown, one_line(title, 80)) if part)
         header = QHBoxLayout()
         header.setSpacing(GAP)
-        if self._is_required:
-            label = plain_label(self, self.tr("{name} (required)").format(name=shown))
-            label.setFont(emphasised(label.font()))
+        if not self._has_mark:
+            words_of_it = self.tr("{name} (required)").format(name=shown)
+            label = plain_label(self, words_of_it if self._is_required else shown)
+            if self._is_required:
+                label.setFont(emphasised(label.font()))
             self._there.hide()
             header.addWidget(label, 1)
         else:
@@ -143,7 +147,7 @@ class MemberRow(QWidget):
 
     @Slot()
     def _on_field_changed(self) -> None:
-        if not self._is_required and not self._there.isChecked():
+        if self._has_mark and not self._there.isChecked():
             self._there.blockSignals(True)
             self._there.setChecked(True)
             self._there.blockSignals(False)

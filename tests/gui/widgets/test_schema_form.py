@@ -20,6 +20,7 @@ from PySide6.QtWidgets import (
     QLineEdit,
     QPlainTextEdit,
     QScrollArea,
+    QWidget,
 )
 
 from app.paths import resource
@@ -226,6 +227,45 @@ def test_server_text_is_plain(form: SchemaForm) -> None:
     assert labels
     assert all(each.textFormat() is Qt.TextFormat.PlainText for each in labels)
     assert all("\u202e" not in each.text() for each in labels)
+
+
+def _controls(form: SchemaForm, name: str) -> list[QWidget]:
+    """What can be used for a member: what is named after it."""
+    parts = (*form.findChildren(QComboBox), *form.findChildren(QCheckBox))
+    names = {each: each.accessibleName() or getattr(each, "text", str)() for each in parts}
+    return [each for each in parts if each.isVisibleTo(form) and names[each] == name]
+
+
+def test_an_optional_boolean_is_one_control_of_three_choices(form: SchemaForm) -> None:
+    (box,) = _controls(form, "dry")
+    assert isinstance(box, QComboBox)
+    assert [box.itemText(row) for row in range(box.count())] == ["On", "Off", "Not set"]
+    assert box.currentText() == "Not set"
+    assert "dry" not in form.value()
+    for row, expected in ((0, {"dry": True}), (1, {"dry": False}), (2, {})):
+        box.setCurrentIndex(row)
+        box.activated.emit(row)
+        assert {k: v for k, v in form.value().items() if k == "dry"} == expected
+    form.set_value({"path": "a", "mode": "fast", "dry": False})
+    assert box.currentText() == "Off"
+
+
+def test_a_boolean_that_must_be_there_is_on_or_off(form: SchemaForm) -> None:
+    flags = {
+        "bare": {"type": "boolean"},
+        "usual": {"type": "boolean", "default": False},
+        "left": {"type": "boolean", "default": True},
+    }
+    schema = {"type": "object", "properties": flags, "required": ["bare", "usual"]}
+    form.set_schema(schema)
+    ((bare,), (usual,), (left,)) = (_controls(form, name) for name in flags)
+    assert isinstance(bare, QComboBox)
+    assert isinstance(usual, QComboBox)
+    assert isinstance(left, QComboBox)
+    assert (bare.count(), bare.currentIndex(), usual.currentText()) == (2, -1, "Off")
+    assert left.currentText() == "Not set (default: On)"
+    assert form.value() == {"usual": False}
+    assert [problem.path for problem in form.check()] == [("bare",)]
 
 
 def test_scrolling_over_a_choice_changes_nothing(form: SchemaForm) -> None:
