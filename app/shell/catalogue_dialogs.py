@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import anyio.to_thread
 from PySide6.QtCore import QObject, Qt, Slot
 
-from app.problem import Problem, ProblemError
+from app.problem import ProblemError
+from app.shell.importing import keyring_problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from app.catalogue.entry import CatalogueEntry
     from app.models.catalogue_draft import EditedServer, ServerKind
+    from app.problem import Problem
     from app.sessions.definitions import ServerDefinition
     from app.shell.aio import Tasks
     from app.shell.cataloguing import Cataloguing
@@ -136,16 +137,9 @@ class CatalogueDialogs(QObject):
         self._tasks.start("look for a keyring", self._look_for_keyring, editor)
 
     async def _look_for_keyring(self, editor: ServerEditor) -> None:
-        from app.sessions import keyring_system
-
-        # A keyring may wait for somebody to unlock it: that must not keep the window from closing.
-        is_there = await anyio.to_thread.run_sync(
-            keyring_system.is_available, abandon_on_cancel=True
-        )
-        if is_there or editor not in self._editors:
-            return
-        hint = self.tr("Values can be taken from your environment instead.")
-        editor.set_keyring(Problem(self.tr("No keyring can be used here"), hint=hint))
+        problem = await keyring_problem()
+        if problem is not None and editor in self._editors:
+            editor.set_keyring(problem)
 
     @Slot(object)
     def _on_edit_saved(self, edited: EditedServer) -> None:

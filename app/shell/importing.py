@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, ParamSpec, TypeVar
 
 import anyio.to_thread
-from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtCore import QCoreApplication, QObject, Qt, Slot
 
 from app.looking import here, home
-from app.problem import ProblemError
+from app.problem import Problem, ProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -68,6 +68,7 @@ class Importing(QObject):
             self._import = dialog
             dialog.open()
             self._tasks.start("look for configurations", self._look_for_files)
+            self._tasks.start("look for a keyring", self._look_for_keyring, dialog)
         self._import.raise_()
         self._import.activateWindow()
 
@@ -95,6 +96,11 @@ class Importing(QObject):
         found = await files_here()
         if self._import is not None:
             self._import.set_files(found)
+
+    async def _look_for_keyring(self, dialog: ImportDialog) -> None:
+        problem = await keyring_problem()
+        if problem is not None and self._import is dialog:
+            dialog.set_keyring(problem)
 
     @Slot(object)
     def _on_file_chosen(self, path: Path) -> None:
@@ -239,6 +245,20 @@ async def files_here() -> list[FoundFile]:
     return await anyio.to_thread.run_sync(
         found_files, home(), dict(os.environ), sys.platform, _folder()
     )
+
+
+async def keyring_problem() -> Problem | None:
+    """Why no secret can be put into a keyring here; None where there is one.
+
+    A keyring may wait for somebody to unlock it: that must not keep the window from closing.
+    """
+    from app.sessions import keyring_system
+
+    if await anyio.to_thread.run_sync(keyring_system.is_available, abandon_on_cancel=True):
+        return None
+    what = QCoreApplication.translate("Importing", "No keyring can be used here")
+    instead = "Values can be taken from your environment instead."
+    return Problem(what, hint=QCoreApplication.translate("Importing", instead))
 
 
 def _folder() -> Path | None:

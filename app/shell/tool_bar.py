@@ -71,8 +71,7 @@ class ToolBar(QToolBar):
             self._resumption,
         )
         self.resume_button.clicked.connect(self._resumption[0].trigger)
-        for action in self._resumption:
-            action.enabledChanged.connect(self._enable)
+        self._resumption[0].enabledChanged.connect(self._enable)
         self._lay_out(actions, jobs, search)
         self._enable()
         self._recolour()
@@ -140,8 +139,8 @@ class ToolBar(QToolBar):
 
     @Slot()
     def _enable(self) -> None:
-        """Offer the menu although only one of its two can work: the button itself resumes."""
-        self.resume_button.setEnabled(any(action.isEnabled() for action in self._resumption))
+        """Offer what can work; to resume automatically later is in the menus of the jobs."""
+        self.resume_button.setEnabled(self._resumption[0].isEnabled())
 
     @Slot()
     def _on_server_triggered(self) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
-from PySide6.QtGui import QTextOption
+from PySide6.QtGui import QStandardItemModel, QTextOption
 from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
@@ -92,6 +92,7 @@ class ImportDialog(QDialog):
         self.details = self._made_text(self.tr("What the chosen server is"))
         self.secrets = self._made_choice()
         self.note = plain_label(self)
+        self._usual_place = 0
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         self._timer.setInterval(_ANSWER_MS)
@@ -116,6 +117,20 @@ class ImportDialog(QDialog):
         self.files.setEnabled(bool(files))
         if is_first and files:  # found only now, and where one begins
             self.files.setFocus()
+
+    def set_keyring(self, problem: Problem) -> None:
+        """Tell that there is no keyring to be used, and choose another place for secrets."""
+        place = self.secrets.findData(SecretsAs.KEYRING.value)
+        words = self.tr("{place}: {problem}").format(
+            place=secrets_words(SecretsAs.KEYRING), problem=one_line(problem.what, 100)
+        )
+        self.secrets.setItemText(place, words)
+        model = self.secrets.model()
+        if isinstance(model, QStandardItemModel):
+            model.item(place).setEnabled(False)
+        self._usual_place = self.secrets.findData(SecretsAs.VARIABLES.value)
+        if self.secrets.currentIndex() == place:
+            self.secrets.setCurrentIndex(self._usual_place)
 
     def open_file(self, path: Path) -> None:
         """Ask for what a file holds."""
@@ -230,7 +245,7 @@ class ImportDialog(QDialog):
         self.details.clear()
         self.inputs.show_asked((), is_new=True)
         self._show_problems("", are_all=False)
-        self.secrets.setCurrentIndex(0)
+        self.secrets.setCurrentIndex(self._usual_place)
         self._enable()
 
     def _show_problems(self, words: str, *, are_all: bool) -> None:
@@ -256,7 +271,7 @@ class ImportDialog(QDialog):
         return text
 
     def _made_choice(self) -> QComboBox:
-        """Where secrets go; in the keyring unless something else is chosen."""
+        """Where secrets go; in the keyring if there is one, unless something else is chosen."""
         choice = QuietComboBox(self)
         for each in SecretsAs:
             choice.addItem(secrets_words(each), each.value)

@@ -43,6 +43,38 @@ async def test_an_imported_server_is_saved_and_asks_before_it_first_runs(
         assert not mark.exists()
 
 
+@pytest.fixture(autouse=True)
+def keyring_there(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether there is a keyring, as far as the dialog can see; there is one at first."""
+    answer = [True]
+    monkeypatch.setattr("app.sessions.keyring_system.is_available", lambda: answer[0])
+    return answer
+
+
+async def test_where_there_is_no_keyring_it_is_not_chosen_and_the_import_succeeds(
+    qapp: QApplication, data_dir: Path, tmp_path: Path, keyring_there: list[bool]
+) -> None:
+    keyring_there[0] = False
+    config = tmp_path / "mcp.json"
+    weather = {"command": "uvx", "args": ["weather"], "env": {"API_KEY": "hush"}}
+    config.write_text(json.dumps({"mcpServers": {"weather": weather}}))
+    async with running(qapp, data_dir) as program:
+        program.window.actions_.imports.trigger()
+        (dialog,) = program.window.findChildren(ImportDialog)
+        await until(lambda: dialog.secrets.currentData() == "variables")
+        dialog.open_file(config)
+        await until(lambda: dialog.ticked() == ["weather"])
+        assert dialog.secrets.currentData() == "variables"
+        place = dialog.secrets.findData("keyring")
+        assert "No keyring can be used here" in dialog.secrets.itemText(place)
+        assert not dialog.secrets.model().flags(dialog.secrets.model().index(place, 0)) & (
+            Qt.ItemFlag.ItemIsEnabled
+        )
+        dialog.accept()
+        await until(lambda: names_shown(program) == ["weather"])
+    assert "hush" not in (data_dir / "servers.json").read_text()
+
+
 async def test_a_secret_answer_without_a_keyring_is_saved_only_as_text_when_that_is_wanted(
     qapp: QApplication, data_dir: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

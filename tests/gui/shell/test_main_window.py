@@ -220,9 +220,11 @@ def test_the_tool_bar_resumes_and_its_menu_chooses_to_go_on_by_itself(
 
 def test_the_tool_bar_offers_what_can_work(window: MainWindow, models: Models) -> None:
     assert not window.tool_bar.resume_button.isEnabled()
-    window.job_list.select(1)
-    assert window.tool_bar.resume_button.isEnabled()  # to go on by itself, later
-    assert not window.job_list.action("resume").isEnabled()
+    window.job_list.select(1)  # it runs: a click on Resume would do nothing
+    assert window.job_list.action("automatic").isEnabled()
+    assert not window.tool_bar.resume_button.isEnabled()
+    window.job_list.select(2)
+    assert window.tool_bar.resume_button.isEnabled()
     models.jobs.apply(Changes(removed=(1, 2, 3)))
     assert not window.tool_bar.resume_button.isEnabled()
 
