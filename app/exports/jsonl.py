@@ -117,7 +117,9 @@ class JsonLines:
 
 
 def _line(row: dict[str, Any]) -> bytes:
-    return json.dumps(row, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+    text = json.dumps(row, ensure_ascii=False, separators=(",", ":"))
+    # Half a surrogate pair is written as the escape that JSON has for it.
+    return text.encode("utf-8", "backslashreplace") + b"\n"
 
 
 def _id_of(frame: Frame) -> str | int | float | None:

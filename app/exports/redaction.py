@@ -83,12 +83,17 @@ def _raw(raw: bytes) -> bytes:
 def _text(words: str, depth: int = 0) -> str:
     """A text, which may be JSON itself, as servers like to send it."""
     if depth < _DEEPEST and words.lstrip()[:1] in _OPENING and _is_json(words):
-        return _decoded(_members(_encoded(words), depth))
+        # Halves of surrogate pairs stand in strings, or this were no JSON: there they can be
+        # escapes, and this is how Python writes them.
+        raw = words.encode("utf-8", "backslashreplace")
+        clean = _members(raw, depth)
+        return words if clean is raw else clean.decode()
     return _words(words)
 
 
 def _words(words: str) -> str:
-    return without_secrets(words) if may_have_secrets(_encoded(words)) else words
+    has_any = may_have_secrets(words.encode("utf-8", "replace"))
+    return without_secrets(words) if has_any else words
 
 
 def _members(raw: bytes, depth: int) -> bytes:
@@ -111,6 +116,7 @@ def _decoded(raw: bytes) -> str:
 
 
 def _encoded(words: str) -> bytes:
+    """The bytes of what `_decoded` made, with secrets taken out."""
     return words.encode("utf-8", "surrogateescape")
 
 

@@ -45,6 +45,8 @@ _HEADER_NAME: Final = re.compile(
 """What is surely a name, where names alone are listed."""
 _HIDDEN: Final = re.compile(r"(?:[A-Za-z]{1,20} )?\(hidden, [\d,]{1,20} characters\)")
 """What stands in a recording instead of a credential."""
+_HALF: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+"""Halves of surrogate pairs that stand for no byte in Python's `surrogateescape`."""
 _PAIR_NAMES: Final = frozenset({"name", "key", "header", "type", "description"})
 
 
@@ -173,7 +175,7 @@ class SecretRemover:
         if level.rule is _Rule.COMMAND or (level.rule in _PAIRED and not level.previous):
             level.previous = words
         if shown != words:
-            self._put(start, start + len(token), _encoded(shown))
+            self._put(start, start + len(token), _encoded(shown, token))
 
     def _shown(self, level: _Level, words: str) -> str:
         """What is left of a string where it stands."""
@@ -316,5 +318,26 @@ def _decoded(token: bytes) -> str:
         return words.strip('"')
 
 
-def _encoded(words: str) -> bytes:
-    return json.dumps(words, ensure_ascii=False).encode("utf-8", "surrogateescape")
+def _encoded(words: str, token: bytes) -> bytes:
+    """The words as a JSON string, in place of `token`, which they were decoded from.
+
+    Half a surrogate pair is legal in JSON as an escape, and nowhere else. Where `token` is not
+    UTF-8, its odd bytes look like such halves: those become the bytes that they were.
+    """
+    text = json.dumps(words, ensure_ascii=False)
+    if not _is_utf8(token):
+        halves = _HALF.sub(_as_escape, text)
+        return halves.encode("utf-8", "surrogateescape")
+    return text.encode("utf-8", "backslashreplace")  # writes a half exactly as JSON does
+
+
+def _is_utf8(token: bytes) -> bool:
+    try:
+        token.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _as_escape(half: re.Match[str]) -> str:
+    return f"\\u{ord(half[0]):04x}"

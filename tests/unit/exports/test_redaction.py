@@ -288,3 +288,37 @@ def test_hostile_bytes_take_linear_time(hostile: bytes) -> None:
         assert Redaction().raw(b'{"a":"' + raw + b'"}')
 
     assert is_linear(clean, 60_000)
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (
+            rb'{"nextResumeToken":"abc","t":"cut \ud83d"}',
+            rb'{"nextResumeToken":"(removed)","t":"cut \ud83d"}',
+        ),
+        (rb'{"t":"password=x \ud83d"}', rb'{"t":"password=(removed) \ud83d"}'),
+        (b'{"t":"password=x \xff \\ud83d"}', b'{"t":"password=(removed) \xff \\ud83d"}'),
+        (b"password=x \xff\xed\xa0\xbd", b"password=(removed) \xff\xed\xa0\xbd"),
+        (
+            rb'{"t":"{\"password\":\"x\",\"a\":\"\\ud83d\"}"}',
+            rb'{"t":"{\"password\":\"(removed)\",\"a\":\"\\ud83d\"}"}',
+        ),
+        (
+            rb'{"t":"{\"password\":\"x\",\"a\":\"\ud83d\"}"}',
+            rb'{"t":"{\"password\":\"(removed)\",\"a\":\"\\ud83d\"}"}',
+        ),
+    ],
+)
+def test_half_surrogate_pairs_beside_secrets_stay_escapes(before: bytes, after: bytes) -> None:
+    assert Redaction().raw(before) == after
+
+
+def test_half_surrogate_pairs_survive_in_words_and_values() -> None:
+    assert Redaction().text("password=x \ud83d") == "password=(removed) \ud83d"
+    value = {"password": "x", "text": "\ud83d", "nested": '{"secret":"x","a":"\ud83d"}'}
+    assert Redaction().value(value) == {
+        "password": "(removed)",
+        "text": "\ud83d",
+        "nested": r'{"secret":"(removed)","a":"\ud83d"}',
+    }
