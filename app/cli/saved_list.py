@@ -77,7 +77,8 @@ async def _saved(store: ResumeStore) -> SavedJobs:
     await store.open()
     try:
         saved = SavedJobs(await store.chains(), await store.tasks.tasks())
-        if store.problem is not None and not store.is_readable:
+        is_empty = not (saved.chains or saved.tasks)
+        if store.problem is not None and is_empty and not store.is_complete:
             raise ProblemError(store.problem)
         return saved
     finally:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from typing import TYPE_CHECKING, TypeVar
 
 import anyio
@@ -11,9 +10,10 @@ import anyio.to_thread
 
 from app.problem import Problem, ProblemError
 from app.store.opening import BUSY_S, Opener
-from app.store.refusals import problem_of
+from app.store.refusals import SQLITE_ERRORS, is_damage, problem_of
 
 if TYPE_CHECKING:
+    import sqlite3
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
@@ -88,37 +88,53 @@ class Database:
         return result  # noqa: RET504  # a shielded scope may swallow, as far as mypy can tell
 
     def _read(self, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
-        if self._connection is None:
-            raise ProblemError(self._shut())
-        return self._transact(self._connection, "BEGIN", work)
+        return self._transact("BEGIN", work)
 
     def _write(self, work: Callable[[sqlite3.Connection], _Result], erases: bool) -> _Result:
         if not self._is_closed and not (self.is_writable and self._is_in_place()):
             self._open()
-        if self._connection is None or self._obstacle is not None:
+        if not self.is_writable:
             raise ProblemError(self._shut())
         # IMMEDIATE: two programs queue for the lock here, not in the middle of their work.
-        result = self._transact(self._connection, "BEGIN IMMEDIATE", work)
-        if erases:
+        result = self._transact("BEGIN IMMEDIATE", work)
+        if erases and self._connection is not None:
             _empty_journal(self._connection)
         return result
 
-    def _transact(
-        self,
-        connection: sqlite3.Connection,
-        begin: str,
-        work: Callable[[sqlite3.Connection], _Result],
-    ) -> _Result:
+    def _transact(self, begin: str, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
+        """Do `work`; once more, in a new file, when the one that is open turns out to be damaged.
+
+        Not all damage is found when a file is opened: that looks at its pages, not at its indexes.
+        """
+        try:
+            try:
+                return self._transacted(begin, work)
+            except SQLITE_ERRORS as error:
+                if not self._is_replaced(error):
+                    raise
+                return self._transacted(begin, work)
+        except (*SQLITE_ERRORS, OSError) as error:
+            raise ProblemError(problem_of(error, self._what, self.path)) from error
+
+    def _is_replaced(self, error: Exception) -> bool:
+        """Whether an error showed damage, and a new file is open in place of the damaged one."""
+        if not (is_damage(error) and self.is_writable):
+            return False
+        self._open(error if self._is_in_place() else None)
+        return self.is_writable
+
+    def _transacted(self, begin: str, work: Callable[[sqlite3.Connection], _Result]) -> _Result:
+        connection = self._connection
+        if connection is None:
+            raise ProblemError(self._shut())
         try:
             connection.execute(begin)
             result = work(connection)
             connection.execute("COMMIT")
-        except BaseException as error:
-            with contextlib.suppress(sqlite3.Error):  # the first error is the one to tell
+        except BaseException:
+            with contextlib.suppress(*SQLITE_ERRORS):  # the first error is the one to tell
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-            if isinstance(error, sqlite3.Error | OSError):
-                raise ProblemError(problem_of(error, self._what, self.path)) from error
             raise
         return result
 
@@ -126,9 +142,9 @@ class Database:
         closed = Problem(f"{self._what} are closed", str(self.path), "Start the program again.")
         return closed if self._is_closed else self._obstacle or closed
 
-    def _open(self) -> None:
+    def _open(self, damage: Exception | None = None) -> None:
         self._drop_connection()
-        self._connection, self._obstacle, notice = self._opener.open()
+        self._connection, self._obstacle, notice = self._opener.open(damage)
         self._identity = self._found()
         self.problem = self._obstacle or notice
 
@@ -156,7 +172,7 @@ class Database:
 
 def _empty_journal(connection: sqlite3.Connection) -> None:
     """Bring the journal's contents home and cut it to nothing; not while others read."""
-    with contextlib.suppress(sqlite3.Error):
+    with contextlib.suppress(*SQLITE_ERRORS):
         connection.execute("PRAGMA busy_timeout = 0")
         connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
     connection.execute(f"PRAGMA busy_timeout = {int(BUSY_S * 1000)}")

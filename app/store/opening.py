@@ -8,8 +8,10 @@ import sqlite3
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from app.looking import Sight, sight_of
 from app.problem import Problem
-from app.store.refusals import damage, is_damage, problem_of
+from app.store.refusals import SQLITE_ERRORS, damage, is_damage, problem_of, text_or_bytes
+from app.store.rescue import rescue
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -19,6 +21,10 @@ if TYPE_CHECKING:
 
 BUSY_S: Final = 5.0
 """How long another program's transaction is waited for before the database counts as locked."""
+_BESIDE: Final = ("-wal", "-shm", "-journal")
+"""What SQLite calls its files beside a database."""
+_MOST_VERSIONS: Final = 1_000
+"""No program comes to so many formats: a larger number is damage."""
 
 
 class Opened(NamedTuple):
@@ -41,17 +47,31 @@ class Opener:
         self._path = path
         self._migrations = migrations
         self._what = what
+        self._cleared: Path | None = None
 
-    def open(self) -> Opened:
-        """Open the file for writing, else for reading, else not at all; never raises."""
+    def open(self, damage: Exception | None = None) -> Opened:
+        """Open the file for writing, else for reading, else not at all; never raises.
+
+        `damage` is what was found while the file in place was used: it is set aside unchecked.
+        """
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self._clear_away()
             # One program at a time: making, migrating and setting aside bear no company.
             with self._alone():
-                return self._opened_or_begun_anew()
-        except (sqlite3.Error, OSError) as error:
+                return self._opened_or_replaced(damage)
+        except (*SQLITE_ERRORS, OSError) as error:
             obstacle = problem_of(error, self._what, self._path)
             return Opened(self._opened_for_reading(), obstacle)
+
+    def _clear_away(self) -> None:
+        """Set aside folders, pipes and devices where files belong: opening a pipe would hang."""
+        for suffix in ("", *_BESIDE, ".lock"):
+            path = self._path.with_name(f"{self._path.name}{suffix}")
+            if sight_of(path) in {Sight.FOLDER, Sight.OTHER}:
+                aside = _free_name(path)
+                path.rename(aside)
+                self._cleared = aside
 
     def _alone(self) -> FileLock:
         from filelock import FileLock  # late: no start waits for it
@@ -62,20 +82,33 @@ class Opener:
             path, timeout=BUSY_S, mode=0o600, thread_local=False, fallback_to_soft=False
         )
 
-    def _opened_or_begun_anew(self) -> Opened:
-        try:
-            return self._opened()
-        except sqlite3.Error as error:
-            if not is_damage(error):
-                raise
-            aside = self._set_aside()
-            notice = Problem(
-                f"{self._what} were damaged and set aside; a new file was begun",
-                str(aside),
-                "SQLite's own tool can repair a copy of that file (sqlite3 FILE .recover).",
-                str(error),
-            )
-            return self._opened()._replace(notice=notice)
+    def _opened_or_replaced(self, damage: Exception | None) -> Opened:
+        if damage is None:
+            try:
+                return self._opened()._replace(notice=self._cleared_notice())
+            except SQLITE_ERRORS as error:
+                if not is_damage(error):
+                    raise
+                damage = error
+        aside = self._set_aside()
+        opened = self._opened()
+        count = 0 if opened.connection is None else rescue(aside, opened.connection)
+        begun = "what could be read is in a new file" if count else "a new file was begun"
+        notice = Problem(
+            f"{self._what} were damaged and set aside; {begun}",
+            str(aside),
+            "SQLite's own tool can repair a copy of that file (sqlite3 FILE .recover).",
+            str(damage),
+        )
+        return opened._replace(notice=notice)
+
+    def _cleared_notice(self) -> Problem | None:
+        """What to say of something else that stood in a file's place; once."""
+        aside, self._cleared = self._cleared, None
+        if aside is None:
+            return None
+        what = f"{self._what} need a file where a folder, a pipe or a device was: it was set aside"
+        return Problem(what, str(aside), "Look at what it is, and delete it if nobody needs it.")
 
     def _opened(self) -> Opened:
         self._make_private()
@@ -100,9 +133,21 @@ class Opener:
         with contextlib.closing(self._connected("mode=ro")) as connection:
             # The version first: the check takes what only a newer SQLite knows for damage.
             version = _version(connection)
+            if not 0 <= version <= _MOST_VERSIONS:
+                raise damage(f"there is no format {version}")
             if version <= len(self._migrations):
                 _check(connection)
+                if _schema(connection) != self._expected_schema(version):
+                    raise damage("its tables are not those of its format")
         return version
+
+    def _expected_schema(self, version: int) -> list[tuple[object, ...]]:
+        """The schema that a sound file of a format has."""
+        with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as connection:
+            for script in self._migrations[:version]:
+                for statement in _statements(script):
+                    connection.execute(statement)
+            return _schema(connection)
 
     def _newer(self, version: int) -> Problem:
         return Problem(
@@ -119,7 +164,9 @@ class Opener:
         promised that nobody writes; which is true when nothing is in its journal: on a full disk
         the attempt to open the file for writing has left an empty one.
         """
-        with contextlib.suppress(sqlite3.Error, OSError):
+        with contextlib.suppress(*SQLITE_ERRORS, OSError):
+            if sight_of(self._path) is not Sight.FILE:
+                return None  # SQLite would wait for ever at a pipe
             journal = self._path.with_name(f"{self._path.name}-wal")
             has_journal = journal.exists() and journal.stat().st_size > 0
             modes = ["mode=ro"] if has_journal else ["mode=ro", "mode=ro&immutable=1"]
@@ -130,7 +177,7 @@ class Opener:
     def _readable(self, mode: str) -> sqlite3.Connection | None:
         """A connection to tables that are there, in a format that we know."""
         connection = self._connected(mode)
-        with contextlib.suppress(sqlite3.Error):
+        with contextlib.suppress(*SQLITE_ERRORS):
             if _version(connection) >= len(self._migrations):
                 return connection
         connection.close()
@@ -145,6 +192,7 @@ class Opener:
             check_same_thread=False,
         )
         connection.row_factory = sqlite3.Row
+        connection.text_factory = text_or_bytes
         connection.execute("PRAGMA foreign_keys = ON")
         connection.execute("PRAGMA secure_delete = ON")  # what is deleted leaves no trace
         return connection
@@ -170,11 +218,7 @@ class Opener:
                 self._path.with_name(self._path.name + suffix).chmod(0o600)
 
     def _set_aside(self) -> Path:
-        stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
-        number, aside = 1, self._path.with_name(f"{self._path.name}.damaged-{stamp}")
-        while aside.exists():
-            number += 1
-            aside = self._path.with_name(f"{self._path.name}.damaged-{stamp}-{number}")
+        aside = _free_name(self._path)
         # The journal first: beside a new file SQLite would delete it. Its index can be made again.
         journal = self._path.with_name(f"{self._path.name}-wal")
         if journal.exists() and journal.stat().st_size:
@@ -182,6 +226,16 @@ class Opener:
         self._path.with_name(f"{self._path.name}-shm").unlink(missing_ok=True)
         self._path.rename(aside)
         return aside
+
+
+def _free_name(path: Path) -> Path:
+    """A name beside `path` for what is set aside, with the time; nothing has it yet."""
+    stamp = datetime.now().astimezone().strftime("%Y%m%d-%H%M%S")
+    number, aside = 1, path.with_name(f"{path.name}.damaged-{stamp}")
+    while os.path.lexists(aside):
+        number += 1
+        aside = path.with_name(f"{path.name}.damaged-{stamp}-{number}")
+    return aside
 
 
 def _version(connection: sqlite3.Connection) -> int:
@@ -192,7 +246,18 @@ def _version(connection: sqlite3.Connection) -> int:
 def _check(connection: sqlite3.Connection) -> None:
     verdict = connection.execute("PRAGMA quick_check(1)").fetchone()[0]
     if verdict != "ok":
-        raise damage(verdict)
+        # It quotes names of the file's tables, which may be bytes of any kind.
+        raise damage(verdict if isinstance(verdict, str) else verdict.decode(errors="replace"))
+
+
+def _schema(connection: sqlite3.Connection) -> list[tuple[object, ...]]:
+    """Tables with their columns, and indexes: all that we make, and nothing of SQLite's own."""
+    found = connection.execute(
+        'SELECT s.type, s.name, s.tbl_name, c.name, c.type, c."notnull", c.dflt_value, c.pk'
+        " FROM sqlite_schema AS s LEFT JOIN pragma_table_info(s.name) AS c"
+        " WHERE s.name NOT LIKE 'sqlite!_%' ESCAPE '!' ORDER BY s.type, s.name, c.cid"
+    ).fetchall()
+    return [tuple(row) for row in found]
 
 
 def _statements(script: str) -> list[str]:

@@ -65,12 +65,15 @@ class Owners:
                 lock.release()
                 self._path(self.me).unlink(missing_ok=True)
 
-    def lives(self, owner: str | None) -> bool:
-        """Whether the program of that name runs. In doubt it does: two at once would be worse."""
-        if owner is None or owner == self.me:
-            return owner is not None
-        if not _NAME.fullmatch(owner):
+    def lives(self, owner: object) -> bool:
+        """Whether the program of that name runs. In doubt it does: two at once would be worse.
+
+        What a damaged file has in place of a name is nobody's.
+        """
+        if not isinstance(owner, str) or not _NAME.fullmatch(owner):
             return False
+        if owner == self.me:
+            return True
         lock = self._lock_of(owner)
         try:
             if not self._path(owner).exists():

@@ -13,6 +13,9 @@ from app.problem import Problem
 if TYPE_CHECKING:
     from pathlib import Path
 
+SQLITE_ERRORS: Final = (sqlite3.Error, UnicodeDecodeError)
+"""What SQLite raises: its messages may quote bytes of a damaged file that are not UTF-8."""
+
 
 class _Words(NamedTuple):
     why: str
@@ -68,7 +71,17 @@ _BY_ERRNO: Final = {
 }
 
 
-def problem_of(error: sqlite3.Error | OSError, what: str, path: Path) -> Problem:
+def text_or_bytes(raw: bytes) -> str | bytes:
+    """For `text_factory`: text that is not UTF-8, as in a damaged file, stays bytes."""
+    try:
+        return raw.decode()
+    except UnicodeDecodeError:
+        return raw
+
+
+def problem_of(
+    error: sqlite3.Error | UnicodeDecodeError | OSError, what: str, path: Path
+) -> Problem:
     """Say why `what` ("The saved resume tokens"), kept in `path`, cannot be read or written."""
     words = _words_of(error)
     if words in _MAYBE_FULL and _is_full(path):
@@ -78,6 +91,8 @@ def problem_of(error: sqlite3.Error | OSError, what: str, path: Path) -> Problem
 
 def is_damage(error: BaseException) -> bool:
     """Whether the file itself is bad, as opposed to locked, full or out of reach."""
+    if isinstance(error, UnicodeDecodeError):
+        return True
     return _sqlite_code(error) in {sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB}
 
 
@@ -88,7 +103,9 @@ def damage(what: str) -> sqlite3.DatabaseError:
     return error
 
 
-def _words_of(error: sqlite3.Error | OSError) -> _Words:
+def _words_of(error: sqlite3.Error | UnicodeDecodeError | OSError) -> _Words:
+    if isinstance(error, UnicodeDecodeError):
+        return _BY_SQLITE_CODE[sqlite3.SQLITE_CORRUPT]
     if isinstance(error, TimeoutError):
         return _LOCKED
     if isinstance(error, OSError):

@@ -64,6 +64,14 @@ class ResumeStore:
         """Whether `chains` tells of all there are; not while there is a file that stays shut."""
         return self._database.is_open or _is_missing(self._database.path)
 
+    @property
+    def is_complete(self) -> bool:
+        """Whether an empty answer means that nothing is saved.
+
+        Not while the file is locked or read-only: its newest jobs may be out of reach.
+        """
+        return self._database.is_writable or _is_missing(self._database.path)
+
     async def open(self) -> None:
         """Open or make the store. Never raises for what a disk does: see `problem`."""
         await self._database.open()
@@ -201,7 +209,7 @@ class ResumeStore:
         return await self._database.read(work) if self._database.is_open else {}
 
     async def attempts(self, chain: ChainId) -> list[SavedAttempt]:
-        """The attempts of a chain, in order; none for one that is not there.
+        """The attempts of a chain that can be read, in order; none for one that is not there.
 
         Raises:
             ProblemError: the disk or SQLite refuses.
@@ -210,7 +218,11 @@ class ResumeStore:
         def work(connection: sqlite3.Connection) -> list[SavedAttempt]:
             found = statements.attempts_of(connection, chain)
             is_abandoned = bool(found) and not self._owners.lives(found[0]["owner"])
-            return [rows.attempt_of(row, is_abandoned=is_abandoned) for row in found]
+            attempts: list[SavedAttempt] = []
+            for row in found:
+                with contextlib.suppress(ValueError):
+                    attempts.append(rows.attempt_of(row, is_abandoned=is_abandoned))
+            return attempts
 
         return await self._database.read(work) if self._database.is_open else []
 
@@ -251,7 +263,7 @@ class ResumeStore:
         for chain, owner in owned:
             if owner in dead:
                 statements.interrupt(connection, chain)
-        let_go(connection, sorted(dead))
+        let_go(connection, dead)
 
     def _give_up(self, connection: sqlite3.Connection) -> None:
         for chain, owner in statements.owned(connection):
@@ -264,7 +276,7 @@ class ResumeStore:
         living = self._living_others({owner for _, owner in owned})
         return {chain for chain, owner in owned if owner in living}
 
-    def _living_others(self, owners: set[str | None]) -> set[str | None]:
+    def _living_others(self, owners: set[object]) -> set[object]:
         """Those of `owners` that are other programs and run."""
         return {owner for owner in owners - {self._owners.me} if self._owners.lives(owner)}
 

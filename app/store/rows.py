@@ -7,7 +7,8 @@ a surrogate pair and a number may have any size, and SQLite's own types hold nei
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any, Final
+import math
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 import msgspec
 
@@ -63,7 +64,15 @@ MIGRATIONS: Final = (
 )
 """Scripts, each lifting the format by one. Add, never edit: files of every format are out there."""
 
-_decode: Final = msgspec.json.Decoder().decode
+_Type = TypeVar("_Type")
+
+_Number: TypeAlias = int | float | None
+OriginRow: TypeAlias = tuple[str, str, str, str, str, dict[str, Any]]
+"""The members of an `Origin` as they lie in its column, a JSON array."""
+StandingRow: TypeAlias = tuple[_Number, _Number, str | None]
+"""The members of a `Standing`, in the same way."""
+_Texts: TypeAlias = tuple[OriginRow, StandingRow, str, str]
+_decode: Final = msgspec.json.Decoder(_Texts).decode
 """Numbers of any size as they are; twice as fast as the parsers of pydantic and Python."""
 
 CHAINS: Final = """
@@ -103,43 +112,66 @@ def chain_of(row: sqlite3.Row, *, is_elsewhere: bool) -> SavedChain:
         ValueError: it holds what this program never wrote.
     """
     chain, _, is_usable, created_when, updated_when, texts, attempt_count = row
-    try:
-        origin, standing, reason, token = _decoded(texts)
-        saved = SavedChain(
-            chain,
-            Origin(*origin),
-            token,
-            bool(is_usable),
-            reason,
-            Standing(*standing),
-            created_when,
-            updated_when,
-            attempt_count or 0,
-            is_elsewhere,
-        )
-    except TypeError as error:
-        raise ValueError("it lacks members, or has too many") from error
-    if not (isinstance(token, str) and isinstance(saved.origin.params, dict)):
-        raise ValueError("a member has a wrong type")  # noqa: TRY004  # the caller knows no types
-    return saved
-
-
-def attempt_of(row: sqlite3.Row, *, is_abandoned: bool) -> SavedAttempt:
-    """A row of the attempts; one that ran in a program that is gone was interrupted."""
-    outcome = Outcome(row["outcome"])
-    if outcome is Outcome.RUNNING and is_abandoned:
-        outcome = Outcome.INTERRUPTED
-    return SavedAttempt(
-        number=row["number"],
-        started_when=row["started_when"],
-        ended_when=row["ended_when"],
-        outcome=outcome,
-        detail=json.loads(row["detail"]),
+    origin, standing, reason, token = _decoded(texts)
+    return SavedChain(
+        chain,
+        Origin(*origin),
+        token,
+        bool(is_usable),
+        reason,
+        Standing(*standing),
+        moment_of(created_when),
+        moment_of(updated_when),
+        of_type(attempt_count or 0, int),
+        is_elsewhere,
     )
 
 
-def _decoded(text: str) -> Any:
+def attempt_of(row: sqlite3.Row, *, is_abandoned: bool) -> SavedAttempt:
+    """A row of the attempts; one that ran in a program that is gone was interrupted.
+
+    Raises:
+        ValueError: it holds what this program never wrote.
+    """
+    outcome = Outcome(row["outcome"])
+    if outcome is Outcome.RUNNING and is_abandoned:
+        outcome = Outcome.INTERRUPTED
+    ended_when = row["ended_when"]
+    return SavedAttempt(
+        number=of_type(row["number"], int),
+        started_when=moment_of(row["started_when"]),
+        ended_when=None if ended_when is None else moment_of(ended_when),
+        outcome=outcome,
+        detail=of_type(json_of(row["detail"]), str),
+    )
+
+
+def of_type(value: object, kind: type[_Type]) -> _Type:
+    """A value of that type; `ValueError` for any other, as a damaged file may hold."""
+    if not isinstance(value, kind):
+        raise ValueError(f"a value is a {type(value).__name__}")  # noqa: TRY004  # the caller knows no types
+    return value
+
+
+def moment_of(value: object) -> float:
+    """Seconds since the epoch; `ValueError` for what is no time."""
+    seconds = of_type(value, int | float)  # type: ignore[arg-type]  # a union is no type to mypy
+    if not math.isfinite(seconds):
+        raise ValueError("a time is endless")
+    return seconds
+
+
+def json_of(value: object) -> Any:
+    """The JSON in a column; `ValueError` for what is none."""
     try:
-        return _decode(text)
-    except (msgspec.MsgspecError, RecursionError):  # half a surrogate pair: rare, slower to read
-        return json.loads(text)
+        return json.loads(of_type(value, str))
+    except RecursionError as error:
+        raise ValueError("it is nested too deep") from error
+
+
+def _decoded(text: object) -> _Texts:
+    try:
+        found: _Texts = _decode(of_type(text, str))
+    except msgspec.MsgspecError:  # half a surrogate pair or an endless number: rare, slower to read
+        found = msgspec.convert(json_of(text), _Texts)
+    return found

@@ -104,7 +104,7 @@ def row_of(connection: sqlite3.Connection, chain: ChainId) -> sqlite3.Row | None
     return row
 
 
-def owned(connection: sqlite3.Connection) -> list[tuple[ChainId, str]]:
+def owned(connection: sqlite3.Connection) -> list[tuple[ChainId, object]]:
     """The chains that some program has, or had, an attempt of in flight; and which program."""
     found = connection.execute("SELECT id, owner FROM chains WHERE owner NOTNULL").fetchall()
     return [(row["id"], row["owner"]) for row in found]

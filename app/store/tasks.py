@@ -9,21 +9,36 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import msgspec
 
 from app.problem import Problem, ProblemError
 from app.store.chains import Origin, Standing
-from app.store.rows import origin_text, text_of
+from app.store.rows import (
+    OriginRow,
+    StandingRow,
+    json_of,
+    moment_of,
+    of_type,
+    origin_text,
+    text_of,
+)
 
 if TYPE_CHECKING:
     import sqlite3
-    from collections.abc import Awaitable, Callable, Iterable, Sequence
+    from collections.abc import Awaitable, Callable, Iterable
 
     from app.store.database import Database
     from app.store.owners import Owners
 
 SavedTaskId: TypeAlias = int
 """Names a saved task for good: the number of a forgotten one is not given out again."""
+
+
+_Number: TypeAlias = int | float | None
+_Standing: TypeAlias = tuple[str, str | None, str | None, _Number, _Number, StandingRow]
+"""A task's standing as it lies in its column."""
 
 
 class TaskStanding(NamedTuple):
@@ -189,8 +204,8 @@ class TaskStore:
         if not self._owners.has_moved_in:
             await self._settle()
 
-    def _is_of_another(self, owner: str | None) -> bool:
-        return owner is not None and owner != self._owners.me and self._owners.lives(owner)
+    def _is_of_another(self, owner: object) -> bool:
+        return owner != self._owners.me and self._owners.lives(owner)
 
 
 class Times(NamedTuple):
@@ -200,23 +215,22 @@ class Times(NamedTuple):
     began_when: float
 
 
-def let_go(connection: sqlite3.Connection, owners: Sequence[str]) -> None:
+def let_go(connection: sqlite3.Connection, owners: Iterable[object]) -> None:
     """Let the tasks of programs that are gone, or go now, be nobody's."""
     connection.executemany(
         "UPDATE tasks SET owner = NULL WHERE owner = ?", [(owner,) for owner in owners]
     )
 
 
-def owners_of_tasks(connection: sqlite3.Connection) -> set[str]:
+def owners_of_tasks(connection: sqlite3.Connection) -> set[object]:
     """The programs that follow tasks, or did when they ended."""
     found = connection.execute("SELECT DISTINCT owner FROM tasks WHERE owner NOTNULL").fetchall()
     return {row["owner"] for row in found}
 
 
-def _owner(connection: sqlite3.Connection, saved: SavedTaskId) -> str | None:
+def _owner(connection: sqlite3.Connection, saved: SavedTaskId) -> object:
     row = connection.execute("SELECT owner FROM tasks WHERE id = ?", (saved,)).fetchone()
-    owner: str | None = None if row is None else row["owner"]
-    return owner
+    return None if row is None else row["owner"]
 
 
 def _has_tasks(connection: sqlite3.Connection) -> bool:
@@ -230,30 +244,18 @@ def _standing_text(standing: TaskStanding) -> str:
     return json.dumps(standing)
 
 
-def _standing_of(value: Any) -> TaskStanding:
-    status, message, created, ttl_ms, poll_ms, progress = value
-    return TaskStanding(status, message, created, ttl_ms, poll_ms, Standing(*progress))
-
-
 def _task_of(row: sqlite3.Row, *, is_elsewhere: bool) -> SavedTask:
     """A row as a task; `ValueError` when it holds what this program never wrote."""
-    origin: Any = json.loads(row["origin"])
-    standing: Any = json.loads(row["standing"])
-    task: Any = json.loads(row["task"])
-    try:
-        saved = SavedTask(
-            row["id"],
-            Origin(*origin),
-            task,
-            bool(row["is_flat"]),
-            _standing_of(standing),
-            row["started_when"],
-            row["began_when"],
-            row["updated_when"],
-            is_elsewhere,
-        )
-    except TypeError as error:
-        raise ValueError("it lacks members, or has too many") from error
-    if not (isinstance(task, str) and isinstance(saved.origin.params, dict)):
-        raise ValueError("a member has a wrong type")  # noqa: TRY004  # the caller knows no types
-    return saved
+    origin = msgspec.convert(json_of(row["origin"]), OriginRow)
+    standing: _Standing = msgspec.convert(json_of(row["standing"]), _Standing)
+    return SavedTask(
+        row["id"],
+        Origin(*origin),
+        of_type(json_of(row["task"]), str),
+        bool(row["is_flat"]),
+        TaskStanding(*standing[:-1], Standing(*standing[-1])),
+        moment_of(row["started_when"]),
+        moment_of(row["began_when"]),
+        moment_of(row["updated_when"]),
+        is_elsewhere,
+    )

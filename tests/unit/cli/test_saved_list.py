@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 import pytest
+from filelock import FileLock
 
 from app.cli import main
 from app.cli.saved_list import SavedJobs, document, listing
@@ -146,7 +147,7 @@ class TestCommand:
     def test_a_store_that_cannot_be_opened_is_an_unreadable_file(
         self, data_dir: Path, capsys: pytest.CaptureFixture[str]
     ) -> None:
-        (data_dir / FILE).mkdir()
+        (data_dir / FILE).symlink_to(data_dir / FILE)
         assert main(["resume", "--list", "--data-dir", str(data_dir)]) == 8
         said = capsys.readouterr()
         assert said.out == ""
@@ -154,7 +155,7 @@ class TestCommand:
 
     @pytest.mark.parametrize("words", [["--list"], ["--list", "--json"], []])
     @pytest.mark.parametrize("is_there", [True, False])
-    def test_an_empty_store_that_can_only_be_read_has_no_jobs_and_the_reason_is_told(
+    def test_a_store_that_can_only_be_read_is_never_said_to_be_empty(
         self,
         data_dir: Path,
         capsys: pytest.CaptureFixture[str],
@@ -169,10 +170,13 @@ class TestCommand:
             assert main(["resume", "--list", "--data-dir", str(data_dir)]) == 0
             capsys.readouterr()
         monkeypatch.setattr("app.store.opening.Opener._make_private", refuse)
-        assert main(["resume", *words, "--data-dir", str(data_dir)]) == (0 if words else 2)
+        code = 8 if is_there else 0 if words else 2
+        assert main(["resume", *words, "--data-dir", str(data_dir)]) == code
         said = capsys.readouterr()
         assert said.err.count("The saved resume tokens cannot be") == 1
-        if "--json" in words:
+        if is_there:
+            assert said.out == ""
+        elif "--json" in words:
             document = json.loads(said.out)
             assert document["jobs"] == []
             assert document["problem"]["where"] == str(data_dir / FILE)
@@ -259,3 +263,26 @@ def test_tasks_are_in_the_document() -> None:
 def test_what_can_be_gone_on_with_is_named() -> None:
     saved = SavedJobs([chain(id=3), chain(id=4, is_usable=False)], [saved_task()])
     assert [str(each) for each in saved.usable()] == ["3", "t2"]
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+def test_a_locked_store_is_never_said_to_be_empty(
+    data_dir: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    form: list[str],
+) -> None:
+    monkeypatch.setattr("app.store.opening.BUSY_S", 0.05)
+    anyio.run(_made, data_dir)
+    with FileLock(data_dir / f"{FILE}.lock"):
+        assert main(["resume", "--list", *form, "--data-dir", str(data_dir)]) == 8
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "another program keeps them locked" in err
+
+
+async def _made(data_dir: Path) -> None:
+    """Make a store with nothing in it."""
+    store = ResumeStore(data_dir)
+    await store.open()
+    await store.close()

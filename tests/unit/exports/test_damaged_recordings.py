@@ -61,9 +61,13 @@ def _written() -> Written:
     _event(written, "http_body", exchange=1, text=f"token={_SECRET} {_HALF}")
     written.tick(1, token=_HALF, connection=connection)
     nested = json.dumps({"password": _SECRET, "text": _HALF}, ensure_ascii=False)
-    notes = {"level": "info", "logger": _HALF, "data": {"secret": _SECRET, "text": nested}}
-    for params in (notes, {"progressToken": _HALF, "progress": 2, "message": nested}):
-        message = {"jsonrpc": "2.0", "method": "notifications/progress", "params": params}
+    notes: dict[str, Any] = {
+        "level": "info",
+        "logger": _HALF,
+        "data": {"secret": _SECRET, "text": nested},
+    }
+    for each in (notes, {"progressToken": _HALF, "progress": 2, "message": nested}):
+        message = {"jsonrpc": "2.0", "method": "notifications/progress", "params": each}
         raw = json.dumps(message).encode()
         written.line(Channel.RECEIVED, raw, connection=connection)
     written.line(Channel.STDERR, b"password=" + _SECRET.encode() + b" \xed\xa0\xbd \xff")

@@ -219,7 +219,7 @@ async def test_a_damaged_file_is_set_aside_and_the_user_told_where(data_dir: Pat
         assert len(await store.chains()) == 1
 
 
-async def test_damage_that_shows_while_running_is_told(data_dir: Path) -> None:
+async def test_damage_that_shows_while_running_sets_the_file_aside(data_dir: Path) -> None:
     async with opened(data_dir) as store:
         for number in range(200):
             await begun(store, f"{number} {'x' * 500}")
@@ -228,8 +228,14 @@ async def test_damage_that_shows_while_running_is_told(data_dir: Path) -> None:
         content = bytearray((data_dir / FILE).read_bytes())
         content[8192:] = b"\xff" * (len(content) - 8192)
         (data_dir / FILE).write_bytes(content)
-        with pytest.raises(ProblemError, match="the file is damaged"):
-            await store.chains()
+        assert await store.chains() == []
+        assert store.problem is not None
+        assert "set aside" in store.problem.what
+        await begun(store)
+    assert len([name for name in contents(data_dir) if "damaged" in name]) == 1
+    async with opened(data_dir) as store:
+        assert store.problem is None
+        assert len(await store.chains()) == 1
 
 
 async def test_several_that_find_damage_set_it_aside_once(data_dir: Path) -> None:

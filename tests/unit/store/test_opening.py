@@ -181,12 +181,60 @@ def test_a_file_cut_short_is_set_aside(path: Path) -> None:
         assert len(asides(path)) == 1
 
 
-def test_a_folder_in_its_place_is_an_obstacle(path: Path) -> None:
-    path.mkdir()
+@pytest.mark.parametrize("suffix", ["", "-wal", "-journal", "-shm", ".lock"])
+@pytest.mark.parametrize("kind", ["folder", "pipe"])
+def test_no_folder_or_pipe_in_the_place_of_a_file_is_waited_for(
+    path: Path, suffix: str, kind: str
+) -> None:
+    place = path.with_name(f"{path.name}{suffix}")
+    if kind == "folder":
+        place.mkdir()
+        (place / "kept").touch()
+    elif hasattr(os, "mkfifo"):
+        os.mkfifo(place)
+    else:
+        pytest.skip("Windows has no such pipes")
     with opened(path) as result:
-        assert result.connection is None
-        assert result.obstacle is not None
-        assert result.obstacle.where == str(path)
+        assert texts(result) == []
+        assert result.obstacle is None
+        assert result.notice is not None
+        (aside,) = path.parent.glob(f"{place.name}.damaged-*")
+        assert result.notice.where == str(aside)
+    assert aside.is_fifo() if kind == "pipe" else (aside / "kept").exists()
+    with opened(path) as result:
+        assert result.notice is None
+
+
+def test_a_file_with_other_tables_is_set_aside_and_read(path: Path) -> None:
+    write(path, "hello")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute("DROP TABLE others")
+    with opened(path) as result:
+        assert texts(result) == ["hello"]
+        assert result.notice is not None
+        assert "what could be read is in a new file" in result.notice.what
+    assert len(asides(path)) == 1
+
+
+@pytest.mark.parametrize("version", [0, -1, 1_000_000])
+def test_a_format_that_cannot_be_is_damage(path: Path, version: int) -> None:
+    write(path, "hello")
+    with closing(sqlite3.connect(path)) as connection, connection:
+        connection.execute(f"PRAGMA user_version = {version}")
+    with opened(path) as result:
+        assert texts(result) == ["hello"]
+        assert result.obstacle is None
+        assert len(asides(path)) == 1
+
+
+def test_damage_with_a_name_that_is_no_text_is_set_aside(path: Path) -> None:
+    write(path, "hello")
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"CREATE TABLE notes", b"CREATE TABLE n\xff\xfees"))
+    with opened(path) as result:
+        assert texts(result) == []
+        assert result.obstacle is None
+        assert len(asides(path)) == 1
 
 
 def test_a_missing_folder_is_made_and_private(tmp_path: Path) -> None:
