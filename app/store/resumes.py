@@ -322,9 +322,16 @@ def _collector_paused() -> Iterator[None]:
 
 
 def _is_missing(path: Path) -> bool:
-    """Whether it is certain that there is no file, as it is not in a folder we may not enter."""
-    with contextlib.suppress(OSError):
-        return not path.exists()
+    """Whether it is certain that nothing is there.
+
+    It is not in a folder that we may not enter, nor where a link leads nowhere, perhaps just now.
+    """
+    try:
+        path.lstat()
+    except FileNotFoundError:
+        return True
+    except OSError:
+        return False
     return False
 
 
