@@ -20,8 +20,8 @@ Examples:
 
 \b
 Tasks live at servers that outlive a command: those with a URL, or that keep them on
-disk. Tasks begun by `call` are also saved here: see resume --list. In 2026-07-28
-tasks cannot be listed: each is known by its ID alone.
+disk; some know a task only in the session that began it. Tasks begun by `call` are
+also saved here: see resume --list. In 2026-07-28 tasks cannot be listed.
 """
 _FOLLOW_EXAMPLES = """\b
 Examples:

@@ -118,7 +118,7 @@ class ServerLists:
         """Read the tools, which calls need first."""
         await self._refresh([kind for kind in self._kinds if kind.capability == "tools"])
 
-    async def read(self, name: ListName) -> Listed:
+    async def read_now(self, name: ListName) -> Listed:
         """Read a list now, whatever the server declares.
 
         Raises:

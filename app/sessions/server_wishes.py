@@ -108,7 +108,7 @@ class ServerWishes:
         if session is None:
             raise ProblemError(not_connected(name))
         try:
-            return await session.lists.read(wanted)
+            return await session.lists.read_now(wanted)
         except anyio.ClosedResourceError as error:
             raise ProblemError(not_connected(name)) from error
 

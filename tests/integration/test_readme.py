@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from typing import TYPE_CHECKING
 
 import pytest
 
+from app.cli import main
+from app.cli.commands import program
 from app.cli.exits import ExitCode
 from tests.integration.commands import ROOT, run
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
+
+    import click
 
 README = (ROOT / "README.md").read_text("utf-8")
 _CODE = re.compile("`([^`]+)`")
@@ -76,3 +81,30 @@ def test_every_tool_of_the_demo_is_listed() -> None:
     names = {tool["name"] for tool in tools}
     assert names <= listed
     assert listed - names == {"demo://archive", "interview"}
+
+
+def _typed(text: str) -> list[list[str]]:
+    """The words of each command in a text, without the server's command and what explains it."""
+    lines = [line.strip() for line in text.replace("\\\n", " ").splitlines()]
+    commands = [line for line in lines if line.startswith("mcp-progress-monitor")]
+    return [shlex.split(re.split(r" {2,}| \| | -- ", line)[0])[1:] for line in commands]
+
+
+def _epilogs(command: click.Command) -> Iterator[str]:
+    yield command.epilog or ""
+    for inner in getattr(command, "commands", {}).values():
+        yield from _epilogs(inner)
+
+
+@pytest.mark.parametrize("words", _typed("\n".join((README, *_epilogs(program)))), ids=" ".join)
+def test_commands_that_are_shown_have_the_options_that_they_name(
+    words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Options and commands are looked up before help is shown, values are not.
+    assert main([*words, "--help"]) == 0
+    assert "Usage: mcp-progress-monitor" in capsys.readouterr().out
+
+
+def test_every_command_is_shown_in_the_readme() -> None:
+    shown = {word for words in _typed(README) for word in words[:1]}
+    assert set(program.commands) <= shown | {"associate"}

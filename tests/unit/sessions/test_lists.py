@@ -285,7 +285,7 @@ async def test_a_list_that_is_not_kept_is_read_only_when_it_is_asked_for() -> No
     async with kept(script, keeps=frozenset()) as of:
         await of.lists.load_tools()
         assert of.server.sent == []
-        listed = await of.lists.read("resourceTemplates")
+        listed = await of.lists.read_now("resourceTemplates")
         (template,) = listed.items
         assert (template.uri_template, template.mime_type) == ("x:{n}", "a/b")
         assert listed.problem is not None
