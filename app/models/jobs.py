@@ -139,6 +139,19 @@ class JobsModel(QAbstractTableModel):
         self.second_passed.emit()
 
     @property
+    def is_in_order_of_start(self) -> bool:
+        """Whether the newest job is the last, but for what servers asked because of others."""
+        return self._sorting is None
+
+    def jobs_in(self, state: JobState) -> list[JobId]:
+        """The settled jobs in `state`, in order of their rows; questions of theirs are no jobs."""
+        return [
+            job
+            for job in self._order
+            if self.settled_state(job) is state and self.parent_of(job) is None
+        ]
+
+    @property
     def is_anything_going_on(self) -> bool:
         """Whether any job's picture changes by the mere passing of time."""
         return bool(self._going_on)

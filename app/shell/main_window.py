@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
@@ -187,12 +188,12 @@ class MainWindow(QMainWindow):
 
     def _end_tabs_with_tool_bar(self) -> None:
         """Let Tab reach a pane that was just made before the tool bar, as the other panes."""
-        last = self.previousInFocusChain()
-        while self.tool_bar.isAncestorOf(last) or not last.focusPolicy() & _TAB:
+        last: QWidget | None = self.previousInFocusChain()
+        while last and (self.tool_bar.isAncestorOf(last) or not last.focusPolicy() & _TAB):
             last = last.previousInFocusChain()
-        for control in controls_in(self.tool_bar):
-            QWidget.setTabOrder(last, control)
-            last = control
+        if last is not None:
+            for one, next_one in itertools.pairwise((last, *controls_in(self.tool_bar))):
+                QWidget.setTabOrder(one, next_one)
 
     @Slot(bool)
     def _on_dock_seen(self, is_seen: bool) -> None:

@@ -21,6 +21,7 @@ from PySide6.QtWidgets import QMenu, QVBoxLayout, QWidget
 from app.models.job_columns import Column
 from app.widgets.job_actions import JobActions
 from app.widgets.job_delegate import JobDelegate
+from app.widgets.job_follower import JobFollower
 from app.widgets.job_table import JobTable
 from app.widgets.row_actions import (
     ANSWER,
@@ -108,6 +109,7 @@ class JobList(QWidget):
         self._shown = shown
         self._appearance = appearance
         self.table = JobTable(appearance, self)
+        self.follower = JobFollower(jobs, shown, self.table, appearance)
         self._delegate = JobDelegate(appearance, self)
         self._actions = JobActions(self.table, appearance)
         self._connect_actions()
@@ -119,7 +121,9 @@ class JobList(QWidget):
         self._set_up_table()
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
         layout.addWidget(self.table)
+        layout.addWidget(self.follower)
         self.setFocusProxy(self.table)
         self._enable()
 
@@ -134,6 +138,7 @@ class JobList(QWidget):
         ordered = ([current] if current in jobs else []) + [job for job in jobs if job != current]
         return tuple(job for job in ordered if job is not None)
 
+    @Slot(object)
     def select(self, job: JobId) -> bool:
         """Make `job` the only selected one and bring it into sight; False if it is left out."""
         index = self._shown.index_of(job)
@@ -198,6 +203,7 @@ class JobList(QWidget):
         self.table.selectionModel().currentChanged.connect(self._on_selection_changed)
         self._delegate.action_clicked.connect(self._on_action_clicked)
         self._jobs.groups_changed.connect(self._on_groups_changed)
+        self.follower.job_wanted.connect(self.select)
 
     # What is done with rows
 

@@ -51,6 +51,15 @@ class PlainTable(QTableView):
         self.addAction(copy)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
 
+    def moveCursor(
+        self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
+    ) -> QModelIndex:
+        """Begin in sight where no row is chosen yet: Qt would take the very first."""
+        row = self.rowAt(0)
+        if self.currentIndex().isValid() or row < 0:
+            return super().moveCursor(action, modifiers)
+        return self.model().index(row, 0)
+
     @Slot()
     def _on_copy(self) -> None:
         rows = sorted(self.selectionModel().selectedRows(), key=QModelIndex.row)

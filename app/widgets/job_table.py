@@ -131,6 +131,15 @@ class JobTable(QTreeView):
             return range(0)
         return range(first, last + 1 if last >= 0 else self.model().rowCount())
 
+    def moveCursor(
+        self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
+    ) -> QModelIndex:
+        """Begin in sight where no row is chosen yet: Qt would take the very first."""
+        rows = self._rows_in_sight()
+        if self.currentIndex().isValid() or not rows:
+            return super().moveCursor(action, modifiers)
+        return self.model().index(rows.start, 0)
+
     def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
         """Draw a row, a hairline below, and a bar at its left when the keyboard acts on it.
 

@@ -22,6 +22,7 @@ from app.text import count
 from app.widgets.appearance import GAP, GAP_S, Appearance, Tone
 from app.widgets.job_sections import PlainTable
 from app.widgets.schema_field import QuietComboBox
+from app.widgets.scrolling import scroll_to_end
 
 if TYPE_CHECKING:
     from PySide6.QtCore import QObject
@@ -111,7 +112,7 @@ class MessagesPane(QWidget):
     @Slot()
     def _on_rows_changed(self) -> None:
         if self._is_at_end:
-            self.table.scrollToBottom()
+            scroll_to_end(self.table)
         shown, known = self.shown.rowCount(), self._messages.rowCount()
         if not known:
             words = self.tr("No server has logged anything yet.")

@@ -116,7 +116,7 @@ def test_tab_reaches_panes_that_were_made_late_before_the_tool_bar(window: MainW
     for make in window.late.steps():
         make()
     way, control = [], window.log_pane.view.nextInFocusChain()
-    while control is not window.log_pane.view:
+    while control is not None and control is not window.log_pane.view:
         way.append(control)
         control = control.nextInFocusChain()
     bar = way.index(window.tool_bar.connect_button)

@@ -192,8 +192,9 @@ def test_tab_goes_from_the_table_to_the_details(pane: LogPane, model: TapedLog) 
     model.append(ticks(0, 3))
     pane.view.choose(1)
     following = pane.view.nextInFocusChain()
-    while not following.focusPolicy() & Qt.FocusPolicy.TabFocus:
+    while following and not following.focusPolicy() & Qt.FocusPolicy.TabFocus:
         following = following.nextInFocusChain()
+    assert following is not None
     assert pane.details.isAncestorOf(following)
 
 

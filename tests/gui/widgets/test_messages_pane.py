@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from app.models.messages import MessagesModel
@@ -54,6 +56,22 @@ def test_a_level_hides_what_is_below_it_and_says_how_many(
     pane.least.setCurrentIndex(LOG_LEVELS.index("error"))
     assert pane.shown.rowCount() == 4
     assert pane.state.text() == "8 messages, 4 below this level are hidden"
+
+
+def test_a_chosen_message_stays_in_sight(pane: MessagesPane, model: MessagesModel) -> None:
+    model.add([message(number, "info") for number in range(50)])
+    pane.table.selectRow(49)
+    model.add([message(number, "info") for number in range(50, 90)])
+    chosen = pane.table.visualRect(pane.shown.index(49, 0))
+    assert pane.table.viewport().rect().contains(chosen.center())
+
+
+def test_the_keyboard_begins_in_sight(pane: MessagesPane, model: MessagesModel) -> None:
+    model.add([message(number, "info") for number in range(50)])
+    pane.activateWindow()
+    pane.table.setFocus(Qt.FocusReason.TabFocusReason)
+    QTest.keyClick(pane.table, Qt.Key.Key_Down)
+    assert pane.table.currentIndex().row() > 30
 
 
 def test_the_newest_stays_in_sight_until_the_user_looks_back(
