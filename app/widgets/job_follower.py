@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 from app import text
 from app.tracker.snapshot import JobState
 from app.widgets.appearance import GAP, GAP_S, Appearance, Tone
-from app.widgets.scrolling import is_in_sight, scroll_to_end
+from app.widgets.scrolling import scroll_to_end
 
 if TYPE_CHECKING:
     from app.models.filters import JobFilter
@@ -122,20 +122,18 @@ class JobFollower(QWidget):
             self._is_moving = True
             scroll_to_end(self._table)
             self._is_moving = False
-        self._new = {job for job in self._new if self._is_ahead(job)}
+        sight = self._table.rows_in_sight()
+        # What lies above was scrolled past on the way to a newer one.
+        least = sight.stop if self._jobs.is_in_order_of_start else 0
+        self._new = {job for job in self._new if self._is_out_of_sight(job, sight, least)}
         needing = self._jobs.jobs_in(JobState.NEEDS_YOU)
-        self._waiting = [job for job in needing if self._is_out_of_sight(job)]
+        self._waiting = [job for job in needing if self._is_out_of_sight(job, sight)]
         self._show()
 
-    def _is_out_of_sight(self, job: JobId) -> bool:
-        index = self._shown.index_of(job)
-        return index.isValid() and not is_in_sight(self._table, index)
-
-    def _is_ahead(self, job: JobId) -> bool:
-        """Whether a job is out of sight and was not scrolled past on the way to a newer one."""
-        index = self._shown.index_of(job)
-        is_below = self._table.visualRect(index).top() > 0
-        return self._is_out_of_sight(job) and (is_below or not self._jobs.is_in_order_of_start)
+    def _is_out_of_sight(self, job: JobId, sight: range, least: int = 0) -> bool:
+        # By rows: Qt looks through all of them for the place of one that is not in sight.
+        row = self._shown.index_of(job).row()
+        return row >= least and row not in sight
 
     def _show(self) -> None:
         for button, count, one, many in (

@@ -97,6 +97,14 @@ class JobTable(QTreeView):
             index = self.indexBelow(index)
         return found
 
+    def rows_in_sight(self) -> range:
+        """The rows of which at least the middle is seen."""
+        rows, area = self._rows_in_sight(), self.viewport().rect()
+        first, last = (self.model().index(row, 0) for row in (rows.start, rows.stop - 1))
+        is_cut = rows and self.visualRect(first).center().y() < area.top()
+        is_last_cut = rows and self.visualRect(last).center().y() > area.bottom()
+        return range(rows.start + bool(is_cut), rows.stop - bool(is_last_cut))
+
     def dataChanged(self, first: _Index, last: _Index, roles: Sequence[int] = ()) -> None:
         """Repaint changed rows a few at a time, so that no batch holds the window for long."""
         if QAccessible.isActive():
