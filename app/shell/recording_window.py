@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, Slot
+from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QApplication
 
@@ -21,6 +21,7 @@ from app.shell.lifetime import Lifetime
 from app.shell.main_window import MainWindow
 from app.shell.models import Models
 from app.shell.navigation import Navigation
+from app.shell.only_window import OnlyWindow, brought_to_front
 from app.shell.preferences import Preferences
 from app.shell.recording_status import RecordingStatus
 from app.shell.recordings import Recordings
@@ -41,8 +42,15 @@ if TYPE_CHECKING:
 
 
 def run_recording(options: RecordingOptions) -> int:
-    """Open the window of a recording and run until it is closed; returns the exit code."""
+    """Open the window of a recording and run until it is closed; returns the exit code.
+
+    One that shows the recording already comes to the front instead, unless something else than the
+    recording is wanted of this one.
+    """
     application = QApplication(sys.argv[:1])
+    is_plain = options.screenshot is None and options.speed is None and not options.filter_text
+    if is_plain and brought_to_front(options.playback.path, options.data_dir):
+        return 0
     return run_on_qt(application, RecordingProgram(application, options).run)
 
 
@@ -76,6 +84,7 @@ class RecordingProgram(QObject):
             self._afterwards = Afterwards(self.window)
             self._afterwards.take((self.window.log_pane.make_details, *self.window.late.steps()))
             self._life.show(self.window)
+            self._be_found()
             self._begin()
             await self._life.last()
             self._put_away()
@@ -141,7 +150,25 @@ class RecordingProgram(QObject):
         if options.screenshot is not None:
             self._life.take_picture(options.screenshot, options.after_s)
 
+    def _be_found(self) -> None:
+        """Come before the window that this one was opened from, and be the only one."""
+        self.window.activateWindow()
+        self._only: OnlyWindow | None = None
+        if self._options.screenshot is None:
+            self._only = OnlyWindow(self.playback.path, self._options.data_dir, self)
+            self._only.wanted.connect(self._come_to_front)
+
+    @Slot()
+    def _come_to_front(self) -> None:
+        window = self.window
+        window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
+        window.raise_()
+        window.activateWindow()
+        QApplication.alert(window)  # for desktops that let no program take the focus
+
     def _put_away(self) -> None:
+        if self._only is not None:
+            self._only.close()
         self._afterwards.stop()
         self.replay.pause()
         self.window.remember()
