@@ -164,7 +164,7 @@ class JobList(QWidget):
 
     def save_layout(self) -> QByteArray:
         """Widths, order, sorting and visibility of the columns, for `restore_layout`."""
-        return self.table.header().saveState()
+        return self.table.save_header()
 
     def restore_layout(self, state: QByteArray) -> bool:
         """Take up a saved layout; False when it does not fit these columns."""

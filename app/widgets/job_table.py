@@ -24,13 +24,15 @@ from app.widgets.column_fit import fitted
 from app.widgets.job_delegate import JobDelegate
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from PySide6.QtCore import QAbstractItemModel, QByteArray
     from PySide6.QtGui import QPaintEvent, QResizeEvent
     from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
 
 _WIDTHS: Final = {Column.JOB: 270, Column.SERVER: 120, Column.STATUS: 215}
+_LEAST_JOB: Final = 120
+"""A saved width below this was no wish: layouts of earlier versions may have it."""
 _PROGRESS_LEAST: Final = 254  # with the buttons
 _TWO_BUTTONS: Final = 62
 _UNFITTED: Final = frozenset({Column.PROGRESS, Column.ACTIONS})
@@ -74,6 +76,16 @@ class JobTable(QTreeView):
         """Show the rows of `jobs`, whose columns are `Column`."""
         self.setModel(jobs)
         self._set_up_columns()
+
+    def save_header(self) -> QByteArray:
+        """The header as the user wants it: not as a narrow window has squeezed it.
+
+        Those widths would be squeezed again by the next window, until no name could be read.
+        """
+        self._resize_columns(self._wanted)
+        state = self.header().saveState()
+        self._fit_columns()
+        return state
 
     def restore_header(self, state: QByteArray) -> bool:
         """Take up a saved header; False when it does not fit these columns."""
@@ -227,6 +239,8 @@ class JobTable(QTreeView):
             column: header.sectionSize(column) or self._scaled(_WIDTHS.get(column, 110))
             for column in flexible
         }
+        if self._wanted[Column.JOB] < self._scaled(_LEAST_JOB):
+            self._wanted[Column.JOB] = self._scaled(_WIDTHS[Column.JOB])
 
     def _fit_columns(self) -> None:
         """Give way to the progress bar in a narrow window, and take the room back in a wide one."""
@@ -237,9 +251,13 @@ class JobTable(QTreeView):
             if not header.isSectionHidden(column)
         }
         room = self.viewport().width() - self._scaled(_PROGRESS_LEAST)
+        self._resize_columns(fitted(wanted, room))
+
+    def _resize_columns(self, widths: Mapping[int, int]) -> None:
         self._is_fitting = True
-        for column, width in fitted(wanted, room).items():
-            header.resizeSection(column, width)
+        for column, width in widths.items():
+            if not self.header().isSectionHidden(column):
+                self.header().resizeSection(column, width)
         self._is_fitting = False
 
     @Slot(int, int, int)

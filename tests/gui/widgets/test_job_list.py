@@ -174,6 +174,39 @@ def test_a_saved_layout_is_taken_up_again(
     assert other.table.header().isSectionHidden(Column.SERVER)
 
 
+def test_names_stay_readable_however_often_a_narrow_window_is_opened(
+    qtbot: QtBot, pane: JobList, jobs: JobsModel, shown: JobFilter, appearance: Appearance
+) -> None:
+    for column in (Column.MESSAGE, Column.RATE, Column.ELAPSED):
+        pane.table.header().setSectionHidden(column, False)
+    layout, widths = pane.save_layout(), []
+    for _ in range(5):
+        narrow = JobList(jobs, shown, appearance)
+        qtbot.addWidget(narrow)
+        assert narrow.restore_layout(layout)
+        narrow.resize(604, 300)  # what a window of 800 pixels leaves
+        with qtbot.waitExposed(narrow):
+            narrow.show()
+        widths.append(narrow.table.header().sectionSize(Column.JOB))
+        layout = narrow.save_layout()
+    assert len(set(widths)) == 1
+    assert widths[0] > 140
+
+
+def test_a_layout_without_names_is_mended(
+    qtbot: QtBot, pane: JobList, jobs: JobsModel, shown: JobFilter, appearance: Appearance
+) -> None:
+    wide = pane.table.header().sectionSize(Column.JOB)
+    pane.table.header().resizeSection(Column.JOB, 40)
+    other = JobList(jobs, shown, appearance)
+    qtbot.addWidget(other)
+    other.restore_layout(pane.save_layout())
+    other.resize(1080, 600)
+    with qtbot.waitExposed(other):
+        other.show()
+    assert other.table.header().sectionSize(Column.JOB) == wide
+
+
 def test_a_narrow_window_leaves_room_for_the_bar(qtbot: QtBot, pane: JobList) -> None:
     header = pane.table.header()
     wide = header.sectionSize(Column.JOB)
