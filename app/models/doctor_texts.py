@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from app.sessions.doctor import DoctorReport, HttpNote, Searched
+    from app.sessions.negotiation import Question
     from app.sessions.snapshot import Health
 
 _LINE: Final = 500
@@ -89,6 +90,7 @@ def sections(report: DoctorReport) -> tuple[Section, ...]:
         Section(_tr("How it is reached"), tuple(_reached(report))),
         Section(_tr("Where the command was looked for (PATH)"), tuple(_searched(report))),
         Section(_tr("How it went"), tuple(_course(report))),
+        Section(_tr("How it was opened"), tuple(_opening(report.opening))),
         Section(_tr("The end of its standard error"), tuple(_stderr(report.stderr_tail))),
         Section(_tr("The first bytes that came"), tuple(_bytes(report.first_bytes))),
         Section(_tr("Requests over HTTP"), tuple(_http(report.http))),
@@ -188,6 +190,19 @@ def _course(report: DoctorReport) -> Iterator[Line]:
     if report.restarts:
         yield Line(_tr("Restarted {}").format(text.count(report.restarts, "time")))
     yield from _trouble(report)
+
+
+def _opening(questions: Sequence[Question]) -> Iterator[Line]:
+    """What was asked and why, and what came: refusals of ours are no fault of the server's."""
+    for question in questions:
+        asked = f"{question.method} ({question.revision})"
+        yield Line(_tr("{}: {}").format(asked, text.one_line(question.why, _LINE)))
+        if question.answered_at is not None:
+            took = text.duration(max(question.answered_at - question.asked_at, 0.0))
+            words = _tr("answered after {}: {}").format(took, question.answer)
+        else:
+            words = question.answer or _tr("no answer")
+        yield Line(f"  {text.one_line(words, _LINE)}", Look.MUTED)
 
 
 def _trouble(report: DoctorReport) -> Iterator[Line]:

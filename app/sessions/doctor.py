@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from app.problem import Problem
+    from app.sessions.negotiation import Question
     from app.sessions.snapshot import Health, Retry, ServerState
 
 
@@ -44,8 +45,9 @@ class DoctorReport:
 
     `command` is as it was run, program first, and `found` the program's file; `folder` absolute.
     `environment` has names of variables only. `first_bytes` are the first that came, at most 512.
-    `http` are the last exchanges, oldest first. `causes` the likeliest first. `secrets` are values
-    of variables and headers, the longest first: they stand in no report that is handed on.
+    `http` are the last exchanges, oldest first. `opening` is what was asked to open it, and why.
+    `causes` the likeliest first. `secrets` are values of variables and headers, the longest first:
+    they stand in no report that is handed on.
     """
 
     server: str
@@ -63,6 +65,7 @@ class DoctorReport:
     stderr_tail: tuple[str, ...] = ()
     first_bytes: bytes = b""
     http: tuple[HttpNote, ...] = ()
+    opening: tuple[Question, ...] = ()
     causes: tuple[Cause, ...] = ()
     problem: Problem | None = None
     health: Health | None = None

@@ -19,14 +19,20 @@ if TYPE_CHECKING:
 
     from app.sessions.connection import Connection
     from app.sessions.definitions import StdioDefinition
+    from app.sessions.negotiation import Question
     from app.sessions.snapshot import ServerSnapshot
 
 _SHORTEST_SECRET: Final = 6
 """A shorter value is part of too much else."""
 
 
-def report_of(server: ServerSnapshot, connection: Connection | None) -> DoctorReport:
-    """All that is known of a server; `connection` is its newest one, None if it had none."""
+def report_of(
+    server: ServerSnapshot, connection: Connection | None, opening: tuple[Question, ...] = ()
+) -> DoctorReport:
+    """All that is known of a server; `connection` is its newest one, None if it had none.
+
+    `opening` is what was asked to open it.
+    """
     definition = server.definition
     report = _of_command(server)
     if connection is not None:
@@ -39,6 +45,7 @@ def report_of(server: ServerSnapshot, connection: Connection | None) -> DoctorRe
             first_bytes=connection.first_bytes,
             secrets=_secrets_in((*report.secrets, *connection.secrets)),
             http=tuple(connection.http_notes),
+            opening=opening,
         )
     return dataclasses.replace(report, causes=causes_of(report, definition))
 

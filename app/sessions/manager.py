@@ -10,6 +10,7 @@ from anyio.lowlevel import checkpoint_if_cancelled
 from app.problem import Problem, ProblemError
 from app.sessions.connect_failure import not_connected
 from app.sessions.desk import Desk
+from app.sessions.era_memory import FILE_NAME, EraMemory
 from app.sessions.mending import Mending
 from app.sessions.names import unique_name
 from app.sessions.reaching import Means, transport_for
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
     from app.protocol.tokens import TokenSource
     from app.sessions.clock import Clock
     from app.sessions.connection import Connection, Room, Sink
-    from app.sessions.definitions import Era, ServerDefinition
+    from app.sessions.definitions import ServerDefinition
+    from app.sessions.era_memory import Verdict
     from app.sessions.references import Keyring
     from app.sessions.server_settings import ServerSettings
     from app.sessions.session import Session
@@ -42,6 +44,8 @@ class _Entry:
         self.session: Session | None = None
         self.mending = mending
         self.watch_problem: Problem | None = None
+        self.learnt: Verdict | None = None
+        """What the newest session proved of how it is opened, as it was kept."""
         self._printed: tuple[ServerDefinition, str] | None = None
 
     @property
@@ -133,7 +137,8 @@ class Manager:
         self._on_change = on_change
         self._room = room
         self._entries: dict[str, _Entry] = {}
-        self._verdicts: dict[str, Era] = {}
+        eras = None if folder is None else folder / FILE_NAME
+        self._eras = EraMemory(eras, clock)
         self._counts: dict[str, int] = {}
         self.sign_ins = SignIns(self._on_sign_in)
         self._means = Means(keyring or NoKeyring(), self.sign_ins, folder)
@@ -262,16 +267,18 @@ class Manager:
 
         entry = self._entry(name)
         definition = entry.newest
-        era = self._verdicts.get(definition.fingerprint, definition.era)
+        remembered = self._eras.of(definition) if definition.era == "auto" else None
         entry.session = Session(
             definition,
-            era,
+            definition.era,
             lambda: self._connection(entry),
             self.identity(definition),
             lambda: self._changed(entry),
             self._desk.context(definition, self._clock),
             entry.mending,
+            remembered,
         )
+        entry.learnt = None
         entry.mending.begin()
         return entry.session
 
@@ -286,9 +293,13 @@ class Manager:
     def _changed(self, entry: _Entry) -> None:
         """Remember the era that a server turned out to speak, and tell of the change."""
         session = entry.session
-        verdict = None if session is None else session.verdict
-        if session is not None and verdict is not None:
-            self._verdicts[session.definition.fingerprint] = verdict.value
+        if session is not None and session.definition.era == "auto":
+            verdict = session.verdict
+            if verdict is not None and verdict != entry.learnt:
+                entry.learnt = verdict
+                self._eras.learn(session.definition, verdict)
+            elif session.has_misremembered:
+                self._eras.forget(session.definition)
         self._on_change(entry.newest.name)
 
     def _on_sign_in(self, name: str) -> None:

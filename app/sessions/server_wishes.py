@@ -81,7 +81,9 @@ class ServerWishes:
         from app.sessions.doctor_report import report_of
 
         snapshot, session = self._manager.snapshot(name), self._manager.session(name)
-        return report_of(snapshot, None if session is None else session.current)
+        if session is None:
+            return report_of(snapshot, None)
+        return report_of(snapshot, session.current, session.questions)
 
     async def connect(self, name: str) -> ServerSnapshot:
         """Connect a server and wait until it can be called; its state is visible meanwhile.

@@ -13,6 +13,7 @@ from app.protocol.eras import Era
 from app.sessions import connect_failure
 from app.sessions.connect_failure import not_connected
 from app.sessions.connect_limit import ConnectLimit, not_signed_in
+from app.sessions.era_memory import Verdict, said_by
 from app.sessions.incoming import Incoming
 from app.sessions.lists import ServerLists
 from app.sessions.mending import Mending
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from app.sessions.definitions import Era as EraChoice
     from app.sessions.definitions import ServerDefinition
     from app.sessions.incoming import Context
+    from app.sessions.negotiation import Question
     from app.sessions.snapshot import Health
 
 _log = logging.getLogger(__name__)
@@ -92,6 +94,8 @@ class Session:
         self._definition = definition
         self._era = era
         self._remembered = remembered
+        self._said = ""
+        self._earlier: tuple[Question, ...] = ()
         self._make_connection = make_connection
         self._identity = identity
         self._on_change = on_change
@@ -119,11 +123,25 @@ class Session:
         return self._lists
 
     @property
-    def verdict(self) -> Era | None:
-        """The newest era that the server is known to speak: how to open it the next time."""
-        if self.agreement is None or self._negotiation is None:
+    def verdict(self) -> Verdict | None:
+        """What is known of how to open the server the next time; None before it is opened."""
+        if self.agreement is None or self._negotiation is None or self.opening is None:
             return None
-        return Era.PER_REQUEST if self._negotiation.is_newer_after_all else self.agreement.era
+        is_newer = self._negotiation.is_newer_after_all
+        era = Era.PER_REQUEST if is_newer else self.agreement.era
+        return Verdict(era, self._said, self.opening.was_discover_asked)
+
+    @property
+    def has_misremembered(self) -> bool:
+        """Whether it could not be opened in the era that was remembered, or in any."""
+        is_over = self._state is ServerState.FAILED and self.agreement is None
+        return is_over and self._remembered is not None
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """What was asked to open it, why, and what came."""
+        newest = () if self._negotiation is None else self._negotiation.questions
+        return (*self._earlier, *newest)
 
     @property
     def is_usable(self) -> bool:
@@ -230,6 +248,7 @@ class Session:
 
     async def _serve(self, tasks: TaskGroup) -> None:
         connection, agreement = await self._establish(tasks)
+        self._said = said_by(agreement)
         self.agreement = agreement
         self._attend(connection, agreement)
         self.news = News(connection, agreement, self._context.settings, self._on_change)
@@ -282,6 +301,7 @@ class Session:
                 try:
                     return await self._attempt(tasks)
                 except ReopenError as again:
+                    self._earlier, self._negotiation = self.questions, None
                     self.cause = {"reason": again.why}
         address = self._definition.address
         problem = not_signed_in(address) if limit.is_held else self._silence()

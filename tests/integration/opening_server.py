@@ -13,6 +13,7 @@ Each manner imitates what a server that many people run does, byte for byte as f
   `change` says before that the tools have changed.
 - `wedges`: reads on after a request before `initialize`, and answers nothing any more.
 - `chatty`: says on its standard error what it downloads until it starts.
+- `newest`: knows no `initialize` at all.
 - `quits`: answers unknown methods with an error, and ends when the first one is not `initialize`.
 """
 
@@ -24,6 +25,9 @@ import time
 from typing import Any
 
 MANNER = sys.argv[1]
+if MANNER.startswith("@"):  # as a file says today
+    with open(MANNER[1:]) as file:  # noqa: PTH123  # starts faster without pathlib
+        MANNER = file.read()
 DELAY_S = float(sys.argv[2]) if len(sys.argv) > 2 else 0.0
 NEWEST = "2026-07-28"
 ALL: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}
@@ -123,7 +127,8 @@ def run_newer(first: dict[str, Any]) -> None:
     message, is_refused = first, False
     while True:
         if message["method"] == "initialize":
-            refuse(message, 0, 'duplicate "initialize" received')
+            code = -32601 if MANNER == "newest" else 0
+            refuse(message, code, 'duplicate "initialize" received')
         elif message["method"] == "server/discover" and MANNER == "insists" and not is_refused:
             is_refused = True
             refuse(message, -32022, "Unsupported", supported=[NEWEST], requested=NEWEST)
@@ -152,9 +157,11 @@ def main() -> None:
             run_broken()
         if MANNER in {"locks", "insists"}:
             run_newer(message)
-        if MANNER == "quits":
-            refuse(message, -32600, "Expected initialize")
-            sys.exit(1)
+    if MANNER == "newest":
+        run_newer(message)
+    if message["method"] != "initialize" and MANNER == "quits":
+        refuse(message, -32600, "Expected initialize")
+        sys.exit(1)
     while True:
         if "id" in message and "method" in message:
             serve(message)

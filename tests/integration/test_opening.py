@@ -30,10 +30,12 @@ def server(manner: str, delay_s: float = 0.0, **settings: Any) -> StdioDefinitio
     return StdioDefinition(name="s", command=sys.executable, args=args, **settings)
 
 
-async def called(definition: StdioDefinition) -> tuple[ServerSnapshot, Outcome, list[Frame]]:
+async def called(
+    definition: StdioDefinition, folder: Path | None = None
+) -> tuple[ServerSnapshot, Outcome, list[Frame]]:
     """A server once it was connected, what a call came to, and all frames."""
     frames: list[Frame] = []
-    async with Monitor() as monitor:
+    async with Monitor(folder=folder) as monitor:
         monitor.subscribe(lambda update: frames.extend(update.frames))
         with anyio.fail_after(30):
             name = monitor.add_server(definition)
@@ -135,3 +137,58 @@ def test_the_command_line_asks_for_the_tools_alone(tmp_path: Path) -> None:
     assert "tools/list" in written
     assert "resources/list" not in written
     assert "prompts/list" not in written
+
+
+async def test_the_verdict_is_kept_so_that_the_next_run_does_not_ask(tmp_path: Path) -> None:
+    definition = server("quits")
+    first, _, _ = await called(definition, tmp_path)
+    second, outcome, frames = await called(definition, tmp_path)
+    assert (second.revision, outcome.state) == (first.revision, JobState.DONE)
+    assert sent(frames, "s#1")[0] == "initialize"
+    assert not any(frame.connection == "s#2" for frame in frames)
+
+
+async def test_a_server_that_changed_is_asked_again_and_the_change_is_noticed(
+    tmp_path: Path,
+) -> None:
+    manner = tmp_path / "manner"
+    manner.write_text("empties")
+    definition = server(f"@{manner}")
+    await called(definition, tmp_path)
+    manner.write_text("locks")  # which refuses a handshake once it was asked for the newest
+    found, outcome, frames = await called(definition, tmp_path)
+    assert sent(frames, "s#1")[0] == "initialize"
+    assert (found.era, outcome.state) == (Era.HANDSHAKE, JobState.DONE)
+    found, _, frames = await called(definition, tmp_path)
+    assert sent(frames, "s#1")[0] == "server/discover"
+    assert found.revision == "2026-07-28"
+
+
+async def test_a_remembered_handshake_that_is_refused_is_asked_about(tmp_path: Path) -> None:
+    manner = tmp_path / "manner"
+    manner.write_text("empties")
+    definition = server(f"@{manner}")
+    await called(definition, tmp_path)
+    manner.write_text("newest")
+    found, outcome, frames = await called(definition, tmp_path)
+    assert sent(frames, "s#1")[:2] == ["initialize", "server/discover"]
+    assert (found.revision, outcome.state) == ("2026-07-28", JobState.DONE)
+    _, _, frames = await called(definition, tmp_path)
+    assert sent(frames, "s#1")[0] == "server/discover"
+
+
+async def test_the_doctor_shows_what_was_asked_and_why() -> None:
+    async with Monitor() as monitor:
+        with anyio.fail_after(20):
+            name = monitor.add_server(server("quits"))
+            await monitor.connect(name)
+        opening = monitor.doctor(name).opening
+    assert [(each.method, each.why, each.answer) for each in opening] == [
+        (
+            "server/discover",
+            "not known yet: the newest revision is asked for first",
+            "error -32600: Expected initialize",
+        ),
+        ("initialize", "server/discover was refused (-32600)", "the server ended"),
+        ("initialize", "begun again", "speaks 2025-06-18"),
+    ]
