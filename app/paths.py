@@ -8,14 +8,24 @@ from __future__ import annotations
 import os
 import sys
 from pathlib import Path
+from typing import Final
 
+from app import bundle
 from app.looking import absolute, home, is_closed
 from app.problem import Problem, ProblemError
 
 APPLICATION = "mcp-progress-monitor"
 """Folder name of the program's data, and its name as a command."""
 
+DEMO: Final = "serve-demo"
+WATCHDOG: Final = "watch-servers"
+"""Hidden commands of the program in a bundle, where there is no Python to start otherwise."""
+
 _PACKAGE = Path(__file__).resolve().parent
+_SCRIPTS: Final = {
+    DEMO: ("-I", str(_PACKAGE / "demo" / "__main__.py")),
+    WATCHDOG: ("-I", "-S", str(_PACKAGE / "sessions" / "watchdog.py")),
+}
 
 
 def default_data_dir() -> Path:
@@ -69,7 +79,7 @@ def resource(name: str) -> Path:
 
 
 def import_root() -> Path:
-    """The folder from which Python imports this program: what a child needs on its PYTHONPATH."""
+    """The folder from which Python imports this program."""
     return _PACKAGE.parent
 
 
@@ -79,16 +89,23 @@ def program_command() -> list[str]:
     The installed command where it is beside this Python; else this Python with the code that runs
     now, whatever folders named `app` may lie around.
     """
-    if getattr(sys, "frozen", False):
+    if bundle.is_bundled():
         return [sys.executable]
     beside = Path(sys.executable).with_name(APPLICATION)
     if beside.is_file():
         return [str(beside)]
-    code = (
-        f"import sys; sys.path.insert(0, {str(import_root())!r}); "
-        "from app.cli import main; sys.exit(main())"
-    )
-    return [sys.executable, "-P", "-c", code]
+    return [sys.executable, "-I", str(_PACKAGE / "__main__.py")]
+
+
+def internal_command(name: str) -> list[str]:
+    """The words that start a part of this program as a process of its own; its arguments follow.
+
+    `name` is `DEMO` or `WATCHDOG`. Python runs isolated: neither the current folder nor PYTHONPATH
+    decides what is imported.
+    """
+    if bundle.is_bundled():
+        return [sys.executable, name]
+    return [sys.executable, *_SCRIPTS[name]]
 
 
 def data_home() -> Path:

@@ -35,8 +35,9 @@ _DEFAULT_AFTER_S = 5.0
 def run(environment: Environment, arguments: Sequence[str]) -> int:
     """Run the program; where no window can appear, take its picture on a virtual screen."""
     environment.ensure()
-    # -P: a folder named app where the user stands must not be taken for the program.
-    command = [str(environment.python), "-P", "-m", "app"]
+    # -I: a folder named app where the user stands must not be taken for the program, even with
+    # PYTHONPATH=. as many projects have it.
+    command = [str(environment.python), "-I", "-m", "app"]
     if not opens_window(arguments):
         _become([*command, *arguments])
     if has_display(os.environ):

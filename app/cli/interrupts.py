@@ -1,4 +1,4 @@
-"""Ctrl+C in two steps: once asks politely, twice leaves at once."""
+"""Ctrl+C in two steps: once asks politely, twice leaves at once, whatever goes on."""
 
 from __future__ import annotations
 
@@ -6,20 +6,24 @@ import asyncio
 import contextlib
 import os
 import signal
-from typing import TYPE_CHECKING, Any, Self
+import threading
+from typing import TYPE_CHECKING, Final, Self
 
 import anyio
 
 from app.cli.exits import ExitCode
+from app.signal_watch import SignalWatch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from types import FrameType, TracebackType
+    from types import TracebackType
 
     from app.cli.output import Output
 
-_LEAVING = ("SIGTERM", "SIGHUP", "SIGBREAK")
-"""Signals that leave no time for a second one: the first of them leaves at once."""
+LAST_S: Final = 2.0
+"""How long the command may take to come to its end once it is to leave at once."""
+_TELL_S: Final = 0.2
+"""How long servers run on meanwhile where the loop is busy."""
 
 
 def _diverts_nothing() -> bool:
@@ -30,21 +34,24 @@ class Interrupts:
     """Signals as two events, for the time of a `with` block inside a running event loop.
 
     `polite` is set by the first Ctrl+C, `firm` by the second one or by a request to terminate.
-    Plain handlers instead of the event loop's, because those do not exist on Windows and cannot
-    act while the loop waits for a reader of our output; then `end_all` is called from the handler
-    and the program ends there.
+    Signals are taken in a thread of their own (see `SignalWatch`): the loop may be busy for long,
+    or wait for a reader of our output. A command that was to leave at once and has not done so
+    after `LAST_S`, or at the next signal, is ended here.
     """
 
     def __init__(self, output: Output, end_all: Callable[[], None]) -> None:
-        """`end_all` ends the servers' processes at once and neither blocks nor raises."""
+        """`end_all` ends the servers' processes at once, in any thread, and never raises."""
         self._output = output
         self._end_all = end_all
         self._count = 0
-        self._previous: dict[signal.Signals, Any] = {}
+        self._is_leaving = False
+        self._told = threading.Event()
+        self._left = threading.Event()
+        self._signals = SignalWatch(self._on_signal)
         self.divert: Callable[[], bool] = _diverts_nothing
         """Asked at a Ctrl+C before the first that counts: whether it was for something else.
 
-        Called from a signal handler.
+        Called in a thread.
         """
         self.polite = anyio.Event()
         self.firm = anyio.Event()
@@ -52,11 +59,7 @@ class Interrupts:
     def __enter__(self) -> Self:
         """Take the signals over."""
         self._loop = asyncio.get_running_loop()
-        names = [name for name in ("SIGINT", *_LEAVING) if hasattr(signal, name)]
-        for number in (signal.Signals[name] for name in names):
-            # What our starter ignores (nohup, a shell's background) stays ignored.
-            if signal.getsignal(number) is not signal.SIG_IGN:
-                self._previous[number] = signal.signal(number, self._on_signal)
+        self._signals.__enter__()
         return self
 
     def __exit__(
@@ -66,27 +69,42 @@ class Interrupts:
         traceback: TracebackType | None,
     ) -> None:
         """Give the signals back to whoever had them."""
-        for number, handler in self._previous.items():
-            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+        self._left.set()
+        self._signals.__exit__(kind, error, traceback)
 
-    def _on_signal(self, number: int, frame: FrameType | None) -> None:
-        if number == signal.SIGINT and not self._count and self.divert():
+    def _on_signal(self, number: signal.Signals) -> None:
+        if number is signal.SIGINT and not self._count and self.divert():
             return
-        self._count += 1 if number == signal.SIGINT else 2
+        self._count += 1 if number is signal.SIGINT else 2
         if self._count > 1:
             self._output.hurry()
-        if self._count > 1 and (self._output.is_stuck or self.firm.is_set()):
-            # The loop cannot run: its thread is here, in a write that nobody reads.
+            if self._is_leaving or self._output.is_stuck:
+                self._leave()
+            self._is_leaving = True
+            threading.Thread(target=self._leave_late, name="leaving", daemon=True).start()
+        with contextlib.suppress(RuntimeError):  # the loop is over: the command has come to its end
+            self._loop.call_soon_threadsafe(self._tell)
+        if self._is_leaving:
+            # The loop is to know first: or it takes the servers' ends for theirs.
+            self._told.wait(_TELL_S)
             self._end_all()
-            _show_cursor()
-            os._exit(ExitCode.CANCELLED)
-        self._loop.call_soon_threadsafe(self._tell)
 
     def _tell(self) -> None:
         self.polite.set()
-        if self._count > 1:
-            self._end_all()
+        if self._is_leaving:
             self.firm.set()
+            self._told.set()
+
+    def _leave_late(self) -> None:
+        """Leave unless the command comes to its end in time."""
+        if not self._left.wait(LAST_S):
+            self._leave()
+
+    def _leave(self) -> None:
+        """End here and now: the main thread does not come to it."""
+        self._end_all()
+        _show_cursor()
+        os._exit(ExitCode.CANCELLED)
 
 
 def _show_cursor() -> None:

@@ -16,8 +16,8 @@ from app.cli.sign_ins import SignInTeller
 from app.monitor import Monitor
 from app.problem import ProblemError
 from app.protocol.facts import Side
-from app.sessions import process_group
 from app.sessions.keyring_system import SystemKeyring
+from app.sessions.process_guard import guard
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -142,7 +142,7 @@ class Visit:
         front = self._make_front(self._monitor)
         asker = self._asker = Asker(self._monitor, front, self._means, self._ruled)
         try:
-            with Interrupts(self._output, self._end_servers) as interrupts:
+            with Interrupts(self._output, guard.end_all) as interrupts:
                 interrupts.divert = asker.interrupt
                 async with anyio.create_task_group() as group:
                     scope = anyio.CancelScope()
@@ -253,8 +253,3 @@ class Visit:
             and (job.task is None or job.task.is_followed)
             and (not job.state.is_over or job.next_attempt_at is not None)
         ]
-
-    def _end_servers(self) -> None:
-        for server in self._monitor.servers():
-            if server.pid is not None and server.state.is_up:
-                process_group.kill(server.pid)

@@ -1,8 +1,18 @@
-"""`python -m app.demo`: the demo server on stdio, or over HTTP."""
+"""The demo server on stdio, or over HTTP: `python -m app.demo`, or this file by its path.
+
+By its path, in an isolated Python, it starts whatever lies in the current folder or on PYTHONPATH.
+"""
 
 import sys
 from collections.abc import Sequence
 from functools import partial
+from pathlib import Path
+
+if not __package__:  # started by its path: the package around it is found, and nothing beside that
+    sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
+    import app  # noqa: F401
+
+    del sys.path[0]
 
 from app.demo import options, profiles, stdio
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import QCoreApplication
 
-from app.text import one_line
+from app.text import one_line, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -25,7 +25,9 @@ def _closed(fields: dict[str, Any]) -> str:
     reason = _text(fields, "reason")
     is_told = type(code) is not int or str(code) in reason
     ended = "" if is_told else _tr("exit code {}").format(code)
-    return _joined(reason, ended, _text(fields, "outlook"))
+    unread = fields.get("unread")
+    left = _tr("{} left unread").format(size(unread)) if type(unread) is int else ""
+    return _joined(reason, ended, left, _text(fields, "outlook"))
 
 
 def _failed(fields: dict[str, Any]) -> str:

@@ -6,28 +6,20 @@ at the same moment, everyone is given the same one or two.
 
 from __future__ import annotations
 
-import os
 import sys
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.to_thread
 from anyio.lowlevel import RunVar, checkpoint
 
+from app.sessions import watchdog
+from app.sessions.watchdog import Entry
+
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-_PROC: Final = "/proc"
-_STAT_BYTES: Final = 4096
-"""More than the account of a process ever has."""
-
-
-class Entry(NamedTuple):
-    """A running process; `started` (clock ticks since boot) tells it from a later one's number."""
-
-    parent: int
-    group: int
-    started: int
+__all__ = ["Entry", "entry_of", "marks", "running"]
 
 
 class _Census:
@@ -39,6 +31,10 @@ class _Census:
         self.held = 0
         """Which reading `found` is of, counted as `begun` counts them."""
         self.found: Mapping[int, Entry] = {}
+        self.marks: Mapping[int, str] = {}
+        """Of those of `found` that have one, once somebody has asked for them."""
+        self.marked = 0
+        """Which reading `marks` are of."""
 
 
 _census: Final = RunVar[_Census]("census")
@@ -49,47 +45,48 @@ async def running() -> Mapping[int, Entry]:
     if sys.platform != "linux":
         await checkpoint()
         return {}
+    census = _current()
+    asked = census.begun
+    async with census.lock:
+        return await _read(census, asked)
+
+
+async def marks() -> tuple[Mapping[int, Entry], Mapping[int, str]]:
+    """All processes that run now, and the marks of servers that some of them have."""
+    if sys.platform != "linux":
+        await checkpoint()
+        return {}, {}
+    census = _current()
+    asked = census.begun
+    async with census.lock:
+        found = await _read(census, asked)
+        if census.marked != census.held:
+            census.marks = await anyio.to_thread.run_sync(_marks_of, tuple(found))
+            census.marked = census.held
+        return found, census.marks
+
+
+def entry_of(pid: int) -> Entry | None:
+    """One process; None when it ended, or where there is no such account."""
+    return watchdog.entry_of(pid) if sys.platform == "linux" else None
+
+
+def _current() -> _Census:
     census = _census.get(None)
     if census is None:
         census = _Census()
         _census.set(census)
-    asked = census.begun
-    async with census.lock:
-        if census.held <= asked:  # none that began after this was asked has come to its end
-            number = census.begun = census.begun + 1
-            census.found = await anyio.to_thread.run_sync(_read_all)
-            census.held = number
-        return census.found
+    return census
 
 
-def entry_of(pid: int) -> Entry | None:
-    """One process; None when it ended, or where there is no such account.
-
-    Source: proc_pid_stat(5). The name in parentheses may hold anything, parentheses as well.
-    """
-    if sys.platform != "linux":
-        return None
-    try:
-        fields = _read(f"{_PROC}/{pid}/stat").rpartition(b")")[2].split()
-    except OSError:
-        return None
-    state, parent, group, started = fields[0], *map(int, (fields[1], fields[2], fields[19]))
-    return None if state in {b"Z", b"X"} else Entry(parent, group, started)
+async def _read(census: _Census, asked: int) -> Mapping[int, Entry]:
+    """The newest reading, or another one if that had begun when it was asked for."""
+    if census.held <= asked:  # none that began after this was asked has come to its end
+        number = census.begun = census.begun + 1
+        census.found = await anyio.to_thread.run_sync(watchdog.read_all)
+        census.held = number
+    return census.found
 
 
-def _read_all() -> dict[int, Entry]:
-    try:
-        with os.scandir(_PROC) as found:
-            pids = [int(entry.name) for entry in found if entry.name.isdecimal()]
-    except OSError:  # no more files can be opened, or none of /proc: then no stray is known
-        return {}
-    return {pid: entry for pid in pids if (entry := entry_of(pid)) is not None}
-
-
-def _read(path: str) -> bytes:
-    """A small file: a third of what a `Path` takes, for hundreds of processes each time."""
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        return os.read(descriptor, _STAT_BYTES)
-    finally:
-        os.close(descriptor)
+def _marks_of(pids: tuple[int, ...]) -> dict[int, str]:
+    return {pid: mark for pid in pids if (mark := watchdog.mark_of(pid))}

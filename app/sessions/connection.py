@@ -46,6 +46,8 @@ _FOR_TERMINALS: Final = re.compile(
 """What only a terminal would obey in a line, as colours: left out where it is quoted."""
 _DYING_S: Final = 2.0
 """How long a server may go on talking that no longer reads, before the connection ends."""
+_LAST_READ_S: Final = 0.5
+"""How long what came before the end is read, once the server has ended as somebody asked."""
 _SIGNS_OF_LIFE: Final = (b'{"event":"http_response"', b'{"event":"http_events"')
 """How events begin that tell of bytes from the server, though they are no message."""
 
@@ -119,6 +121,9 @@ class Connection:
         self._ending = anyio.Event()
         self._over = anyio.Event()
         self._writing = anyio.CancelScope()
+        self._reading = anyio.CancelScope()
+        self._is_read = anyio.Event()
+        """Set when all was read, and when somebody asked for the end: who waits no longer."""
         self._is_deaf = False
         transport.attach(self)
 
@@ -188,6 +193,7 @@ class Connection:
             self._is_end_wanted = True
             self.reason = reason
         self._ending.set()
+        self._is_read.set()
 
     async def opened(self) -> None:
         """Wait until the transport is up; `ProblemError` when it could not be."""
@@ -276,6 +282,8 @@ class Connection:
             await self._ending.wait()
             self._stop_writing()
             await self._transport.close()
+            await self._is_read.wait()
+            self._reading.deadline = anyio.current_time() + _LAST_READ_S
 
     def _stop_writing(self) -> None:
         self._writing.cancel()
@@ -313,6 +321,8 @@ class Connection:
         fields: dict[str, object] = {}
         if self._is_end_wanted and self.problem is None:
             fields["wanted"] = True
+        if self._reading.cancelled_caught and self._transport.unread_bytes:
+            fields["unread"] = self._transport.unread_bytes
         outlook = self.outlook()
         return {**fields, "outlook": outlook} if outlook else fields
 
@@ -324,6 +334,12 @@ class Connection:
             _log.exception("the end of connection %s met a defect as well", self.id)
 
     async def _read(self) -> None:
+        """Read to the end, or to what is left of a flood when somebody asked for the end."""
+        with self._reading:
+            await self._read_on()
+        self._is_read.set()
+
+    async def _read_on(self) -> None:
         turn_ends = self._clock.monotonic() + _TURN_S
         while True:
             try:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import sys
 import urllib.parse
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeAlias, get_args
@@ -262,13 +261,12 @@ def made_definition(fields: Mapping[str, Any]) -> ServerDefinition:
 def demo_definition(
     *args: str, name: str = "demo", era: Era = "auto", connect_timeout_s: float = 15.0
 ) -> StdioDefinition:
-    """The bundled demo server, started by this very Python; `args` go to `python -m app.demo`."""
-    roots = [str(paths.import_root()), os.environ.get("PYTHONPATH", "")]
+    """The bundled demo server, started by this very program; `args` are those of `app.demo`."""
+    command, *words = paths.internal_command(paths.DEMO)
     return StdioDefinition(
         name=name,
-        command=sys.executable,
-        args=("-m", "app.demo", *args),
-        env={"PYTHONPATH": os.pathsep.join(filter(None, roots))},
+        command=command,
+        args=(*words, *args),
         era=era,
         connect_timeout_s=connect_timeout_s,
     )

@@ -2,9 +2,10 @@
 
 A child that calls setsid (a browser that a server drives does) is not reached by a signal to the
 server's group. Its parent tells whose it is, but only as long as that lives: so the family is
-looked up before the server is asked to end, and now and then while it runs, for it may crash. Not
-found are children that a crashed server had for a few seconds only, children that were orphaned
-before on purpose (a daemon's way), and those on systems without Linux's /proc.
+looked up before the server is asked to end, and now and then while it runs, for it may crash. What
+came after the last look and was orphaned by a crash is known by the mark in its environment. Not
+found are children that were orphaned before on purpose (a daemon's way), and those on systems
+without Linux's /proc.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import signal
 from typing import TYPE_CHECKING
 
 from app.sessions import census
+from app.sessions.watchdog import descendants
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -29,9 +31,12 @@ class Family:
     signal goes only to what is still the process that was found.
     """
 
-    def __init__(self, head: int) -> None:
-        """The family of a process that runs."""
+    def __init__(self, head: int, mark: str = "") -> None:
+        """The family of a process that runs, which was started with `mark` (see `watchdog`)."""
         self._head = head
+        self._mark = mark
+        self._before: Mapping[int, Entry] = {}
+        """All processes that there were at the last look while the server ran."""
         entry = census.entry_of(head)
         self._started: dict[int, int] = {} if entry is None else {head: entry.started}
 
@@ -39,16 +44,29 @@ class Family:
         """Find the members that there are now, also children of members whose parents ended."""
         if not self._is_any_left():
             return  # whose children there are nobody could tell: reading all of /proc is dear
-        running = await census.running()
-        pending = [pid for pid in self._started if self._is_member(pid, running)]
-        children: dict[int, list[int]] = {}
-        for pid, entry in running.items():
-            children.setdefault(entry.parent, []).append(pid)
-        while pending:
-            for child in children.get(pending.pop(), ()):
-                if child not in self._started:
-                    self._started[child] = running[child].started
-                    pending.append(child)
+        self._take(await census.running())
+
+    async def look_up_orphans(self) -> None:
+        """The same once the server has ended, with those that it left since the last look."""
+        running, marks = await census.marks()
+        self._started |= {
+            pid: running[pid].started
+            for pid, mark in marks.items()
+            if mark == self._mark and not self._was_there(pid, running[pid])
+        }
+        self._take(running)
+
+    def _take(self, running: Mapping[int, Entry]) -> None:
+        roots = [pid for pid in self._started if self._is_member(pid, running)]
+        for pid in descendants(roots, running):
+            self._started.setdefault(pid, running[pid].started)
+        head = census.entry_of(self._head)
+        if head is not None and head.started == self._started.get(self._head):
+            self._before = running  # who was no member by now is none of a server that ran on
+
+    def _was_there(self, pid: int, entry: Entry) -> bool:
+        before = self._before.get(pid)
+        return before is not None and before.started == entry.started
 
     def _is_any_left(self) -> bool:
         entries = ((started, census.entry_of(pid)) for pid, started in self._started.items())

@@ -7,17 +7,19 @@ on Qt's loop), and a larger pipe buffer gained nothing.
 
 from __future__ import annotations
 
-import os
 import subprocess
 from typing import TYPE_CHECKING, Final
 
 import anyio
 from anyio.lowlevel import RunVar
 
+from app import bundle
 from app.problem import ProblemError
 from app.sessions import process_group
 from app.sessions.family import Family
+from app.sessions.process_guard import guard
 from app.sessions.start_failure import folder_problem, start_problem
+from app.sessions.watchdog import MARK
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +50,7 @@ _turn: Final = RunVar[anyio.Lock]("starting a process")
 
 def environment_of(definition: StdioDefinition) -> dict[str, str]:
     """The user's whole environment, as a terminal would give it, and the definition's on top."""
-    return {**os.environ, **definition.env}
+    return {**bundle.user_environment(), **definition.env}
 
 
 class ServerProcess:
@@ -58,10 +60,12 @@ class ServerProcess:
     holds open after the server's end is read without end.
     """
 
-    def __init__(self, process: Process) -> None:
-        """Take over a process that was started with `process_group.start_options`."""
+    def __init__(self, process: Process, mark: str) -> None:
+        """Take over a process that was started with `process_group.start_options` and `mark`."""
         self._process = process
-        self._family = Family(process.pid)
+        self._mark = mark
+        self._family = Family(process.pid, mark)
+        guard.add(process.pid, mark)
         self._has_ended = False
         self._are_all_gone = False
         self._pipes = {id(pipe): _Rest() for pipe in (process.stdout, process.stderr)}
@@ -76,11 +80,12 @@ class ServerProcess:
             raise ProblemError(problem)
         environment = environment_of(definition)
         command = process_group.executable(definition.command, environment)
+        mark = environment[MARK] = guard.prepare()
         try:
             process = await _open(definition, command, environment)
         except OSError as error:
             raise ProblemError(start_problem(definition, environment, error)) from error
-        return cls(process)
+        return cls(process, mark)
 
     @property
     def pid(self) -> int:
@@ -155,16 +160,16 @@ class ServerProcess:
         return self.exit_code is not None
 
     async def _end_children(self) -> None:
-        await self._family.look_up()
-        if not self._has_children():
-            return
-        process_group.terminate(self.pid)
-        self._family.terminate()
-        with anyio.move_on_after(_CHILDREN_S):
-            while self._has_children():  # noqa: ASYNC110  # nobody tells of their end
-                await anyio.sleep(_POLL_S)
-        process_group.kill(self.pid)
-        self._family.kill()
+        await self._family.look_up_orphans()
+        if self._has_children():
+            process_group.terminate(self.pid)
+            self._family.terminate()
+            with anyio.move_on_after(_CHILDREN_S):
+                while self._has_children():  # noqa: ASYNC110  # nobody tells of their end
+                    await anyio.sleep(_POLL_S)
+            process_group.kill(self.pid)
+            self._family.kill()
+        guard.remove(self._mark)
 
     def _has_children(self) -> bool:
         return process_group.is_alive(self.pid) or self._family.has_strays()

@@ -65,6 +65,8 @@ class StdioTransport(Piped):
         self._slices: Iterator[Sequence[Frame]] = iter(())
         self._stamp = (0.0, 0.0)
         self._is_over = False
+        self._uncut: Sequence[bytes] = ()
+        """Lines of which frames are being made."""
         self._held = 0
         """How many bytes of a line came that has not ended."""
 
@@ -77,6 +79,11 @@ class StdioTransport(Piped):
     def exit_code(self) -> int | None:
         """The exit code, negative for a signal, None while the server runs."""
         return self._process.exit_code if self._process else None
+
+    @property
+    def unread_bytes(self) -> int:
+        """Bytes that came, of which no frames were made yet: a message that is being cut."""
+        return sum(map(len, self._uncut))
 
     async def open(self) -> JsonObject:
         """Start the process; tells command, arguments, folder, names of variables, pid."""
@@ -169,6 +176,7 @@ class StdioTransport(Piped):
             if len(part) > _SLICE_LINES and not _may_be_ticks(part):
                 part = part[:_SLICE_LINES]
             start += len(part)
+            self._uncut = part
             if max(map(len, part)) > OVERSIZED:
                 yield from self._framer.received_in_slices(
                     part, *self._stamp, is_complete=is_complete
@@ -177,6 +185,7 @@ class StdioTransport(Piped):
                 yield self._framer.run(part, *self._stamp)
             else:
                 yield self._framer.received(part, *self._stamp, is_complete=False)
+            self._uncut = ()
 
     @property
     def _running(self) -> ServerProcess:

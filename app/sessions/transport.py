@@ -86,6 +86,10 @@ class Transport(Protocol):
         """When the last byte of what may become messages came, on the clock of its frames."""
 
     @property
+    def unread_bytes(self) -> int:
+        """Bytes that came from the server and were returned in no frame yet."""
+
+    @property
     def process(self) -> ProcessNotes | None:
         """What is known of the server's process, None where there is none."""
 
@@ -144,6 +148,11 @@ class Piped:
     notes: Sequence[HttpNote] = ()
     last_byte_at: float | None = None
     process: ProcessNotes | None = None
+
+    @property
+    def unread_bytes(self) -> int:
+        """See `Transport`; nothing, unless the transport cuts messages in slices."""
+        return 0
 
     def attach(self, line: Line) -> None:
         """Need nothing."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, Slot
@@ -33,7 +34,8 @@ FIRST: Final = "window/first"
 def run_window(options: WindowOptions) -> int:
     """Open the window and run until it is closed; returns the exit code."""
     application = QApplication(sys.argv[:1])
-    return run_on_qt(application, Opening(application, options).run)
+    opening = Opening(application, options)
+    return run_on_qt(application, partial(opening.life.attended, opening.run))
 
 
 class Opening(QObject):

@@ -2,23 +2,34 @@
 
 from __future__ import annotations
 
-import signal
+import asyncio
+import os
 import sys
-import weakref
-from typing import TYPE_CHECKING
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
 
 import anyio
 from PySide6.QtCore import QObject, QTimer, Signal, Slot
 from PySide6.QtGui import QIcon
 
 from app import __version__, paths
+from app.sessions.process_guard import guard
+from app.signal_watch import SignalWatch
 
 if TYPE_CHECKING:
+    import signal
+    from collections.abc import Awaitable, Callable
     from pathlib import Path
 
     from PySide6.QtWidgets import QApplication, QWidget
 
-_BEAT_MS = 250
+_BEAT_MS: Final = 250
+_CANCELLED: Final = 5
+"""The exit code of a program that was interrupted twice, as the command line has it."""
+_LAST_S: Final = 10.0
+"""How long the program may take to end: servers have five seconds of it."""
 
 
 class Lifetime(QObject):
@@ -35,6 +46,8 @@ class Lifetime(QObject):
         self._over = anyio.Event()
         self._window: QWidget | None = None
         self._picture: Path | None = None
+        self._signals: SignalWatch | None = None
+        self._is_asked = False
         _name(application)
 
     @property
@@ -42,10 +55,24 @@ class Lifetime(QObject):
         """Whether somebody has quit."""
         return self._over.is_set()
 
+    async def attended(self, main: Callable[[], Awaitable[int]]) -> int:
+        """Run `main`, the whole program, and see that it ends when it is asked to.
+
+        Signals quit it from now on until the process ends. What takes too long then is not waited
+        for.
+        """
+        self._loop = asyncio.get_running_loop()
+        self._signals = SignalWatch(self._on_signal)
+        self._signals.__enter__()
+        return await main()
+
     def show(self, window: QWidget) -> None:
         """Show `window`, the program's own."""
         self._window = window
-        self._listen_to_signals()
+        self._timer = QTimer(self)
+        self._timer.setInterval(_BEAT_MS)
+        self._timer.timeout.connect(self.beat)
+        self._timer.start()
         window.show()
 
     async def last(self) -> None:
@@ -57,6 +84,8 @@ class Lifetime(QObject):
     @Slot()
     def quit(self) -> None:
         """End the program."""
+        if self._signals is not None and not self._over.is_set():
+            threading.Thread(target=self._leave_late, name="leaving", daemon=True).start()
         self._over.set()
 
     def take_picture(self, target: Path, after_s: float) -> None:
@@ -67,19 +96,13 @@ class Lifetime(QObject):
         self._picture = target
         QTimer.singleShot(round(after_s * 1000), self._on_picture_due)
 
-    def _listen_to_signals(self) -> None:
-        for number in (signal.SIGINT, signal.SIGTERM):
-            signal.signal(number, _Quitting(self))
-        # Qt's loop runs no Python while nothing happens: a signal is seen at the next beat.
-        self._timer = QTimer(self)
-        self._timer.setInterval(_BEAT_MS)
-        self._timer.timeout.connect(self._on_beat)
-        self._timer.start()
-
-    @Slot()
-    def _on_beat(self) -> None:
-        """Give Python the moment in which it runs signal handlers."""
-        self.beat.emit()
+    def _on_signal(self, _number: signal.Signals) -> None:
+        """Quit as the user would; the second time, and when that takes too long, leave at once."""
+        if self._is_asked:
+            self._leave(_CANCELLED)
+        self._is_asked = True
+        with suppress(RuntimeError):  # the loop is over
+            self._loop.call_soon_threadsafe(self.quit)
 
     @Slot()
     def _on_picture_due(self) -> None:
@@ -89,17 +112,15 @@ class Lifetime(QObject):
             self.exit_code = 8
         self.quit()
 
+    def _leave_late(self) -> None:
+        """Leave unless the process, and this thread with it, has come to its end in time."""
+        time.sleep(_LAST_S)
+        self._leave(self.exit_code)
 
-class _Quitting:
-    """What a signal does until the process ends; a window that is gone is not held by it."""
-
-    def __init__(self, life: Lifetime) -> None:
-        self._life = weakref.ref(life)
-
-    def __call__(self, _number: int, _frame: object) -> None:
-        """Quit as the user would."""
-        if (life := self._life()) is not None:
-            life.quit()
+    def _leave(self, code: int) -> None:
+        """End here and now, servers first: the main thread does not come to it."""
+        guard.end_all()
+        os._exit(code)
 
 
 def _name(application: QApplication) -> None:

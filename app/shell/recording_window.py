@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from functools import partial
+from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, Qt, Slot
 from PySide6.QtGui import QGuiApplication
@@ -51,7 +52,8 @@ def run_recording(options: RecordingOptions) -> int:
     is_plain = options.screenshot is None and options.speed is None and not options.filter_text
     if is_plain and brought_to_front(options.playback.path, options.data_dir):
         return 0
-    return run_on_qt(application, RecordingProgram(application, options).run)
+    program = RecordingProgram(application, options)
+    return run_on_qt(application, partial(program.life.attended, program.run))
 
 
 class RecordingProgram(QObject):
@@ -62,13 +64,13 @@ class RecordingProgram(QObject):
 
     def __init__(self, application: QApplication, options: RecordingOptions) -> None:
         super().__init__()
-        self._life = Lifetime(application, self)
+        self.life: Final = Lifetime(application, self)
         self._options = options
 
     @property
     def ready(self) -> anyio.Event:
         """Set when the window is up and reading has begun."""
-        return self._life.ready
+        return self.life.ready
 
     @property
     def playback(self) -> Playback:
@@ -83,17 +85,17 @@ class RecordingProgram(QObject):
             self._build(tasks)
             self._afterwards = Afterwards(self.window)
             self._afterwards.take((self.window.log_pane.make_details, *self.window.late.steps()))
-            self._life.show(self.window)
+            self.life.show(self.window)
             self._be_found()
             self._begin()
-            await self._life.last()
+            await self.life.last()
             self._put_away()
-        return self._life.exit_code
+        return self.life.exit_code
 
     @Slot()
     def quit(self) -> None:
         """End the program."""
-        self._life.quit()
+        self.life.quit()
 
     def _build(self, tasks: Tasks) -> None:
         playback = self.playback
@@ -148,7 +150,7 @@ class RecordingProgram(QObject):
             self.replay.set_speed(options.speed)
             self.replay.play()
         if options.screenshot is not None:
-            self._life.take_picture(options.screenshot, options.after_s)
+            self.life.take_picture(options.screenshot, options.after_s)
 
     def _be_found(self) -> None:
         """Come before the window that this one was opened from, and be the only one."""

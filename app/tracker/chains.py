@@ -173,7 +173,7 @@ class Chains:
         for place, restored in enumerate(found, newest + 1):
             job = job_of(place, restored, now - wall)
             self._rows.by_id[job.id] = job
-            self._rows.running[job.request.number] = job
+            self._rows.enter(job, job.request)
             if job.chain is not None:
                 self._enter(job, job.chain)
             self.leave(self._rows.end(job), delta)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from app.protocol.eras import as_object
+from app.protocol.facts import Side
 from app.protocol.jsonrpc import canonical
 from app.protocol.tasks import related_task
 from app.tracker import marks, naming
@@ -122,13 +123,8 @@ class Questions:
         known = None if task is None else self._task_job(fact.connection, task)
         if known is not None and known.is_going_on and known.request.sender is not fact.sender:
             return known, False
-        running = [
-            job
-            for job in self._rows.running.values()
-            if job.request.connection == fact.connection
-            and job.request.sender is not fact.sender
-            and job.is_going_on
-        ]
+        other = Side.SERVER if fact.sender is Side.CLIENT else Side.CLIENT
+        running = [job for job in self._rows.running_of(fact.connection, other) if job.is_going_on]
         return (running[0], False) if len(running) == 1 else (None, bool(running))
 
     # The end of jobs

@@ -10,7 +10,7 @@ from app.tracker.snapshot import JobState
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from app.protocol.facts import RequestMade
+    from app.protocol.facts import RequestMade, Side
     from app.tracker.job import Job
     from app.tracker.snapshot import JobId
 
@@ -45,6 +45,10 @@ class Rows:
         """
         self.by_id: dict[JobId, Job] = {}
         self.running: dict[int | None, Job] = {}
+        """To be changed by the methods here alone."""
+        self._sides: dict[tuple[str, Side], dict[int | None, Job]] = {}
+        """The same by connection and sender."""
+        self._side_of: dict[int | None, tuple[str, Side]] = {}
         self.ended: dict[int, Job] = {}
         self.resting: dict[int, Job] = {}
         self.dropped = 0
@@ -61,13 +65,32 @@ class Rows:
     def add(self, job: Job) -> list[Job]:
         """Take a new, running job; those that had to go for it."""
         self.by_id[job.id] = job
-        self.running[job.request.number] = job
+        self.enter(job, job.request)
         if len(self.running) <= self._running_kept:
             return []
-        oldest = self.running.pop(next(iter(self.running)))
+        oldest = self._leave(next(iter(self.running)))
         self.dropped += 1
         self._let_go(oldest)
         return [oldest]
+
+    def enter(self, job: Job, request: RequestMade) -> None:
+        """Find a job as a running one by its newest request."""
+        side = request.connection, request.sender
+        self.running[request.number] = job
+        self._side_of[request.number] = side
+        self._sides.setdefault(side, {})[request.number] = job
+
+    def _leave(self, number: int | None) -> Job:
+        side = self._side_of.pop(number)
+        of_side = self._sides[side]
+        del of_side[number]
+        if not of_side:
+            del self._sides[side]
+        return self.running.pop(number)
+
+    def running_of(self, connection: str, sender: Side) -> Iterable[Job]:
+        """The running jobs that one side of a connection asked for, oldest first."""
+        return self._sides.get((connection, sender), {}).values()
 
     def of_request(self, request: int | None) -> Job | None:
         """The job of a request's number, running or ended."""
@@ -79,7 +102,7 @@ class Rows:
     def end(self, job: Job) -> list[Job]:
         """Move a job out of the running ones; those that had to go for it, oldest first."""
         number = job.request.number
-        del self.running[number]
+        self._leave(number)
         (self.resting if job.state is JobState.RESUMABLE else self.ended)[number] = job
         self._bytes += _weight(job)
         self._fresh[job.id] = job
@@ -98,17 +121,15 @@ class Rows:
         self._bytes -= _weight(job)
         (self.resting if number in self.resting else self.ended).pop(number)
         self._fresh.pop(job.id, None)
-        if request is None:
-            self.running[number] = job
-        else:
-            self.running[request.number] = job
+        self.enter(job, request or job.request)
+        if request is not None:
             self._keep_earlier(job, number)
 
     def go_on(self, job: Job, request: RequestMade, forgotten: int | None) -> None:
         """Let a running job go on with a further request; find it no more by `forgotten`."""
         number = job.request.number
-        del self.running[number]
-        self.running[request.number] = job
+        self._leave(number)
+        self.enter(job, request)
         self._earlier[number] = job
         if forgotten is not None:
             self._earlier.pop(forgotten, None)

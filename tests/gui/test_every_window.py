@@ -117,7 +117,7 @@ def test_every_kind_of_dialog_is_among_the_windows(every: EveryWindow) -> None:
     assert {kind.__name__ for kind in kinds - made - bases} == set()
 
 
-def descendants(kind: type) -> Iterator[type]:
+def descendants(kind: type[object]) -> Iterator[type[object]]:
     for each in kind.__subclasses__():
         yield each
         yield from descendants(each)

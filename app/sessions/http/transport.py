@@ -98,6 +98,11 @@ class HttpTransport:
         return () if self._site is None else self._site.record.notes
 
     @property
+    def unread_bytes(self) -> int:
+        """None are known: a body is read as fast as it is cut."""
+        return 0
+
+    @property
     def last_byte_at(self) -> float | None:
         """When the last byte of a body came."""
         return None if self._site is None else self._site.record.last_byte_at

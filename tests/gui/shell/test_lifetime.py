@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import os
 import signal
-import weakref
+import subprocess
+import sys
+import time
 from typing import TYPE_CHECKING
 
 import anyio
@@ -14,22 +15,13 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from app.shell.lifetime import Lifetime
+from tests.integration.commands import ROOT
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from PySide6.QtWidgets import QApplication
 
 pytestmark = pytest.mark.anyio
-
-
-@pytest.fixture(autouse=True)
-def _own_signals() -> Iterator[None]:
-    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
-    yield
-    for number, handler in before.items():
-        signal.signal(number, handler)
 
 
 class _Beats:
@@ -62,31 +54,52 @@ async def test_it_beats_until_somebody_quits_and_never_after(qapp: QApplication)
     owner.deleteLater()
 
 
+_PROGRAM = """
+import sys
+import anyio
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QApplication, QWidget
+from app.shell import lifetime
+from app.shell.aio import run_on_qt
+
+lifetime._LAST_S = float(sys.argv[2])
+application = QApplication([])
+owner, window = QObject(), QWidget()
+life = lifetime.Lifetime(application, owner)
+
+async def main():
+    life.show(window)
+    async with anyio.create_task_group() as group:
+        group.start_soon(life.last)
+        await life.ready.wait()
+        print("ready", flush=True)
+    if sys.argv[1] == "slow":
+        await anyio.sleep(600)
+    return 0
+
+sys.exit(run_on_qt(application, lambda: life.attended(main)))
+"""
+
+
 @pytest.mark.skipif(os.name != "posix", reason="no signals of this kind")
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-async def test_a_signal_ends_it(qapp: QApplication, number: signal.Signals) -> None:
-    owner, window = QObject(), QWidget()
-    life = Lifetime(qapp, owner)
-    life.show(window)
-    with anyio.fail_after(PATIENCE_S):
-        async with anyio.create_task_group() as group:
-            group.start_soon(life.last)
-            await life.ready.wait()
-            os.kill(os.getpid(), number)
-    assert life.exit_code == 0
-    window.deleteLater()
-    owner.deleteLater()
-
-
-async def test_a_signal_after_it_is_gone_does_nothing(qapp: QApplication) -> None:
-    owner, window = QObject(), QWidget()
-    life = Lifetime(qapp, owner)
-    life.show(window)
-    life.quit()
-    await life.last()
-    gone = weakref.ref(life)
-    del life, owner
-    gc.collect()
-    assert gone() is None
-    signal.raise_signal(signal.SIGINT)
-    window.deleteLater()
+@pytest.mark.parametrize(
+    ("kind", "last_s", "names", "code"),
+    [
+        ("idle", 600, ["SIGINT"], 0),
+        ("idle", 600, ["SIGTERM"], 0),
+        ("idle", 600, ["SIGHUP"], 0),
+        ("slow", 0.1, ["SIGTERM"], 0),
+        ("slow", 600, ["SIGTERM", "SIGINT"], 5),
+    ],
+)
+def test_signals_end_the_program(kind: str, last_s: float, names: list[str], code: int) -> None:
+    with subprocess.Popen(
+        [sys.executable, "-c", _PROGRAM, kind, str(last_s)], cwd=ROOT, stdout=subprocess.PIPE
+    ) as program:
+        assert program.stdout is not None
+        assert program.stdout.readline() == b"ready\n"
+        for name in names:
+            program.send_signal(signal.Signals[name])
+            if len(names) > 1:
+                time.sleep(0.2)  # two of a kind at once are one
+        assert program.wait(PATIENCE_S) == code

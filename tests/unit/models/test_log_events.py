@@ -21,6 +21,11 @@ from app.models.log_events import summary_of
             "It ended; It is connected again in 1 s",
         ),
         (
+            "closed",
+            {"reason": "You quit", "exit_code": None, "unread": 57_000_000},
+            "You quit; 57.0 MB left unread",
+        ),
+        (
             "failed",
             {"what": "No such program", "where": "x", "hint": "Check PATH.", "detail": ""},
             "No such program; x; Check PATH.",

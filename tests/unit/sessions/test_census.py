@@ -10,7 +10,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from app.sessions import census
+from app.sessions import census, watchdog
 
 pytestmark = [
     pytest.mark.anyio,
@@ -42,7 +42,7 @@ class _Readings:
 @pytest.fixture
 def readings(monkeypatch: pytest.MonkeyPatch) -> _Readings:
     made = _Readings()
-    monkeypatch.setattr(census, "_read_all", made.read)
+    monkeypatch.setattr(watchdog, "read_all", made.read)
     return made
 
 

@@ -1,0 +1,69 @@
+"""Signals that end the program, handled in a thread of their own.
+
+A Python signal handler runs in the main thread, between two of its instructions: not while that
+thread waits for a reader, nor before Qt's loop runs Python again. Here the handler in C writes
+the signal's number to a socket, and a thread reads it, whatever the main thread is busy with.
+"""
+
+from __future__ import annotations
+
+import signal
+import socket
+import threading
+from typing import TYPE_CHECKING, Any, Final, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import FrameType, TracebackType
+
+INTERRUPT: Final = "SIGINT"
+ENDING: Final = ("SIGTERM", "SIGHUP", "SIGBREAK")
+"""Requests to end: from the system, another program, or a terminal that was closed."""
+
+
+class SignalWatch:
+    """Passes signals that end a program to `on_signal`, called in a thread.
+
+    A context manager, to be entered in the main thread. What the program's starter ignores
+    (`nohup`, a shell's background) stays ignored.
+    """
+
+    def __init__(self, on_signal: Callable[[signal.Signals], None]) -> None:
+        """Do nothing before the context is entered."""
+        self._on_signal = on_signal
+        self._previous: dict[signal.Signals, Any] = {}
+
+    def __enter__(self) -> Self:
+        """Take the signals over."""
+        self._reader, self._writer = socket.socketpair()
+        self._writer.setblocking(False)
+        self._previous_fd = signal.set_wakeup_fd(self._writer.fileno(), warn_on_full_buffer=False)
+        names = [name for name in (INTERRUPT, *ENDING) if hasattr(signal, name)]
+        for number in (signal.Signals[name] for name in names):
+            if signal.getsignal(number) is not signal.SIG_IGN:
+                self._previous[number] = signal.signal(number, _do_nothing)
+        threading.Thread(target=self._watch, name="signals", daemon=True).start()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Give the signals back to whoever had them."""
+        for number, handler in self._previous.items():
+            signal.signal(number, handler if handler is not None else signal.SIG_DFL)
+        signal.set_wakeup_fd(self._previous_fd)
+        self._writer.close()  # which ends the thread
+
+    def _watch(self) -> None:
+        with self._reader:
+            while numbers := self._reader.recv(64):
+                for number in numbers:
+                    if number in self._previous:
+                        self._on_signal(signal.Signals(number))
+
+
+def _do_nothing(_number: int, _frame: FrameType | None) -> None:
+    """Python's part of a signal; without one, the part in C would not be called."""
