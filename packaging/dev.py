@@ -40,6 +40,7 @@ if tuple(sys.version_info[:2]) < _OLDEST:
     sys.exit(subprocess.call([_newer, *sys.argv]))
 
 from beside import Beside  # noqa: E402
+from bundle import build_bundle  # noqa: E402
 from environment import ROOT, Environment  # noqa: E402
 from launch import run  # noqa: E402
 from screen import (  # noqa: E402
@@ -188,8 +189,10 @@ def bench(environment: Environment, arguments: Sequence[str]) -> int:
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 
 
-def build(environment: Environment) -> int:
-    """Build the wheel into dist/."""
+def build(environment: Environment, *, is_bundle: bool) -> int:
+    """Build the wheel into dist/, or the bundle, which is tried out."""
+    if is_bundle:
+        return build_bundle(environment)
     environment.ensure()
     folder = ROOT / "dist"
     environment.pip("wheel", "--no-deps", "--no-build-isolation", "-w", str(folder), str(ROOT))
@@ -211,14 +214,16 @@ def _parser() -> argparse.ArgumentParser:
         "test": "run every check and every test: what follows is passed to pytest",
         "bench": "run benchmarks: [NAME …] [--json]",
         "lint": "run ruff, mypy and import-linter",
-        "build": "build the wheel into dist/",
+        "build": "build the wheel into dist/, or with --bundle a folder that needs no Python",
     }.items():
-        commands.add_parser(name, help=text, add_help=name not in PASSING_ON)
+        command = commands.add_parser(name, help=text, add_help=name not in PASSING_ON)
+        if name == "build":
+            command.add_argument("--bundle", action="store_true", help="make and try out a bundle")
     return parser
 
 
 PASSING_ON = {"run": run, "test": test, "bench": bench}
-_PLAIN = {"setup": setup, "lint": lint, "build": build}
+_PLAIN = {"setup": setup, "lint": lint}
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -232,6 +237,8 @@ def main(arguments: Sequence[str]) -> int:
     try:
         if known.command in PASSING_ON:
             return PASSING_ON[known.command](environment, rest)
+        if known.command == "build":
+            return build(environment, is_bundle=known.bundle)
         return _PLAIN[known.command](environment)
     except SetupError as error:
         say(f"dev.py: {error}")

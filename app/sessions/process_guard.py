@@ -30,7 +30,7 @@ class ProcessGuard:
 
     def __init__(self) -> None:
         """Nothing is started before the first server is."""
-        self._run = os.urandom(8).hex()
+        self._run = ""
         self._count = 0
         self._pids: dict[str, int] = {}
         self._watchdog: subprocess.Popen[bytes] | None = None
@@ -42,7 +42,9 @@ class ProcessGuard:
         with self._lock:
             self._count += 1
             if self._owner != os.getpid():
-                self._owner = os.getpid()
+                # Also in a process that was forked: its servers are its own.
+                self._owner, self._run = os.getpid(), os.urandom(8).hex()
+                self._pids.clear()
                 self._watchdog = self._started()
             return f"{self._run}-{self._count}"
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from app.sessions.watchdog import mark_of
+
 
 def is_alive(pid: int) -> bool:
     """Whether the process runs; a zombie that nobody has waited for counts as gone."""
@@ -17,3 +19,8 @@ def is_alive(pid: int) -> bool:
 def children_of(pid: int) -> list[int]:
     """The processes that `pid` started."""
     return [int(word) for word in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+
+
+def servers_of(pid: int) -> list[int]:
+    """The servers that the program `pid` has started, and not its watchdog."""
+    return [child for child in children_of(pid) if mark_of(child)]

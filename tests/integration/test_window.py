@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtGui import QImage
 
-from tests.integration.processes import children_of, is_alive
+from tests.integration.processes import is_alive, servers_of
 from tests.patience import PATIENCE_S, allowed
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ def _server_arguments(*options: str) -> tuple[str, ...]:
 def _wait_for_child(window: subprocess.Popen[str]) -> int:
     deadline = time.monotonic() + PATIENCE_S
     while time.monotonic() < deadline:
-        children = children_of(window.pid)
+        children = servers_of(window.pid)
         if children:
             return children[0]
         time.sleep(0.05)

@@ -1,0 +1,155 @@
+"""The program as a folder that needs no Python: made with PyInstaller, and tried out.
+
+What differs in a bundle shows only in a bundle: `sys.executable` is the program itself, and the
+environment has the bundle's own libraries. So each one that is built is run, too: a call, a server
+that looks at its environment, and the window on a screen nobody sees.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from screen import virtual_screen
+from system import SetupError, say
+
+if TYPE_CHECKING:
+    from environment import Environment
+
+NAME = "mcp-progress-monitor"
+PATIENCE_S = 120.0
+_LEAST_JOBS = 3
+"""Jobs of the demo that have come to their end when the window is quit."""
+_LOOK = (
+    "import json, os, pathlib, sys\n"
+    "pathlib.Path(sys.argv[1]).write_text(json.dumps({**os.environ}))"
+)
+_USERS = {"LD_LIBRARY_PATH": "/users/libraries", "QT_PLUGIN_PATH": "/users/plugins"}
+
+
+def build_bundle(environment: Environment) -> int:
+    """Make dist/mcp-progress-monitor and try it out; 1 when it does not work."""
+    environment.ensure()
+    environment.pip("install", "-c", str(environment.constraints), "pyinstaller")
+    dist, work = environment.root / "dist", environment.root / "build" / "bundle"
+    spec = environment.root / "packaging" / "bundle.spec"
+    options = ["--noconfirm", "--log-level", "WARN", "--distpath", str(dist), "--workpath"]
+    command = [str(environment.python), "-m", "PyInstaller", *options, str(work), str(spec)]
+    say("Making the bundle, which takes a minute or two")
+    if subprocess.run(command, cwd=environment.root, stdout=sys.stderr, check=False).returncode:
+        raise SetupError("PyInstaller failed; its own words are above.")
+    say(f"Built {dist / NAME}")
+    return try_out(dist / NAME)
+
+
+def try_out(folder: Path) -> int:
+    """Run a bundle in all the ways that differ from a checkout; 1 when one of them fails."""
+    with tempfile.TemporaryDirectory() as temporary:
+        trial = Trial(folder, Path(temporary))
+        for name, step in {
+            "a call of the demo": trial.call,
+            "a server's environment": trial.look,
+            "the window with the demo": trial.open_window,
+        }.items():
+            problem = step()
+            if problem is None and (left := trial.left()):
+                problem = f"these processes are left: {', '.join(left)}"
+            say(f"-- {name}: {problem or 'ok'}")
+            if problem is not None:
+                return 1
+    return 0
+
+
+class Trial:
+    """A bundle, tried out with data folders of its own; each step says what is wrong, if any."""
+
+    def __init__(self, folder: Path, data: Path) -> None:
+        self._folder = folder
+        self._program = str(folder / NAME)
+        self._data = data
+
+    def call(self) -> str | None:
+        """Have the demo server do one job."""
+        done = self._run("call", "--demo", "burst", "--arg", "count=100")
+        return None if done.returncode == 0 else f"exit code {done.returncode}: {done.stderr}"
+
+    def look(self) -> str | None:
+        """See that a server has the user's environment, and nothing of the bundle's."""
+        file = self._data / "environment.json"
+        # The server ends at once, so that it cannot be connected: that is no matter here.
+        self._run("tools", "--", sys.executable, "-c", _LOOK, str(file))
+        if not file.exists():
+            return "the server was not started"
+        found: dict[str, str] = json.loads(file.read_text(encoding="utf-8"))
+        kept = {name: found.get(name) for name in _USERS}
+        ours = [name for name, value in found.items() if str(self._folder) in value]
+        if kept != _USERS:
+            return f"the server has {kept} in place of the user's {_USERS}"
+        return f"the server has the bundle's {', '.join(ours)}" if ours else None
+
+    def open_window(self) -> str | None:
+        """Open the window with the demo on a virtual screen, wait for jobs to end, quit."""
+        data = self._data / "window"
+        command = [self._program, "--demo", "--data-dir", str(data)]
+        with (
+            virtual_screen(os.environ) as environ,
+            subprocess.Popen(command, env=environ) as window,
+        ):
+            try:
+                problem = self._until_done(window, data)
+                window.terminate()
+                code = window.wait(PATIENCE_S)
+            finally:
+                window.kill()
+        return problem or (f"exit code {code}" if code else None)
+
+    def left(self) -> list[str]:
+        """The bundle's processes that still run a moment later, where Linux tells."""
+        deadline = time.monotonic() + 5
+        while (found := _processes_of(self._folder)) and time.monotonic() < deadline:
+            time.sleep(0.1)
+        return found
+
+    def _run(self, *words: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [self._program, words[0], "--data-dir", str(self._data / "calls"), *words[1:]],
+            env={**os.environ, **_USERS},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_S,
+            check=False,
+        )
+
+    def _until_done(self, window: subprocess.Popen[bytes], data: Path) -> str | None:
+        deadline = time.monotonic() + PATIENCE_S
+        while _ended_jobs(data) < _LEAST_JOBS:
+            if window.poll() is not None:
+                return f"the window ended by itself with exit code {window.returncode}"
+            if time.monotonic() > deadline:
+                return "no job of the demo came to its end"
+            time.sleep(0.2)
+        return None
+
+
+def _ended_jobs(data: Path) -> int:
+    """How many results of tools a recording has."""
+    files = data.glob("recordings/*.mcprec")
+    return sum(file.read_bytes().count(b'"content":[') for file in files)
+
+
+def _processes_of(folder: Path) -> list[str]:
+    found = []
+    for link in Path("/proc").glob("[0-9]*/exe"):
+        try:
+            if link.readlink().is_relative_to(folder):
+                found.append(link.parent.name)
+        except OSError:  # it ended, or is another user's
+            continue
+    return found
