@@ -112,7 +112,7 @@ class Trial:
     def left(self) -> list[str]:
         """The bundle's processes that still run a moment later, where Linux tells."""
         deadline = time.monotonic() + 5
-        while (found := _processes_of(self._folder)) and time.monotonic() < deadline:
+        while (found := processes_of(self._folder)) and time.monotonic() < deadline:
             time.sleep(0.1)
         return found
 
@@ -144,7 +144,8 @@ def _ended_jobs(data: Path) -> int:
     return sum(file.read_bytes().count(b'"content":[') for file in files)
 
 
-def _processes_of(folder: Path) -> list[str]:
+def processes_of(folder: Path) -> list[str]:
+    """Name the processes whose program is in a folder, where Linux tells."""
     found = []
     for link in Path("/proc").glob("[0-9]*/exe"):
         try:

@@ -139,8 +139,11 @@ class Ending:
 def _take_terminal() -> None:
     """Be what a shell starts: the foreground of a terminal, to which its end is told."""
     import fcntl
+    import resource
     import termios
 
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    signal.signal(signal.SIGQUIT, signal.SIG_DFL)  # ignored by what a shell has in the background
     os.setsid()
     fcntl.ioctl(0, termios.TIOCSCTTY, 0)
 

@@ -115,6 +115,20 @@ def test_an_unknown_command_is_wrong_usage(capsys: pytest.CaptureFixture[str]) -
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no mode bits")
+def test_a_bundle_is_built_where_it_is_asked_for(
+    monkeypatch: pytest.MonkeyPatch, ready: None
+) -> None:
+    built: list[str] = []
+
+    def build_bundle(_environment: Ready) -> int:
+        built.append("bundle")
+        return 1
+
+    monkeypatch.setattr(dev, "build_bundle", build_bundle)
+    assert dev.main(["build", "--bundle"]) == 1
+    assert built == ["bundle"]
+
+
 def test_the_integration_script_calls_the_test_command() -> None:
     script = ROOT / ".ci" / "run"
 

@@ -13,6 +13,7 @@ from app.tracker.asked import CHILDREN_KEPT, ROUNDS_KEPT
 from app.tracker.rows import Rows
 from app.tracker.snapshot import JobState
 from app.tracker.tracker import Tracker
+from tests.growth import is_linear
 from tests.unit.protocol.wire import notification, progress, request, result
 from tests.unit.tracker.dialogue import Dialogue, nested
 
@@ -356,3 +357,13 @@ def test_rounds_leave_nothing_behind() -> None:
     wire.tracker.remove([job])
     assert wire.tracker.open_count == 0
     assert [wire.tracker.job_of(number) for number in known] == [None] * len(known)
+
+
+def test_what_a_question_costs_does_not_grow_with_those_that_are_open() -> None:
+    def ask(count: int) -> None:
+        wire = Dialogue()
+        wire.call()
+        for number in range(count):
+            _question(wire, number)
+
+    assert is_linear(ask, 4_000)

@@ -1,0 +1,121 @@
+"""Twice leaves at once, whatever goes on; what was asked for the end of is not read any more."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+
+from app.monitor import Call, Monitor
+from app.sessions.definitions import StdioDefinition
+from tests.integration.commands import ROOT, linux_only, start
+from tests.patience import PATIENCE_S, allowed
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+pytestmark = linux_only
+
+_SERVER = """
+import json, sys, time
+count = int(sys.argv[1])
+def say(message):
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\\n")
+    sys.stdout.flush()
+for line in sys.stdin:
+    request = json.loads(line)
+    identity, method = request.get("id"), request.get("method")
+    if method == "initialize":
+        agreed = {"protocolVersion": "2025-03-26", "capabilities": {"tools": {}}}
+        say({"id": identity, "result": {**agreed, "serverInfo": {"name": "b", "version": "1"}}})
+    elif method == "tools/list":
+        tool = {"name": "flood", "inputSchema": {"type": "object"}}
+        say({"id": identity, "result": {"tools": [tool]}})
+    elif method == "tools/call":
+        element = '{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info"}}'
+        sys.stdout.write("[" + ",".join([element] * count) + "]\\n")
+        sys.stdout.flush()
+        print("flooded", file=sys.stderr, flush=True)
+    elif identity is not None:
+        say({"id": identity, "error": {"code": -32601, "message": method}})
+"""
+_MANY = 1_000_000
+
+
+def test_two_interrupts_end_a_call_that_reads_a_batch_of_a_million(tmp_path: Path) -> None:
+    server = ("--", sys.executable, "-c", _SERVER, str(_MANY))
+    process = start("call", "--json", "flood", "--data-dir", str(tmp_path), *server)
+    assert process.stdout is not None
+    printed = []
+    with process:
+        for line in process.stdout:
+            printed.append(line)
+            if json.loads(line)["event"] == "request":
+                break
+        time.sleep(1.5)  # not for something: it is in the midst of the batch
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        asked = time.monotonic()
+        rest = process.stdout.read()
+        assert process.wait(PATIENCE_S) == 5
+        assert time.monotonic() - asked < allowed(5)
+    for line in rest.splitlines():
+        json.loads(line)  # none is cut off
+    (recording,) = tmp_path.glob("recordings/*.mcprec")
+    assert '"tools/call"' in recording.read_text()
+
+
+_BUSY = """
+import sys, time
+import anyio
+from app.cli.interrupts import Interrupts
+from app.cli.output import Output
+
+async def main():
+    with Interrupts(Output(sys.stdout), lambda: print("ended", flush=True)):
+        print("busy", flush=True)
+        time.sleep(600)  # the loop stands still, as it does within one piece of work
+
+anyio.run(main)
+"""
+
+
+@pytest.mark.parametrize("names", [["SIGINT", "SIGINT"], ["SIGTERM"], ["SIGHUP"]])
+def test_a_command_whose_loop_stands_still_is_left_all_the_same(names: list[str]) -> None:
+    command = [sys.executable, "-c", _BUSY]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        try:
+            assert process.stdout.readline() == "busy\n"
+            for name in names:
+                process.send_signal(signal.Signals[name])
+                time.sleep(0.2)  # two of a kind at once would be one
+            assert process.wait(PATIENCE_S) == 5
+            assert process.stdout.readline() == "ended\n"
+        finally:
+            process.kill()
+
+
+async def test_a_server_that_is_disconnected_is_not_read_to_the_end_of_a_flood() -> None:
+    definition = StdioDefinition(name="b", command=sys.executable, args=("-c", _SERVER, str(_MANY)))
+    async with Monitor() as monitor, anyio.create_task_group() as calls:
+        name = monitor.add_server(definition)
+        await monitor.connect(name)
+        calls.start_soon(monitor.call, Call(name, "tools/call", {"name": "flood"}))
+        with anyio.fail_after(PATIENCE_S):
+            while not monitor.server(name).stderr_tail:  # noqa: ASYNC110  # any moment will do
+                await anyio.sleep(0.05)
+            await monitor.disconnect(name)
+        timeline = monitor.timeline
+        frame = timeline.frame(timeline.end - 1)
+        assert frame is not None
+        newest = json.loads(frame.raw)
+        assert newest["event"] == "closed"
+        assert newest["unread"] > _MANY

@@ -1,0 +1,54 @@
+"""A bundle that is built is tried out, and what is wrong with it is said."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from pathlib import Path
+
+import pytest
+
+import bundle
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="stand-ins are shell scripts")
+
+
+def _program(folder: Path, script: str) -> bundle.Trial:
+    """A stand-in for a bundle's program, tried out."""
+    program = folder / "bundle" / bundle.NAME
+    program.parent.mkdir()
+    program.write_text(f"#!/bin/sh\n{script}\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    return bundle.Trial(program.parent, folder)
+
+
+def test_a_call_that_fails_is_told_with_its_words(tmp_path: Path) -> None:
+    problem = _program(tmp_path, "echo No such option -m >&2; exit 2").call()
+    assert problem is not None
+    assert "No such option -m" in problem
+
+
+def test_a_server_that_is_given_the_users_environment_is_fine(tmp_path: Path) -> None:
+    assert _program(tmp_path, 'shift 4; exec "$@"').look() is None
+
+
+@pytest.mark.parametrize(
+    ("script", "words"),
+    [
+        ('shift 4; LD_LIBRARY_PATH="${0%/*}" exec "$@"', "in place of the user's"),
+        ('shift 4; LIBS="${0%/*}" exec "$@"', "the bundle's LIBS"),
+        ("exit 1", "was not started"),
+    ],
+)
+def test_a_server_that_is_given_the_bundles_environment_is_found(
+    tmp_path: Path, script: str, words: str
+) -> None:
+    problem = _program(tmp_path, script).look()
+    assert problem is not None
+    assert words in problem
+
+
+def test_processes_of_the_bundle_are_found_by_their_program() -> None:
+    folder = Path(sys.executable).resolve().parent
+    assert str(os.getpid()) in bundle.processes_of(folder)
