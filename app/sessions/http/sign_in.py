@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from app.sessions.http.callback import REGISTERED_PORT
+from app.sessions.http.callback import HOST, PATH, REGISTERED_PORT
 from app.sessions.http.token_store import TokenStore
 from app.sessions.references import resolved
 
@@ -48,6 +48,23 @@ def key_of(definition: HttpDefinition) -> str:
     """Under what a server's tokens are kept: a digest, for addresses may hold secrets."""
     what = [definition.resource, definition.oauth.client_id]
     return hashlib.sha256(json.dumps(what).encode()).hexdigest()
+
+
+def client_metadata(url: str) -> dict[str, Any]:
+    """The client id metadata document that a user may host at `url`, to use that as client id.
+
+    Source: draft-ietf-oauth-client-id-metadata-document, 2025-11-25 "Authorization".
+    """
+    return {
+        "client_id": url,
+        "client_name": "MCP Progress Monitor",
+        "software_id": "mcp-progress-monitor",
+        "redirect_uris": [f"http://{HOST}:{REGISTERED_PORT}{PATH}"],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+        "application_type": "native",
+    }
 
 
 def sign_out(definition: HttpDefinition, folder: Path) -> bool:

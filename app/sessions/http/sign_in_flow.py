@@ -15,6 +15,10 @@ from urllib.parse import urlsplit
 import anyio
 import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError
+from mcp.client.auth.utils import (
+    is_valid_client_metadata_url,
+    validate_authorization_response_iss,
+)
 from mcp.shared.auth import (
     AuthorizationCodeResult,
     OAuthClientInformationFull,
@@ -27,6 +31,7 @@ from app.sessions.connect_limit import SIGN_IN_S
 from app.sessions.http import sign_in_words as words
 from app.sessions.http.callback import HOST, PATH, Callback, state_in
 from app.sessions.http.sign_in_body import read_answer, read_refusal
+from app.sessions.http.sign_in_discovery import Discovery
 from app.sessions.http.sign_in_storage import Storage
 
 if TYPE_CHECKING:
@@ -51,13 +56,21 @@ logging.getLogger("mcp.client.auth.oauth2").setLevel(logging.CRITICAL + 1)
 class Client(NamedTuple):
     """Who we are at an authorization server; without `id` we register ourselves.
 
-    `port` is where browsers come back to, 0 for any.
+    An `id` that is an https URL, without a secret, is that of a client id metadata document; where
+    an authorization server does not take those, we register ourselves. `port` is where browsers
+    come back to, 0 for any.
     """
 
     id: str | None
     secret: str | None
     scope: str | None
     port: int
+
+    @property
+    def document(self) -> str | None:
+        """The URL of the client id metadata document; None without."""
+        is_document = self.secret is None and is_valid_client_metadata_url(self.id)
+        return self.id if is_document else None
 
 
 class _Attempt:
@@ -89,9 +102,10 @@ class SignInAuth(httpx2.Auth):
         self._failure: Problem | None = None
         self._callback: Callback | None = None
         self._page = ""
+        self._discovery: Discovery | None = None
         self._storage = Storage(store, key, words.place(url), _registered(client))
         self._provider = OAuthClientProvider(
-            url, _metadata(client), self._storage, self._remember, self._ask
+            url, _metadata(client), self._storage, self._remember, self._ask, client.document
         )
         self._context = self._storage.context = self._provider.context
 
@@ -173,10 +187,16 @@ class SignInAuth(httpx2.Auth):
             attempt.has_asked = True
             context.client_info = await self._storage.known_client(context.client_info)
             await self._open_callback()
+            self._discovery = discovery = Discovery(self._url, attempt.refusal)
             try:
                 outgoing = await flow.asend(self._challenge(attempt.refusal))
                 while outgoing is not request:
-                    outgoing = await flow.asend((yield outgoing))
+                    if outgoing.method == "POST":  # registering, or exchanging the code
+                        discovery.check(context)
+                        discovery.check_registration(context)
+                    response = yield outgoing
+                    discovery.note(response)
+                    outgoing = await flow.asend(response)
             finally:
                 await self._close_callback()
 
@@ -206,10 +226,10 @@ class SignInAuth(httpx2.Auth):
         return request
 
     def _must_be_safe(self, url: str) -> None:
-        """Encrypted, or on this machine; or like the server itself, where that is not encrypted."""
+        """Encrypted; or, for a server that is not encrypted itself, on its or on this machine."""
         parts, own = urlsplit(url), urlsplit(self._url)
-        is_like_own = own.scheme == "http" and parts.hostname == own.hostname
-        is_near = parts.hostname in _LOOPBACK or is_like_own
+        is_near = parts.hostname in _LOOPBACK or parts.hostname == own.hostname
+        is_near = is_near and (own.scheme == "http" or own.hostname in _LOOPBACK)
         permitted = {"https", "http"} if is_near else {"https"}
         if not parts.hostname or parts.scheme not in permitted:
             raise words.not_permitted(url)
@@ -236,6 +256,8 @@ class SignInAuth(httpx2.Auth):
 
     async def _remember(self, url: str) -> None:
         """The SDK's page to sign in at."""
+        if self._discovery is not None:
+            self._discovery.check(self._context)
         self._must_be_safe(url)
         self._page = url
         info, metadata = self._context.client_info, self._context.oauth_metadata
@@ -262,6 +284,8 @@ class SignInAuth(httpx2.Auth):
         if answer is None:
             raise words.too_late(SIGN_IN_S, callback.strangers, url)
         if answer.error:
+            # Not even the words of another authorization server are shown (RFC 9207, 2.4).
+            validate_authorization_response_iss(answer.issuer, self._context.oauth_metadata)
             raise words.refused(answer, url)
         return AuthorizationCodeResult(code=answer.code, state=answer.state, iss=answer.issuer)
 
@@ -296,7 +320,7 @@ def _renewing(response: httpx2.Response) -> httpx2.Response:
 
 
 def _registered(client: Client) -> OAuthClientInformationFull | None:
-    if client.id is None:
+    if client.id is None or client.document is not None:
         return None
     method = "client_secret_basic" if client.secret else "none"
     return OAuthClientInformationFull(

@@ -80,6 +80,42 @@ def too_large(limit: str, url: str) -> ProblemError:
     return ProblemError(Problem(what, host_of(url), "Ask who runs it."))
 
 
+def unusable_resource(fault: str, server: str) -> ProblemError:
+    """The server's own metadata is missing where it said, or malformed."""
+    what = "The server's description of its sign-in cannot be used"
+    return ProblemError(Problem(what, server, "Ask who runs the server.", visible(fault)))
+
+
+def another_resource(resource: str, url: str, server: str) -> ProblemError:
+    """The server's metadata, at another origin, is that of another server (RFC 9728, 3.3)."""
+    what = "The server refers to the sign-in of another server"
+    hint = "Do not sign in. Ask who runs the server."
+    detail = f"The metadata at {place(url)} is for {place(resource)}, not for {server}."
+    return ProblemError(Problem(what, server, hint, detail))
+
+
+def without_metadata(server: str, fault: str) -> ProblemError:
+    """An authorization server publishes no metadata, or malformed or somebody else's."""
+    what = "The authorization server publishes no usable metadata"
+    hint = "Ask who runs it. No other server is used in its place."
+    return ProblemError(Problem(what, place(server), hint, visible(fault)))
+
+
+def without_pkce(issuer: str, methods: list[str]) -> ProblemError:
+    """An authorization server whose codes could be stolen: it does not say that it checks PKCE."""
+    what = "The authorization server does not support PKCE, so signing in there is not safe"
+    hint = 'Ask who runs it: its metadata must list "S256" in code_challenge_methods_supported.'
+    listed = one_line(", ".join(methods), 200)
+    detail = f"code_challenge_methods_supported: {listed or 'missing or empty'}"
+    return ProblemError(Problem(what, place(issuer), hint, detail))
+
+
+def without_registration(issuer: str) -> ProblemError:
+    """An authorization server where clients cannot register themselves."""
+    what = "The authorization server does not register this program by itself"
+    return ProblemError(Problem(what, place(issuer), _REGISTER))
+
+
 def not_renewed(status: int, url: str) -> ProblemError:
     """The authorization server has a defect at the moment; the tokens are kept."""
     what = f"The sign-in cannot be renewed: the authorization server answers {status}"

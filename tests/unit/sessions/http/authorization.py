@@ -40,6 +40,13 @@ class Site:
         self.asked: list[httpx2.Request] = []
         self.registered: list[dict[str, Any]] = []
         self.token_requests: list[dict[str, str]] = []
+        self.challenge = ""
+        """What stands behind "Bearer" in a refusal, before the rest."""
+        self.extra_metadata: dict[str, Any] = {}
+        self.replaced: dict[str, httpx2.Response] = {}
+        """Answers to GET by URL, in place of what would be answered."""
+        self.answer_back: dict[str, str] = {}
+        """What the browser is sent back with besides."""
         self.slow = anyio.Event()
         self._numbers = itertools.count(1)
 
@@ -49,6 +56,8 @@ class Site:
     async def handle(self, request: httpx2.Request) -> httpx2.Response:
         await request.aread()
         self.asked.append(request)
+        if request.method == "GET" and str(request.url) in self.replaced:
+            return self.replaced[str(request.url)]
         if request.url.host == "mcp.example":
             return await self._server(request)
         handlers: dict[str, Callable[[httpx2.Request], httpx2.Response]] = {
@@ -69,7 +78,7 @@ class Site:
         scope = self.valid.get(token)
         if scope is None:
             named = f', scope="{self.needed_scope}"' if self.scope_in_challenge else ""
-            return _refused(401, f'Bearer error="invalid_token"{named}')
+            return _refused(401, f'Bearer {self.challenge}error="invalid_token"{named}')
         if self.needed_scope not in scope.split():
             words = f'Bearer error="insufficient_scope", scope="{self.needed_scope}"'
             return _refused(403, words)
@@ -86,6 +95,7 @@ class Site:
                 "registration_endpoint": f"{ISSUER}/register",
                 "token_endpoint_auth_methods_supported": self.methods,
                 "code_challenge_methods_supported": ["S256"],
+                **self.extra_metadata,
             }
         )
 
@@ -99,7 +109,7 @@ class Site:
 
     def _authorize(self, request: httpx2.Request) -> httpx2.Response:
         asked = {name: values[0] for name, values in parse_qs(request.url.query.decode()).items()}
-        answer = {"state": "another" if self.wrong_state else asked["state"]}
+        answer = {"state": "another" if self.wrong_state else asked["state"], **self.answer_back}
         if self.denies:
             answer |= {"error": "access_denied", "error_description": "The user said no"}
         else:

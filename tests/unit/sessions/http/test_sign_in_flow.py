@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 from typing import TYPE_CHECKING
 
@@ -10,67 +9,22 @@ import anyio
 import httpx2
 import pytest
 
-from app.problem import Problem, ProblemError
-from app.sessions.definitions import HttpDefinition, OAuthClient
+from app.sessions.definitions import OAuthClient
 from app.sessions.http import sign_in_flow
 from app.sessions.http.callback import REGISTERED_PORT
 from app.sessions.http.sign_in import auth_for, key_of, sign_out
 from app.sessions.http.token_store import FILE_NAME, TokenStore
-from app.sessions.reaching import Means
-from app.sessions.references import NoKeyring
 from tests.unit.sessions.http import authorization
-from tests.unit.sessions.http.authorization import SERVER, Browser, Site, port_of
+from tests.unit.sessions.http.authorization import SERVER, port_of
+from tests.unit.sessions.http.visiting import problem_of, visiting
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
+    from app.problem import Problem
+
 pytestmark = pytest.mark.anyio
-
-
-class Visit:
-    """A connection to the protected server."""
-
-    def __init__(
-        self, site: Site, browser: Browser, folder: Path | None, oauth: OAuthClient
-    ) -> None:
-        self.site = site
-        self.browser = browser
-        self.means = Means(NoKeyring(), browser.sign_ins, folder)
-        self.definition = HttpDefinition(name="remote", url=SERVER, auth="oauth", oauth=oauth)
-
-    @contextlib.asynccontextmanager
-    async def client(self, name: str = "remote") -> AsyncIterator[httpx2.AsyncClient]:
-        auth = await auth_for(self.definition, self.means, name)
-        transport = httpx2.MockTransport(self.site.handle)
-        async with httpx2.AsyncClient(transport=transport, auth=auth) as client:
-            yield client
-
-
-@contextlib.asynccontextmanager
-async def visiting(
-    folder: Path | None = None,
-    *,
-    opens: bool = True,
-    site: Site | None = None,
-    oauth: OAuthClient | None = None,
-) -> AsyncIterator[Visit]:
-    site = site or Site()
-    browser = Browser(site, opens=opens)
-    async with anyio.create_task_group() as group:
-        if opens:
-            group.start_soon(browser.run)
-        try:
-            yield Visit(site, browser, folder, oauth or OAuthClient())
-        finally:
-            group.cancel_scope.cancel()
-            browser.close()
-
-
-async def _problem(client: httpx2.AsyncClient) -> Problem:
-    with pytest.raises(ProblemError) as caught:
-        await client.post(SERVER, content=b"x")
-    return caught.value.problem
 
 
 async def test_a_server_without_sign_in_gets_no_signature() -> None:
@@ -124,7 +78,7 @@ async def test_what_the_user_denies_is_told_in_the_servers_words_and_to_all_who_
         found: list[Problem] = []
 
         async def post() -> None:
-            found.append(await _problem(client))
+            found.append(await problem_of(client))
 
         async with anyio.create_task_group() as group:
             for _ in range(3):
@@ -158,7 +112,7 @@ async def test_an_answer_with_another_state_changes_nothing(
                 await visit.browser.open(await visit.browser.next_page())
 
             group.start_soon(open_page)
-            problem = await _problem(client)
+            problem = await problem_of(client)
 
     assert problem.what == "Nobody signed in within 0.005 minutes"
     assert "belong to no sign-in of this program came instead: 1" in problem.detail
@@ -202,7 +156,7 @@ async def test_a_renewal_that_fails_for_now_costs_no_sign_in(tmp_path: Path) -> 
         await client.post(SERVER)
         visit.site.valid.clear()
         visit.site.renewal_status = 503
-        problem = await _problem(client)
+        problem = await problem_of(client)
         assert problem.what.endswith("the authorization server answers 503")
         visit.site.renewal_status = 200
         assert (await client.post(SERVER)).status_code == 200
@@ -241,7 +195,7 @@ async def test_a_secret_of_the_url_is_not_in_what_is_told_of_a_failure(
         update = {"url": f"{SERVER}?token=first"}
         visit.definition = visit.definition.model_copy(update=update)
         async with visit.client() as client:
-            problem = await _problem(client)
+            problem = await problem_of(client)
 
     assert problem.what == "The server describes itself as another one"
     assert f"{SERVER}?token=***" in problem.detail
@@ -366,7 +320,7 @@ async def test_a_clients_secret_goes_to_no_other_authorization_server(tmp_path: 
         visit.site.valid.clear()
         visit.site.renewals.clear()
         visit.site.issuer = f"{visit.site.issuer}/"[:-1].replace("login", "elsewhere")
-        problem = await _problem(client)
+        problem = await problem_of(client)
 
     assert problem.what.startswith("The server names another authorization server")
     bodies = [r.content for r in visit.site.asked if r.url.host == "elsewhere.example"]
@@ -376,7 +330,7 @@ async def test_a_clients_secret_goes_to_no_other_authorization_server(tmp_path: 
 async def test_who_registers_nobody_is_told_of_with_the_address_to_register() -> None:
     async with visiting() as visit, visit.client() as client:
         visit.site.registers = False
-        problem = await _problem(client)
+        problem = await problem_of(client)
 
     assert problem.what == "The authorization server does not register this program by itself"
     assert f"http://127.0.0.1:{REGISTERED_PORT}/callback" in problem.hint
@@ -400,7 +354,7 @@ async def test_a_port_that_another_program_has_is_registered_anew(tmp_path: Path
 async def test_an_unencrypted_authorization_server_is_refused() -> None:
     async with visiting() as visit, visit.client() as client:
         visit.site.issuer = "http://login.example"
-        problem = await _problem(client)
+        problem = await problem_of(client)
 
     assert "not encrypted" in problem.what
     assert problem.where == "http://login.example"
@@ -420,7 +374,7 @@ async def test_requests_of_the_sign_in_have_time_limits_of_their_own() -> None:
 async def test_a_file_that_cannot_be_read_is_told_of_and_left_alone(tmp_path: Path) -> None:
     (tmp_path / FILE_NAME).write_text("{ broken")
     async with visiting(tmp_path) as visit, visit.client() as client:
-        problem = await _problem(client)
+        problem = await problem_of(client)
 
     assert problem.what == "The sign-ins that are kept cannot be read, and are not changed"
     assert (tmp_path / FILE_NAME).read_text() == "{ broken"
@@ -456,7 +410,7 @@ async def test_an_endless_answer_of_an_authorization_server_ends_the_sign_in(
 
         monkeypatch.setattr(visit.site, "handle", handled)
         async with visit.client() as client:
-            problem = await _problem(client)
+            problem = await problem_of(client)
 
     assert problem.what.startswith("The authorization server's answer is longer than")
     assert problem.where == "https://login.example"

@@ -1,0 +1,66 @@
+"""Connections to a protected server, and the problem that a request to it meets."""
+
+from __future__ import annotations
+
+import contextlib
+from typing import TYPE_CHECKING
+
+import anyio
+import httpx2
+import pytest
+
+from app.problem import Problem, ProblemError
+from app.sessions.definitions import HttpDefinition, OAuthClient
+from app.sessions.http.sign_in import auth_for
+from app.sessions.reaching import Means
+from app.sessions.references import NoKeyring
+from tests.unit.sessions.http.authorization import SERVER, Browser, Site
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+    from pathlib import Path
+
+
+class Visit:
+    """A connection to the protected server."""
+
+    def __init__(
+        self, site: Site, browser: Browser, folder: Path | None, oauth: OAuthClient
+    ) -> None:
+        self.site = site
+        self.browser = browser
+        self.means = Means(NoKeyring(), browser.sign_ins, folder)
+        self.definition = HttpDefinition(name="remote", url=SERVER, auth="oauth", oauth=oauth)
+
+    @contextlib.asynccontextmanager
+    async def client(self, name: str = "remote") -> AsyncIterator[httpx2.AsyncClient]:
+        auth = await auth_for(self.definition, self.means, name)
+        transport = httpx2.MockTransport(self.site.handle)
+        async with httpx2.AsyncClient(transport=transport, auth=auth) as client:
+            yield client
+
+
+@contextlib.asynccontextmanager
+async def visiting(
+    folder: Path | None = None,
+    *,
+    opens: bool = True,
+    site: Site | None = None,
+    oauth: OAuthClient | None = None,
+) -> AsyncIterator[Visit]:
+    site = site or Site()
+    browser = Browser(site, opens=opens)
+    async with anyio.create_task_group() as group:
+        if opens:
+            group.start_soon(browser.run)
+        try:
+            yield Visit(site, browser, folder, oauth or OAuthClient())
+        finally:
+            group.cancel_scope.cancel()
+            browser.close()
+
+
+async def problem_of(client: httpx2.AsyncClient) -> Problem:
+    with pytest.raises(ProblemError) as caught:
+        await client.post(SERVER, content=b"x")
+    return caught.value.problem
