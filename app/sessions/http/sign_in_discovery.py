@@ -61,7 +61,7 @@ class Discovery:
             found = self._read(response, ProtectedResourceMetadata, must_be=is_named)
             if isinstance(found, ProtectedResourceMetadata):
                 self._must_describe_us(str(found.resource), url)
-            elif found:
+            elif isinstance(found, str) and found:
                 self._resource_fault = found
         elif _WELL_KNOWN in path:
             server = self._read(response, OAuthMetadata, must_be=False)
