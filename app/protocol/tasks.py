@@ -24,6 +24,11 @@ STATUS_METHODS: Final = frozenset({"notifications/tasks/status", "notifications/
 RELATED: Final = "io.modelcontextprotocol/related-task"
 """The key in `_meta` under which a message names the task that it belongs to."""
 
+_DRAFT: Final = "modelcontextprotocol.io/"
+"""How keys in `_meta` began in a draft of 2025-11-25, which FastMCP 2.14 speaks."""
+_DRAFT_TASK: Final = f"{_DRAFT}task"
+_DRAFT_RELATED: Final = f"{_DRAFT}related-task"
+
 OTHER_TOKEN: Final = "the progress token is not the one that the task's request gave"  # noqa: S105
 """The problem of progress that names its task, but not by its token."""
 
@@ -48,9 +53,21 @@ def created_task(result: JsonObject) -> TaskView | None:
 
     A tool may well put something called `task` beside its content.
     """
+    draft = _drafted_task(result)
+    if draft is not None:
+        return draft
     if result.get("resultType") == "task":
         return read_task(result, flat=True) or read_task(result, flat=False)
     return None if "content" in result else read_task(result, flat=False)
+
+
+def _drafted_task(result: JsonObject) -> TaskView | None:
+    """A task that is stated as in a draft of 2025-11-25, with what is wrong with that."""
+    task = read_task(as_object(result.get("_meta")).get(_DRAFT_TASK), flat=True)
+    if task is None:
+        return None
+    note = f'the task is stated in "_meta" as {shown(_DRAFT_TASK)}, as in a draft, not as "task"'
+    return task._replace(problems=(note,), is_flat=False)
 
 
 def task_named_by(method: str, params: JsonObject) -> str | None:
@@ -61,7 +78,8 @@ def task_named_by(method: str, params: JsonObject) -> str | None:
 
 def related_task(payload: JsonObject) -> str | None:
     """The id of the task that parameters or a result say they belong to."""
-    identity = as_object(as_object(payload.get("_meta")).get(RELATED)).get("taskId")
+    meta = as_object(payload.get("_meta"))
+    identity = as_object(meta.get(RELATED, meta.get(_DRAFT_RELATED))).get("taskId")
     return identity if isinstance(identity, str) else None
 
 
@@ -141,7 +159,11 @@ def _notes_of_result(result: JsonObject, asked: str) -> list[str]:
     """What is wrong with a reply to `tasks/result`: it is to name its task (2025-11-25)."""
     related = related_task(result)
     if related == asked:
-        return []
+        is_draft = RELATED not in as_object(result.get("_meta"))
+        named = (
+            f'the "_meta" of the result names its task as {shown(_DRAFT_RELATED)}, as in a draft'
+        )
+        return [named] if is_draft else []
     seen = "names no task" if related is None else f"names the task {shown(related)}"
     return [f'the "_meta" of the result {seen}, instead of {shown(asked)}']
 

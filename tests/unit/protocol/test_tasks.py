@@ -349,3 +349,33 @@ def test_a_second_reply_does_not_take_a_task_from_its_request() -> None:
     late = _task(wire.receive(result(2, task=nested())))
     assert (late.standing, late.request) == (Standing.ANSWERED, 1)
     assert _ask(wire, "tasks/get", result(0, **nested())).request == 1
+
+
+DRAFT_META = {"_meta": {"modelcontextprotocol.io/task": {"taskId": "T", "status": "working"}}}
+"""As FastMCP 2.14 answers a call that is to be a task."""
+
+
+def test_a_task_of_the_draft_begins_with_a_mark_and_keeps_its_token() -> None:
+    wire = Wire()
+    made = wire.send(call(1, "a"))
+    task = _task(wire.receive(result(1, content=[], **DRAFT_META)))
+    assert (task.how, task.request, task.task.status) == ("created", made.number, "working")
+    assert not task.task.is_flat
+    (problem,) = task.problems
+    assert problem.endswith('as in a draft, not as "task"')
+    (ticked,) = wire.receive(progress("a", 1))
+    assert isinstance(ticked, ProgressReceived)
+    assert ticked.standing is Standing.ACTIVE
+
+
+@pytest.mark.parametrize("value", [None, "T", {}, {"taskId": 7}])
+def test_what_is_no_task_of_the_draft_is_an_ordinary_result(value: Any) -> None:
+    assert created_task({"content": [], "_meta": {"modelcontextprotocol.io/task": value}}) is None
+
+
+def test_a_result_that_names_its_task_as_in_the_draft_is_marked_so() -> None:
+    meta = {"modelcontextprotocol.io/related-task": {"taskId": "T"}}
+    assert related_task({"_meta": meta}) == "T"
+    task = _ask(_begun(), "tasks/result", result(50, content=[], _meta=meta))
+    (problem,) = task.problems
+    assert "as in a draft" in problem
