@@ -305,6 +305,18 @@ class Calls:
 
     # The rest
 
+    def reconnect_stream(self, job: JobSnapshot) -> None:
+        """Take up the HTTP stream that a job's reply is due on again, at once.
+
+        `ProblemError` when it is on none that broke before.
+        """
+        if not any(
+            connection.reconnect_stream(job.request) for connection, _ in self._waiting(job)
+        ):
+            what = "The reply to this job is not due on a stream that can be reconnected"
+            hint = "Only an HTTP stream that broke and was resumed can be reconnected."
+            raise ProblemError(Problem(what, f"job {job.id}", hint))
+
     def sent(self, job: JobId) -> bytes | None:
         """The bytes of the job's newest request; None unless its reply is being waited for."""
         found = self._tracker.snapshot(job, self._now())

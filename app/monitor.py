@@ -253,6 +253,17 @@ class Monitor(Overview, ServerWishes, Wishes, ResumeWishes, TaskWishes):
         if not found.state.is_over:
             await self._calls.cancel(found, reason)
 
+    def reconnect_stream(self, job: JobId) -> None:
+        """Take up the HTTP stream that a job's reply is due on again, at once.
+
+        For servers that send nothing on it; that is also done after a time of silence.
+        `ProblemError` when there is no such stream.
+        """
+        found = self.snapshot(job)
+        if found is None:
+            raise ProblemError(Problem("There is no such job", f"job {job}"))
+        self._calls.reconnect_stream(found)
+
     def clocks(self, job: JobId) -> Clocks | None:
         """How long a job of ours is still waited for; None when it is not."""
         return self._calls.clocks(job)

@@ -226,6 +226,10 @@ class Connection:
         """Whether a request of ours waits for its reply and was not cancelled."""
         return self.mail.is_due(request)
 
+    def reconnect_stream(self, request: int) -> bool:
+        """Take up the broken stream of a request again at once; whether there is one."""
+        return self._transport.reconnect_stream(request)
+
     def lost(self, request: int, loss: Loss) -> None:
         """Take note that a request of ours gets no reply."""
         self.mail.lose(request, loss)

@@ -129,6 +129,9 @@ class Transport(Protocol):
     async def abandon(self, frame: int) -> None:
         """Read no more of the response to a request; where it has none of its own, nothing."""
 
+    def reconnect_stream(self, frame: int) -> bool:
+        """Take up the broken stream of a request again at once; whether there is one."""
+
     async def close(self) -> None:
         """End the connection, politely first; `receive` must go on being called meanwhile.
 
@@ -162,3 +165,7 @@ class Piped:
 
     async def abandon(self, frame: int) -> None:
         """Leave it to the notification."""
+
+    def reconnect_stream(self, frame: int) -> bool:
+        """Have no streams but one."""
+        return False

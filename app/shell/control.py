@@ -145,6 +145,12 @@ class Control(QObject):
         for job in jobs:
             self._tasks.start(f"cancel job {job}", self._monitor.cancel, job)
 
+    @Slot(object)
+    def reconnect_streams(self, jobs: Iterable[JobId]) -> None:
+        """Take up the HTTP streams again that the replies to `jobs` are due on."""
+        for job in jobs:
+            self._told(self._monitor.reconnect_stream, job)
+
     @Slot(object, object)
     def extend(self, job: JobId, step: Limits) -> None:
         """Move the limits of a job on by the seconds in `step`."""

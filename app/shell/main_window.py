@@ -344,7 +344,7 @@ class MainWindow(QMainWindow):
         menu.addActions([do.call, on_jobs("open"), on_jobs("answer"), on_jobs("cancel")])
         menu.addSeparator()
         menu.addActions([on_jobs("resume"), on_jobs("pick-up"), on_jobs("automatic")])
-        menu.addAction(on_jobs("reissue"))
+        menu.addActions([on_jobs("reconnect"), on_jobs("reissue")])
         menu.addActions([on_jobs("edit"), on_jobs("follow")])
         menu.addSeparator()
         menu.addActions([on_jobs("report"), on_jobs("ticks")])

@@ -220,6 +220,7 @@ class Program(QObject):
     def _join_panes(self) -> None:
         window, control = self.window, self.control
         window.job_list.cancel_requested.connect(control.cancel)
+        window.job_list.reconnect_requested.connect(control.reconnect_streams)
         window.job_list.edit_requested.connect(self.dialogs.edit_and_send)
         window.job_list.remove_requested.connect(control.remove)
         self._join_jobs(window.job_list)

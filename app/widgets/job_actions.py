@@ -10,6 +10,7 @@ from PySide6.QtGui import QAction, QKeySequence, QShortcut
 from app.models.job_texts import tr
 from app.widgets.plain_text import plain_tip
 from app.widgets.row_actions import (
+    has_broken_stream,
     is_answerable,
     is_cancellable,
     is_kept,
@@ -75,6 +76,14 @@ _MADE: Final = (
         QT_TRANSLATE_NOOP("Jobs", "Go on after every stop, until the job is done or fails"),
     ),
     (
+        "reconnect",
+        QT_TRANSLATE_NOOP("Jobs", "Reco&nnect stream"),
+        "again",
+        "",
+        _LIST,
+        QT_TRANSLATE_NOOP("Jobs", "Reconnect the HTTP stream that the reply is due on"),
+    ),
+    (
         "reissue",
         QT_TRANSLATE_NOOP("Jobs", "Re-&issue"),
         "again",
@@ -132,7 +141,10 @@ _MADE: Final = (
 _ALSO: Final = (("open", "Enter"), ("cancel", "Del"))
 """Further keys, which work in the list alone: elsewhere they mean something else."""
 _CHANGING: Final = frozenset(
-    {"answer", "cancel", "resume", "pick-up", "automatic", "reissue", "edit", "remove", "forget"}
+    {
+        *("answer", "cancel", "resume", "pick-up", "automatic", "reconnect", "reissue", "edit"),
+        *("remove", "forget"),
+    }
 )
 """What asks something of a server, or takes a job away."""
 
@@ -189,6 +201,7 @@ class JobActions(QObject):
             "answer": any(is_answerable(job) for job in chosen),
             "cancel": any(is_cancellable(job) for job in chosen),
             "resume": any(is_resumable(job) for job in chosen),
+            "reconnect": any(has_broken_stream(job) for job in chosen),
             "pick-up": any(may_be_picked_up(job) for job in chosen),
             "automatic": bool(automatic),
             "result": current is not None and current.reply_size is not None,

@@ -29,6 +29,7 @@ from app.widgets.row_actions import (
     PICK_UP,
     RESUME,
     RowAction,
+    has_broken_stream,
     is_answerable,
     is_cancellable,
     is_kept,
@@ -52,7 +53,7 @@ if TYPE_CHECKING:
 _SECOND_MS: Final = 1000
 _MENU: Final = (
     ("open", "answer"),
-    ("cancel", "resume", "pick-up", "automatic"),
+    ("cancel", "resume", "pick-up", "automatic", "reconnect"),
     ("reissue", "edit", "follow"),
     ("request", "result", "token"),
     ("report", "ticks"),
@@ -68,6 +69,8 @@ class JobList(QWidget):
 
     cancel_requested = Signal(object)
     """`tuple[JobId, ...]`: those of the selection that can be cancelled."""
+    reconnect_requested = Signal(object)
+    """`tuple[JobId, ...]`: those of the selection whose HTTP streams can be reconnected."""
     answer_requested = Signal(object)
     """`JobId` that waits for the user, or is a question itself."""
     job_opened = Signal(object)
@@ -177,6 +180,7 @@ class JobList(QWidget):
         do["open"].triggered.connect(self._on_open)
         do["answer"].triggered.connect(self._on_answer)
         do["cancel"].triggered.connect(self._on_cancel)
+        do["reconnect"].triggered.connect(self._on_reconnect)
         do["resume"].triggered.connect(self._on_resume)
         do["pick-up"].triggered.connect(self._on_pick_up)
         do["automatic"].triggered.connect(self._on_automatic)
@@ -233,6 +237,10 @@ class JobList(QWidget):
     @Slot()
     def _on_cancel(self) -> None:
         _emit_any(self.cancel_requested, self._those(is_cancellable))
+
+    @Slot()
+    def _on_reconnect(self) -> None:
+        _emit_any(self.reconnect_requested, self._those(has_broken_stream))
 
     @Slot()
     def _on_resume(self) -> None:

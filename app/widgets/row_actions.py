@@ -30,6 +30,11 @@ def is_cancellable(job: JobSnapshot) -> bool:
     return is_waiting or (job.state in _CANCELLABLE and not is_out_of_reach)
 
 
+def has_broken_stream(job: JobSnapshot) -> bool:
+    """Whether the reply to `job` is due on an HTTP stream that broke at least once."""
+    return job.sender is Side.CLIENT and not job.state.is_over and job.stream is not None
+
+
 def is_answerable(job: JobSnapshot) -> bool:
     """Whether `job` waits for an answer of the user, or is itself the question."""
     is_question = job.sender is Side.SERVER and not job.state.is_over

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from app.sessions.clock import Clock
     from app.sessions.definitions import HttpDefinition
     from app.sessions.http.letter import Letter
+    from app.sessions.http.streams import Resumption
     from app.sessions.transport import Line, Loss
 
 SESSION: Final = "mcp-session-id"
@@ -67,6 +68,8 @@ class Site:
         what they are told if it never opens."""
         self.turn_older: Callable[[str], Awaitable[bool]] = _stays
         """Tries HTTP+SSE instead, because of an answer to `initialize`; whether it is that now."""
+        self.resumptions: dict[int, Resumption] = {}
+        """Those under way, by the frame of their request."""
         self.probing = anyio.Lock()
         """Held by who looks whether the server is there."""
         self._open: set[int] = set()

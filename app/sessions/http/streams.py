@@ -39,6 +39,13 @@ _SHORTEST_IN_VAIN_S: Final = 0.1
 """Before a stream that brought no message is taken up, however soon the server wants that."""
 _IN_VAIN_STEP: Final = 10
 """So often it is asked for in vain before that pause grows by itself, and so many times it does."""
+_FIRST_SILENCE_S: Final = 20.0
+"""How long a stream that was taken up may be silent before that is done again. Some servers replay
+what was missed and then send nothing more on it: the next time they replay the rest."""
+_LONGEST_SILENCE_S: Final = 300.0
+"""That pause doubles, up to this, while nothing comes of it."""
+_SHORT_CHUNK: Final = 256
+"""Bytes of a chunk that may be no more than a comment, which keeps a connection alive."""
 _MOST_ATTEMPTS: Final = 100
 _UNREACHABLE_S: Final = 600.0
 _UNHEARD: Final = 3
@@ -51,6 +58,10 @@ _ODD_ID: Final = "It cannot be taken up, for the id of its last event cannot sta
 _NO_LISTENING: Final = "The server said that it would come on its own stream, and has closed that."
 _FORGOTTEN: Final = "The server no longer knows the session."
 _NO_MORE: Final = "It was tried to take it up for as long as is worth it."
+_SILENT: Final = "nothing came on it for {:g} s"
+_WANTED: Final = "the user asked to take it up again"
+_CONFLICT: Final = 409
+"""How a server answers that holds a stream for open that we have left."""
 _SHOWN_KIND: Final = 80
 _SENDABLE: Final = re.compile(r"[^\x00-\x20\x7f](?:[^\x00-\x08\x0a-\x1f\x7f]*[^\x00-\x20\x7f])?")
 _MAY_PASS: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
@@ -66,14 +77,58 @@ class Ending(NamedTuple):
     too_large: SseTooLargeError | None = None
 
 
+class Watch:
+    """Ends the reading of a stream when nothing comes for `silence_s`, or when told to."""
+
+    def __init__(self, silence_s: float) -> None:
+        """Begin to wait."""
+        self.reason = ""
+        """Why the reading was ended; nothing when it was not."""
+        self._silence_s = silence_s
+        self._scope = anyio.CancelScope()
+
+    def stop(self) -> None:
+        """End it, for the user wants that."""
+        self.reason = _WANTED
+        self._scope.cancel()
+
+    async def pour(self, reply: Reply, stream: Stream) -> None:
+        """Read a body as `Reply.pour` does, and return early as said above."""
+
+        def take(chunk: bytes) -> bool:
+            if not _is_comment(chunk):
+                self._scope.deadline = anyio.current_time() + self._silence_s
+            return stream.add(chunk)
+
+        self._scope.deadline = anyio.current_time() + self._silence_s
+        with self._scope:
+            await reply.pour(take, stream.room)
+        if self._scope.cancelled_caught:
+            self.reason = self.reason or _SILENT.format(self._silence_s)
+
+
+def _is_comment(chunk: bytes) -> bool:
+    """Whether a chunk is whole lines that say nothing."""
+    if len(chunk) > _SHORT_CHUNK or not chunk.endswith((b"\n", b"\r")):
+        return False
+    return all(line[:1] in {b"", b":"} for line in chunk.splitlines())
+
+
 async def read_stream(
-    site: Site, reply: Reply, on_other: Callable[[SseEvent], None] = leave
+    site: Site,
+    reply: Reply,
+    on_other: Callable[[SseEvent], None] = leave,
+    watch: Watch | None = None,
 ) -> Ending:
     """Read a response that is an event stream to its end, whatever ends it; all of it is told."""
     stream = Stream(site.intake, reply.exchange.number, on_other, MOST_BYTES)
     reason = CLOSED
     try:
-        await reply.pour(stream.add, stream.room)
+        if watch is None:
+            await reply.pour(stream.add, stream.room)
+        else:
+            await watch.pour(reply, stream)
+            reason = watch.reason or CLOSED
     except BrokenError as error:
         reason = error.reason
     except SseTooLargeError as error:
@@ -117,9 +172,27 @@ class Resumption:
         self._is_refused = False
         self._in_vain = 0
         self._problem: Problem | None = None
+        self._silence_s = _FIRST_SILENCE_S
+        self._was_left = False
+        self._watch: Watch | None = None
+        self._wanted = anyio.Event()
+
+    def again(self) -> None:
+        """Take the stream up again at once: leave it if it is open, or wait no longer."""
+        self._wanted.set()
+        if self._watch is not None:
+            self._watch.stop()
 
     async def run(self) -> None:
         """Return when the reply is there, the request is given up, or it was told to be lost."""
+        resumptions = self._site.resumptions
+        resumptions[self._request] = self
+        try:
+            await self._run()
+        finally:
+            del resumptions[self._request]
+
+    async def _run(self) -> None:
         site = self._site
         while site.line.is_due(self._request):
             if self._ending.too_large is not None:
@@ -131,7 +204,9 @@ class Resumption:
             self._attempt += 1
             delay_s = self._delay_s()
             self._tell("stream_broken", reason=self._ending.reason, retry_s=delay_s)
-            await anyio.sleep(delay_s)
+            with anyio.move_on_after(delay_s):
+                await self._wanted.wait()
+            self._wanted = anyio.Event()
             if site.line.is_due(self._request) and not await self._try():
                 return
 
@@ -178,7 +253,10 @@ class Resumption:
                 self._is_refused = False
                 if reply.answer.status == 200 and reply.answer.kind == EVENTS:
                     self._tell("stream_resumed")
-                    self._go_on_from(await read_stream(site, reply))
+                    self._watch = watch = Watch(self._silence_s)
+                    ending = await read_stream(site, reply, watch=watch)
+                    self._watch = None
+                    self._go_on_from(ending, was_left=bool(watch.reason))
                     return True
                 answer = await read_rest(site, reply)
         except UnreachableError as error:
@@ -198,13 +276,18 @@ class Resumption:
             self._unheard_since = self._site.intake.clock.monotonic()
         self._ending = self._ending._replace(reason=reason)
 
-    def _go_on_from(self, ending: Ending) -> None:
+    def _go_on_from(self, ending: Ending, *, was_left: bool) -> None:
         old = self._ending
+        self._was_left = was_left
+        if ending.messages:
+            self._silence_s = _FIRST_SILENCE_S
+        elif was_left:
+            self._silence_s = min(2 * self._silence_s, _LONGEST_SILENCE_S)
         # One that begins at the same place each time gets no further, whatever it sends.
         is_further = ending.last_event_id not in {None, old.last_event_id}
         self._in_vain = 0 if ending.messages and is_further else self._in_vain + 1
-        if ending.messages or ending.last_event_id:
-            self._attempt = 0
+        if ending.messages or ending.last_event_id or was_left:
+            self._attempt = 0  # the server is there
         self._why_broken = ending.reason
         self._ending = ending._replace(
             last_event_id=ending.last_event_id or old.last_event_id,
@@ -212,7 +295,8 @@ class Resumption:
         )
 
     def _goes_on_after(self, answer: refusals.Answer) -> bool:
-        if answer.status in _MAY_PASS:
+        may_pass = answer.status == _CONFLICT and self._was_left
+        if may_pass or answer.status in _MAY_PASS:
             self._is_refused = True
             after_s = answer.retry_after_s
             ms = self._ending.retry_ms if after_s is None else int(after_s * 1000)

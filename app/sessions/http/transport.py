@@ -245,6 +245,13 @@ class HttpTransport:
         if frame in self._posts:
             self._posts[frame].scope.cancel()
 
+    def reconnect_stream(self, frame: int) -> bool:
+        """Take up the stream of a request again at once; whether it is one that was taken up."""
+        resumption = None if self._site is None else self._site.resumptions.get(frame)
+        if resumption is not None:
+            resumption.again()
+        return resumption is not None
+
     async def _tidy(self) -> None:
         """Close responses that go on long after their request was settled."""
         while True:

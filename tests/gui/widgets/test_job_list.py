@@ -13,7 +13,14 @@ from PySide6.QtWidgets import QMenu, QToolTip
 from app.models.filters import JobFilter, JobGroup
 from app.models.job_columns import COLUMNS, FIRST_SHOWN, Column
 from app.models.jobs import JobsModel
-from app.tracker.snapshot import Changes, Failure, JobState, Mark
+from app.tracker.snapshot import (
+    Changes,
+    Failure,
+    JobState,
+    Mark,
+    StreamPicture,
+    StreamStep,
+)
 from app.widgets.job_list import JobList
 from tests.gui.widgets.job_lists import CONTROL, LEFT, PLAIN, SHIFT, click, heard, place_of
 from tests.job_stand_ins import FakeJobs, job, new_job
@@ -339,3 +346,20 @@ def test_the_mouse_over_a_button_is_shown(qtbot: QtBot, pane: JobList) -> None:
     over = pane.grab().toImage()
     pixel = QPointF(pane.table.viewport().mapTo(pane, place)).toPoint() + QPoint(-9, -8)
     assert over.pixel(pixel) != away.pixel(pixel)
+
+
+def test_streams_that_broke_can_be_reconnected_while_their_jobs_run(
+    pane: JobList, source: FakeJobs, jobs: JobsModel
+) -> None:
+    said = heard(pane.reconnect_requested)
+    action = pane.action("reconnect")
+    pane.table.selectAll()
+    assert not action.isEnabled()
+    step = StreamStep(False, 100.0, 41, "", "40", 1, None)
+    stream = StreamPicture(False, 12.0, 1, 1, step)
+    source.put(job(id=1, stream=stream), job(id=3, stream=stream, state=JobState.DONE))
+    jobs.apply(Changes(progressed=frozenset({1, 3})))
+    pane.table.clearSelection()
+    pane.table.selectAll()
+    action.trigger()
+    assert said == [(1,)]

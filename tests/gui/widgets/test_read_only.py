@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from app.widgets.appearance import Appearance
 
 WHY = "Not in a recording"
-CHANGING = ("answer", "cancel", "resume", "automatic", "reissue", "edit", "remove", "forget")
+CHANGING = (
+    *("answer", "cancel", "resume", "automatic", "reconnect", "reissue", "edit"),
+    *("remove", "forget"),
+)
 
 
 @pytest.fixture

@@ -496,3 +496,111 @@ async def test_what_is_answered_with_nothing_is_refused_if_no_stream_opens() -> 
         await line.over(exchange)
         assert "with nothing in it" in exchange.words
         assert line.connection.is_open
+
+
+class Silent:
+    """A server that replays what was missed, and then sends nothing more on a resumed stream.
+
+    So does server-everything: its event store forgets which stream it replays.
+    """
+
+    def __init__(self, *, comments: bool = False) -> None:
+        self.is_done = False
+        self.server = Broken(self._again)
+        self.left = 0
+        self._has_comments = comments
+
+    async def _again(self, server: Broken, _asked: Asked, out: Out) -> None:
+        if self.is_done:
+            await the_reply(server, _asked, out)
+            return
+        await out.events()
+        if self._has_comments:
+            with anyio.move_on_after(0.3):
+                while True:
+                    await out.say(": ping\r\n\r\n")
+                    await anyio.sleep(0.01)
+        await out.until_closed()
+        self.left += 1
+
+
+@pytest.mark.parametrize("comments", [False, True])
+async def test_a_resumed_stream_that_stays_silent_is_taken_up_again(
+    monkeypatch: pytest.MonkeyPatch, *, comments: bool
+) -> None:
+    monkeypatch.setattr(streams, "_FIRST_SILENCE_S", 0.05)
+    silent = Silent(comments=comments)
+    async with connected(silent.server.script) as line:
+        exchange = line.ask()
+        await line.web.until(lambda: len(line.web.asked_with("GET")) >= 2)
+        silent.is_done = True
+        await line.over(exchange)
+        told = line.events("stream_broken")
+    assert exchange.end is End.ANSWERED
+    assert told[1]["reason"] == "nothing came on it for 0.05 s"
+    assert told[2:] == [] or told[2]["reason"] == "nothing came on it for 0.1 s"
+    assert {asked.headers["last-event-id"] for asked in line.web.asked_with("GET")} == {"a1"}
+
+
+async def test_a_silent_stream_is_never_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(streams, "_FIRST_SILENCE_S", 0.01)
+    monkeypatch.setattr(streams, "_LONGEST_SILENCE_S", 0.02)
+    monkeypatch.setattr(streams, "_MOST_ATTEMPTS", 3)
+    silent = Silent()
+    async with connected(silent.server.script) as line:
+        exchange = line.ask()
+        await line.web.until(lambda: len(line.web.asked_with("GET")) >= 8)
+        silent.is_done = True
+        await line.over(exchange)
+    assert exchange.end is End.ANSWERED
+
+
+async def test_the_user_has_a_silent_stream_taken_up_at_once() -> None:
+    silent = Silent()
+    async with connected(silent.server.script) as line:
+        exchange = line.ask()
+        assert not line.connection.reconnect_stream(exchange.request or 0)
+        await line.until_told("stream_resumed")
+        silent.is_done = True
+        assert line.connection.reconnect_stream(exchange.request or 0)
+        await line.over(exchange)
+        told = line.events("stream_broken")
+    assert exchange.end is End.ANSWERED
+    assert told[1]["reason"] == "the user asked to take it up again"
+    assert not line.connection.reconnect_stream(exchange.request or 0)
+
+
+async def test_the_user_ends_the_wait_before_the_next_attempt(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(streams, "_FIRST_DELAY_S", 60.0)
+    monkeypatch.setattr(streams, "_LONGEST_DELAY_S", 60.0)
+    server = Broken(the_reply)
+    async with connected(server.script) as line:
+        exchange = line.ask()
+        await line.until_told("stream_broken")
+        assert line.connection.reconnect_stream(exchange.request or 0)
+        await line.over(exchange)
+    assert exchange.end is End.ANSWERED
+
+
+async def test_a_server_that_still_holds_the_stream_we_left_is_asked_again(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(streams, "_FIRST_SILENCE_S", 0.05)
+    answers = iter(("silent", "409 Conflict", "reply"))
+
+    async def again(server: Broken, asked: Asked, out: Out) -> None:
+        answer = next(answers)
+        if answer == "silent":
+            await out.events()
+            await out.until_closed()
+        elif answer == "reply":
+            await the_reply(server, asked, out)
+        else:
+            await out.nothing(answer)
+
+    server = Broken(again)
+    async with connected(server.script) as line:
+        exchange = await line.over(line.ask())
+    assert exchange.end is End.ANSWERED
