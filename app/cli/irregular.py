@@ -28,11 +28,13 @@ _KINDS: Final = frozenset(
         marks.RESUME_TOKEN,
         marks.TOKEN_ON_ERROR,
         marks.SAME_TOKEN,
+        marks.NO_QUESTIONS,
+        marks.TASK,
     }
 )
 """Not what crosses a cancel or a limit of ours: that may happen with the best of servers."""
 
-_OF_REPLIES: Final = (marks.TOKEN_ON_ERROR, marks.SAME_TOKEN)
+_OF_REPLIES: Final = (marks.TOKEN_ON_ERROR, marks.SAME_TOKEN, marks.NO_QUESTIONS)
 """What only the whole job shows to be wrong with a reply."""
 
 

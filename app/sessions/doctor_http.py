@@ -100,6 +100,12 @@ _STATUS: Final = {
     421: ("It does not serve this name", "Use the host name that the server was set up with."),
     429: ("It is asked too often", "Wait, and make fewer calls at the same time."),
 }
+_BARE_FAILURE: Final = "Internal Server Error"
+_PYTHON_SDK: Final = (
+    "If the server uses the Python SDK 1.8 to 1.9.4, it fails for every client as soon as one has "
+    "disconnected. Restart it, and update its package mcp to 1.10 or newer. Otherwise look into "
+    "its log."
+)
 _SHOWN: Final = ("www-authenticate", "location", "retry-after", "content-type")
 
 
@@ -130,8 +136,20 @@ def _of_note(note: HttpNote, report: DoctorReport) -> Iterator[Cause]:
         what, hint = _STATUS[note.status]
         yield Cause(f"{what}: {_evidence(note)}", _by_path(hint, note, report))
     elif note.status >= 500:
-        hint = "That is the server's own trouble, or its proxy's: look into its log."
-        yield Cause(f"It failed: {_evidence(note)}", hint)
+        yield Cause(f"It failed: {_evidence(note)}", _of_failure(note))
+
+
+def _of_failure(note: HttpNote) -> str:
+    """What to try after an error of the server's own.
+
+    The Python SDK 1.8.0 to 1.9.4 ends the work of all sessions when a client ends its own with
+    DELETE: from then on it answers everybody so, until it is started again (fixed in 1.10.0).
+    """
+    kind = {name.lower(): value for name, value in note.headers}.get("content-type", "")
+    is_plain = kind.lower().startswith("text/plain") and note.body.strip() == _BARE_FAILURE
+    if note.status == 500 and is_plain:
+        return _PYTHON_SDK
+    return "That is the server's own trouble, or its proxy's: look into its log."
 
 
 def _unreached(words: str) -> Iterator[Cause]:

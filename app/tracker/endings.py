@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from app import text
@@ -19,6 +20,15 @@ WORDS_LIMIT: Final = 2000
 LONGEST_WAY_S: Final = 5.0
 """Seconds that we may have heard of a task after its server began to count its time to live."""
 
+_NO_QUESTIONS: Final = re.compile(
+    r"server-to-client requests? (?:is|are) not available"
+    r"|server-initiated requests? (?:is|are) unavailable"
+    r"|no back-channel for server-initiated requests",
+    re.IGNORECASE,
+)
+"""How servers of 2026-07-28 refuse what their own code asks the client: the TypeScript SDK, FastMCP
+4, the Python SDK 2."""
+
 
 class Ending(NamedTuple):
     """A job's last state, why it failed, and a mark's key if the reply itself is irregular."""
@@ -31,11 +41,11 @@ class Ending(NamedTuple):
 def of_answer(answer: RequestAnswered) -> Ending:
     """What a reply to an open request that nobody gave up makes of its job."""
     if answer.error is not None:
-        return Ending(JobState.FAILED, failure_of_error(answer.sender, answer.error))
+        return _failed(failure_of_error(answer.sender, answer.error))
     result = answer.result or {}
     if result.get("isError") is True:
         # A tool that reports its own error does as it should: a failure, nothing irregular.
-        return Ending(JobState.FAILED, Failure("server", _words_of_tool(result)))
+        return _failed(Failure("server", _words_of_tool(result)))
     kind = result.get("resultType", "complete")
     if kind != "complete":
         words = (
@@ -44,6 +54,12 @@ def of_answer(answer: RequestAnswered) -> Ending:
         )
         return Ending(JobState.FAILED, Failure("local", words), marks.UNFINISHED)
     return Ending(JobState.DONE)
+
+
+def _failed(failure: Failure) -> Ending:
+    """The end of a job in its server's words, with a mark where these call for advice."""
+    is_question = failure.where == "server" and _NO_QUESTIONS.search(failure.message)
+    return Ending(JobState.FAILED, failure, marks.NO_QUESTIONS if is_question else None)
 
 
 def failure_of_error(sender: Side, error: JsonObject) -> Failure:
@@ -109,7 +125,7 @@ def of_task(task: Task, reason: str | None) -> Ending:
     if task.status == TaskStatus.CANCELLED:
         where = "local" if reason is not None else "server"
         return Ending(JobState.CANCELLED, Failure(where, words or reason or "Cancelled"))
-    return Ending(JobState.FAILED, Failure("server", words or "The task failed without a message"))
+    return _failed(Failure("server", words or "The task failed without a message"))
 
 
 def of_forgotten_task(task: Task, error: JsonObject, at: float, asked_at: float) -> Ending:

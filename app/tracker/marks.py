@@ -37,6 +37,8 @@ TOKEN_IN_USE: Final = "token-in-use"  # noqa: S105 - a progress token is no pass
 IRREGULAR_REQUEST: Final = "irregular-request"
 UNFINISHED: Final = "unfinished-result"
 """A result of another type than complete: it does not end the work."""
+NO_QUESTIONS: Final = "no-questions"
+"""A server of 2026-07-28 whose own question failed: its code asks as in the handshake era."""
 CANCEL_TOO_LATE: Final = "cancel-too-late"
 """The cancel notice came after the reply."""
 RESUME_TOKEN: Final = "resume-token"  # noqa: S105 - a mark's key
@@ -65,6 +67,14 @@ OTHER_STREAM: Final = "other-stream"
 """Progress came over HTTP in the response to another request (2026-07-28)."""
 RESUMED_TWICE: Final = "resumed-twice"
 """The request's resume token was that of another open request."""
+
+ADVICE: Final = {
+    NO_QUESTIONS: (
+        "The server's code asks the client by a request, which 2026-07-28 does not allow. "
+        "Try the handshake era: choose it in the server's settings, or with --era handshake."
+    ),
+}
+"""What to do about marks that the failure's own words do not explain."""
 
 OF_PROBLEM: Final = {tasks.OTHER_TOKEN: TASK_TOKEN, reply_places.OTHER_STREAM: OTHER_STREAM}
 """The marks of ticks that are well formed and all the same not right, by their problem."""

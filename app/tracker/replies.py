@@ -120,6 +120,7 @@ class Replies:
         ending = ending if verdict is None else verdict.ending
         if ending.mark is not None:
             words = "" if ending.failure is None else ending.failure.message
+            words = marks.ADVICE.get(ending.mark, words)
             source = job.request if job.answer is None else job.answer
             job.marks.note(ending.mark, words, source.number)
         if verdict is not None:

@@ -115,3 +115,18 @@ def test_a_line_is_short_and_harmless_whatever_the_server_wrote() -> None:
     assert "\x1b" not in line
     assert "\u202e" not in line
     assert len(line) < 300
+
+
+def test_a_server_that_refuses_its_own_question_is_told_of_with_advice() -> None:
+    words = "Server-to-client requests are not available"
+    content = [{"type": "text", "text": words}]
+    answer = {"jsonrpc": "2.0", "id": 7, "result": {"isError": True, "content": content}}
+    (line,) = Told().of(answer)
+    assert line.startswith("burst: warning: ")
+    assert "--era handshake" in line
+
+
+def test_a_task_in_the_shape_of_a_draft_is_told_of() -> None:
+    stub = {"modelcontextprotocol.io/task": {"taskId": "T", "status": "working"}}
+    answer = {"jsonrpc": "2.0", "id": 7, "result": {"content": [], "_meta": stub}}
+    assert any("as in a draft" in line for line in Told().of(answer))

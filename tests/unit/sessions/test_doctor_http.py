@@ -99,3 +99,24 @@ def test_of_each_kind_the_newest_is_told() -> None:
     found = [cause.text for cause in doctor_http.causes(report(*notes))]
     assert len(found) == 2
     assert "second" in found[0]
+
+
+def test_the_fault_of_the_python_sdk_after_a_delete_is_known() -> None:
+    plain = {"content_type": "text/plain; charset=utf-8"}
+    words = ("Internal Server Error", "Internal Server Error")
+    (cause,) = doctor_http.causes(report(note(500, *words, **plain)))
+    assert "Python SDK 1.8 to 1.9.4" in cause.hint
+    assert "1.10" in cause.hint
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "kind"),
+    [
+        (500, "Internal Server Error", "text/html"),
+        (500, "Out of memory", "text/plain"),
+        (502, "Internal Server Error", "text/plain"),
+    ],
+)
+def test_other_failures_are_not_taken_for_it(status: int, body: str, kind: str) -> None:
+    causes = doctor_http.causes(report(note(status, "", body, content_type=kind)))
+    assert all("Python SDK" not in cause.hint for cause in causes)

@@ -38,6 +38,30 @@ def test_a_tools_error_without_words_still_says_something(story: Story) -> None:
     assert failure.message == "The tool reported an error without words"
 
 
+REFUSALS = [
+    "Server-to-client requests are not available",
+    "elicitation via server-initiated requests is unavailable on 2026-07-28 connections.",
+    "This transport context has no back-channel for server-initiated requests.",
+]
+
+
+@pytest.mark.parametrize("words", REFUSALS)
+def test_a_server_that_refuses_its_own_question_is_advised_of_the_older_era(
+    story: Story, words: str
+) -> None:
+    by_tool, by_error = story.call(), story.call()
+    story.reply(by_tool, {"isError": True, "content": [{"type": "text", "text": words}]})
+    story.reply(by_error, error={"code": -32603, "message": words})
+    for request in (by_tool, by_error):
+        job = story.job(request)
+        assert job.state is JobState.FAILED
+        assert job.failure is not None
+        assert job.failure.message == words
+        (mark,) = job.marks
+        assert mark.key == "no-questions"
+        assert "--era handshake" in mark.text
+
+
 @pytest.mark.parametrize("flag", [False, "true", 1, None])
 def test_only_a_true_is_error_fails_a_job(story: Story, flag: object) -> None:
     request = story.call()
