@@ -47,3 +47,11 @@ async def test_the_command_line_waits_for_a_task_of_the_draft() -> None:
     assert b"without making a task" not in done.stderr + done.stdout
     (result,) = [event["result"] for event in events if event["event"] == "result"]
     assert result["content"][0]["text"] == "finished"
+
+
+async def test_people_are_warned_of_the_draft_once() -> None:
+    command = [sys.executable, "-m", "app", "call", "slow", "--task", "--"]
+    done = await anyio.run_process([*command, sys.executable, str(SERVER)], stderr=subprocess.PIPE)
+    warnings = [line for line in done.stderr.decode().splitlines() if "warning:" in line]
+    assert len(warnings) == 1
+    assert "as in a draft" in warnings[0]

@@ -124,9 +124,3 @@ def test_a_server_that_refuses_its_own_question_is_told_of_with_advice() -> None
     (line,) = Told().of(answer)
     assert line.startswith("burst: warning: ")
     assert "--era handshake" in line
-
-
-def test_a_task_in_the_shape_of_a_draft_is_told_of() -> None:
-    stub = {"modelcontextprotocol.io/task": {"taskId": "T", "status": "working"}}
-    answer = {"jsonrpc": "2.0", "id": 7, "result": {"content": [], "_meta": stub}}
-    assert any("as in a draft" in line for line in Told().of(answer))
