@@ -53,6 +53,8 @@ class _ToolCall:
         tool = _listed(server, order.tool)
         if tool is None and not order.is_unlisted:
             raise _unknown(server, order.tool)
+        if tool is not None and not order.is_unlisted:
+            _check_allowed(server, tool)
         schema = {} if tool is None else tool.input_schema
         arguments = {**self._document, **convert(order.pairs, schema)}
         problems = [] if tool is None else monitor.tool_problems(server.name, tool.name, arguments)
@@ -67,6 +69,15 @@ class _ToolCall:
         params = {"name": order.tool, "arguments": arguments}
         made = request(server, "tools/call", params, order)
         return dataclasses.replace(made, as_task=True if order.as_task else None)
+
+
+def _check_allowed(server: ServerSnapshot, tool: Tool) -> None:
+    """Refuse a tool that clients must not call; `CommandFailed` says how to do it all the same."""
+    why = server.rejection(tool)
+    if why:
+        what = "Clients must not call this tool over HTTP: its schema breaks the rules for headers"
+        hint = "To call it all the same, without headers for its arguments, add --unlisted."
+        raise CommandFailed(ExitCode.USAGE, Problem(what, f"tool {tool.name!r}", hint, why))
 
 
 def _listed(server: ServerSnapshot, name: str) -> Tool | None:

@@ -6,9 +6,11 @@ import dataclasses
 import enum
 from typing import TYPE_CHECKING, NamedTuple
 
+from app.protocol.eras import Era
+from app.protocol.header_marks import marks_problem
+
 if TYPE_CHECKING:
     from app.problem import Problem
-    from app.protocol.eras import Era
     from app.protocol.facts import JsonObject
     from app.protocol.messages import Prompt, Resource, Tool
     from app.sessions.definitions import ServerDefinition
@@ -113,3 +115,12 @@ class ServerSnapshot:
         """What the server calls itself, else the name it has here."""
         found = self.server_info.get("title") or self.server_info.get("name")
         return found if isinstance(found, str) else self.name
+
+    def rejection(self, tool: Tool) -> str:
+        """Why clients must not call one of the server's tools; nothing where they may.
+
+        Source: 2026-07-28 "Custom Headers from Tool Parameters": over HTTP, clients reject tools
+        whose `x-mcp-header` breaks the rules.
+        """
+        is_marked = self.era is Era.PER_REQUEST and self.definition.transport == "http"
+        return marks_problem(tool.input_schema) if is_marked else ""

@@ -1,0 +1,140 @@
+"""The client that the MCP conformance suite tests: our monitor, with a user who agrees to all.
+
+Run as `python -m tests.integration.conformance_client URL`; the suite adds the URL and says by
+variables of the environment which scenario it plays. The client does what a user does in every
+scenario: connect, list the tools, call each of them, fill in the forms, open the pages to sign in.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import httpx2
+
+from app.monitor import Call, Monitor
+from app.problem import ProblemError
+from app.sessions.definitions import HttpDefinition, OAuthClient
+from app.sessions.questions import Accept, Question, Refused
+
+if TYPE_CHECKING:
+    from app.protocol.facts import JsonObject
+    from app.sessions.snapshot import ServerSnapshot
+    from app.updates import Update
+
+CLIENT_METADATA_URL = "https://conformance-test.local/client-metadata.json"
+"""The client id that the suite expects where an authorization server takes metadata documents."""
+_TYPES: dict[str, Any] = {"string": "x", "integer": 3, "number": 3, "boolean": True, "array": []}
+
+
+class Person:
+    """Answers what a server asks: signs in at each page, leaves each form as it is offered."""
+
+    def __init__(self, monitor: Monitor) -> None:
+        """Begin to follow what `monitor` tells."""
+        self._monitor = monitor
+        self._pages: set[str] = set()
+        self._send, self._receive = anyio.create_memory_object_stream[str | Question](100)
+        monitor.subscribe(self._on_update)
+
+    def _on_update(self, update: Update) -> None:
+        for name in update.servers:
+            sign_in = self._monitor.server(name).sign_in
+            if sign_in is not None and sign_in.url not in self._pages:
+                self._pages.add(sign_in.url)
+                self._send.send_nowait(sign_in.url)
+        for number in update.questions:
+            question = self._monitor.question(number)
+            if question is not None and not question.ended:
+                self._send.send_nowait(question)
+
+    async def run(self) -> None:
+        """Answer until cancelled."""
+        with self._send, self._receive:
+            async with httpx2.AsyncClient(trust_env=False) as browser:
+                async for task in self._receive:
+                    if isinstance(task, Question):
+                        self._answer(task)
+                    else:
+                        await _visit(browser, task)
+
+    def _answer(self, question: Question) -> None:
+        if question.kind == "form":
+            self._monitor.answer(question.id, Accept(_filled_in(question.schema or {})))
+        else:
+            self._monitor.answer(question.id, Refused("The conformance client has no model"))
+
+
+async def _visit(browser: httpx2.AsyncClient, url: str) -> None:
+    """Open a page to sign in at, and the one it leads to: our own, on this machine."""
+    page = await browser.get(url)
+    if page.has_redirect_location:
+        await browser.get(page.headers["location"])
+
+
+def _filled_in(schema: JsonObject) -> JsonObject:
+    """A form as a person sends it who changes nothing but what is required and empty."""
+    fields: dict[str, Any] = schema.get("properties", {})
+    required = set(schema.get("required", ()))
+    return {
+        name: field.get("default", _TYPES.get(field.get("type", ""), "x"))
+        for name, field in fields.items()
+        if "default" in field or name in required
+    }
+
+
+def _calls(context: JsonObject, server: ServerSnapshot) -> list[JsonObject]:
+    """The calls that a scenario asks for by name, else one of each tool that may be called."""
+    if "toolCalls" in context:
+        return list(context["toolCalls"])
+    return [
+        {"name": tool.name, "arguments": _filled_in(tool.input_schema)}
+        for tool in server.tools
+        if not server.rejection(tool)
+    ]
+
+
+def _definition(url: str, scenario: str, context: JsonObject) -> HttpDefinition:
+    if not scenario.startswith("auth/"):
+        return HttpDefinition(name="conformance", url=url)
+    given = context.get("client_id")
+    oauth = OAuthClient(
+        client_id=given or (CLIENT_METADATA_URL if scenario == "auth/basic-cimd" else None),
+        client_secret=context.get("client_secret"),
+    )
+    return HttpDefinition(name="conformance", url=url, auth="oauth", oauth=oauth)
+
+
+async def run(url: str, scenario: str, context: JsonObject) -> int:
+    """Play a scenario; the exit code says whether everything was answered."""
+    status = 0
+    async with Monitor() as monitor, anyio.create_task_group() as group:
+        person = Person(monitor)
+        group.start_soon(person.run)
+        monitor.add_server(_definition(url, scenario, context))
+        try:
+            snapshot = await monitor.connect("conformance")
+            for params in _calls(context, snapshot):
+                outcome = await monitor.call(Call("conformance", "tools/call", params))
+                sys.stdout.write(f"{params['name']}: {outcome.state.name} {outcome.failure}\n")
+                status = status or int(outcome.failure is not None)
+        except ProblemError as error:
+            sys.stderr.write(f"{error.problem.as_text()}\n")
+            status = 1
+        group.cancel_scope.cancel()
+    return status
+
+
+if __name__ == "__main__":
+    environment = os.environ
+    sys.exit(
+        anyio.run(
+            run,
+            sys.argv[1],
+            environment.get("MCP_CONFORMANCE_SCENARIO", ""),
+            json.loads(environment.get("MCP_CONFORMANCE_CONTEXT", "{}")),
+        )
+    )

@@ -1,0 +1,80 @@
+"""The official MCP conformance suite, as a campaign; stand-ins for some of it in every run."""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+
+from tests.integration import conformance_client
+from tests.integration.conformance_doubles import DOUBLES, InvalidToolHeaders, served
+from tests.integration.conformance_suite import REVISIONS, UnavailableError, installed
+from tests.patience import PATIENCE_S
+
+if TYPE_CHECKING:
+    from pathlib import Path
+    from subprocess import CompletedProcess
+
+    from tests.integration.conformance_doubles import Double
+    from tests.integration.conformance_suite import Verdict
+
+pytestmark = pytest.mark.anyio
+
+REQUIRED = {"2025-11-25": 18, "2026-07-28": 32}
+"""How many scenarios each revision requires of clients."""
+_ALL_S = 50 * 60
+
+
+def _assert_all_pass(verdicts: dict[str, Verdict]) -> None:
+    """Fail with what the suite and our client said of each scenario that does not pass."""
+    bad = {name: verdict for name, verdict in verdicts.items() if not verdict.is_good}
+    said = [f"{name}: {each.passed} of {each.checks}\n{each.output}" for name, each in bad.items()]
+    assert not bad, f"{sorted(bad)} of {len(verdicts)} scenarios fail\n" + "\n\n".join(said)
+
+
+async def _call(url: str, tool: str, *options: str) -> CompletedProcess[bytes]:
+    """What the command line makes of a call."""
+    program = [sys.executable, "-m", "app", "call", tool, "--url", url, *options]
+    return await anyio.run_process(program, check=False)
+
+
+@pytest.mark.parametrize("kind", DOUBLES, ids=lambda kind: kind.scenario)
+async def test_our_client_passes_what_stands_in_for_a_scenario(kind: type[Double]) -> None:
+    double = kind()
+    async with served(double) as url:
+        with anyio.fail_after(PATIENCE_S):
+            assert await conformance_client.run(url, double.scenario, {}) == 0
+    _assert_all_pass({double.scenario: double.verdict})
+
+
+async def test_a_tool_that_clients_must_not_call_is_called_only_when_the_user_insists() -> None:
+    double = InvalidToolHeaders()
+    async with served(double) as url:
+        refused = await _call(url, "space")
+        assert refused.returncode == 2
+        assert b"--unlisted" in refused.stderr
+        assert b"My Region" in refused.stderr
+        assert dict(double.checks)["space"]
+        assert (await _call(url, "space", "--unlisted")).returncode == 0
+        assert not dict(double.checks)["space"]
+        assert (await _call(url, "valid_tool")).returncode == 0
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(_ALL_S)
+@pytest.mark.parametrize("revision", REVISIONS)
+def test_our_client_passes_every_required_scenario(revision: str, tmp_path: Path) -> None:
+    try:
+        suite = installed()
+    except UnavailableError as error:
+        pytest.skip(str(error))
+    scenarios = suite.scenarios(revision)
+    assert len(scenarios) == REQUIRED[revision]
+    _assert_all_pass(
+        {
+            name: suite.verdict(name, revision, tmp_path / name.replace("/", "-"))
+            for name in scenarios
+        }
+    )
