@@ -37,6 +37,7 @@ class CommonOptions:
     url: str | None = None
     header: tuple[tuple[str, str], ...] = ()
     oauth: bool = False
+    oauth_client_id: str | None = None
     transport: str | None = None
     demo: bool = False
     config: Path | None = None
@@ -135,6 +136,12 @@ _OPTIONS = (
         " the environment. May be given again.",
     ),
     click.option("--oauth", is_flag=True, help="Sign in to the URL in the browser when asked to."),
+    click.option(
+        "--oauth-client-id",
+        metavar="ID",
+        help="Sign in as the client ID; an https URL is that of a client id metadata document."
+        " Without, this program registers itself. Implies --oauth.",
+    ),
     click.option(
         "--transport",
         type=click.Choice(TRANSPORTS),

@@ -228,6 +228,22 @@ def sign_out(invocation: Invocation, name: str) -> int:
 
 
 @servers.command(
+    name="client-metadata", cls=OwnCommand, short_help="Write a client id metadata document."
+)
+@own_options
+@click.argument("url")
+def client_metadata(invocation: Invocation, url: str) -> int:
+    """Write the OAuth client id metadata document of this program, for you to host at URL.
+
+    Give that URL as the client id of a server: authorization servers that take such documents then
+    know this program without registering it. Nothing is sent anywhere.
+    """
+    from app.cli.servers_client_metadata import print_client_metadata
+
+    return print_client_metadata(url)
+
+
+@servers.command(
     cls=OwnCommand,
     epilog=_EXPORT_EXAMPLES,
     short_help="Write saved servers for another client.",

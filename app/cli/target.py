@@ -20,6 +20,7 @@ from app.looking import absolute, expanded
 from app.problem import Problem, ProblemError
 from app.sessions.definitions import (
     HttpDefinition,
+    OAuthClient,
     ServerDefinition,
     StdioDefinition,
     demo_definition,
@@ -123,7 +124,8 @@ def check_target(common: CommonOptions) -> None:
             "--cwd, --env, --era and --connect-timeout say how to start a server:"
             f" name it with {_TARGETS}."
         )
-    if common.url is None and (common.oauth or common.transport):
+    signs_in = common.oauth or common.oauth_client_id is not None
+    if common.url is None and (signs_in or common.transport):
         raise click.UsageError("--oauth and --transport say how to reach a URL: add --url URL.")
     is_process = common.command is not None or common.demo
     if common.header and (is_process or not given):
@@ -152,7 +154,8 @@ def url_definition(common: CommonOptions, url: str, name: str | None = None) -> 
         url=url,
         transport="sse" if common.transport == "sse" else "http",
         headers=dict(common.header),
-        auth="oauth" if common.oauth else "headers",
+        auth="oauth" if common.oauth or common.oauth_client_id else "headers",
+        oauth=OAuthClient(client_id=common.oauth_client_id),
     )
 
 

@@ -15,7 +15,7 @@ from app.catalogue.trust import Trust
 from app.cli.consent import trusting_command
 from app.cli.exits import CommandFailed, ExitCode
 from app.cli.options import CommonOptions
-from app.cli.target import named_servers, one_server
+from app.cli.target import named_servers, one_server, url_definition
 from app.sessions.definitions import HttpDefinition, StdioDefinition
 
 
@@ -83,6 +83,7 @@ def test_nothing_named_is_no_server() -> None:
         (CommonOptions(server="a", demo=True), "one way only"),
         (CommonOptions(url="http://a", command=("x",)), "one way only"),
         (CommonOptions(oauth=True, demo=True), "add --url"),
+        (CommonOptions(oauth_client_id="mine", demo=True), "add --url"),
         (CommonOptions(transport="sse"), "add --url"),
         (CommonOptions(header=(("A", "1"),)), "add --url"),
         (CommonOptions(header=(("A", "1"),), demo=True), "add --url"),
@@ -292,3 +293,10 @@ def test_what_was_meant_by_a_name_is_guessed(config: Path, data_dir: Path) -> No
         with pytest.raises(CommandFailed) as failure:
             one_server(options)
         assert advice in failure.value.problem.hint
+
+
+def test_a_client_id_signs_in_as_that_client() -> None:
+    common = CommonOptions(url="https://h.example/mcp", oauth_client_id="https://u.example/c.json")
+    definition = url_definition(common, "https://h.example/mcp")
+    assert definition.auth == "oauth"
+    assert definition.oauth.client_id == "https://u.example/c.json"
