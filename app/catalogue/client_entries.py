@@ -157,7 +157,7 @@ def _zed(definition: ServerDefinition) -> dict[str, Any]:
 
 def _inspector(definition: ServerDefinition) -> dict[str, Any]:
     written = {**_with_oauth(definition), "protocolEra": _ERAS[definition.era]}
-    if "connect_timeout_s" in definition.model_fields_set:
+    if definition.connect_timeout_s is not None:
         written["connectionTimeout"] = round(definition.connect_timeout_s * 1000)
     return written
 
@@ -166,7 +166,7 @@ def _codex(definition: ServerDefinition) -> dict[str, Any]:
     written = _codex_process(definition) if isinstance(definition, StdioDefinition) else {}
     if isinstance(definition, HttpDefinition):
         written = _codex_url(definition)
-    if "connect_timeout_s" in definition.model_fields_set:
+    if definition.connect_timeout_s is not None:
         written["startup_timeout_sec"] = definition.connect_timeout_s
     return written
 

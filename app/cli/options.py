@@ -175,7 +175,8 @@ _OPTIONS = (
         "--connect-timeout",
         type=Seconds(min=0, min_open=True),
         metavar="S",
-        help="Give up connecting after S seconds (default 15).",
+        help="Give up connecting after S seconds (default: 15 for a URL; for a command up to 60 "
+        "while it is starting).",
     ),
     _DATA_DIR,
     click.option(

@@ -13,6 +13,7 @@ from app.cli.exits import CommandFailed, ExitCode
 from app.cli.interrupts import Interrupts
 from app.cli.saved import NOTHING_SAVED
 from app.cli.sign_ins import SignInTeller
+from app.cli.starts import StartTeller
 from app.monitor import Monitor
 from app.problem import ProblemError
 from app.protocol.facts import Side
@@ -152,6 +153,7 @@ class Visit:
                         monitor.subscribe(self._listener(front, scope))
                         monitor.subscribe(asker.on_update)
                         monitor.subscribe(SignInTeller(monitor, front).on_update)
+                        monitor.subscribe(StartTeller(monitor, front).on_update)
                         self._warn(front)
                         with scope:
                             await self._work_shown(front)

@@ -72,7 +72,7 @@ class Draft:
     client_secret: Entered = _NO_SECRET
     scope: str = ""
     era: Era = "auto"
-    connect_timeout_s: float = 15.0
+    connect_timeout_s: float | None = None
     idle: str = ""
     total: str = ""
     ping_s: float = 30.0

@@ -16,6 +16,7 @@ from app import text
 from app.models.ansi import plain
 from app.models.server_words import retry_words, state_word
 from app.sessions import connect_failure
+from app.sessions.connect_limit import waiting_words
 from app.sessions.snapshot import ServerState
 
 if TYPE_CHECKING:
@@ -78,9 +79,15 @@ def happened(report: DoctorReport, now: float) -> str:
         return text.one_line(report.ending, _LINE)
     return {
         ServerState.CONNECTED: _tr("It is connected, and nothing is known to be wrong."),
-        ServerState.CONNECTING: _tr("It is being connected."),
+        ServerState.CONNECTING: _connecting(report, now),
         ServerState.IDLE: _tr("It has not been connected yet."),
     }.get(report.state, state_word(report.state))
+
+
+def _connecting(report: DoctorReport, now: float) -> str:
+    if report.waiting is None:
+        return _tr("It is being connected.")
+    return _tr("It is being connected: {}.").format(waiting_words(report.waiting, now))
 
 
 def sections(report: DoctorReport) -> tuple[Section, ...]:

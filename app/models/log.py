@@ -232,6 +232,10 @@ class LogModel(QAbstractTableModel):
         """Return what the frame of a row is."""
         return self._cells.kind(self._rows[row]) if 0 <= row < len(self._rows) else None
 
+    def is_expected(self, row: int) -> bool:
+        """Return whether the frame of a row is an error that our own question provokes."""
+        return 0 <= row < len(self._rows) and self._cells.is_expected(self._rows[row])
+
     def mark_of(self, row: int) -> str:
         """Return what is wrong with the frame of a row; empty when nothing is known to be."""
         if not 0 <= row < len(self._rows):

@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject
 from app import text
 from app.models.log_head import LARGE
 from app.models.log_row import LogRow, describe, plain
+from app.protocol.eras import DISCOVER
 from app.protocol.frame import Channel, server_name
 from app.protocol.frame_kind import FrameKind
 from app.recording.columns import Segment
@@ -75,6 +76,20 @@ class LogCells(QObject):
         known = self._index_row(place)
         return None if known is None else known.kind
 
+    def is_expected(self, place: int) -> bool:
+        """Whether it is an error that our own question provokes from servers of earlier revisions.
+
+        They need not know `server/discover`: that says which revision they speak, and no more.
+        """
+        if self.kind(place) is not FrameKind.ERROR:
+            return False
+        request = self._timeline.request_of(place)
+        found = None if request is None else self._timeline.columns.locate(request)
+        if request is None or found is None:
+            return False
+        is_ours = self._timeline.source(*found).channel is Channel.SENT
+        return is_ours and self.text(request, _METHOD) == DISCOVER
+
     def text(self, place: int, column: int) -> str:
         """Return the words of a cell, all but the time difference; empty when it is gone."""
         known = self._index_row(place)
@@ -85,7 +100,10 @@ class LogCells(QObject):
         if column == _METHOD:
             return self._content(place, known.kind).method if known.method is None else known.method
         if column == _SUMMARY:
-            return self._content(place, known.kind).summary
+            words = self._content(place, known.kind).summary
+            if known.kind is FrameKind.ERROR and self.is_expected(place):
+                return self.tr("{} — expected of a server before 2026-07-28").format(words)
+            return words
         return known.words[column]
 
     def delta(self, place: int, previous: int) -> str:

@@ -8,12 +8,15 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import QCoreApplication
 
 from app import text
+from app.sessions.connect_limit import waiting_words
 from app.sessions.snapshot import ServerState
 
 if TYPE_CHECKING:
     from app.catalogue.entry import CatalogueEntry
     from app.sessions.snapshot import Health, Retry, ServerSnapshot
 
+_PATIENT_S: Final = 3.0
+"""How long connecting takes before it is told what for."""
 _UPDATES_TOLD: Final = 10
 _TRANSPORTS: Final = {"stdio": "stdio", "http": "HTTP", "sse": "SSE"}
 
@@ -93,6 +96,8 @@ def _state_words(server: ServerSnapshot, now: float, entry: CatalogueEntry | Non
         return _tr("Sign-in needed")
     if server.retry is not None:
         return retry_words(server.retry, now)
+    if server.waiting is not None and now - server.waiting.began_at >= _PATIENT_S:
+        return f"{state_word(server.state)}: {waiting_words(server.waiting, now)}"
     if server.state is not ServerState.CONNECTED:
         return state_word(server.state)
     if server.health is None:

@@ -101,6 +101,8 @@ class Connection:
         self.reason = ""
         self._is_end_wanted = False
         self.stderr_tail: deque[str] = deque(maxlen=_STDERR_TAIL)
+        self.stderr_at: float | None = None
+        """When the server last wrote to its standard error, None if it did not."""
         self._last_life_at: float | None = None
         self._first_lines = b""
         self.schema_of: Callable[[str], JsonObject | None] = _knows_no_tool
@@ -399,6 +401,7 @@ class Connection:
         await self._publish([frame])
 
     async def _publish_stderr(self, frames: Sequence[Frame]) -> None:
+        self.stderr_at = self.now()
         self.stderr_tail.extend(
             _FOR_TERMINALS.sub(b"", frame.raw[:_TAIL_BYTES]).decode(errors="replace").rstrip()
             for frame in frames[-_STDERR_TAIL:]

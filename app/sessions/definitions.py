@@ -98,7 +98,8 @@ class OAuthClient(pydantic.BaseModel):
 class _Definition(pydantic.BaseModel):
     """What is the same however a server is reached.
 
-    `connect_timeout_s` bounds the time from the beginning to the end of negotiation.
+    `connect_timeout_s` bounds the time from the beginning to the end of negotiation; None is as
+    long as there are signs that the server is still starting (see `app.sessions.connect_limit`).
     `idle_timeout_s` and `total_timeout_s` are the limits of its calls that choose none: 0 is no
     limit, None the protocol's usual one (see `app.sessions.limits`). While calls wait and nothing
     comes for `ping_interval_s`, it is asked whether it still answers; 0 never asks.
@@ -108,7 +109,7 @@ class _Definition(pydantic.BaseModel):
 
     name: Annotated[str, pydantic.StringConstraints(min_length=1)]
     era: Era = "auto"
-    connect_timeout_s: Annotated[float, pydantic.Field(gt=0, allow_inf_nan=False)] = 15.0
+    connect_timeout_s: Annotated[float, pydantic.Field(gt=0, allow_inf_nan=False)] | None = None
     idle_timeout_s: _Limit | None = None
     total_timeout_s: _Limit | None = None
     restart: RestartPolicy = RestartPolicy()
@@ -259,7 +260,7 @@ def made_definition(fields: Mapping[str, Any]) -> ServerDefinition:
 
 
 def demo_definition(
-    *args: str, name: str = "demo", era: Era = "auto", connect_timeout_s: float = 15.0
+    *args: str, name: str = "demo", era: Era = "auto", connect_timeout_s: float | None = None
 ) -> StdioDefinition:
     """The bundled demo server, started by this very program; `args` are those of `app.demo`."""
     command, *words = paths.internal_command(paths.DEMO)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
     from app.problem import Problem
+    from app.sessions.connect_limit import Waiting
     from app.sessions.negotiation import Question
     from app.sessions.snapshot import Health, Retry, ServerState
 
@@ -71,3 +72,4 @@ class DoctorReport:
     health: Health | None = None
     retry: Retry | None = None
     restarts: int = 0
+    waiting: Waiting | None = None

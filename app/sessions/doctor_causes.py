@@ -38,7 +38,7 @@ def _all(report: DoctorReport, definition: ServerDefinition) -> Iterator[Cause]:
         return
     yield from doctor_output.causes(report)
     if _is_out_of_time(report):
-        slow = doctor_output.slow_start(report, definition.connect_timeout_s)
+        slow = doctor_output.slow_start(report)
         if slow is not None:
             yield slow
     yield from _of_pipes(report)

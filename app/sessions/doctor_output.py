@@ -149,19 +149,19 @@ def causes(report: DoctorReport) -> Iterator[Cause]:
             yield Cause(f"{rule.text}: {quoted(line)}", rule.hint)
 
 
-def slow_start(report: DoctorReport, limit_s: float) -> Cause | None:
+def slow_start(report: DoctorReport) -> Cause | None:
     """That it still downloads what it is to run, if anything says so."""
     if report.first_bytes:
         return None
     hint = "Wait until a first start in a terminal is through, or give it more time to connect."
     line = _last_match(_DOWNLOADS, report.stderr_tail)
     if line is not None:
-        return Cause(f"It was still downloading after {limit_s:g} s: {quoted(line)}", hint)
+        return Cause(f"It was still downloading when the time was over: {quoted(line)}", hint)
     program = re.split(r"[\\/]", report.command[0])[-1] if report.command else ""
     name = program.removesuffix(".exe").removesuffix(".cmd")
     if name in _INSTALLERS and not report.stderr_tail:
         what = f"{name} downloads what it runs, at the first start in silence"
-        return Cause(f"{what}: nothing came within {limit_s:g} s", hint)
+        return Cause(f"{what}: nothing came in the time to connect", hint)
     return None
 
 

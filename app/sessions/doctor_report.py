@@ -60,6 +60,7 @@ def _of_command(server: ServerSnapshot) -> DoctorReport:
         health=server.health,
         retry=server.retry,
         restarts=server.restarts,
+        waiting=server.waiting,
     )
     if definition.transport != "stdio":
         return dataclasses.replace(

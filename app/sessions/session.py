@@ -12,7 +12,7 @@ from app.problem import Problem, ProblemError
 from app.protocol.eras import Era
 from app.sessions import connect_failure
 from app.sessions.connect_failure import not_connected
-from app.sessions.connect_limit import ConnectLimit, not_signed_in
+from app.sessions.connect_limit import ConnectLimit, Waiting, not_signed_in
 from app.sessions.era_memory import Verdict, said_by
 from app.sessions.incoming import Incoming
 from app.sessions.lists import ServerLists
@@ -159,6 +159,7 @@ class Session:
             self._definition.name,
             self._definition,
             state=self._state,
+            waiting=self._waiting(),
             settings=self._context.settings(),
         )
         return self._with_lists(self._with_agreement(self._with_connection(bare)))
@@ -179,7 +180,12 @@ class Session:
                 await self._lists.finished()
 
     def look(self, now: float) -> None:
-        """Let time pass: a server that keeps calls waiting in silence is asked how it is."""
+        """Let time pass: one that is starting may take longer, a silent one is asked how it is."""
+        if self._state is ServerState.CONNECTING and self._limit is not None:
+            stderr_at = None if self.current is None else self.current.stderr_at
+            if stderr_at is not None:
+                self._limit.note_sign(now - stderr_at)
+            self._on_change()
         if self.pulse is not None and self._state is ServerState.CONNECTED:
             self.pulse.look(now)
 
@@ -295,19 +301,41 @@ class Session:
 
     async def _establish(self, tasks: TaskGroup) -> tuple[Connection, Agreement]:
         """Connect within the definition's limit, over a second connection if the first asks."""
-        limit = self._limit = ConnectLimit(self._definition.connect_timeout_s)
-        with limit.scope:
-            while True:
-                try:
-                    return await self._attempt(tasks)
-                except ReopenError as again:
-                    self._earlier, self._negotiation = self.questions, None
-                    self.cause = {"reason": again.why}
+        definition = self._definition
+        has_process = definition.transport == "stdio"
+        limit = self._limit = ConnectLimit(definition.connect_timeout_s, has_process=has_process)
+        scope: anyio.CancelScope | None = limit.scope
+        while scope is not None:
+            with scope:
+                return await self._attempts(tasks, limit)
+            again = None if self.opening is None else self.opening.out_of_time()
+            scope = None if again is None else limit.renew()
+            if again is not None and scope is not None:
+                await self._begin_again(again.why)
         address = self._definition.address
         problem = not_signed_in(address) if limit.is_held else self._silence()
         if self.current is not None:
             self.current.end(problem.what)
         raise ProblemError(problem)
+
+    async def _attempts(
+        self, tasks: TaskGroup, limit: ConnectLimit
+    ) -> tuple[Connection, Agreement]:
+        """Connect, over as many connections as the opening wants."""
+        while True:
+            limit.note_start()
+            try:
+                return await self._attempt(tasks)
+            except ReopenError as again:
+                await self._begin_again(again.why)
+
+    async def _begin_again(self, why: str) -> None:
+        """End the connection that proved nothing, for another one."""
+        self._earlier, self._negotiation = self.questions, None
+        self.cause = {"reason": why}
+        if self.current is not None:
+            self.current.end(why)
+            await self.current.over()
 
     async def _attempt(self, tasks: TaskGroup) -> tuple[Connection, Agreement]:
         await prepare(self._definition)
@@ -337,10 +365,6 @@ class Session:
         except ProblemError as error:
             connection.end(error.problem.what)
             raise ProblemError(self._located(error.problem)) from error
-        except ReopenError as again:
-            connection.end(again.why)
-            await connection.over()
-            raise
         except anyio.ClosedResourceError:
             await connection.over()
             ended = connect_failure.ended(self._definition.address, connection)
@@ -351,7 +375,8 @@ class Session:
 
     def _silence(self) -> Problem:
         """Why nothing was agreed in time."""
-        command, limit_s = self._definition.address, self._definition.connect_timeout_s
+        command, chosen_s = self._definition.address, self._definition.connect_timeout_s
+        limit_s = chosen_s or (0.0 if self._limit is None else round(self._limit.waited_s))
         if self.current is None:
             return Problem(f"The server could not be started within {limit_s:g} s", command)
         asked = () if self._negotiation is None else self._negotiation.asked
@@ -379,6 +404,18 @@ class Session:
             stderr_tail=tuple(self.current.stderr_tail),
             health=self._health(),
             problem=self._problem or self._unread(self.current),
+        )
+
+    def _waiting(self) -> Waiting | None:
+        """What connecting waits for, on the clock of snapshots."""
+        limit = self._limit
+        if limit is None or limit.is_held or self._state is not ServerState.CONNECTING:
+            return None
+        now = self._context.clock.monotonic()
+        asked = () if self._negotiation is None else self._negotiation.asked
+        stderr_at = None if self.current is None else self.current.stderr_at
+        return Waiting(
+            " and ".join(asked), now - limit.waited_s, now + max(limit.left_s, 0.0), stderr_at
         )
 
     def _health(self) -> Health | None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from app.problem import Problem
     from app.protocol.facts import JsonObject
     from app.protocol.messages import Prompt, Resource, Tool
+    from app.sessions.connect_limit import Waiting
     from app.sessions.definitions import ServerDefinition
     from app.sessions.news import ResourceUpdates
     from app.sessions.server_settings import ServerSettings
@@ -84,7 +85,7 @@ class ServerSnapshot:
     or all that it says, because it does not read our answers.
     `stderr_tail` holds the last lines of its standard error, oldest first. `settings` are the
     user's for it; `subscriptions` the resources whose updates are wanted, `resource_updates` those
-    that came, the newest last.
+    that came, the newest last. `waiting` is what connecting waits for, None unless it is going on.
     """
 
     name: str
@@ -109,6 +110,7 @@ class ServerSnapshot:
     retry: Retry | None = None
     health: Health | None = None
     sign_in: SignIn | None = None
+    waiting: Waiting | None = None
 
     @property
     def title(self) -> str:

@@ -132,6 +132,8 @@ class LogDelegate(QStyledItemDelegate):
         words = tuple(self._model.text(row, column) for column, _left, _width in look.cells)
         signs = tuple(self._signs(row))
         kind, ink = self._model.kind(row), None if look.ink is None else look.ink.rgba()
+        if kind is FrameKind.ERROR and self._model.is_expected(row):
+            kind = FrameKind.EVENT  # as quiet as what this program says itself
 
         def paint(on_picture: QPainter, area: QRect) -> None:
             on_picture.setFont(self._font)

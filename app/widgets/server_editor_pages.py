@@ -220,7 +220,8 @@ class ConnectionPage(EditorPage):
                 self.tr("Per request, 2026-07-28"),
             ]
         )
-        self.connect_timeout = _seconds(self, least=0.1, most=_DAY_S)
+        self.connect_timeout = _seconds(self, least=0, most=_DAY_S)
+        self.connect_timeout.setSpecialValueText(self.tr("while it is starting"))
         self.idle = QLineEdit(self)
         self.idle.setPlaceholderText(self.tr("30 min for tools, 1 min for the rest"))
         self.total = QLineEdit(self)
@@ -233,7 +234,10 @@ class ConnectionPage(EditorPage):
             "connect_timeout",
             self.tr("Co&nnect within"),
             self.connect_timeout,
-            self.tr("From the start to the end of negotiation; a sign-in does not count."),
+            self.tr(
+                "From the start to the end of negotiation; a sign-in does not count. Without a "
+                "limit 15 s for a URL, and up to 60 s for a command while it is starting."
+            ),
         )
         self.add("idle", self.tr("&Idle limit of calls"), self.idle, off)
         self.add("total", self.tr("T&otal limit of calls"), self.total, off)
@@ -254,7 +258,7 @@ class ConnectionPage(EditorPage):
         return dataclasses.replace(
             draft,
             era=_ERAS[self.era.currentIndex()],
-            connect_timeout_s=self.connect_timeout.value(),
+            connect_timeout_s=self.connect_timeout.value() or None,
             idle=self.idle.text(),
             total=self.total.text(),
             ping_s=self.ping.value(),
@@ -263,7 +267,7 @@ class ConnectionPage(EditorPage):
     def set_draft(self, draft: Draft) -> None:
         """Show `draft`."""
         self.era.setCurrentIndex(_ERAS.index(draft.era))
-        self.connect_timeout.setValue(draft.connect_timeout_s)
+        self.connect_timeout.setValue(draft.connect_timeout_s or 0.0)
         self.idle.setText(draft.idle)
         self.total.setText(draft.total)
         self.ping.setValue(draft.ping_s)

@@ -8,18 +8,20 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import anyio
+import pytest
 
-from app.monitor import Call, Monitor, Outcome
+from app.monitor import Call, Monitor, Outcome, Update
+from app.problem import ProblemError
 from app.protocol import eras
 from app.protocol.eras import Era
 from app.protocol.frame import Channel, Frame
+from app.sessions import connect_limit
 from app.sessions.definitions import StdioDefinition
 from app.tracker.snapshot import JobState
 from tests.integration.commands import run
 
 if TYPE_CHECKING:
-    import pytest
-
+    from app.sessions.connect_limit import Waiting
     from app.sessions.snapshot import ServerSnapshot
 
 SERVER = str(Path(__file__).with_name("opening_server.py"))
@@ -192,3 +194,42 @@ async def test_the_doctor_shows_what_was_asked_and_why() -> None:
         ("initialize", "server/discover was refused (-32600)", "the server ended"),
         ("initialize", "begun again", "speaks 2025-06-18"),
     ]
+
+
+async def test_a_server_that_writes_to_stderr_while_it_starts_is_waited_for(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connect_limit, "YOUNG_S", 2.0)
+    monkeypatch.setattr(connect_limit, "SIGN_S", 2.5)
+    told: list[Waiting] = []
+    async with Monitor() as monitor:
+
+        def listen(update: Update) -> None:
+            waiting = monitor.server("s").waiting if "s" in update.servers else None
+            told.extend([] if waiting is None else [waiting])
+
+        monitor.subscribe(listen)
+        with anyio.fail_after(30):
+            found = await monitor.connect(monitor.add_server(server("chatty", 4)))
+    assert found.era is Era.HANDSHAKE
+    assert found.waiting is None
+    assert told[-1].stderr_at is not None
+    assert told[-1].until - told[-1].began_at > 2.5
+
+
+async def test_one_that_stays_silent_after_our_question_is_begun_again_with_the_handshake(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(connect_limit, "YOUNG_S", 1.5)
+    monkeypatch.setattr(eras, "DISCOVER_LIMIT_S", 0.2)
+    found, outcome, frames = await called(server("wedges"))
+    assert (found.era, outcome.state) == (Era.HANDSHAKE, JobState.DONE)
+    assert sent(frames, "s#1") == ["server/discover", "initialize"]
+    assert sent(frames, "s#2")[0] == "initialize"
+
+
+async def test_a_chosen_limit_is_kept_though_the_server_is_starting() -> None:
+    async with Monitor() as monitor:
+        name = monitor.add_server(server("chatty", 20, connect_timeout_s=1.0))
+        with anyio.fail_after(8), pytest.raises(ProblemError, match="within 1 s"):
+            await monitor.connect(name)

@@ -8,6 +8,7 @@ import anyio
 
 from app.problem import Problem
 from app.protocol.eras import PER_REQUEST
+from app.sessions.connect_limit import URL_S
 from app.sessions.http.intake import End, Ended, Intake
 from app.sessions.http.letter import mirrored
 from app.sessions.http.record import Record
@@ -54,7 +55,7 @@ class Site:
         self.line = line
         self.intake = Intake(framer, clock)
         self.record = Record(self.intake, secret_names)
-        self.wire = Wire(self.record, definition.connect_timeout_s)
+        self.wire = Wire(self.record, definition.connect_timeout_s or URL_S)
         self.session: str | None = None
         """The id that a server of the handshake era gave the session."""
         self.revision: str | None = None

@@ -325,3 +325,36 @@ def test_marks_go_with_the_frames_they_are_of(model: TapedLog) -> None:
     model.append(ticks(40, 30))
     assert model.dropped == 40
     assert len(model._marks) == 0  # noqa: SLF001 - what must not grow
+
+
+def test_a_refusal_of_our_own_question_is_told_as_what_it_is(model: TapedLog) -> None:
+    error = {"code": -32601, "message": "Method not found"}
+    discover = {"jsonrpc": "2.0", "id": 1, "method": "server/discover", "params": {}}
+    called = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {}}
+    model.append(
+        [
+            frame(1, discover, Channel.SENT),
+            frame(2, {"jsonrpc": "2.0", "id": 1, "error": error}),
+            frame(3, called, Channel.SENT),
+            frame(4, {"jsonrpc": "2.0", "id": 2, "error": error}),
+        ]
+    )
+    assert [model.kind(row) for row in (1, 3)] == [FrameKind.ERROR, FrameKind.ERROR]
+    assert [model.is_expected(row) for row in range(5)] == [False, True, False, False, False]
+    assert model.text(1, LogColumn.KIND) == "error"
+    assert model.text(1, LogColumn.SUMMARY) == (
+        "-32601 Method not found — expected of a server before 2026-07-28"
+    )
+    assert model.text(3, LogColumn.SUMMARY) == "-32601 Method not found"
+    assert not model.mark_of(1)
+
+
+def test_a_server_that_asks_us_for_it_is_refused_as_usual(model: TapedLog) -> None:
+    error = {"code": -32601, "message": "Method not found"}
+    model.append(
+        [
+            frame(1, {"jsonrpc": "2.0", "id": 1, "method": "server/discover"}),
+            frame(2, {"jsonrpc": "2.0", "id": 1, "error": error}, Channel.SENT),
+        ]
+    )
+    assert not model.is_expected(1)

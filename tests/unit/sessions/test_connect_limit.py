@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import anyio
+import pytest
 
 from app.sessions import connect_limit
-from app.sessions.connect_limit import ConnectLimit, not_signed_in
-
-if TYPE_CHECKING:
-    import pytest
+from app.sessions.connect_limit import ConnectLimit, Waiting, not_signed_in, waiting_words
 
 
 async def test_the_limit_ends_what_takes_longer() -> None:
@@ -62,3 +58,62 @@ async def test_a_sign_in_that_nobody_makes_ends_before_the_limit_of_connecting(
 
 def test_the_problem_says_how_long_was_waited() -> None:
     assert "5 min" in not_signed_in("http://a/mcp").what
+
+
+class Limited(ConnectLimit):
+    """A limit whose deadline is read instead of waited for."""
+
+    @property
+    def ends_after_s(self) -> float:
+        """Seconds from its beginning."""
+        return self.scope.deadline - self.began_at
+
+
+async def test_without_a_choice_a_process_may_take_longer_than_a_url() -> None:
+    assert Limited(None).ends_after_s == pytest.approx(15, abs=1)
+    assert Limited(None, has_process=True).ends_after_s == pytest.approx(30, abs=1)
+
+
+async def test_signs_of_life_make_it_longer_up_to_a_minute() -> None:
+    limit = Limited(None, has_process=True)
+    limit.note_sign(1)
+    assert limit.ends_after_s == pytest.approx(30, abs=1)
+    limit.began_at -= 25  # as if that had passed
+    limit.scope.deadline -= 25
+    limit.note_sign(1)
+    assert limit.ends_after_s == pytest.approx(25 + 14, abs=1)
+    limit.note_start()
+    assert limit.ends_after_s == pytest.approx(25 + 30, abs=1)
+    limit.began_at -= 30
+    limit.scope.deadline -= 30
+    limit.note_sign(0)
+    assert limit.ends_after_s == pytest.approx(60, abs=1)
+
+
+async def test_a_chosen_limit_is_kept_whatever_comes() -> None:
+    limit = Limited(5, has_process=True)
+    limit.note_sign(0)
+    limit.note_start()
+    assert limit.ends_after_s == pytest.approx(5, abs=0.1)
+    assert limit.renew() is None
+
+
+async def test_after_its_end_one_more_start_has_what_is_left() -> None:
+    limit = Limited(None, has_process=True)
+    limit.began_at -= 50
+    assert limit.renew() is limit.scope
+    assert limit.left_s == pytest.approx(10, abs=1)
+    limit.began_at -= 10
+    assert limit.renew() is None
+
+
+def test_what_is_waited_for_is_told_in_words() -> None:
+    waiting = Waiting("server/discover and initialize", 100.0, 130.0, None)
+    assert waiting_words(waiting, 112.0) == (
+        "waiting for the answer to server/discover and initialize for 12 s, at most 18 s more"
+    )
+    noisy = Waiting("", 100.0, 130.0, 110.0)
+    assert waiting_words(noisy, 112.0) == (
+        "waiting for the server to start for 12 s, at most 18 s more; "
+        "it wrote to standard error 2 s ago"
+    )

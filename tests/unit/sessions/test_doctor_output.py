@@ -95,20 +95,20 @@ def test_what_is_printed_on_stdout_is_read_as_well() -> None:
 
 
 def test_a_download_that_goes_on_is_a_slow_start() -> None:
-    found = doctor_output.slow_start(report("Resolved 12 packages in 4s"), 15)
+    found = doctor_output.slow_start(report("Resolved 12 packages in 4s"))
     assert found is not None
     assert "Resolved 12 packages" in found.text
-    assert "15 s" in found.text
+    assert "still downloading" in found.text
 
 
 @pytest.mark.parametrize(("command", "is_slow"), [("/usr/bin/npx", True), ("python3", False)])
 def test_an_installer_that_says_nothing_may_be_downloading(command: str, is_slow: bool) -> None:
-    found = doctor_output.slow_start(report(command=(command, "x")), 15)
+    found = doctor_output.slow_start(report(command=(command, "x")))
     assert (found is not None) is is_slow
 
 
 def test_who_has_sent_messages_does_not_start_slowly() -> None:
-    assert doctor_output.slow_start(report("Downloading x", first=b"{"), 15) is None
+    assert doctor_output.slow_start(report("Downloading x", first=b"{")) is None
 
 
 def test_what_is_quoted_is_visible_and_bounded() -> None:
