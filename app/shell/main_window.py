@@ -377,7 +377,7 @@ def _is_behind(dock: QDockWidget) -> bool:
 def _first_control(pane: QWidget) -> QWidget:
     """Where one begins in a pane: where it says, at its first list, or at what stands first."""
     if isinstance(pane, ScreenFit):
-        pane = pane.widget() or pane
+        pane = pane.content
     if pane.focusProxy() is not None:
         return pane
     usable = [each for each in controls_in(pane) if each.isVisibleTo(pane) and each.isEnabled()]

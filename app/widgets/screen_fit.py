@@ -40,6 +40,7 @@ class ScreenFit(QScrollArea):
 
     def __init__(self, content: QWidget, rest: QSize, parent: QWidget) -> None:
         super().__init__(parent)
+        self.content = content
         self._rest = rest
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
@@ -49,16 +50,14 @@ class ScreenFit(QScrollArea):
 
     def minimumSizeHint(self) -> QSize:
         """The content's, as far as the screen has room for it."""
-        content = self.widget()
-        if content is None:
+        if self.widget() is None:  # deleted before this
             return super().minimumSizeHint()
-        needed = content.minimumSizeHint().expandedTo(content.minimumSize())
+        needed = self.content.minimumSizeHint().expandedTo(self.content.minimumSize())
         return needed.boundedTo((room(self) - self._rest).expandedTo(_LEAST))
 
     def sizeHint(self) -> QSize:
         """The content's."""
-        content = self.widget()
-        return super().sizeHint() if content is None else content.sizeHint()
+        return super().sizeHint() if self.widget() is None else self.content.sizeHint()
 
     def resizeEvent(self, event: QResizeEvent) -> None:
         """Let a window that asks again know what is needed by now."""

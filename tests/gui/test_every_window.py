@@ -89,7 +89,7 @@ def every(qapp: QApplication, tmp_path: Path) -> Iterator[EveryWindow]:
     made = EveryWindow(HOSTILE, tmp_path)
     yield made
     for widget in made.kept:
-        widget.close()
+        widget.hide()  # the end of the last window would end the next test's loop
         widget.deleteLater()
     made.deleteLater()
     qapp.processEvents()
@@ -117,7 +117,7 @@ def test_every_kind_of_dialog_is_among_the_windows(every: EveryWindow) -> None:
     assert {kind.__name__ for kind in kinds - made - bases} == set()
 
 
-def descendants(kind: type[object]) -> Iterator[type[object]]:
+def descendants(kind: type[Any]) -> Iterator[type[Any]]:
     for each in kind.__subclasses__():
         yield each
         yield from descendants(each)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import sys
@@ -24,7 +25,7 @@ from tests.gui.shell.programs import until
 from tests.gui.shell.saved import running, state
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator
+    from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
     from app.shell.program import Program
@@ -33,6 +34,18 @@ pytestmark = pytest.mark.anyio
 
 LONG = {"name": "phases", "arguments": {"interval_s": 3_600}}
 FOUR = ("Disconnect", "Restart", "Disable", "Quit")
+
+
+@pytest.fixture(autouse=True)
+def _given_back() -> Iterator[None]:
+    """A program takes signals and hooks of the process for its own, here as it does for users."""
+    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    hook = sys.excepthook
+    yield
+    sys.excepthook = hook
+    for number, handler in kept.items():
+        signal.signal(number, handler)
+    gc.collect()
 
 
 @asynccontextmanager
