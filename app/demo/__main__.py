@@ -10,7 +10,7 @@ from pathlib import Path
 
 if not __package__:  # started by its path: the package around it is found, and nothing beside that
     sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
-    import app  # noqa: F401
+    import app.demo  # noqa: F401
 
     del sys.path[0]
 

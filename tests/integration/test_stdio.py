@@ -370,12 +370,23 @@ async def test_children_of_a_server_that_died_by_itself_are_ended() -> None:
         assert await gone(child_pid)
 
 
-async def test_a_pipe_that_a_stranger_holds_open_does_not_hold_up_the_end() -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux tells whose child is where")
+async def test_children_in_their_own_session_of_a_server_that_died_at_once_are_ended() -> None:
     code = _WITH_CHILD.format(child="import time; time.sleep(600)", escapes=True)
+    async with running(python(code)) as server:
+        child_pid = int((await server.read_all())[0].raw)
+        assert await gone(child_pid)
+
+
+async def test_a_pipe_that_a_stranger_holds_open_does_not_hold_up_the_end() -> None:
+    # Without our mark in its environment, nobody can tell whose it is.
+    escapes = "True, env={}"
+    code = _WITH_CHILD.format(child="import time; time.sleep(600)", escapes=escapes)
     began = time.monotonic()
     async with running(python(code)) as server:
         child_pid = int((await server.read_all())[0].raw)
     assert time.monotonic() - began < allowed(5)
+    assert is_alive(child_pid)
     os.kill(child_pid, signal.SIGKILL)
 
 

@@ -49,12 +49,12 @@ def test_what_the_user_had_not_set_is_not_there(bundled: Path) -> None:
         "_PYI_APPLICATION_HOME_DIR": str(bundled),
         "PATH": f"/bin:{bundled}/bin:/usr/bin",
         "EMPTY": "",
-        "HOME": "/home/ada",
+        "EDITOR": "vi",
     }
     assert bundle.user_environment(found) == {
         "PATH": "/bin:/usr/bin",
         "EMPTY": "",
-        "HOME": "/home/ada",
+        "EDITOR": "vi",
     }
 
 
