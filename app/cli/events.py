@@ -49,7 +49,7 @@ if TYPE_CHECKING:
     from app.problem import Problem
     from app.sessions.questions import Question
     from app.sessions.snapshot import SignIn
-    from app.tracker.snapshot import JobId, JobSnapshot
+    from app.tracker.snapshot import Changes, JobId, JobSnapshot
 
 LOG_MESSAGE = "notifications/message"
 
@@ -107,6 +107,8 @@ class JsonEvents:
         self._problems = ReplyProblems()
         self._tasks = TaskEvents(book)
         self._asked: set[int] = set()
+        self._settling: set[JobId] = set()
+        self._held: list[str] = []
         self._makers: dict[type, Callable[[Any, _Chunk], str]] = {
             ProgressReceived: self._progress,
             ConnectionNegotiated: self._connected,
@@ -127,7 +129,19 @@ class JsonEvents:
         lines = [make(fact, chunk) for make, fact in made if make is not None]
         lines += map(self._resumable, sorted(update.changes.moved))
         lines += self._questions(update)
+        self._settle(update.changes)
         self._write("".join(lines))
+
+    def _settle(self, changes: Changes) -> None:
+        """Hold events back while a job that has completed is still saved as resumable.
+
+        Whoever reads its result and kills the program then must not be offered it again. What
+        comes meanwhile waits, too, so that events stay in wire order.
+        """
+        found = ((job, self._book.snapshot(job)) for job in self._settling & changes.moved)
+        self._settling -= {job for job, seen in found if seen is None or seen.state.is_over}
+        self._settling.difference_update(changes.removed)
+        self._settling.update(step.job for step in changes.steps if step.is_complete)
 
     def show(self, outcome: Outcome) -> None:
         """Write the error of a call that ended without a reply, or the end of a task.
@@ -209,6 +223,7 @@ class JsonEvents:
 
     def close(self) -> None:
         """Write the summary, which is always the last event."""
+        self._settling.clear()
         summary = {"jobs": len(self._jobs), "findings": 0, "frames": self._frame_count}
         fields = {name: str(number) for name, number in summary.items()}
         path = self._book.recording
@@ -228,8 +243,11 @@ class JsonEvents:
         self._write(line)
 
     def _write(self, lines: str) -> None:
-        if lines:
-            self._output.write(lines.encode())
+        self._held.append(lines)
+        if not self._settling:
+            held, self._held = "".join(self._held), []
+            if held:
+                self._output.write(held.encode())
 
     def _now(self) -> str:
         return self._t(time.monotonic())

@@ -177,11 +177,15 @@ class Visit:
         return self._rules.automatic(definition.fingerprint, question.kind)
 
     def _listener(self, front: Front, scope: anyio.CancelScope) -> Callable[[Update], None]:
-        """Pass updates on; a defect of ours ends the command instead of every update's silence."""
+        """Pass updates on; a defect of ours ends the command instead of every update's silence.
+
+        What they tell is in the recording's file before anything is printed.
+        """
 
         def listen(update: Update) -> None:
             if self._defect is None:
                 try:
+                    self._recorded.recorder.flush()
                     front.on_update(update)
                 except Exception as error:  # noqa: BLE001 - raised again in verdict()
                     self._defect = error

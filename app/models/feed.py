@@ -134,6 +134,7 @@ class Feed(QObject):
         self._servers: frozenset[str] = frozenset()
         self._questions: frozenset[int] = frozenset()
         self._unsubscribe: Callable[[], None] | None = None
+        self._before: Callable[[], object] | None = None
         self._of_servers = _Kind(self._tell_servers)
         self._of_jobs = _Kind(self._tell_jobs)
         self._of_frames = _Kind(self._tell_frames)
@@ -152,9 +153,13 @@ class Feed(QObject):
         """How many frames wait for the next batch."""
         return self._frame_count
 
-    def attach(self, publisher: Publisher) -> None:
-        """Listen to `publisher` instead of whatever was listened to before."""
+    def attach(self, publisher: Publisher, before: Callable[[], object] | None = None) -> None:
+        """Listen to `publisher` instead of whatever was listened to before.
+
+        `before` is called each time before views are told: to have on disk what they show.
+        """
         self.detach()
+        self._before = before
         self._unsubscribe = publisher.subscribe(self._gather)
 
     def detach(self) -> None:
@@ -175,6 +180,8 @@ class Feed(QObject):
         kind.is_waiting = False
         has_ticks = kind is not self._of_jobs or self._has_ticks
         kind.is_urgent = False
+        if self._before is not None:
+            self._before()
         begun = self._now_ms()
         kind.tell()
         ended = self._now_ms()

@@ -8,7 +8,6 @@ import threading
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import anyio
-from anyio import from_thread
 from anyio.lowlevel import current_token
 
 if TYPE_CHECKING:
@@ -17,14 +16,18 @@ if TYPE_CHECKING:
 _Result = TypeVar("_Result")
 
 
-class _Order:
+class Order:
     """One piece of work, and what came of it."""
 
     def __init__(self, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
         self.work = work
         self.arguments = arguments
-        self.token = current_token()
+        loop: Any = current_token().native_token
+        # Not `anyio.from_thread`: it waits for the loop, which may be waiting for this thread.
+        self._tell_soon = getattr(loop, "call_soon_threadsafe", None) or loop.run_sync_soon
         self.done = anyio.Event()
+        """For the loop; set a moment after the work is done."""
+        self.is_done = threading.Event()
         self.result: Any = None
         self.error: Exception | None = None
 
@@ -34,8 +37,9 @@ class _Order:
             self.result = self.work(*self.arguments)
         except Exception as error:  # noqa: BLE001  # raised again where the work was ordered
             self.error = error
+        self.is_done.set()
         with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits any more
-            from_thread.run_sync(self.done.set, token=self.token)
+            self._tell_soon(self.done.set)
 
 
 class DiskThread:
@@ -46,21 +50,26 @@ class DiskThread:
     """
 
     def __init__(self) -> None:
-        self._orders: queue.SimpleQueue[_Order | None] = queue.SimpleQueue()
+        self._orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
         self._thread: threading.Thread | None = None
 
     async def do(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
         """Have `work` done; cancelling leaves it to itself."""
-        if self._thread is None:
-            self._thread = threading.Thread(target=self._serve, name="recording", daemon=True)
-            self._thread.start()
-        order = _Order(work, arguments)
-        self._orders.put(order)
+        order = self.begin(work, *arguments)
         await order.done.wait()
         if order.error is not None:
             raise order.error
         result: _Result = order.result
         return result
+
+    def begin(self, work: Callable[..., Any], *arguments: Any) -> Order:
+        """Have `work` done after what was begun before; called on the loop."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._serve, name="recording", daemon=True)
+            self._thread.start()
+        order = Order(work, arguments)
+        self._orders.put(order)
+        return order
 
     def end(self) -> None:
         """Let the thread end after what it has to do."""

@@ -7,13 +7,13 @@ import math
 import os
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import anyio
 
 from app import __version__
 from app.protocol.jsonrpc import OVERSIZED
-from app.recording.disk_thread import DiskThread
+from app.recording.disk_thread import DiskThread, Order
 from app.recording.encoder import Encoded, Encoder
 from app.recording.format import header
 from app.recording.growing_part import GrowingPart
@@ -45,6 +45,8 @@ _AT_ONCE: Final = 4 * 1024 * 1024
 _STUCK_S: Final = 10.0
 """How long a disk may take nothing, while messages wait for it, before it is given up."""
 _STUCK_TURNS: Final = 20
+_FLUSH_S: Final = 0.25
+"""How long `flush` waits for a disk."""
 _OPEN_S: Final = 2.0
 _CLOSE_S: Final = 2.0
 
@@ -64,6 +66,13 @@ class Clock(Protocol):
 class _SystemClock:
     monotonic = staticmethod(time.monotonic)
     wall = staticmethod(time.time)
+
+
+class _Write(NamedTuple):
+    """Bytes of a part that the thread is writing."""
+
+    part: GrowingPart
+    order: Order
 
 
 class Recorder:
@@ -101,6 +110,9 @@ class Recorder:
         self._base = round(self._clock.monotonic(), 6)
         self._encoder = Encoder(self._base)
         self._disk = DiskThread()
+        self._writing: _Write | None = None
+        self._late: _Write | None = None
+        self._has_begun_file = False
         self._done_bytes = 0
         self._waiting_bytes = 0
         self._made_path: Path | None = None
@@ -279,25 +291,57 @@ class Recorder:
             await self._is_urgent.wait()
         self._is_some, self._is_urgent = anyio.Event(), anyio.Event()
 
+    def flush(self) -> bool:
+        """Hand all that was taken to the system: it survives `kill -9` of this program.
+
+        Blocks the loop, for as long as writing takes: call it before something is shown or
+        printed, so that nobody sees what the file does not have. False if the disk takes too long;
+        then it is not waited for again until it has taken what it was given.
+        """
+        until = time.monotonic() + _FLUSH_S
+        while self._files is not None and self._waiting_bytes:
+            writing = self._writing or self._begin_write(self._files)
+            if writing is None:
+                continue
+            if writing is self._late or not writing.order.is_done.wait(until - time.monotonic()):
+                self._late = writing
+                return False
+            self._end_write(writing, self._files)
+        return True
+
     async def _write_waiting(self, files: RunFiles) -> None:
         """Write all that waits by now, and what comes meanwhile, part by part."""
-        while self._files is not None and self._waiting_bytes:
-            part = self._to_write[0]
-            if part.written == part.end:
-                self._to_write.popleft()
+        while self._files is not None and (self._waiting_bytes or self._writing is not None):
+            writing = self._writing or self._begin_write(files)
+            if writing is None:
                 continue
-            is_new = part.path is None
-            try:
-                await self._disk.do(
-                    files.write, part.number, part.unwritten(_AT_ONCE), self._clock.wall()
-                )
-            except OSError as error:
-                self._note_written(part, files)
-                self._stop(refusal(error, files.current, has_begun=self._done_bytes > 0))
-                return
-            self._note_written(part, files)
-            if is_new:
-                await self._prune(files)
+            await writing.order.done.wait()
+            self._end_write(writing, files)
+            await self._prune_if_due(files)
+        await self._prune_if_due(files)
+
+    def _begin_write(self, files: RunFiles) -> _Write | None:
+        """Have the thread write more of what waits; None if a part is written to its end."""
+        part = self._to_write[0]
+        if part.written == part.end:
+            self._to_write.popleft()
+            return None
+        blobs, when = part.unwritten(_AT_ONCE), self._clock.wall()
+        self._writing = _Write(part, self._disk.begin(files.write, part.number, blobs, when))
+        return self._writing
+
+    def _end_write(self, writing: _Write, files: RunFiles) -> None:
+        """Take note of what was written, unless `flush` was here first."""
+        if self._writing is not writing:
+            return
+        self._writing = None
+        self._has_begun_file |= writing.part.path is None
+        error = writing.order.error
+        self._note_written(writing.part, files)
+        if isinstance(error, OSError):
+            self._stop(refusal(error, files.current, has_begun=self._done_bytes > 0))
+        elif error is not None:
+            raise error
 
     def _note_written(self, part: GrowingPart, files: RunFiles) -> None:
         """Some of a part is on disk now, though not all that was meant to be if that failed."""
@@ -313,8 +357,11 @@ class Recorder:
         waiters, self._is_written = self._is_written, anyio.Event()
         waiters.set()
 
-    async def _prune(self, files: RunFiles) -> None:
+    async def _prune_if_due(self, files: RunFiles) -> None:
         """A file has begun: delete old ones, and forget what was deleted of this recording."""
+        if not self._has_begun_file or self._files is None:
+            return
+        self._has_begun_file = False
         pruned = await self._disk.do(files.prune, self._clock.wall())
         for number in sorted(self._numbers[gone] for gone in pruned if gone in self._numbers):
             self.timeline.drop_part(number)

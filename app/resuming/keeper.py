@@ -69,7 +69,7 @@ class Keeper:
         for job in changes.removed:
             self.origins.pop(job, None)
         for step in changes.steps:
-            self._pending[step.job] = anyio.Event()
+            self._pending.setdefault(step.job, anyio.Event())
             if step.token is not None and step.job not in self.origins:
                 self._keep_origin(step.job)
             self._steps.append(step)
@@ -124,11 +124,10 @@ class Keeper:
         if step.is_complete:
             self.origins.pop(step.job, None)
             chain = None
-        pending = self._pending.pop(step.job, None)
         self._publish(self._tracker.chains.note_saved(step.job, chain, obstacle))
         self._note_debt(step)
-        if pending is not None:
-            pending.set()
+        if not any(later.job == step.job for later in self._steps):
+            self._pending.pop(step.job).set()
 
     async def _written(self, step: ChainStep) -> int | None:
         """Do what a step asks for; the chain's id in the store, None if it has none."""

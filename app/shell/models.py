@@ -71,8 +71,13 @@ class Models:
         self.feed.frames_marked.connect(self.servers.count_again)
         self.feed.frames_added.connect(self.log.refresh)
 
-    def follow(self, source: Monitor | Playback) -> None:
-        """Show what `source`, whose timeline it is, has and publishes, from now on."""
+    def follow(
+        self, source: Monitor | Playback, before: Callable[[], object] | None = None
+    ) -> None:
+        """Show what `source`, whose timeline it is, has and publishes, from now on.
+
+        `before` is called each time before anything is shown.
+        """
         self.followed.source = source
         self.jobs.set_source(source)
         self.servers.set_source(source)
@@ -80,7 +85,7 @@ class Models:
         for join in self._joins:
             join(source)
         self._joins.clear()
-        self.feed.attach(source)
+        self.feed.attach(source, before)
 
     def when_followed(self, join: Callable[[Monitor | Playback], object]) -> None:
         """Call `join` with the source once there is one, which may be now."""

@@ -117,7 +117,7 @@ class Program(QObject):
         self._models = opening.models
         self._status = opening.status
         appearance = opening.appearance
-        self._models.follow(self.monitor)
+        self._models.follow(self.monitor, self.monitor.recorder.flush)
         self.control = Control(self.monitor, tasks, self._tell, self)
         self.end_guard = EndGuard(self.window, self.monitor)
         self._build_catalogue(tasks, appearance)

@@ -106,6 +106,30 @@ def test_one_command_goes_through_all_attempts(folders: Folders) -> None:
     assert folders.saved() == []
 
 
+def _is_killed_at_its_result(folders: Folders, started: list[subprocess.Popen[str]]) -> None:
+    """Kill the program as soon as it prints the result of a job that had stopped before."""
+    process = start(*folders.call("--auto-resume", "--json"))
+    started.append(process)
+    assert process.stdout is not None
+    results = 0
+    for line in process.stdout:
+        results += json.loads(line)["event"] == "result"
+        if results == ATTEMPTS:
+            break
+    process.kill()
+    process.communicate()
+    assert results == ATTEMPTS
+
+
+@linux_only
+def test_a_job_whose_result_was_printed_is_never_offered_again(
+    folders: Folders, started: list[subprocess.Popen[str]]
+) -> None:
+    for _ in range(3):
+        _is_killed_at_its_result(folders, started)
+        assert folders.saved() == []
+
+
 def test_attempts_are_told_to_people(folders: Folders) -> None:
     ran = run(*folders.call("--auto-resume"))
     assert ran.code == 0, ran.err

@@ -7,11 +7,12 @@ import time
 from typing import TYPE_CHECKING
 
 import anyio
+import anyio.lowlevel
 
 from app.recording import recorder as module
 from app.recording.recorder import Recorder
 from app.recording.writer import Writer
-from tests.unit.recording.wire import Wire, reply
+from tests.unit.recording.wire import Wire, reply, tick
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,3 +45,50 @@ async def test_a_disk_is_not_given_up_for_the_time_that_the_program_was_stopped(
             await recorder.room()
         assert recorder.problem is None
         await recorder.close()
+
+
+async def test_what_is_flushed_is_in_the_file_before_the_loop_goes_on(tmp_path: Path) -> None:
+    path = tmp_path / "a.mcprec"
+    recorder, wire = Recorder(path), Wire()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(recorder.run)
+        await recorder.opened()
+        missing = []
+        for number in range(1, 50):
+            recorder.take(*wire.received(tick(number)))
+            if not recorder.flush() or not path.read_bytes().endswith(tick(number) + b"\n"):
+                missing.append(number)
+            if number % 7 == 0:
+                await anyio.lowlevel.checkpoint()
+        await recorder.close()
+    assert missing == []
+    assert recorder.problem is None
+    assert path.read_bytes().count(b"notifications/progress") == 49
+
+
+async def test_a_disk_that_takes_nothing_is_waited_for_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    go, write = threading.Event(), Writer.write
+
+    def wait(writer: Writer, path: Path, blobs: Sequence[bytes]) -> None:
+        go.wait(30)
+        write(writer, path, blobs)
+
+    monkeypatch.setattr(Writer, "write", wait)
+    monkeypatch.setattr(module, "_FLUSH_S", 0.05)
+    recorder, wire = Recorder(tmp_path / "a.mcprec"), Wire()
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(recorder.run)
+        await anyio.wait_all_tasks_blocked()
+        recorder.take(*wire.received(reply(1)))
+        begun = time.monotonic()
+        flushed = [recorder.flush()]
+        monkeypatch.setattr(module, "_FLUSH_S", 60.0)
+        flushed.append(recorder.flush())
+        took_s = time.monotonic() - begun
+        go.set()
+        await recorder.close()
+    assert flushed == [False, False]
+    assert took_s < 30
+    assert b'"id":1' in (tmp_path / "a.mcprec").read_bytes()
