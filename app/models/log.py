@@ -126,6 +126,11 @@ class LogModel(QAbstractTableModel):
         return self._timeline.end - self._end if self._is_paused else 0
 
     @property
+    def is_closed(self) -> bool:
+        """Whether the oldest are gone from memory alone: the recording's files may have them."""
+        return 0 < self._gone == self._timeline.closed
+
+    @property
     def dropped(self) -> int:
         """How many frames are gone: the oldest, and those between that memory gave up."""
         return self._gone + len(self._gap)

@@ -233,6 +233,16 @@ class Columns:
         del self.segments[:gone]
         self._forget_batches(0, self.first)
 
+    def keep_newest(self, rows: int) -> None:
+        """Forget the oldest segments while there are more than so many rows."""
+        gone = bisect.bisect_left(self.segments, self.end - rows, key=_first_of)
+        if not gone or len(self.segments) == 1:
+            return
+        del self.segments[: min(gone, len(self.segments) - 1)]
+        if self.gap and self.gap.stop <= self.first:
+            self.gap = range(0)
+        self._forget_batches(0, self.first)
+
     def give_up(self, start: int, end: int) -> None:
         """Forget the rows from place `start` up to `end`: those before them are there still.
 

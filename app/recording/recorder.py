@@ -35,6 +35,9 @@ MOST_WAITING: Final = 16 * 1024 * 1024
 """Bytes that may wait to be written before reading from servers pauses."""
 MOST_IN_MEMORY: Final = 64 * 1024 * 1024
 """Bytes of the newest frames that are kept where nothing is recorded."""
+MOST_ROWS: Final = 4_000_000
+"""Messages whose place in the recording is kept in memory: 120 MB to 170 MB. Older ones are in the
+files alone, so that a flood of a week ends somewhere."""
 _MEMORY_PART: Final = 4 * 1024 * 1024
 _PAUSE_S: Final = 0.05
 """How long ticks wait for more to be written with them. Everything else is written at once."""
@@ -162,6 +165,8 @@ class Recorder:
         are_ticks = self.timeline.columns.take(
             frames, facts, part.number, offsets, sizes, is_escaped=is_escaped
         )
+        if self.timeline.end - self.timeline.first > MOST_ROWS:
+            self.timeline.keep_newest(MOST_ROWS)
         if self._files is not None:
             self._waiting_bytes += part.end - begin
             self._wake(is_urgent=not are_ticks)

@@ -37,6 +37,8 @@ class Timeline:
 
     def __init__(self) -> None:
         self.columns = Columns()
+        self.closed = 0
+        """Places below this one may still be in a file, though they are no longer in memory."""
         self._parts: dict[int, Bytes] = {}
 
     @property
@@ -62,6 +64,16 @@ class Timeline:
         """Forget the oldest part with its rows."""
         self.columns.drop_part(number)
         self._parts.pop(number, None)
+
+    def keep_newest(self, rows: int) -> None:
+        """Keep about so many of the newest rows in memory; files are left as they are.
+
+        Whole segments go: some `ROWS` fewer may be left.
+        """
+        before = self.first
+        self.columns.keep_newest(rows)
+        if self.first != before:
+            self.closed = self.first
 
     def give_up(self, number: int, kept: int, following: int) -> None:
         """Forget those rows of a part whose bytes lie behind its first `kept`.

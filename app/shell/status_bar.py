@@ -140,7 +140,13 @@ class StatusBar(QStatusBar):
         ]
         if self._log.dropped:
             gone = count_in_short(self._log.dropped)
-            parts.append(self.tr("the oldest {count} are no longer kept").format(count=gone))
+            is_on_disk = self._log.is_closed and recorder is not None and recorder.is_recording
+            words = (
+                self.tr("the oldest {count} are in the recording, no longer in memory")
+                if is_on_disk
+                else self.tr("the oldest {count} are no longer kept")
+            )
+            parts.append(words.format(count=gone))
         return parts
 
     def _server_parts(self) -> list[str]:

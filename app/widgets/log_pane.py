@@ -267,7 +267,12 @@ class LogPane(QWidget):
         if self._model.hidden:
             yield self.tr("{count} cleared").format(count=number(self._model.hidden))
         if self._model.dropped:
-            yield self.tr("{count} older gone").format(count=number(self._model.dropped))
+            words = (
+                self.tr("{count} older no longer in memory")
+                if self._model.is_closed
+                else self.tr("{count} older gone")
+            )
+            yield words.format(count=number(self._model.dropped))
 
     def _show_place(self, place: int) -> None:
         row = self._model.row_of(place)

@@ -96,6 +96,17 @@ def test_a_source_without_a_recorder_has_its_messages_counted_and_says_nothing_o
     assert bar.warning == ""
 
 
+def test_messages_that_left_memory_for_the_recording_are_told_of_as_such(
+    qtbot: QtBot, appearance: Appearance
+) -> None:
+    log = TapedLog(capacity=10)
+    log.append(ticks(0, 12))
+    log.append(ticks(12, 3))
+    log.timeline.closed = log.timeline.first
+    bar = _bar(qtbot, Recorded(), appearance, log)
+    assert bar.text.endswith(" · the oldest 12 are in the recording, no longer in memory")
+
+
 def test_servers_that_are_connected_or_wait_are_counted(
     qtbot: QtBot, appearance: Appearance
 ) -> None:

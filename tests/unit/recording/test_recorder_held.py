@@ -10,6 +10,7 @@ import anyio
 import anyio.lowlevel
 
 from app.recording import recorder as module
+from app.recording.columns import ROWS
 from app.recording.recorder import Recorder
 from app.recording.writer import Writer
 from tests.unit.recording.wire import Wire, reply, tick
@@ -92,3 +93,31 @@ async def test_a_disk_that_takes_nothing_is_waited_for_once(
     assert flushed == [False, False]
     assert took_s < 30
     assert b'"id":1' in (tmp_path / "a.mcprec").read_bytes()
+
+
+async def test_memory_holds_the_newest_rows_and_the_file_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(module, "MOST_ROWS", 2 * ROWS)
+    path = tmp_path / "a.mcprec"
+    recorder, wire = Recorder(path), Wire()
+    lines = [tick("a", number) for number in range(1, 16_385)]
+    peak = 0
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(recorder.run)
+        await anyio.wait_all_tasks_blocked()
+        for _ in range(20):  # five segments
+            recorder.take(*wire.run(*lines))
+            await recorder.room()
+            peak = max(peak, recorder.timeline.end - recorder.timeline.first)
+        await recorder.close()
+    timeline = recorder.timeline
+    assert timeline.end == 20 * len(lines)
+    assert peak <= 2 * ROWS
+    assert timeline.first == timeline.closed == 3 * ROWS
+    oldest = timeline.frame(timeline.first)
+    assert oldest is not None
+    assert (oldest.number, oldest.raw) == (timeline.number(timeline.first), lines[0])
+    assert timeline.frame(timeline.first - 1) is None
+    assert timeline.place_of(1) is None
+    assert path.read_bytes().count(b"notifications/progress") == timeline.end
