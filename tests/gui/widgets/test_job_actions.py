@@ -35,6 +35,7 @@ KEYS = (
     "resume",
     "pick-up",
     "automatic",
+    "reconnect",
     "reissue",
     "edit",
     "follow",
@@ -108,11 +109,21 @@ def test_all_of_a_selection_are_sent_again(pane: JobList) -> None:
 @pytest.mark.parametrize(
     ("job_id", "dead"),
     [
-        (1, {"answer", "resume", "pick-up", "result", "remove", "forget"}),
-        (3, {"answer", "cancel", "resume", "pick-up", "automatic", "forget"}),
+        (1, {"answer", "resume", "pick-up", "reconnect", "result", "remove", "forget"}),
+        (3, {"answer", "cancel", "resume", "pick-up", "reconnect", "automatic", "forget"}),
         (
             4,
-            {"answer", "cancel", "resume", "pick-up", "automatic", "result", "token", "forget"},
+            {
+                "answer",
+                "cancel",
+                "resume",
+                "pick-up",
+                "reconnect",
+                "automatic",
+                "result",
+                "token",
+                "forget",
+            },
         ),
     ],
 )
@@ -263,6 +274,7 @@ def test_exactly_what_can_work_for_a_resumable_job_is_enabled(stopped: JobList) 
     assert {key for key in KEYS if not stopped.action(key).isEnabled()} == {
         "answer",
         "pick-up",
+        "reconnect",
         "cancel",
         "result",
     }
