@@ -32,7 +32,7 @@ from app.resuming.resume_wishes import ResumeWishes
 from app.resuming.resumer import Resumer
 from app.resuming.servers import ServerChangedError
 from app.resuming.task_wishes import TaskWishes
-from app.sessions.arguments import argument_problems, named_tool
+from app.sessions.arguments import check_in_thread, named_tool
 from app.sessions.clock import Clock
 from app.sessions.connector import Connector
 from app.sessions.desk import Desk
@@ -56,6 +56,7 @@ if TYPE_CHECKING:
     from app.protocol.facts import Fact, JsonObject
     from app.protocol.frame import Frame
     from app.recording.timeline import Timeline
+    from app.sessions.arguments import Checked
     from app.sessions.call_clock import Clocks, Hold
     from app.sessions.limits import Limits
     from app.sessions.questions import Question
@@ -322,12 +323,13 @@ class Monitor(Overview, ServerWishes, Wishes, ResumeWishes, TaskWishes):
             self._start(self._restorer.read_attempts, job)
         return super().detail(job)
 
-    def tool_problems(self, server: str, tool: str, arguments: JsonObject) -> list[str]:
-        """What of `arguments` does not fit the tool's schema; empty when it may be called so.
+    async def check_arguments(self, server: str, tool: str, arguments: JsonObject) -> Checked:
+        """What of `arguments` does not fit the tool's schema, and what could not be checked.
 
         `ProblemError` when there is no such server or tool.
         """
-        return argument_problems(named_tool(self.server(server), tool).input_schema, arguments)
+        schema = named_tool(self.server(server), tool).input_schema
+        return await check_in_thread(schema, arguments)
 
     def _task_group(self) -> TaskGroup:
         if self._tasks is None:

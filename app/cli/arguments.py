@@ -29,6 +29,7 @@ _EXAMPLES = {
 """Every type JSON Schema knows, with a value to show."""
 _DEEPEST = 10
 """How far references are followed: they may go in circles."""
+_MOST_EXAMPLES = 20
 
 
 def read_document(document: str | None, option: str = "--args") -> JsonObject:
@@ -49,14 +50,19 @@ def read_document(document: str | None, option: str = "--args") -> JsonObject:
     return value
 
 
-def convert(pairs: Iterable[tuple[str, str]], schema: Mapping[str, Any]) -> JsonObject:
-    """The `--arg`s as the types that the tool's input schema wants."""
-    return {name: _value(name, text, schema) for name, text in pairs}
+def convert(
+    pairs: Iterable[tuple[str, str]], schema: Mapping[str, Any], *, is_strict: bool = True
+) -> JsonObject:
+    """The `--arg`s as the types that the tool's input schema wants.
+
+    One that cannot be of such a type is refused; unless `is_strict`, it is sent as JSON or text.
+    """
+    return {name: _value(name, text, schema, is_strict=is_strict) for name, text in pairs}
 
 
 def property_types(name: str, schema: Mapping[str, Any]) -> list[str]:
     """The types that a schema allows for one argument, each once; none when it does not say."""
-    return list(dict.fromkeys(_types(_property(name, schema), schema)))
+    return list(dict.fromkeys(_types(_property(name, schema), schema, set())))
 
 
 def example(schema: Mapping[str, Any]) -> str:
@@ -65,8 +71,8 @@ def example(schema: Mapping[str, Any]) -> str:
     names = (
         [name for name in required if isinstance(name, str)] if isinstance(required, list) else []
     )
-    options = [f"--arg {name}={_sample(name, schema)}" for name in names]
-    return " ".join(options)
+    options = [f"--arg {name}={_sample(name, schema)}" for name in names[:_MOST_EXAMPLES]]
+    return " ".join([*options, "…"] if len(names) > _MOST_EXAMPLES else options)
 
 
 def _sample(name: str, schema: Mapping[str, Any]) -> str:
@@ -81,7 +87,7 @@ def _sample(name: str, schema: Mapping[str, Any]) -> str:
     return shlex.quote(_EXAMPLES[types[0]] if types else _EXAMPLES["string"])
 
 
-def _value(name: str, text: str, schema: Mapping[str, Any]) -> Any:
+def _value(name: str, text: str, schema: Mapping[str, Any], *, is_strict: bool) -> Any:
     """One value: text where the schema says text, JSON elsewhere, a refusal where it is neither.
 
     Where text is one of several possibilities, JSON of another allowed type wins over text; where
@@ -92,6 +98,8 @@ def _value(name: str, text: str, schema: Mapping[str, Any]) -> Any:
         return text
     value = _json_or_text(text)
     if not types or _types_of(value) & types:
+        return value
+    if not is_strict:
         return value
     if "string" not in types:
         wanted, sample = " or ".join(sorted(types)), shlex.quote(_EXAMPLES[min(types)])
@@ -114,10 +122,14 @@ def _property(name: str, schema: Mapping[str, Any]) -> object:
     return schema.get("additionalProperties")
 
 
-def _types(part: object, root: Mapping[str, Any], depth: int = 0) -> Iterator[str]:
-    """The types a schema allows, as far as it names any; lenient with schemas that are wrong."""
-    if not isinstance(part, dict) or depth > _DEEPEST:
+def _types(part: object, root: Mapping[str, Any], seen: set[int], depth: int = 0) -> Iterator[str]:
+    """The types a schema allows, as far as it names any; lenient with schemas that are wrong.
+
+    Each part is read once, however many references lead to it: `seen` has those that were.
+    """
+    if not isinstance(part, dict) or depth > _DEEPEST or id(part) in seen:
         return
+    seen.add(id(part))
     named = part.get("type")
     for kind in named if isinstance(named, list) else [named]:
         if isinstance(kind, str) and kind in _EXAMPLES:
@@ -126,7 +138,7 @@ def _types(part: object, root: Mapping[str, Any], depth: int = 0) -> Iterator[st
         for value in _fixed_values(part):
             yield from _types_of(value)
         for choice in _choices(part, root):
-            yield from _types(choice, root, depth + 1)
+            yield from _types(choice, root, seen, depth + 1)
 
 
 def _fixed_values(part: Mapping[str, Any]) -> list[Any]:

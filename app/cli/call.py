@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from app.cli.options import Invocation
     from app.cli.order import CallOrder
     from app.monitor import Call, Monitor, Outcome
+    from app.protocol.facts import JsonObject
     from app.protocol.messages import Tool
     from app.sessions.snapshot import ServerSnapshot
 
@@ -47,7 +48,7 @@ class _ToolCall:
             what = "The server answered at once, without making a task of the call"
             front.warn(Problem(what, self.where))
 
-    def call(self, monitor: Monitor, server: ServerSnapshot) -> Call:
+    async def call(self, monitor: Monitor, server: ServerSnapshot, front: Front) -> Call:
         """The call; `CommandFailed` for a tool that is not listed, or arguments that do not fit."""
         order = self._order
         tool = _listed(server, order.tool)
@@ -56,16 +57,10 @@ class _ToolCall:
         if tool is not None and not order.is_unlisted:
             _check_allowed(server, tool)
         schema = {} if tool is None else tool.input_schema
-        arguments = {**self._document, **convert(order.pairs, schema)}
-        problems = [] if tool is None else monitor.tool_problems(server.name, tool.name, arguments)
-        if tool is not None and problems:
-            problem = Problem(
-                "The arguments do not fit the tool's schema",
-                f"tool {tool.name!r}",
-                _advice(tool),
-                "\n".join(problems),
-            )
-            raise CommandFailed(ExitCode.USAGE, problem)
+        converted = convert(order.pairs, schema, is_strict=not order.no_validate)
+        arguments = {**self._document, **converted}
+        if tool is not None and not order.no_validate:
+            await _validate(monitor, server, tool, arguments, front)
         params = {"name": order.tool, "arguments": arguments}
         made = request(server, "tools/call", params, order)
         return dataclasses.replace(made, as_task=True if order.as_task else None)
@@ -78,6 +73,21 @@ def _check_allowed(server: ServerSnapshot, tool: Tool) -> None:
         what = "Clients must not call this tool over HTTP: its schema breaks the rules for headers"
         hint = "To call it all the same, without headers for its arguments, add --unlisted."
         raise CommandFailed(ExitCode.USAGE, Problem(what, f"tool {tool.name!r}", hint, why))
+
+
+async def _validate(
+    monitor: Monitor, server: ServerSnapshot, tool: Tool, arguments: JsonObject, front: Front
+) -> None:
+    """Refuse arguments that break the tool's schema; warn of what could not be checked."""
+    found = await monitor.check_arguments(server.name, tool.name, arguments)
+    where = f"tool {tool.name!r}"
+    if found.problems:
+        what = "The arguments do not fit the tool's schema"
+        problem = Problem(what, where, _advice(tool), "\n".join(found.problems))
+        raise CommandFailed(ExitCode.USAGE, problem)
+    if found.unchecked:
+        what = "The arguments could not be checked completely and are sent as they are"
+        front.warn(Problem(what, where, detail="\n".join(found.unchecked)))
 
 
 def _listed(server: ServerSnapshot, name: str) -> Tool | None:
@@ -108,5 +118,8 @@ def _unknown(server: ServerSnapshot, name: str) -> CommandFailed:
 
 def _advice(tool: Tool) -> str:
     options = example(tool.input_schema)
-    listed = "The command `tools` lists the arguments it takes."
+    listed = (
+        "The command `tools` lists the arguments it takes."
+        " To send them all the same, add --no-validate."
+    )
     return f"For example: {options}\n{listed}" if options else listed

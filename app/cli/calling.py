@@ -56,7 +56,7 @@ class Plan(Protocol):
     owns_jobs: bool
     """Whether the requests are jobs of the command's: Ctrl+C cancels them, progress is shown."""
 
-    def call(self, monitor: Monitor, server: ServerSnapshot) -> Call:
+    async def call(self, monitor: Monitor, server: ServerSnapshot, front: Front) -> Call:
         """The request; `CommandFailed` when it is not to be made."""
 
     def ended(self, monitor: Monitor, front: Front, outcome: Outcome) -> None:
@@ -142,7 +142,7 @@ class _Requests:
         self._monitor = monitor
         server = await connected(monitor, self._definition)
         warn_of_log(server, self._order, self._front)
-        call = self._plan.call(monitor, server)
+        call = await self._plan.call(monitor, server, self._front)
         self._codes = [ExitCode.CANCELLED] * self._plan.repeat
         async with anyio.create_task_group() as group:
             for index in range(self._plan.repeat):

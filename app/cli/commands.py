@@ -251,6 +251,11 @@ def tools(invocation: Invocation, as_json: bool) -> int:
     help="Call TOOL even if the server does not list it: nothing is checked, and VALUE is sent as"
     " JSON where it is JSON, as text elsewhere.",
 )
+@click.option(
+    "--no-validate",
+    is_flag=True,
+    help="Send the arguments as they are, even if they break the tool's schema.",
+)
 def call(invocation: Invocation, /, **chosen: Any) -> int:
     """Call TOOL, show its progress on standard error and its result on standard output.
 

@@ -47,7 +47,7 @@ class CallOrder(RequestOrder):
     """The options of one `call` command, as typed.
 
     `pairs` are the `--arg NAME=VALUE`s, `document` the text of `--args`. With `is_unlisted` the
-    tool need not be in the server's list.
+    tool need not be in the server's list; with `no_validate` its schema may be broken.
     """
 
     tool: str
@@ -56,6 +56,7 @@ class CallOrder(RequestOrder):
     as_task: bool = False
     repeat: int = 1
     is_unlisted: bool = False
+    no_validate: bool = False
 
     def check(self) -> None:
         """Refuse, as a usage error, options that contradict each other."""

@@ -66,7 +66,7 @@ class _Read(_Alone):
         if order.output is not None and not absolute(order.output).parent.is_dir():
             _refuse_file(order.output, "There is no such folder")
 
-    def call(self, _monitor: Monitor, server: ServerSnapshot) -> Call:
+    async def call(self, _monitor: Monitor, server: ServerSnapshot, _front: Front) -> Call:
         """The request."""
         return request(server, "resources/read", {"uri": self._order.uri}, self._order)
 
@@ -92,7 +92,7 @@ class _Prompt(_Alone):
         self.where = f"prompt {order.name!r}"
         self._order = order
 
-    def call(self, _monitor: Monitor, server: ServerSnapshot) -> Call:
+    async def call(self, _monitor: Monitor, server: ServerSnapshot, _front: Front) -> Call:
         """The request."""
         params: dict[str, Any] = {"name": self._order.name}
         if self._order.pairs:
@@ -112,7 +112,7 @@ class _Raw(_Alone):
         is_for_eyes = Output(sys.stdout).is_terminal
         self.wording = Wording(functools.partial(_json_text, exact, indents=is_for_eyes), exact)
 
-    def call(self, _monitor: Monitor, server: ServerSnapshot) -> Call:
+    async def call(self, _monitor: Monitor, server: ServerSnapshot, _front: Front) -> Call:
         """The request."""
         return request(server, self._order.method, self._params or {}, self._order)
 

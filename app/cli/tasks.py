@@ -94,7 +94,7 @@ class _About:
         self._order = order
         self._method = method
 
-    def call(self, _monitor: Monitor, server: ServerSnapshot) -> Call:
+    async def call(self, _monitor: Monitor, server: ServerSnapshot, _front: Front) -> Call:
         """The request."""
         return request(server, self._method, {"taskId": self._order.task}, self._order)
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from app.filtering.errors import FilterError
 from app.filtering.expression import Comparison
 from app.filtering.fields import FIELDS, ROOTS, Field, Type
-from app.filtering.patterns import BadPatternError, compiled_pattern
 from app.filtering.quantities import BYTES, SECONDS, moment, number, quantity
+from app.timed_regex import BadPatternError, compiled_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
 from app.filtering.literals import required
+from app.timed_regex import compiled_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
-
-    import regex
 
 PIECE: Final = 128 * 1024
 """Characters of a long text that are searched at one go …"""
@@ -19,34 +17,6 @@ OVERLAP: Final = 16 * 1024
 _LIMIT_S: Final = 0.01
 _SHORT_LIMIT_S: Final = 0.002
 _PATIENCE: Final = 100
-_LONGEST: Final = 2_000
-
-
-class BadPatternError(ValueError):
-    """No regular expression; `position` is where in it."""
-
-    def __init__(self, what: str, position: int) -> None:
-        super().__init__(what)
-        self.position = position
-
-
-@lru_cache(maxsize=32)
-def compiled_pattern(text: str) -> regex.Pattern[str]:
-    """A user's regular expression.
-
-    Raises:
-        BadPatternError: it is none.
-    """
-    import regex  # at the first pattern: it takes 12 ms
-
-    if len(text) > _LONGEST:
-        raise BadPatternError(f"longer than {_LONGEST:,} characters", _LONGEST)
-    try:
-        return regex.compile(text, regex.V0, cache_pattern=False)
-    except regex.error as error:
-        raise BadPatternError(str(error.msg), error.pos or 0) from None
-    except (RecursionError, OverflowError, ValueError, MemoryError) as error:
-        raise BadPatternError(str(error) or "too complex", 0) from None
 
 
 class Pattern:

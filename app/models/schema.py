@@ -7,6 +7,7 @@ JSON; nothing here raises, fetches, or follows references without end.
 from __future__ import annotations
 
 import enum
+import itertools
 import json
 from typing import Any, Final, TypeAlias, cast
 from urllib.parse import unquote
@@ -18,6 +19,9 @@ DEEPEST: Final = 12
 
 _REFERENCES: Final = 32
 _OFFERED: Final = 1_000
+_MOST_VARIANTS: Final = 50
+_MOST_MERGED: Final = 1_000
+"""Members of schemas that are put together; a form shows far fewer."""
 _TICKED: Final = 40
 """Values that get a box to tick each; of more, some are added one by one."""
 
@@ -79,7 +83,7 @@ def resolved(schema: object, root: Schema) -> Schema:
 
 def kind_of(schema: Schema) -> FieldKind:
     """Say which field a resolved schema wants."""
-    if choices(schema):
+    if _has_choices(schema):
         return FieldKind.CHOICE
     if selectable(schema):
         return FieldKind.SELECTION
@@ -102,13 +106,25 @@ def choices(schema: Schema) -> list[tuple[str, Any]]:
         return [(title_of_value(value), value) for value in listed]
     for key in ("oneOf", "anyOf"):
         branches = schema.get(key)
-        if (
-            isinstance(branches, list)
-            and 0 < len(branches) <= _OFFERED
-            and all(isinstance(branch, dict) and "const" in branch for branch in branches)
-        ):
+        if isinstance(branches, list) and _are_constants(branches):
             return [(_title(branch, branch["const"]), branch["const"]) for branch in branches]
     return []
+
+
+def _has_choices(schema: Schema) -> bool:
+    """Whether `choices` returns any, without making their titles."""
+    listed = schema.get("enum")
+    if "const" in schema or (isinstance(listed, list) and 0 < len(listed) <= _OFFERED):
+        return True
+    return any(_are_constants(schema.get(key)) for key in ("oneOf", "anyOf"))
+
+
+def _are_constants(branches: object) -> bool:
+    return (
+        isinstance(branches, list)
+        and 0 < len(branches) <= _OFFERED
+        and all(isinstance(branch, dict) and "const" in branch for branch in branches)
+    )
 
 
 def selectable(schema: Schema) -> list[tuple[str, Any]]:
@@ -127,13 +143,13 @@ def variants(schema: Schema) -> list[Schema]:
     """Return the schemas of which one is to be chosen: `oneOf`, `anyOf`, several types."""
     for key in ("oneOf", "anyOf"):
         branches = schema.get(key)
-        if isinstance(branches, list) and 0 < len(branches) <= _OFFERED:
+        if isinstance(branches, list) and 0 < len(branches) <= _MOST_VARIANTS:
             beside = {name: value for name, value in schema.items() if name not in {key, "default"}}
             return [_beside(beside, branch) for branch in branches]
     named = schema.get("type")
-    if isinstance(named, list) and len(named) > 1:
+    if isinstance(named, list) and 1 < len(named) <= _MOST_VARIANTS:
         beside = {name: value for name, value in schema.items() if name != "default"}
-        return [{**beside, "type": each} for each in named[:_OFFERED]]
+        return [{**beside, "type": each} for each in named]
     return []
 
 
@@ -181,6 +197,22 @@ def is_same(one: object, other: object) -> bool:
 def properties_of(schema: Schema) -> dict[str, Any]:
     """Return the members an object schema names."""
     return _as_schema(schema.get("properties"))
+
+
+def is_beyond(value: object, most: int) -> bool:
+    """Whether a JSON value has more than `most` characters and parts in all."""
+    size, stack = 0, [value]
+    while stack and size <= most:
+        part = stack.pop()
+        size += 1
+        if isinstance(part, dict):
+            size += sum(map(len, part))
+            stack.extend(part.values())
+        elif isinstance(part, list):
+            stack.extend(part)
+        elif isinstance(part, str):
+            size += len(part)
+    return size > most
 
 
 def required_of(schema: Schema) -> frozenset[str]:
@@ -244,11 +276,19 @@ def _put_together(schema: Schema, root: Schema) -> Schema:
 
 
 def _joined(key: str, one: Any, other: Any) -> Any:
+    if not isinstance(one, dict | list) or len(one) > _MOST_MERGED:
+        return one
     if key in {"properties", "$defs"} and isinstance(one, dict) and isinstance(other, dict):
-        return {**other, **one}
+        return {**dict(itertools.islice(other.items(), _MOST_MERGED)), **one}
     if key in {"required", "allOf"} and isinstance(one, list) and isinstance(other, list):
-        return [*one, *(each for each in other if each not in one)]
+        return [*one, *other[:_REFERENCES]] if key == "allOf" else _names_of(one, other)
     return one
+
+
+def _names_of(*lists: list[Any]) -> list[str]:
+    """The names in all of the lists, each once."""
+    names = (each for each in itertools.chain(*lists) if isinstance(each, str))
+    return list(dict.fromkeys(names))
 
 
 def _target(reference: object, root: Schema) -> Schema:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from app.sessions.schema_errors import schema_errors
+from app.sessions.schema_errors import find_errors
 from app.text import one_line
 
 if TYPE_CHECKING:
@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
 
     from app.models.schema import Schema
+    from app.sessions.stopwatch import Stopwatch
 
 Path: TypeAlias = tuple[str | int, ...]
 """Names and positions from the root down to a field."""
@@ -29,19 +30,25 @@ class SchemaProblem(NamedTuple):
     is_missing: bool = False
 
 
-def validate(schema: Schema, value: object) -> list[SchemaProblem]:
-    """Return what of `value` breaks `schema`, at most `_MOST`; empty when all of it fits."""
-    errors = schema_errors(schema, value, _MOST)
-    problems = [problem for error in errors for problem in _problems(error)]
-    return sorted(set(problems), key=_place)
+class Validation(NamedTuple):
+    """What of a value breaks its schema, and what could not be checked."""
+
+    problems: list[SchemaProblem]
+    unchecked: tuple[str, ...]
+
+
+def validate(schema: Schema, value: object, watch: Stopwatch | None = None) -> Validation:
+    """Check `value` against `schema`: at most `_MOST` problems, within the time of `watch`."""
+    errors, unchecked = find_errors(schema, value, _MOST, watch)
+    problems = {problem for error in errors for problem in _problems(error)}
+    return Validation(sorted(problems, key=_place), unchecked)
 
 
 def _problems(error: ValidationError) -> Iterator[SchemaProblem]:
     path: Path = tuple(error.absolute_path)
     if error.validator == "required" and isinstance(error.instance, dict):
         for name in error.validator_value:
-            if name not in error.instance:
-                yield SchemaProblem((*path, name), "this is required", is_missing=True)
+            yield SchemaProblem((*path, name), "this is required", is_missing=True)
     else:
         yield SchemaProblem(path, one_line(str(error.message), _WORDS))
 

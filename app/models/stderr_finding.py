@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
-from app.filtering.patterns import compiled_pattern
+from app.timed_regex import compiled_pattern
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

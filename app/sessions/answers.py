@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from app.problem import ProblemError
 from app.protocol.peer import check_json
-from app.sessions.arguments import argument_problems
+from app.sessions.arguments import Checked, check_value
 from app.sessions.formats import format_problems
 
 if TYPE_CHECKING:
@@ -131,23 +131,32 @@ _WORDS: Final = {
 }
 
 
-def problems_of(question: Question, answer: Answer) -> list[str]:
-    """What of `answer` does not fit `question`, each with the path of its field; empty if all fits.
+def check_answer(question: Question, answer: Answer) -> Checked:
+    """What of `answer` does not fit `question`, and what of it could not be checked.
 
     A schema that is wrong itself proves nothing against the content of a form.
     """
     if not isinstance(answer, _FITTING[question.kind]):
-        return [f"{_WORDS[question.kind]}; not so"]
+        return Checked([f"{_WORDS[question.kind]}; not so"])
     value: Any = answer.result if isinstance(answer, Sampled) else {}
     value = answer.content if isinstance(answer, Accept) else value
     if not isinstance(value, dict):
-        return ["The answer is no JSON object"]
+        return Checked(["The answer is no JSON object"])
     try:
         check_json(value)
     except ProblemError as error:
-        return [error.problem.as_text()]
+        return Checked([error.problem.as_text()])
     schema = _schema(question, answer)
-    return argument_problems(schema, value) + format_problems(schema, value)
+    problems, unchecked = check_value(schema, value)
+    return Checked(problems + format_problems(schema, value), unchecked)
+
+
+def problems_of(question: Question, answer: Answer) -> list[str]:
+    """What of `answer` does not fit `question`, each with the path of its field; empty if all fits.
+
+    What could not be checked is no problem.
+    """
+    return check_answer(question, answer).problems
 
 
 def _schema(question: Question, answer: Answer) -> JsonObject:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import anyio
 
 from app import text
 from app.problem import Problem, ProblemError
-from app.sessions.schema_errors import schema_errors
+from app.sessions.schema_errors import find_errors
+from app.sessions.stopwatch import PATIENT_S, Stopwatch
 
 if TYPE_CHECKING:
     from jsonschema import ValidationError
@@ -20,10 +23,41 @@ _LOOKED_AT: Final = 100
 _WORDS: Final = 300
 
 
+class Checked(NamedTuple):
+    """What of a value breaks its schema, each with the path of its field; and what is not known.
+
+    `unchecked` says what could not be checked, empty when everything was.
+    """
+
+    problems: list[str]
+    unchecked: tuple[str, ...] = ()
+
+
+def check_value(schema: JsonObject, value: object, watch: Stopwatch | None = None) -> Checked:
+    """Check `value` against `schema`, for no longer than `watch` allows."""
+    found = find_errors(schema, value, _LOOKED_AT, watch)
+    problems = [_words(error) for error in sorted(found.errors, key=_place)[:_MOST]]
+    return Checked(problems, found.unchecked)
+
+
+async def check_in_thread(schema: JsonObject, value: object) -> Checked:
+    """Check with more time, in a thread; a cancel ends the check at once."""
+    watch: list[Stopwatch] = []
+
+    def check() -> Checked:
+        watch.append(Stopwatch(PATIENT_S))
+        return check_value(schema, value, watch[0])
+
+    try:
+        return await anyio.to_thread.run_sync(check, abandon_on_cancel=True)
+    finally:
+        for each in watch:
+            each.cancel()
+
+
 def argument_problems(schema: JsonObject, arguments: JsonObject) -> list[str]:
     """What of `arguments` breaks `schema`: each with the path of its field; empty if all fits."""
-    found = schema_errors(schema, arguments, _LOOKED_AT)
-    return [_words(error) for error in sorted(found, key=_place)[:_MOST]]
+    return check_value(schema, arguments).problems
 
 
 def named_tool(server: ServerSnapshot, name: str) -> Tool:
@@ -56,5 +90,5 @@ def _missing(error: ValidationError) -> str | None:
     """The member that is missing, if that is the error and its name can stand in a path."""
     if error.validator != "required":
         return None
-    names = [name for name in error.validator_value if error.message.startswith(f"{name!r} is ")]
-    return names[0] if names and names[0].isidentifier() else None
+    (name,) = error.validator_value
+    return name if isinstance(name, str) and name.isidentifier() else None

@@ -28,6 +28,7 @@ INVALID_PARAMS: Final = -32602
 _CAPABILITIES: Final = {SAMPLING: "sampling", ELICITATION: "elicitation", ROOTS: "roots"}
 _BLOCKS: Final = frozenset({"text", "image", "audio", "tool_use", "tool_result"})
 _SIMPLE: Final = frozenset({"string", "number", "integer", "boolean", "array"})
+_MOST_NOTES: Final = 5
 _WEB: Final = frozenset({"http", "https"})
 
 
@@ -126,11 +127,22 @@ def _schema(params: JsonObject, notes: list[str]) -> JsonObject | None:
 
 def _deep_fields(properties: JsonObject) -> list[str]:
     """What is no field of a flat form (2025-11-25 "Elicitation", "Requested Schema")."""
-    return [
-        f"the field {shown(name)} of requestedSchema is not of a simple type"
+    deep = [
+        name
         for name, field in properties.items()
-        if as_object(field).get("type") not in _SIMPLE and "enum" not in as_object(field)
+        if _type_of(field) not in _SIMPLE and "enum" not in as_object(field)
     ]
+    notes = [
+        f"the field {shown(name)} of requestedSchema is not of a simple type"
+        for name in deep[:_MOST_NOTES]
+    ]
+    more = len(deep) - len(notes)
+    return [*notes, f"and {more:,} more fields are not of a simple type"] if more else notes
+
+
+def _type_of(field: object) -> str:
+    named = as_object(field).get("type")
+    return named if isinstance(named, str) else ""
 
 
 def _sampling(params: JsonObject) -> Asked:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 import anyio
 
 from app.problem import Problem, ProblemError
-from app.sessions.answers import Accept, Answer, Decline, Dismiss, Refused, Sampled, problems_of
+from app.sessions.answers import Accept, Answer, Decline, Dismiss, Refused, Sampled, check_answer
 from app.sessions.phases import Phase
 
 if TYPE_CHECKING:
@@ -150,8 +150,10 @@ class Questions:
         self._keep(dataclasses.replace(question, ended=BY_RULE))
         self._on_change(frozenset({question.id}))
 
-    def answer(self, question: int, answer: Answer, why: str = "answered") -> None:
+    def answer(self, question: int, answer: Answer, why: str = "answered") -> tuple[str, ...]:
         """Answer an open question; it has ended because of `why`.
+
+        Returns what of the answer could not be checked, empty when everything was.
 
         Raises:
             ProblemError: the question is not open (any more), or the answer does not fit it: each
@@ -161,13 +163,14 @@ class Questions:
         if pending is None:
             raise ProblemError(self._gone(question))
         pending.on_phase(Phase.CHECKING)
-        found = problems_of(pending.question, answer)
+        found, unchecked = check_answer(pending.question, answer)
         if found:
             pending.on_phase(Phase.WAITING)
             what = "The answer does not fit the question"
             hint = "Correct what is named, or decline the question."
             raise ProblemError(Problem(what, pending.question.server, hint, "\n".join(found)))
         self._end(pending, why, answer)
+        return unchecked
 
     def withdraw(self, question: int, why: str) -> None:
         """End a question that needs no answer any more; nothing if it is over."""

@@ -42,14 +42,14 @@ class Wishes:
         """One question, open or lately ended; None when there is none of that id."""
         return self._desk.questions.find(question)
 
-    def answer(self, question: int, answer: Answer) -> None:
-        """Answer an open question.
+    def answer(self, question: int, answer: Answer) -> tuple[str, ...]:
+        """Answer an open question. Returns what of the answer could not be checked.
 
         Raises:
             ProblemError: it is not open (any more), or the answer does not fit it: each misfit has
                 the path of its field. Then the question stays open.
         """
-        self._desk.questions.answer(question, answer)
+        return self._desk.questions.answer(question, answer)
 
     @property
     def settings_problem(self) -> Problem | None:

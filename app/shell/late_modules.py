@@ -12,8 +12,19 @@ if TYPE_CHECKING:
 _FILTERS: Final = ("app.filtering.completion", "app.filtering.compiling", "app.models.log_terms")
 _SESSIONS: Final = ("app.sessions.session", "app.sessions.connection", "app.sessions.stdio")
 
+_SCHEMAS: Final = (
+    "regex",
+    "attrs",
+    "rpds",
+    "referencing.jsonschema",
+    "jsonschema_specifications",
+    "jsonschema.exceptions",
+    "jsonschema",
+)
+"""In this order none of them takes long; the first form of a server would load all at once."""
+
 
 def loading() -> tuple[Callable[[], object], ...]:
     """Steps that load one module each, with what it needs itself."""
-    names = (*_SESSIONS, *_FILTERS)
+    names = (*_SESSIONS, *_FILTERS, *_SCHEMAS)
     return tuple(functools.partial(importlib.import_module, name) for name in names)

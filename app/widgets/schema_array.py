@@ -38,7 +38,6 @@ class ArrayField(Field):
         buttons.addWidget(self._add)
         buttons.addStretch(1)
         self.column.addLayout(buttons)
-        self.finish()
 
     def value(self) -> object:
         """Return the items; one that is empty is null, so that the others keep their place."""

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QWheelEvent
 
     from app.models.schema_check import SchemaProblem
+    from app.widgets.schema_build import FormBuild
 
 
 _TONE: Final = "tone"
@@ -26,7 +27,8 @@ _TONE: Final = "tone"
 class FieldContext(NamedTuple):
     """What a field is made from: its resolved schema, the root for references, its depth.
 
-    `build` makes the fields of its parts. `is_optional` is for a member that may be left out.
+    `build` makes the fields of its parts, `work` is what the whole form has still to do.
+    `is_optional` is for a member that may be left out.
     """
 
     schema: Schema
@@ -34,6 +36,7 @@ class FieldContext(NamedTuple):
     depth: int
     appearance: Appearance
     build: Callable[[FieldContext, QWidget], Field]
+    work: FormBuild
     is_optional: bool = False
 
     def below(self, schema: Schema) -> FieldContext:
@@ -57,13 +60,8 @@ class Field(QWidget):
         self.column = QVBoxLayout(self)
         self.column.setContentsMargins(0, 0, 0, 0)
         self.column.setSpacing(2)
-        self._problem = plain_label(self)
-        self._problem.hide()
+        self._problem: QLabel | None = None
         self._shown = ""
-
-    def finish(self) -> None:
-        """Lay out the line for problems below everything else."""
-        self.column.addWidget(self._problem)
 
     def value(self) -> object:
         """Return what was entered, `UNSET` if nothing."""
@@ -101,9 +99,12 @@ class Field(QWidget):
         if words == self._shown:
             return
         self._shown = words
+        appearance = self.context.appearance
+        if self._problem is None:  # below everything else; most fields never need it
+            self._problem = plain_label(self)
+            self.column.addWidget(self._problem)
         self._problem.setText(words)
         self._problem.setVisible(bool(words))
-        appearance = self.context.appearance
         set_text_colour(self._problem, appearance, Tone.BAD)
         for control in self.controls():
             mark_wrong(control, appearance, is_wrong=bool(words))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QWidget
 
     from app.widgets.appearance import Appearance
+    from app.widgets.schema_build import FormBuild
 
 _FIELDS: Final[dict[FieldKind, type[Field]]] = {
     FieldKind.STRING: TextField,
@@ -49,7 +50,9 @@ def build_field(context: FieldContext, parent: QWidget) -> Field:
     return _FIELDS[kind](context, parent)
 
 
-def root_field(schema: Schema, appearance: Appearance, parent: QWidget) -> ValueField:
+def root_field(
+    schema: Schema, appearance: Appearance, work: FormBuild, parent: QWidget
+) -> ValueField:
     """Return the field for a whole schema, which is the root of its references."""
-    context = FieldContext(resolved(schema, schema), schema, 0, appearance, build_field)
+    context = FieldContext(resolved(schema, schema), schema, 0, appearance, build_field, work)
     return ValueField(context, parent)

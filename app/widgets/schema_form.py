@@ -7,10 +7,13 @@ from typing import TYPE_CHECKING, Any, Final
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QSplitter, QVBoxLayout, QWidget
 
-from app.models.schema import UNSET, Schema
-from app.models.schema_check import SchemaProblem, validate
-from app.widgets.appearance import GAP, Appearance
+from app.models.schema import UNSET, Schema, is_beyond, properties_of, resolved
+from app.models.schema_check import SchemaProblem, Validation, validate
+from app.text import number, one_line
+from app.widgets.appearance import GAP, Appearance, Tone
 from app.widgets.json_editor import JsonEditor
+from app.widgets.schema_build import FormBuild
+from app.widgets.schema_field import plain_label, set_text_colour
 from app.widgets.schema_fields import root_field
 
 if TYPE_CHECKING:
@@ -19,6 +22,11 @@ if TYPE_CHECKING:
     from app.widgets.schema_value import ValueField
 
 _CHECK_MS: Final = 150
+_MOST_FIELDS: Final = 100
+"""A form of more fields is filled in as JSON …"""
+_MOST_SHOWN: Final = 3
+_LARGEST: Final = 100_000
+"""… and so is one whose schema has more characters, or values of more, which are left out."""
 
 
 class SchemaForm(QWidget):
@@ -43,6 +51,15 @@ class SchemaForm(QWidget):
         self._schema: Schema = {}
         self._insists = False
         self._field: ValueField | None = None
+        self._work = FormBuild(self)
+        self._page: QWidget | None = None
+        """The form while it is being made."""
+        self._is_json_shown = True
+        self._note = plain_label(self)
+        self._wrong = plain_label(self)
+        self._unchecked = plain_label(self)
+        for label in (self._note, self._wrong, self._unchecked):
+            label.hide()
         self._area = QScrollArea(self)
         self._area.setWidgetResizable(True)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
@@ -65,15 +82,54 @@ class SchemaForm(QWidget):
         return self._editor
 
     def set_schema(self, schema: Schema, value: object = UNSET) -> None:
-        """Make the form anew for `schema`, with `value` or else its defaults."""
+        """Make the form anew for `schema`, with `value` or else its defaults.
+
+        More fields than people can fill in are left to the JSON side.
+        """
         self._schema = schema
         self._insists = False
+        self._work.stop()
+        self._work.deleteLater()
+        if self._page is not None:
+            self._page.deleteLater()
+            self._page = None
+        self._work = FormBuild(self)
+        self._work.finished.connect(self._on_finished)
+        self._show_wrong(())
+        self._show_unchecked(())
+        field_count = len(properties_of(resolved(schema, schema)))
+        if field_count > _MOST_FIELDS or is_beyond(schema, _LARGEST):
+            self._show_json_alone(field_count, value)
+        else:
+            self._show_fields(schema, value)
+        self._area.setEnabled(True)
+        self.remade.emit()
+
+    def _show_json_alone(self, field_count: int, value: object) -> None:
+        self._field = None
+        self._area.hide()
+        self._editor.show()
+        words = self.tr("The schema is too large for a form: enter the values as JSON.")
+        if field_count > _MOST_FIELDS:
+            words = self.tr("{count} fields are too many for a form: enter the values as JSON.")
+            words = words.format(count=number(field_count))
+        if value is not UNSET and is_beyond(value, _LARGEST):
+            value = UNSET
+            words += " " + self.tr("The values it suggests are too large to be shown.")
+        self._editor.show_value({} if value is UNSET else value)
+        self._note.setText(words)
+        self._note.show()
+
+    def _show_fields(self, schema: Schema, value: object) -> None:
+        self._note.hide()
+        self._area.show()
+        self._editor.setVisible(self._is_json_shown)
         # Arguments are always an object, whatever a server writes.
         shown = schema if schema.get("type") == "object" else {**schema, "type": "object"}
         page = QWidget()
         column = QVBoxLayout(page)
         column.setContentsMargins(GAP, GAP, GAP, GAP)
-        field = root_field(shown, self._appearance, page)
+        field = root_field(shown, self._appearance, self._work, page)
         field.set_name(self._name)
         field.begin_required()
         if value is not UNSET:
@@ -83,31 +139,38 @@ class SchemaForm(QWidget):
             column.addWidget(QLabel(self.tr("No fields are described."), page))
         column.addWidget(field)
         column.addStretch(1)
-        self._area.setWidget(page)
         self._field = field
-        self._editor.show_value(self.value())
-        self._area.setEnabled(True)
-        self.remade.emit()
+        if self._work.is_finished:
+            self._area.setWidget(page)
+            self._editor.show_value(self.value())
+        else:  # laid out once, when all of it is there
+            self._page = page
+            self._area.setWidget(plain_label(self._area, self.tr("Making the form …")))
 
     def show_json(self, *, is_shown: bool) -> None:
         """Show the JSON beside the form, or the form alone; both stay in step."""
-        self._editor.setVisible(is_shown)
+        self._is_json_shown = is_shown
+        self._editor.setVisible(is_shown or self._field is None)
 
     def show_refused(self, problems: Sequence[SchemaProblem]) -> None:
         """Show what somebody else found wrong, at its fields."""
-        if self._field is not None:
+        if self._field is None:
+            self._show_wrong(problems)
+        else:
             self._field.show_problems(problems)
 
     def set_value(self, value: object) -> None:
         """Show other arguments on both sides."""
-        if self._field is not None:
+        if self._field is None:
+            self._editor.show_value(value)
+        else:
             self._field.set_value(value)
-        self._editor.show_value(self.value())
+            self._editor.show_value(self.value())
         self.remade.emit()
 
     def value(self) -> dict[str, Any]:
         """Return the arguments as entered."""
-        value = self._field.value() if self._field is not None else {}
+        value = self._editor.value() if self._field is None else self._field.value()
         return value if isinstance(value, dict) else {}
 
     def check(self) -> list[SchemaProblem]:
@@ -127,15 +190,53 @@ class SchemaForm(QWidget):
         self._splitter.setChildrenCollapsible(False)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._splitter)
+        column.addWidget(self._note)
+        column.addWidget(self._splitter, 1)
+        column.addWidget(self._wrong)
+        column.addWidget(self._unchecked)
+        set_text_colour(self._wrong, self._appearance, Tone.BAD)
+        set_text_colour(self._note, self._appearance, Tone.WARNING)
+        set_text_colour(self._unchecked, self._appearance, Tone.WARNING)
 
     def _checked(self) -> list[SchemaProblem]:
+        found: Validation = validate(self._schema, self.value())
+        self._show_unchecked(found.unchecked)
         if self._field is None:
-            return []
-        problems = [*self._field.own_problems(), *validate(self._schema, self.value())]
-        shown = [each for each in problems if self._insists or not each.is_missing]
-        self._field.show_problems(shown)
+            self._show_wrong([each for each in found.problems if self._shows(each)])
+            return found.problems
+        problems = [*self._field.own_problems(), *found.problems]
+        self._field.show_problems([each for each in problems if self._shows(each)])
         return problems
+
+    def _shows(self, problem: SchemaProblem) -> bool:
+        return self._insists or not problem.is_missing
+
+    def _show_wrong(self, problems: Sequence[SchemaProblem]) -> None:
+        """Show what is wrong where there are no fields to show it at."""
+        shown = [_placed(each) for each in problems[:_MOST_SHOWN]]
+        more = len(problems) - len(shown)
+        if more:
+            shown.append(self.tr("and {count} more").format(count=number(more)))
+        self._wrong.setText("\n".join(shown))
+        self._wrong.setVisible(bool(shown))
+
+    def _show_unchecked(self, unchecked: Sequence[str]) -> None:
+        """Say what could not be checked: nothing is known to be wrong with it, nor right."""
+        words = "; ".join(one_line(each) for each in unchecked[:_MOST_SHOWN])
+        if len(unchecked) > _MOST_SHOWN:
+            words += "; …"
+        self._unchecked.setText(self.tr("Not checked: {what}.").format(what=words))
+        self._unchecked.setVisible(bool(unchecked))
+
+    @Slot()
+    def _on_finished(self) -> None:
+        """Show what was made, and on the JSON side what the fields have."""
+        if self._page is not None:
+            page, self._page = self._page, None
+            self._area.setWidget(page)
+        if not self._editor.mistake:
+            self._editor.show_value(self.value())
+        self.remade.emit()
 
     @Slot()
     def _on_form_changed(self) -> None:
@@ -159,3 +260,8 @@ class SchemaForm(QWidget):
     @Slot()
     def _on_check_due(self) -> None:
         self._checked()
+
+
+def _placed(problem: SchemaProblem) -> str:
+    where = ".".join(str(step) for step in problem.path)
+    return one_line(f"{where}: {problem.message}" if where else problem.message)

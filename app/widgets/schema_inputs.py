@@ -28,20 +28,17 @@ class TextField(Field):
     def __init__(self, context: FieldContext, parent: QWidget) -> None:
         super().__init__(context, parent)
         self._is_there = False
+        self._name = ""
         # What was set is the value until it is edited: inputs change line ends and separators.
         self._untouched: str | None = None
         self._line = QLineEdit(self)
         self._line.textEdited.connect(self._on_edited)
         self._line.setPlaceholderText(_hint(context))
-        self._lines = QPlainTextEdit(self)
-        self._lines.setTabChangesFocus(True)
-        self._lines.setFixedHeight(self._lines.fontMetrics().lineSpacing() * _LINES + 12)
-        self._lines.textChanged.connect(self._on_edited)
+        self._lines: QPlainTextEdit | None = None
+        """Made when it is first needed: it costs as much as all the rest of a form's row."""
         limit = context.schema.get("maxLength")
         self._is_long = isinstance(limit, int) and limit > _LONG_TEXT
         self.column.addWidget(self._line)
-        self.column.addWidget(self._lines)
-        self.finish()
         self._show("")
 
     def value(self) -> object:
@@ -50,7 +47,9 @@ class TextField(Field):
             return UNSET
         if self._untouched is not None:
             return self._untouched
-        return self._line.text() if self._lines.isHidden() else typed_text(self._lines.document())
+        if self._lines is None or self._lines.isHidden():
+            return self._line.text()
+        return typed_text(self._lines.document())
 
     def set_value(self, value: object) -> None:
         """Show a text."""
@@ -63,18 +62,35 @@ class TextField(Field):
             self.set_value(self.context.schema.get("default", ""))
 
     def controls(self) -> list[QWidget]:
-        """Return both inputs; one of them is visible."""
-        return [self._line, self._lines]
+        """Return the inputs; one of them is visible."""
+        return [self._line] if self._lines is None else [self._line, self._lines]
+
+    def set_name(self, name: str) -> None:
+        """Name the inputs, that for several lines also if it is made later."""
+        self._name = name
+        super().set_name(name)
 
     def _show(self, text: str) -> None:
         has_lines = self._is_long or "\n" in text or "\r" in text
         self._line.setVisible(not has_lines)
-        self._lines.setVisible(has_lines)
-        self._lines.blockSignals(True)
-        self._lines.setPlainText(text if has_lines else "")
-        self._lines.blockSignals(False)
+        if has_lines and self._lines is None:
+            self._lines = self._made_lines()
+        if self._lines is not None:
+            self._lines.setVisible(has_lines)
+            self._lines.blockSignals(True)
+            self._lines.setPlainText(text if has_lines else "")
+            self._lines.blockSignals(False)
         self._line.setText("" if has_lines else text)
         self._untouched = text
+
+    def _made_lines(self) -> QPlainTextEdit:
+        lines = QPlainTextEdit(self)
+        lines.setTabChangesFocus(True)
+        lines.setFixedHeight(lines.fontMetrics().lineSpacing() * _LINES + 12)
+        lines.setAccessibleName(self._name)
+        lines.textChanged.connect(self._on_edited)
+        self.column.insertWidget(1, lines)
+        return lines
 
     @Slot()
     def _on_edited(self) -> None:
@@ -94,7 +110,6 @@ class NumberField(Field):
         self._line.setPlaceholderText(_hint(context))
         self._line.textEdited.connect(self._on_edited)
         self.column.addWidget(self._line)
-        self.finish()
 
     def value(self) -> object:
         """Return the number, or the text when it is none."""
@@ -131,7 +146,6 @@ class ChoiceField(Field):
         self._box.setCurrentIndex(-1)
         self._box.activated.connect(self._on_activated)
         self.column.addWidget(self._box)
-        self.finish()
 
     def _choices(self) -> list[tuple[str, Any]]:
         return choices(self.context.schema)
@@ -197,7 +211,6 @@ class NullField(Field):
         super().__init__(context, parent)
         self._is_there = False
         self.column.addWidget(QLabel("null", self))
-        self.finish()
 
     def value(self) -> object:
         """Return null."""
@@ -229,7 +242,6 @@ class JsonField(Field):
         self._text.setFixedHeight(self._text.fontMetrics().lineSpacing() * _LINES + 12)
         self._text.textChanged.connect(self._on_edited)
         self.column.addWidget(self._text)
-        self.finish()
 
     def value(self) -> object:
         """Return the value; `UNSET` for what is no JSON, which `own_problems` names."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import Slot
+from PySide6.QtWidgets import QVBoxLayout
 
 from app.models.schema import UNSET, Schema, properties_of, required_of, resolved
 from app.models.schema_check import SchemaProblem
@@ -32,11 +33,18 @@ class ObjectField(Field):
         if context.depth:
             self.column.setContentsMargins(GAP_L, 0, 0, 0)
         self._rows: dict[str, MemberRow] = {}
-        required = required_of(context.schema)
-        properties = properties_of(context.schema)
-        names = sorted(properties, key=_Order(required))[:_MOST_MEMBERS]
+        self._held: dict[str, Any] | None = None
+        """What was set and is to be shown by the rows that are made later; None for nothing."""
+        self._required = required_of(context.schema)
+        self._properties = properties = properties_of(context.schema)
+        names = sorted(properties, key=_Order(self._required))[:_MOST_MEMBERS]
+        names = names[: context.work.room(len(names))]
+        self._named = frozenset(names)
+        self._members = QVBoxLayout()
+        self._members.setSpacing(self.column.spacing())
+        self.column.addLayout(self._members)
         for name in names:
-            self._add_row(name, properties[name], is_required=name in required)
+            context.work.make(self, self, name, resolved(properties[name], context.root))
         self._others = MemberRow(
             "", self._others_context(len(properties) - len(names)), self, is_required=False
         )
@@ -46,12 +54,12 @@ class ObjectField(Field):
         ) > len(names)
         self.column.addWidget(self._others)
         self._others.setVisible(self._takes_others)
-        self.finish()
 
     def value(self) -> object:
         """Return the members that are there."""
         if not self._is_there:
             return UNSET
+        self._make_all()
         members = {name: row.value() for name, row in self._rows.items()}
         others = self._others.value()
         found = {name: value for name, value in members.items() if value is not UNSET}
@@ -61,9 +69,10 @@ class ObjectField(Field):
         """Show an object; members without a field appear as JSON and are never dropped."""
         self._is_there = value is not UNSET
         members: dict[str, Any] = value if isinstance(value, dict) else {}
+        self._held = members
         for name, row in self._rows.items():
             row.set_value(members.get(name, UNSET))
-        others = {name: each for name, each in members.items() if name not in self._rows}
+        others = {name: each for name, each in members.items() if name not in self._named}
         self._others.set_value(others or UNSET)
         self._others.setVisible(self._takes_others or bool(others))
 
@@ -80,6 +89,7 @@ class ObjectField(Field):
 
     def own_problems(self) -> list[SchemaProblem]:
         """Return the problems of all members."""
+        self._make_all()
         rows = [problem for row in self._rows.values() for problem in row.own_problems()]
         others = self._others.value()
         if others is not UNSET and not isinstance(others, dict):
@@ -91,7 +101,7 @@ class ObjectField(Field):
         for name, row in self._rows.items():
             row.show_problems(within(name, problems))
         self._others.show_problems(within("", problems))
-        known = {*self._rows, ""}
+        known = {*self._named, ""}
         elsewhere = [
             SchemaProblem((), f"{one_line(str(each.path[0]), 60)}: {each.message}")
             for each in problems
@@ -99,12 +109,19 @@ class ObjectField(Field):
         ]
         super().show_problems([*problems, *elsewhere])
 
-    def _add_row(self, name: str, schema: object, *, is_required: bool) -> None:
-        context = self.context.below(resolved(schema, self.context.root))
-        row = MemberRow(name, context, self, is_required=is_required)
+    def make_part(self, name: str) -> None:
+        """Make the row of a member, with what was set meanwhile."""
+        context = self.context.below(resolved(self._properties[name], self.context.root))
+        row = MemberRow(name, context, self, is_required=name in self._required)
         row.changed.connect(self._on_row_changed)
         self._rows[name] = row
-        self.column.addWidget(row)
+        self._members.addWidget(row)
+        if self._held is not None:
+            row.set_value(self._held.get(name, UNSET))
+
+    def _make_all(self) -> None:
+        if len(self._rows) < len(self._named):
+            self.context.work.finish()
 
     def _others_context(self, beyond: int) -> FieldContext:
         what = self.tr("Other members")

@@ -29,7 +29,6 @@ class SelectionField(Field):
             box.clicked.connect(self._on_clicked)
             self.column.addWidget(box)
             self._boxes.append((box, value))
-        self.finish()
 
     def value(self) -> object:
         """Return the values ticked."""

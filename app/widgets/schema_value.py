@@ -30,7 +30,6 @@ class ValueField(Field):
         self._is_always_raw = isinstance(self._inner, JsonField)
         self._inner.changed.connect(self.changed)
         self.column.addWidget(self._inner)
-        self.finish()
 
     def value(self) -> object:
         """Return the field's value."""

@@ -32,14 +32,16 @@ class VariantField(Field):
         self.column.addWidget(self._box)
         self._field = self._made(0)
         self.column.addWidget(self._field)
-        self.finish()
 
     def value(self) -> object:
         """Return the value of the chosen variant."""
         return self._field.value()
 
     def set_value(self, value: object) -> None:
-        """Choose the first variant that `value` fits, and show it there."""
+        """Choose the first variant that `value` fits, and show it there.
+
+        Where that takes too long, the first one of the value's kind.
+        """
         if value is not UNSET:
             self._choose(self._fitting(value))
         self._field.set_value(value)
@@ -92,7 +94,7 @@ class VariantField(Field):
         field.show()
 
     def _fitting(self, value: object) -> int:
-        root = self.context.root
+        root, watch = self.context.root, self.context.work.watch
         of_kind = [
             position
             for position, each in enumerate(self._variants)
@@ -101,7 +103,7 @@ class VariantField(Field):
         exact = (
             position
             for position in of_kind
-            if not validate({**root, **self._variants[position]}, value)
+            if not validate({**root, **self._variants[position]}, value, watch).problems
         )
         return next(exact, of_kind[0] if of_kind else 0)
 

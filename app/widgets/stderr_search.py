@@ -10,9 +10,9 @@ from PySide6.QtCore import QCoreApplication, Slot
 from PySide6.QtGui import QKeySequence, QTextCharFormat
 from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 
-from app.filtering.patterns import BadPatternError
 from app.models.stderr_finding import PATIENCE, Finder
 from app.text import number, one_line
+from app.timed_regex import BadPatternError
 from app.widgets.appearance import GAP_S, Appearance, Tone
 from app.widgets.place_search import MOST, SLICE_S, PlaceSearch, SearchWords
 from app.widgets.schema_field import mark_wrong

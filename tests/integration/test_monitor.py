@@ -338,15 +338,16 @@ async def test_a_call_of_a_method_that_is_no_job_has_an_outcome_all_the_same() -
 
 async def test_arguments_are_checked_against_the_tools_schema() -> None:
     async with connected() as (monitor, _):
-        assert monitor.tool_problems("demo", "known_total", {"steps": 3}) == []
-        (problem,) = monitor.tool_problems("demo", "known_total", {"steps": "three"})
+        assert await monitor.check_arguments("demo", "known_total", {"steps": 3}) == ([], ())
+        found = await monitor.check_arguments("demo", "known_total", {"steps": "three"})
+        (problem,) = found.problems
         assert problem.startswith("steps: ")
 
 
 async def test_a_tool_that_does_not_exist_is_answered_with_names_like_it() -> None:
     async with connected() as (monitor, _):
         with pytest.raises(ProblemError, match="Did you mean known_total"):
-            monitor.tool_problems("demo", "know_total", {})
+            await monitor.check_arguments("demo", "know_total", {})
 
 
 async def test_lines_of_stderr_reach_listeners_and_the_servers_snapshot() -> None:

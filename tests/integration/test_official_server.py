@@ -57,7 +57,7 @@ async def test_an_official_server_is_connected_called_and_read(era: Era, revisio
         read = await monitor.call(Call("sdk", "resources/read", {"uri": "text://one"}))
         params = {"name": "greet", "arguments": {"name": "Ada"}}
         greeted = await monitor.call(Call("sdk", "prompts/get", params))
-        assert monitor.tool_problems("sdk", "count", {"to": "x"})
+        assert (await monitor.check_arguments("sdk", "count", {"to": "x"})).problems
     ticks = [fact for update in updates for _, _, fact in update.changes.ticks]
     assert server.revision == revision
     assert [tool.name for tool in server.tools] == ["count"]

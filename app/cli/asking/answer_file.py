@@ -6,10 +6,10 @@ schema shows when it is asked.
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from app.cli.asking.entries import Entry, read_entry
+from app.cli.asking.fields import defaults_of
 from app.cli.asking.replies import KINDS, SAYINGS, Saying, check_kind, read_saying
 from app.cli.exits import CommandFailed, ExitCode
 from app.cli.strict_json import strict_json
@@ -17,6 +17,7 @@ from app.cli.typed_file import read_typed
 from app.problem import Problem
 from app.protocol.eras import as_object
 from app.sessions.questions import Accept
+from app.timed_regex import BadPatternError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -61,13 +62,15 @@ class AnswerFile:
         for entry in self._entries:
             answer = entry.take(question)
             if answer is not None:
-                return Found(answer, entry.path)
+                return Found(_with_defaults(answer, question), entry.path)
         filled = self._filled(question)
         if filled is not None:
             return filled
         saying = self._kinds.get(question.kind)
         answer = None if saying is None else saying.answer(question.kind)
-        return None if answer is None else Found(answer, f"$.{question.kind}")
+        if answer is None:
+            return None
+        return Found(_with_defaults(answer, question), f"$.{question.kind}")
 
     def unused(self) -> list[str]:
         """The places of answers that no question was for."""
@@ -86,20 +89,35 @@ class AnswerFile:
         return is_of_form or any(entry.fits(kind) for entry in self._entries)
 
     def missing(self, question: Question) -> list[str]:
-        """The names of required fields that `fields` has no values for, if it has any at all."""
+        """The names of required fields that have no value, if `fields` has one for any at all.
+
+        A value is in `fields`, or it is the default of the form.
+        """
         properties = as_object(as_object(question.schema).get("properties"))
         if not self._fields.keys() & properties.keys():
             return []
         required = as_object(question.schema).get("required")
         names = required if isinstance(required, list) else []
-        return [name for name in names if isinstance(name, str) and name not in self._fields]
+        given = {*self._fields, *defaults_of(question.schema)}
+        return [name for name in names if isinstance(name, str) and name not in given]
 
     def _filled(self, question: Question) -> Found | None:
         """The form filled in by the names of its fields."""
         properties = as_object(as_object(question.schema).get("properties"))
         content = {name: self._fields[name] for name in properties if name in self._fields}
         is_for_it = question.kind == "form" and bool(content) and not self.missing(question)
-        return Found(Accept(content), "$.fields") if is_for_it else None
+        answer = _with_defaults(Accept(content), question)
+        return Found(answer, "$.fields") if is_for_it else None
+
+
+def _with_defaults(answer: Answer, question: Question) -> Answer:
+    """The answer with the form's defaults for the fields it leaves out, as on a terminal.
+
+    Source: 2025-11-25 "Elicitation", "Requested Schema"; SEP-1034.
+    """
+    if question.kind != "form" or not isinstance(answer, Accept):
+        return answer
+    return Accept({**defaults_of(question.schema), **answer.content})
 
 
 def read_answers(path: Path) -> AnswerFile:
@@ -171,7 +189,7 @@ def _entries(values: list[Any], path: str) -> Iterator[Entry]:
 def _entry(value: Any, path: str) -> Entry:
     try:
         return read_entry(value, path)
-    except re.error as error:
+    except BadPatternError as error:
         raise _WrongError(f"{path}.message", f"not a regular expression: {error}") from error
     except ValueError as error:
         raise _WrongError(path, str(error)) from error

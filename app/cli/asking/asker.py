@@ -47,8 +47,11 @@ class QuestionBook(Protocol):
     def question(self, question: int) -> Question | None:
         """One, open or lately ended; None when there is none of that id."""
 
-    def answer(self, question: int, answer: Answer) -> None:
-        """Answer one; `ProblemError` when it is not open, or the answer does not fit."""
+    def answer(self, question: int, answer: Answer) -> tuple[str, ...]:
+        """Answer one; `ProblemError` when it is not open, or the answer does not fit.
+
+        Returns what of the answer could not be checked.
+        """
 
     def snapshot(self, job: JobId) -> JobSnapshot | None:
         """The job now."""
@@ -196,9 +199,12 @@ class Asker:
     def _give(self, question: Question, answer: Answer) -> Problem | None:
         """Answer a question; the problem if it is not to be answered so."""
         try:
-            self._book.answer(question.id, answer)
+            unchecked = self._book.answer(question.id, answer)
         except ProblemError as error:
             return error.problem
+        if unchecked:
+            what = "The answer was sent, but could not be checked completely"
+            self._front.warn(Problem(what, question.server, detail="\n".join(unchecked)))
         return None
 
     def _tell(self, question: Question, answer: Answer, words: str) -> None:

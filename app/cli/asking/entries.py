@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
-import re
 from typing import TYPE_CHECKING, Any, Final
 
 from app.cli.asking.replies import KINDS, OF_TEXT, SAYINGS, Saying, check_kind, read_saying
 from app.protocol.eras import as_object
+from app.timed_regex import BadPatternError, compiled_pattern, is_match
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from app.sessions.questions import Answer, Kind, Question
 
 _ANY: Final = "any"
+_LIMIT_S: Final = 0.05
 _CONDITIONS: Final = ("kind", "message", "fields", "key", "times")
 _MEMBERS: Final = (*_CONDITIONS, *SAYINGS, *OF_TEXT)
 
@@ -26,7 +27,7 @@ class Entry:
     path: str
     saying: Saying
     kind: Kind | None = None
-    pattern: re.Pattern[str] | None = None
+    pattern: str | None = None
     fields: frozenset[str] = frozenset()
     key: str | None = None
     times: int | None = 1
@@ -50,8 +51,15 @@ class Entry:
             self.kind in {None, question.kind}
             and self.key in {None, question.key}
             and self.fields <= properties.keys()
-            and (self.pattern is None or any(map(self.pattern.search, texts_of(question))))
+            and (self.pattern is None or any(map(self._matches, texts_of(question))))
         )
+
+    def _matches(self, text: str) -> bool:
+        """Whether the pattern has a match; not in a text for which it takes too long."""
+        try:
+            return self.pattern is not None and is_match(self.pattern, text, _LIMIT_S)
+        except TimeoutError:
+            return False
 
 
 def texts_of(question: Question) -> Iterator[str]:
@@ -69,7 +77,7 @@ def texts_of(question: Question) -> Iterator[str]:
 
 
 def read_entry(value: Any, path: str) -> Entry:
-    """An entry as it stands in the file; `ValueError` in words, `re.error` for its pattern."""
+    """An entry as it stands in the file; `ValueError` in words, also for its pattern."""
     if not isinstance(value, dict):
         raise ValueError(f"not an object with one of {', '.join(SAYINGS)}")  # noqa: TRY004
     unknown = [name for name in value if name not in _MEMBERS]
@@ -82,10 +90,20 @@ def read_entry(value: Any, path: str) -> Entry:
     elif not any(entry.saying.answer(_as_kind(kind)) for kind in KINDS):
         raise ValueError(f"{entry.saying.what} answers no kind of question so")
     pattern = _text(value, "message")
-    entry.pattern = None if pattern is None else re.compile(pattern, re.IGNORECASE)
+    entry.pattern = None if pattern is None else _usable(pattern)
     entry.fields = _names(value.get("fields", []))
     entry.key = _text(value, "key")
     return entry
+
+
+def _usable(pattern: str) -> str:
+    """The pattern, in any case of letters. `BadPatternError` when it is none."""
+    try:
+        compiled_pattern(f"(?i){pattern}")
+    except BadPatternError as error:
+        position = max(0, error.position - len("(?i)"))
+        raise BadPatternError(f"{error} at position {position}", position) from None
+    return f"(?i){pattern}"
 
 
 def _kind(value: dict[str, Any]) -> Kind | None:

@@ -8,13 +8,14 @@ from app.cli.arguments import convert, property_types
 from app.cli.exits import CommandFailed
 from app.cli.reply import as_json
 from app.protocol.eras import as_object
-from app.sessions.arguments import argument_problems
+from app.sessions.arguments import check_value
 from app.text import number, one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from app.protocol.facts import JsonObject
+    from app.sessions.arguments import Checked
 
 _BETWEEN: Final = ","
 _EMPTY: Final = '""'
@@ -87,12 +88,16 @@ class Field(NamedTuple):
     def read(self, text: str) -> Any:
         """The value that was typed. `ValueError` says what is wrong with it, in words."""
         value = self._typed(text)
-        around: JsonObject = {name: self.form[name] for name in _AROUND if name in self.form}
-        alone = {**around, "type": "object", "properties": {self.name: self.schema}}
-        found = argument_problems(alone, {self.name: value})
+        found = self.check(value).problems
         if found:
             raise ValueError("; ".join(found))
         return value
+
+    def check(self, value: Any) -> Checked:
+        """Whether the value fits the field's own schema."""
+        around: JsonObject = {name: self.form[name] for name in _AROUND if name in self.form}
+        alone = {**around, "type": "object", "properties": {self.name: self.schema}}
+        return check_value(alone, {self.name: value})
 
     def written(self, value: Any) -> str:
         """A value as it could be typed."""
@@ -165,6 +170,13 @@ def fields_of(schema: JsonObject | None) -> list[Field] | None:
         Field(name, as_object(part), schema, name in names, tuple(_choices(as_object(part))))
         for name, part in properties.items()
     ]
+
+
+def defaults_of(schema: JsonObject | None) -> JsonObject:
+    """The values that a form has for its fields, by name."""
+    properties = as_object(as_object(schema).get("properties"))
+    fields = ((name, as_object(field)) for name, field in properties.items())
+    return {name: field["default"] for name, field in fields if "default" in field}
 
 
 def _choices(schema: JsonObject) -> Iterator[Choice]:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 from app.cli.asking.fields import fields_of
 from app.cli.strict_json import strict_json
 from app.sessions.questions import Accept, Decline, Dismiss
+from app.text import number
 
 if TYPE_CHECKING:
     from app.cli.asking.dialogue import Dialogue
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from app.sessions.questions import Answer, Question
 
 _CHOICES: Final = ("answer", "decline", "cancel")
+_MOST_FIELDS: Final = 100
+"""More than that nobody fills in one by one."""
 _LEFT_OUT: Final = "-"
 """What is typed to leave a field without the value that it would have."""
 
@@ -27,6 +30,9 @@ async def fill_in(question: Question, dialogue: Dialogue, earlier: JsonObject) -
         choice = await dialogue.choose("Answer it?", _CHOICES, default="answer")
         if choice != "answer":
             return Decline() if choice == "decline" else Dismiss()
+    if fields is not None and len(fields) > _MOST_FIELDS:
+        dialogue.say(f"The form has {number(len(fields))} fields: it is filled in as JSON.")
+        fields = None
     if fields is None:
         return Accept(await _object(dialogue))
     content: JsonObject = {}

@@ -17,16 +17,18 @@ _SCHEMA = {
 
 
 def test_each_problem_has_the_path_of_its_field() -> None:
-    problems = validate(_SCHEMA, {"rows": 0, "tags": ["a", 7]})
+    problems = validate(_SCHEMA, {"rows": 0, "tags": ["a", 7]}).problems
     assert {problem.path for problem in problems} == {("path",), ("rows",), ("tags", 1)}
 
 
 def test_what_is_missing_is_told_at_the_field_that_is_missing() -> None:
-    assert validate(_SCHEMA, {}) == [SchemaProblem(("path",), "this is required", is_missing=True)]
+    assert validate(_SCHEMA, {}).problems == [
+        SchemaProblem(("path",), "this is required", is_missing=True)
+    ]
 
 
 def test_what_fits_has_no_problems() -> None:
-    assert validate(_SCHEMA, {"path": "x", "rows": 10**30}) == []
+    assert validate(_SCHEMA, {"path": "x", "rows": 10**30}).problems == []
 
 
 @pytest.mark.parametrize(
@@ -40,22 +42,26 @@ def test_what_fits_has_no_problems() -> None:
     ],
 )
 def test_a_schema_that_is_wrong_proves_nothing(schema: dict[str, object]) -> None:
-    assert validate(schema, {"a": "b"}) == []
+    assert validate(schema, {"a": "b"}).problems == []
 
 
-@pytest.mark.parametrize("pattern", ["^(a+)+$", "^(a|aa)+$", r"^(a*)*b", "(x+x+)+y"])
-def test_a_pattern_that_could_run_away_is_not_tried(pattern: str) -> None:
-    schema = {"properties": {"a": {"pattern": pattern}}}
-    assert validate(schema, {"a": "a" * 60 + "!"}) == []
+@pytest.mark.timeout(20)
+def test_what_cannot_be_checked_in_time_is_said_to_be_unchecked() -> None:
+    schema = {"properties": {"a": {"pattern": "^(a|aa)+$"}, "b": {"type": "integer"}}}
+    problems, unchecked = validate(schema, {"a": "a" * 60 + "!", "b": "x"})
+    assert [problem.path for problem in problems] == [("b",)]
+    assert unchecked == ("the pattern '^(a|aa)+$' took too long",)
 
 
 def test_an_ordinary_pattern_is_matched() -> None:
     schema = {"properties": {"a": {"type": "string", "pattern": "^[0-9]{4}-[0-9]{2}$"}}}
-    assert validate(schema, {"a": "2026-11"}) == []
-    assert [problem.path for problem in validate(schema, {"a": "x"})] == [("a",)]
+    assert validate(schema, {"a": "2026-11"}).problems == []
+    assert [problem.path for problem in validate(schema, {"a": "x"}).problems] == [("a",)]
 
 
 def test_messages_are_bounded_and_safe_to_show() -> None:
-    (problem,) = validate({"properties": {"a": {"type": "integer"}}}, {"a": "\u202e" + "x" * 9_000})
+    (problem,) = validate(
+        {"properties": {"a": {"type": "integer"}}}, {"a": "\u202e" + "x" * 9_000}
+    ).problems
     assert len(problem.message) <= 300
     assert "\u202e" not in problem.message

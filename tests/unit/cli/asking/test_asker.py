@@ -16,7 +16,7 @@ from app.cli.asking.means import Means
 from app.cli.asking.rules import Ruled
 from app.monitor import Update
 from app.problem import Problem, ProblemError
-from app.sessions.answers import problems_of
+from app.sessions.answers import check_answer
 from app.sessions.questions import BY_RULE, Accept, Decline, Dismiss, Refused, Sampled
 from tests.job_stand_ins import FakeJobs, job
 from tests.unit.cli.asking.questions import Talk, Typist, asked, form
@@ -57,16 +57,17 @@ class Book(FakeJobs):
     def question(self, question: int) -> Question | None:
         return self.open.get(question) or self.ended.get(question)
 
-    def answer(self, question: int, answer: Answer) -> None:
+    def answer(self, question: int, answer: Answer) -> tuple[str, ...]:
         if question not in self.open:
             raise ProblemError(Problem("The question is not open any more"))
-        found = problems_of(self.open[question], answer)
-        if found:
-            raise ProblemError(Problem("It does not fit", detail="\n".join(found)))
+        found = check_answer(self.open[question], answer)
+        if found.problems:
+            raise ProblemError(Problem("It does not fit", detail="\n".join(found.problems)))
         del self.open[question]
         self.answers[question] = answer
         self.changed.set()
         self.changed = anyio.Event()
+        return found.unchecked
 
     async def until(self, count: int) -> None:
         """Wait for so many answers."""

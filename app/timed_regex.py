@@ -1,0 +1,101 @@
+"""Regular expressions with a limit of time, for patterns or texts that nobody can vouch for.
+
+Every pattern of a server and of a user goes through here. The `regex` engine stops a search at a
+limit; it has none for compiling, where counted repetitions are unrolled, so those are counted
+first.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    import regex
+
+LONGEST: Final = 2_000
+"""Characters of a pattern."""
+_MOST_UNROLLED: Final = 20_000
+"""Elements of a pattern with its counted repetitions written out; a million take 270 MB."""
+_FEW: Final = 100_000
+_COUNT: Final = re.compile(r"\{\s*(\d+)")
+_ODD: Final = re.compile(r"\(\?(?:#|[a-zA-Z0-9]*[xV])|\[:")
+"""Comments, flags and classes that make brackets mean something else than `_ELEMENT` reads."""
+_ELEMENT: Final = re.compile(
+    r"\\.|\[\^?\]?(?:\\.|[^\]\\])*\]|(?P<open>\()|(?P<close>\))|\{\s*(?P<count>\d+)[^}]*\}|.",
+    re.DOTALL,
+)
+
+
+class BadPatternError(ValueError):
+    """Not a regular expression that can be used; `position` is where in it."""
+
+    def __init__(self, what: str, position: int) -> None:
+        super().__init__(what)
+        self.position = position
+
+
+@lru_cache(maxsize=256)
+def compiled_pattern(text: str) -> regex.Pattern[str]:
+    """Compile a pattern in the syntax of the `regex` module, version 0.
+
+    Raises:
+        BadPatternError: it is no pattern, too long or too large.
+    """
+    import regex  # at the first pattern: it takes 12 ms
+
+    if len(text) > LONGEST:
+        raise BadPatternError(f"longer than {LONGEST:,} characters", LONGEST)
+    if _is_too_large(text):
+        raise BadPatternError("its repetitions are too large", 0)
+    try:
+        return regex.compile(text, regex.V0, cache_pattern=False)
+    except regex.error as error:
+        raise BadPatternError(str(error.msg), error.pos or 0) from None
+    except (RecursionError, OverflowError, ValueError, MemoryError) as error:
+        raise BadPatternError(str(error) or "too complex", 0) from None
+
+
+def is_match(pattern: str, text: str, limit_s: float) -> bool:
+    """Whether `pattern` has a match anywhere in `text`.
+
+    Raises:
+        BadPatternError: it is no pattern.
+        TimeoutError: it took more than `limit_s` seconds of processor time.
+    """
+    return compiled_pattern(pattern).search(text, timeout=limit_s) is not None
+
+
+def _is_too_large(pattern: str) -> bool:
+    """Whether the pattern needs much memory once its counted repetitions are written out."""
+    counts = [_as_count(count) for count in _COUNT.findall(pattern)]
+    if math.prod(counts) * len(pattern) <= _FEW:
+        return False
+    return bool(_ODD.search(pattern)) or _unrolled(pattern) > _MOST_UNROLLED
+
+
+def _unrolled(pattern: str) -> int:
+    """How many elements the pattern has with every counted repetition written out."""
+    sizes, last = [0], 0
+    for element in _ELEMENT.finditer(pattern):
+        if element["open"]:
+            sizes.append(0)
+            last = 0
+            continue
+        if element["close"]:
+            last = sizes.pop() + 1 if len(sizes) > 1 else 1
+            sizes[-1] += last
+        elif element["count"]:
+            more = last * (_as_count(element["count"]) - 1)
+            last += more
+            sizes[-1] += more
+        else:
+            last = 1
+            sizes[-1] += 1
+    return sum(sizes)
+
+
+def _as_count(digits: str) -> int:
+    return max(1, int(digits)) if len(digits) < len(str(_FEW)) + 1 else _FEW
