@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
 
 from app.problem import Problem, ProblemError
 from app.protocol.eras import LATEST_HANDSHAKE
+from app.protocol.frame import server_name
 from app.protocol.task_requests import TaskOffer, TaskWish, params_as_wished
 from app.protocol.tokens import AUTO
 from app.sessions import time_limit
+from app.sessions.arguments import check_in_thread, check_output
 from app.sessions.call_clock import Hold
 from app.sessions.connect_failure import not_connected
 from app.sessions.exchange import End
@@ -198,7 +201,10 @@ class Calls:
             run = await self.begin_task(connection, exchange, job)
             if run is not None:
                 return await self.complete_task(run, job, exchange.made_at)
-        return self._outcome(exchange, words)
+        outcome = self._outcome(exchange, words)
+        if exchange.request is not None:
+            await self._check_output(connection, exchange.request, outcome)
+        return outcome
 
     async def complete_task(self, run: TaskRun, job: JobId, made_at: float) -> Outcome:
         """Wait for the end of a job's task. Cancelling has the task cancelled."""
@@ -218,7 +224,9 @@ class Calls:
                 await run.connection.tell("timed_out", request=run.request, text=words)
             run.give_up(words)
         found = self._tracker.snapshot(job, self._now())
-        return task_outcome(job, found, run, self._now() - made_at)
+        outcome = task_outcome(job, found, run, self._now() - made_at)
+        await self._check_output(run.connection, run.request, outcome)
+        return outcome
 
     async def cancel(self, job: JobSnapshot, reason: str) -> None:
         """Ask the server to cancel a job of ours; whoever waits for it goes on waiting."""
@@ -338,6 +346,32 @@ class Calls:
             connection.mail.cancel(exchange, _TOO_LONG)
         connection.mail.give_up(exchange, exchange.end or End.IDLE_TIMEOUT)
         return words
+
+    async def _check_output(self, connection: Connection, request: int, outcome: Outcome) -> None:
+        """Put on record how a result breaks its tool's output schema, if it does."""
+        schema = self._output_schema(connection, outcome)
+        if schema is None:
+            return
+        found = await check_in_thread(functools.partial(check_output, schema, outcome.raw))
+        if found.problems or found.unchecked:
+            await connection.tell(
+                "output_checked",
+                request=request,
+                problems=found.problems,
+                unchecked=[*found.unchecked],
+            )
+
+    def _output_schema(self, connection: Connection, outcome: Outcome) -> JsonObject | None:
+        """What the result of a call has to fit; None where there is no result, or no schema."""
+        if outcome.job is None or outcome.state is not JobState.DONE or not outcome.raw:
+            return None
+        job = self._tracker.snapshot(outcome.job, self._now())
+        if job is None or job.method != "tools/call":
+            return None
+        tools = self._manager.snapshot(server_name(connection.id)).tools
+        tool = next((tool for tool in tools if tool.name == job.name), None)
+        schema = None if tool is None else tool.raw.get("outputSchema")
+        return schema if isinstance(schema, dict) else None
 
     def _outcome(self, exchange: Exchange, words: str) -> Outcome:
         """What became of an exchange: as its job tells, or as its end does if it has none."""

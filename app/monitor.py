@@ -6,6 +6,7 @@ synchronous update a chunk, frames before the facts read from them and the chang
 
 from __future__ import annotations
 
+import functools
 import itertools
 import logging
 from typing import TYPE_CHECKING, Final, Self
@@ -32,7 +33,7 @@ from app.resuming.resume_wishes import ResumeWishes
 from app.resuming.resumer import Resumer
 from app.resuming.servers import ServerChangedError
 from app.resuming.task_wishes import TaskWishes
-from app.sessions.arguments import check_in_thread, named_tool
+from app.sessions.arguments import check_in_thread, check_value, named_tool
 from app.sessions.clock import Clock
 from app.sessions.connector import Connector
 from app.sessions.desk import Desk
@@ -329,7 +330,7 @@ class Monitor(Overview, ServerWishes, Wishes, ResumeWishes, TaskWishes):
         `ProblemError` when there is no such server or tool.
         """
         schema = named_tool(self.server(server), tool).input_schema
-        return await check_in_thread(schema, arguments)
+        return await check_in_thread(functools.partial(check_value, schema, arguments))
 
     def _task_group(self) -> TaskGroup:
         if self._tasks is None:

@@ -24,6 +24,7 @@ from app.protocol.facts import (
     ConnectionClosed,
     ConnectionNegotiated,
     NotificationReceived,
+    OutputChecked,
     ProgressReceived,
     RequestAnswered,
     RequestMade,
@@ -36,6 +37,7 @@ from app.protocol.frame import server_name
 from app.protocol.hidden import shown_data
 from app.protocol.tasks import task_named_by
 from app.text import visible
+from app.tracker.marks import OUTPUT, OUTPUT_UNCHECKED
 from app.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
@@ -104,6 +106,7 @@ class JsonEvents:
         self._jobs: set[JobId] = set()
         self._asked_at: dict[JobId, float] = {}
         self._frame_count = 0
+        self._finding_count = 0
         self._problems = ReplyProblems()
         self._tasks = TaskEvents(book)
         self._asked: set[int] = set()
@@ -118,6 +121,7 @@ class JsonEvents:
             StderrReceived: self._stderr,
             ConnectionClosed: self._closed,
             TaskStated: self._task,
+            OutputChecked: self._output_checked,
         }
 
     def on_update(self, update: Update) -> None:
@@ -224,7 +228,11 @@ class JsonEvents:
     def close(self) -> None:
         """Write the summary, which is always the last event."""
         self._settling.clear()
-        summary = {"jobs": len(self._jobs), "findings": 0, "frames": self._frame_count}
+        summary = {
+            "jobs": len(self._jobs),
+            "findings": self._finding_count,
+            "frames": self._frame_count,
+        }
         fields = {name: str(number) for name, number in summary.items()}
         path = self._book.recording
         recording = as_json(None if path is None else str(path))
@@ -334,6 +342,26 @@ class JsonEvents:
     def _task(self, fact: TaskStated, chunk: _Chunk) -> str:
         job = None if fact.request is None else self._book.job_of(fact.request)
         return self._tasks.line(fact, chunk.update, job, self._t(fact.at))
+
+    def _output_checked(self, fact: OutputChecked, _chunk: _Chunk) -> str:
+        """The findings of a check against an output schema, one event each."""
+        job = as_json(self._book.job_of(fact.request))
+        found = [(OUTPUT, "error", text) for text in fact.problems]
+        found += [(OUTPUT_UNCHECKED, "info", text) for text in fact.unchecked]
+        self._finding_count += len(found)
+        source = as_json("2025-11-25, Server Features, Tools, Output Schema")
+        return "".join(
+            event_line(
+                "finding",
+                self._t(fact.at),
+                rule=as_json(rule),
+                level=as_json(level),
+                job=job,
+                text=as_json(text),
+                source=source,
+            )
+            for rule, level, text in found
+        )
 
     def _questions(self, update: Update) -> Iterator[str]:
         """The events of questions that have come, also of those that a rule has answered."""

@@ -30,6 +30,8 @@ _KINDS: Final = frozenset(
         marks.SAME_TOKEN,
         marks.NO_QUESTIONS,
         marks.TASK,
+        marks.OUTPUT,
+        marks.OUTPUT_UNCHECKED,
     }
 )
 """Not what crosses a cancel or a limit of ours: that may happen with the best of servers."""

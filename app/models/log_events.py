@@ -42,6 +42,20 @@ def _call_ended(fields: dict[str, Any]) -> str:
     return _joined(_text(fields, "outcome"), _text(fields, "text"))
 
 
+def _output_checked(fields: dict[str, Any]) -> str:
+    for name, words in (
+        ("problems", _tr("The result breaks the tool's output schema: {}")),
+        ("unchecked", _tr("The result was not checked completely: {}")),
+    ):
+        listed = fields.get(name)
+        texts = (
+            [each for each in listed if isinstance(each, str)] if isinstance(listed, list) else []
+        )
+        if texts:
+            return words.format(one_line("; ".join(texts), _LONG))
+    return ""
+
+
 def _joined(*parts: str) -> str:
     return _tr("; ").join(part for part in parts if part)
 
@@ -61,5 +75,6 @@ _READERS: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
     "restarting": _restarting,
     "transport_changed": _restarting,
     "call_ended": _call_ended,
+    "output_checked": _output_checked,
     "timed_out": _call_ended,
 }

@@ -215,6 +215,20 @@ def is_beyond(value: object, most: int) -> bool:
     return size > most
 
 
+def has_large_default(schema: object, most: int) -> bool:
+    """Whether a default anywhere in a schema has more than `most` characters and parts."""
+    stack = [schema]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, dict):
+            if "default" in part and is_beyond(part["default"], most):
+                return True
+            stack.extend(part.values())
+        elif isinstance(part, list):
+            stack.extend(part)
+    return False
+
+
 def required_of(schema: Schema) -> frozenset[str]:
     """Return the names of the members that must be there."""
     listed = schema.get("required")

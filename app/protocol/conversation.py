@@ -13,6 +13,7 @@ from app.protocol.facts import (
     ConnectionClosed,
     ConnectionOpened,
     Fact,
+    OutputChecked,
     Side,
     Standing,
     StderrReceived,
@@ -160,7 +161,7 @@ class Conversation:
                 return self._ended(name, frame, fields)
             case "stream_broken" | "stream_resumed" as name:
                 return _of_stream(name, frame, fields)
-            case "cancel_requested" | "timed_out" as name:
+            case "cancel_requested" | "timed_out" | "output_checked" as name:
                 return _of_request(name, frame, fields)
             case _:
                 return []
@@ -201,6 +202,9 @@ def _of_request(name: str, frame: Frame, fields: dict[str, Any]) -> list[Fact]:
     text = str(fields.get("text") or "")
     if name == "timed_out":
         return [CallTimedOut(number, connection, at, when, request, text)]
+    if name == "output_checked":
+        problems, unchecked = _texts(fields, "problems"), _texts(fields, "unchecked")
+        return [OutputChecked(number, connection, at, when, request, problems, unchecked)]
     if name == "call_ended":
         outcome = str(fields.get("outcome") or "")
         return [CallEnded(number, connection, at, when, request, outcome, text)]
@@ -212,6 +216,13 @@ def _text(fields: dict[str, Any], name: str) -> str | None:
     """A member that should be a string; None where it is not."""
     value = fields.get(name)
     return value if isinstance(value, str) else None
+
+
+def _texts(fields: dict[str, Any], name: str) -> tuple[str, ...]:
+    """The strings in a member that should be a list of them."""
+    value = fields.get(name)
+    listed = value if isinstance(value, list) else []
+    return tuple(each for each in listed if isinstance(each, str))
 
 
 def _span(seconds: Any) -> float | None:

@@ -265,6 +265,22 @@ class CallTimedOut(NamedTuple):
     text: str
 
 
+class OutputChecked(NamedTuple):
+    """The result of `request` was checked against its tool's output schema, and did not pass.
+
+    `problems` say what breaks the schema, `unchecked` what could not be checked. Made from an
+    event of our own, not from a message: see `Framer.event`.
+    """
+
+    number: int
+    connection: str
+    at: float
+    when: float
+    request: int
+    problems: tuple[str, ...]
+    unchecked: tuple[str, ...]
+
+
 class CallEnded(NamedTuple):
     """This side goes on no more with the work that `request` began; `text` says why.
 
@@ -327,6 +343,7 @@ Fact: TypeAlias = (
     | TaskStated
     | CancelRequested
     | CallTimedOut
+    | OutputChecked
     | CallEnded
     | StreamBroken
     | StreamResumed

@@ -171,7 +171,9 @@ class Framer:
         (transport, reason: it goes on by another one than was asked for), `restarting` (reason,
         files, count: it ends, or begins, so that the server starts anew). And what only this side
         knows of a request, by the number of its frame: `cancel_requested` (request, reason,
-        grace_s), `timed_out` (request, text), `call_ended` (request, outcome, text), and of its
+        grace_s), `timed_out` (request, text), `call_ended` (request, outcome, text),
+        `output_checked` (request, problems, unchecked: of its result by the output schema of its
+        tool), and of its
         HTTP stream `stream_broken` (request, reason, last_event_id, attempt, retry_s),
         `stream_resumed` (request, last_event_id, attempt), `stream_closed` (request, reason);
         `request_repeated` (request, reason, headers: the names of those that are others now).

@@ -16,6 +16,7 @@ from app.protocol.facts import (
     CallTimedOut,
     CancelRequested,
     NotificationReceived,
+    OutputChecked,
     ProgressReceived,
     RequestAnswered,
     RequestCancelled,
@@ -47,7 +48,14 @@ _CANCELLED: Final = "notifications/cancelled"
 _DRIFT_S: Final = 0.0005
 """How far wall time may move against monotonic time before it is noted."""
 _ONLY_PROGRESS: Final = {ProgressReceived}
-_OF_REQUEST: Final = (CancelRequested, CallTimedOut, CallEnded, StreamBroken, StreamResumed)
+_OF_REQUEST: Final = (
+    CancelRequested,
+    CallTimedOut,
+    OutputChecked,
+    CallEnded,
+    StreamBroken,
+    StreamResumed,
+)
 _TICK: Final = bytes([FrameKind.PROGRESS])
 _COLUMNS: Final = (
     "ats",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
@@ -12,6 +13,8 @@ from app.sessions.schema_errors import find_errors
 from app.sessions.stopwatch import PATIENT_S, Stopwatch
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from jsonschema import ValidationError
 
     from app.protocol.facts import JsonObject
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from app.sessions.snapshot import ServerSnapshot
 
 _MOST: Final = 20
+_LARGEST_REPLY: Final = 8_000_000
 _LOOKED_AT: Final = 100
 _WORDS: Final = 300
 
@@ -40,19 +44,36 @@ def check_value(schema: JsonObject, value: object, watch: Stopwatch | None = Non
     return Checked(problems, found.unchecked)
 
 
-async def check_in_thread(schema: JsonObject, value: object) -> Checked:
-    """Check with more time, in a thread; a cancel ends the check at once."""
-    watch: list[Stopwatch] = []
+async def check_in_thread(check: Callable[[Stopwatch], Checked]) -> Checked:
+    """Run a check with more time, in a thread; a cancel ends it at once."""
+    started: list[Stopwatch] = []
 
-    def check() -> Checked:
-        watch.append(Stopwatch(PATIENT_S))
-        return check_value(schema, value, watch[0])
+    def run() -> Checked:
+        started.append(Stopwatch(PATIENT_S))
+        return check(started[0])
 
     try:
-        return await anyio.to_thread.run_sync(check, abandon_on_cancel=True)
+        return await anyio.to_thread.run_sync(run, abandon_on_cancel=True)
     finally:
-        for each in watch:
-            each.cancel()
+        for watch in started:
+            watch.cancel()
+
+
+def check_output(schema: JsonObject, raw: bytes, watch: Stopwatch | None = None) -> Checked:
+    """Check a reply to `tools/call`, as it came, against the tool's output schema.
+
+    Source: 2025-11-25 "Tools", "Output Schema". A result that tells of an error is free of it.
+    """
+    if len(raw) > _LARGEST_REPLY:
+        return Checked([], ("it is too large",))
+    reply = json.loads(raw)
+    result = reply.get("result") if isinstance(reply, dict) else None
+    if not isinstance(result, dict) or result.get("isError") is True:
+        return Checked([])
+    if "structuredContent" not in result:
+        return Checked(["structuredContent is missing"])
+    problems, unchecked = check_value(schema, result["structuredContent"], watch)
+    return Checked([f"structuredContent: {problem}" for problem in problems], unchecked)
 
 
 def argument_problems(schema: JsonObject, arguments: JsonObject) -> list[str]:

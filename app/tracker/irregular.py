@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from app.protocol.facts import (
     NotificationReceived,
+    OutputChecked,
     ProgressReceived,
     RequestAnswered,
     RequestCancelled,
@@ -76,6 +77,10 @@ def _of_unreadable(fact: UnreadableReceived) -> str:
     return fact.problem
 
 
+def _of_output(fact: OutputChecked) -> str:
+    return "; ".join(fact.problems)
+
+
 def _joined(words: str, problems: tuple[str, ...]) -> str:
     return "; ".join((words, *problems)) if words else "; ".join(problems)
 
@@ -88,4 +93,5 @@ _READERS: Final[dict[type, Callable[[Any], str]]] = {
     RequestCancelled: _of_cancel,
     RequestAnswered: _of_answer,
     UnreadableReceived: _of_unreadable,
+    OutputChecked: _of_output,
 }

@@ -16,6 +16,7 @@ from app.protocol.facts import (
     CancelRequested,
     ConnectionClosed,
     Fact,
+    OutputChecked,
     ProgressReceived,
     RequestAnswered,
     RequestCancelled,
@@ -99,6 +100,7 @@ class Tracker:
             ConnectionClosed: self._on_connection_closed,
             CancelRequested: self._on_cancel_requested,
             CallTimedOut: self._on_timed_out,
+            OutputChecked: self._on_output_checked,
             CallEnded: self._on_call_ended,
             TaskStated: self._on_task_stated,
             StreamBroken: self._on_stream,
@@ -355,6 +357,19 @@ class Tracker:
         job = self._waiting(fact.request)
         if job is not None:
             self._replies.finish(job, endings.of_timeout(fact.text), fact.at, delta)
+
+    def _on_output_checked(self, fact: OutputChecked, delta: Delta) -> None:
+        """Mark the job of a result that breaks its tool's output schema."""
+        job = self._rows.of_request(fact.request)
+        if job is None:
+            return
+        for problem in fact.problems:
+            words = f"The result breaks the tool's output schema: {problem}"
+            job.marks.note(marks.OUTPUT, words, fact.number)
+        for part in fact.unchecked:
+            words = f"The result was not checked completely by the tool's output schema: {part}"
+            job.marks.note(marks.OUTPUT_UNCHECKED, words, fact.number)
+        delta.move(job)
 
     def _on_connection_closed(self, fact: ConnectionClosed, delta: Delta) -> None:
         """Lose every job that still waits on the connection, and tell each why."""

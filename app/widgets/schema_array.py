@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import Qt, Slot
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QToolButton, QVBoxLayout, QWidget
@@ -16,6 +16,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from app.models.schema_check import SchemaProblem
+
+
+_MOST_BEGUN: Final = 10
+"""Items that are there at first; further ones that must be there are added by the user."""
 
 
 class ArrayField(Field):
@@ -64,7 +68,7 @@ class ArrayField(Field):
             self.set_value(default)
         self._is_there = True
         least = self.context.schema.get("minItems")
-        while isinstance(least, int) and len(self._fields) < min(least, MOST_ITEMS):
+        while isinstance(least, int) and len(self._fields) < min(least, _MOST_BEGUN):
             self._append().begin()
 
     def begin_required(self) -> None:

@@ -13,7 +13,7 @@ from app.sessions.stopwatch import Stopwatch
 if TYPE_CHECKING:
     from app.models.schema import Schema
 
-MOST_FIELDS: Final = 200
+MOST_FIELDS: Final = 120
 """Fields of one form; what lies beyond is entered as JSON."""
 _AT_ONCE: Final = 24
 """How much is made before the form is shown: a field is 1, with a long list of choices more …"""

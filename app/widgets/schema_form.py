@@ -7,13 +7,20 @@ from typing import TYPE_CHECKING, Any, Final
 from PySide6.QtCore import Qt, QTimer, Signal, Slot
 from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QSplitter, QVBoxLayout, QWidget
 
-from app.models.schema import UNSET, Schema, is_beyond, properties_of, resolved
+from app.models.schema import (
+    UNSET,
+    Schema,
+    has_large_default,
+    is_beyond,
+    properties_of,
+    resolved,
+)
 from app.models.schema_check import SchemaProblem, Validation, validate
 from app.text import number, one_line
 from app.widgets.appearance import GAP, Appearance, Tone
 from app.widgets.json_editor import JsonEditor
 from app.widgets.schema_build import FormBuild
-from app.widgets.schema_field import plain_label, set_text_colour
+from app.widgets.schema_field import laid_out_once, plain_label, set_text_colour
 from app.widgets.schema_fields import root_field
 
 if TYPE_CHECKING:
@@ -25,6 +32,7 @@ _CHECK_MS: Final = 150
 _MOST_FIELDS: Final = 100
 """A form of more fields is filled in as JSON …"""
 _MOST_SHOWN: Final = 3
+_LARGEST_DEFAULT: Final = 20_000
 _LARGEST: Final = 100_000
 """… and so is one whose schema has more characters, or values of more, which are left out."""
 
@@ -98,7 +106,7 @@ class SchemaForm(QWidget):
         self._show_wrong(())
         self._show_unchecked(())
         field_count = len(properties_of(resolved(schema, schema)))
-        if field_count > _MOST_FIELDS or is_beyond(schema, _LARGEST):
+        if field_count > _MOST_FIELDS or _is_too_large(schema):
             self._show_json_alone(field_count, value)
         else:
             self._show_fields(schema, value)
@@ -157,14 +165,16 @@ class SchemaForm(QWidget):
         if self._field is None:
             self._show_wrong(problems)
         else:
-            self._field.show_problems(problems)
+            with laid_out_once(self._field):
+                self._field.show_problems(problems)
 
     def set_value(self, value: object) -> None:
         """Show other arguments on both sides."""
         if self._field is None:
             self._editor.show_value(value)
         else:
-            self._field.set_value(value)
+            with laid_out_once(self._field):
+                self._field.set_value(value)
             self._editor.show_value(self.value())
         self.remade.emit()
 
@@ -205,7 +215,8 @@ class SchemaForm(QWidget):
             self._show_wrong([each for each in found.problems if self._shows(each)])
             return found.problems
         problems = [*self._field.own_problems(), *found.problems]
-        self._field.show_problems([each for each in problems if self._shows(each)])
+        with laid_out_once(self._field):
+            self._field.show_problems([each for each in problems if self._shows(each)])
         return problems
 
     def _shows(self, problem: SchemaProblem) -> bool:
@@ -248,7 +259,8 @@ class SchemaForm(QWidget):
     @Slot(object)
     def _on_json_changed(self, value: object) -> None:
         if self._field is not None:
-            self._field.set_value(value)
+            with laid_out_once(self._field):
+                self._field.set_value(value)
         self._checking.start()
         self.remade.emit()
         self.changed.emit()
@@ -260,6 +272,11 @@ class SchemaForm(QWidget):
     @Slot()
     def _on_check_due(self) -> None:
         self._checked()
+
+
+def _is_too_large(schema: Schema) -> bool:
+    """Whether the form, or the values that it would begin with, take long to show."""
+    return is_beyond(schema, _LARGEST) or has_large_default(schema, _LARGEST_DEFAULT)
 
 
 def _placed(problem: SchemaProblem) -> str:
