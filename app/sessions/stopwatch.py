@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Final
 
-QUICK_S: Final = 0.05
+QUICK_S: Final = 0.04
 """For work between two events of the window."""
 PATIENT_S: Final = 3.0
 """For work in a thread, while the program goes on."""

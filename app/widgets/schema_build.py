@@ -13,8 +13,8 @@ from app.sessions.stopwatch import Stopwatch
 if TYPE_CHECKING:
     from app.models.schema import Schema
 
-MOST_FIELDS: Final = 120
-"""Fields of one form; what lies beyond is entered as JSON."""
+MOST_FIELDS: Final = 80
+"""Fields of one form, which are laid out at once; what lies beyond is entered as JSON."""
 _AT_ONCE: Final = 24
 """How much is made before the form is shown: a field is 1, with a long list of choices more …"""
 _SLICE: Final = 10

@@ -19,7 +19,7 @@ from app.models.schema_check import SchemaProblem, Validation, validate
 from app.text import number, one_line
 from app.widgets.appearance import GAP, Appearance, Tone
 from app.widgets.json_editor import JsonEditor
-from app.widgets.schema_build import FormBuild
+from app.widgets.schema_build import MOST_FIELDS, FormBuild
 from app.widgets.schema_field import laid_out_once, plain_label, set_text_colour
 from app.widgets.schema_fields import root_field
 
@@ -29,12 +29,11 @@ if TYPE_CHECKING:
     from app.widgets.schema_value import ValueField
 
 _CHECK_MS: Final = 150
-_MOST_FIELDS: Final = 100
-"""A form of more fields is filled in as JSON …"""
 _MOST_SHOWN: Final = 3
-_LARGEST_DEFAULT: Final = 20_000
 _LARGEST: Final = 100_000
-"""… and so is one whose schema has more characters, or values of more, which are left out."""
+"""Characters and parts of a schema; a larger one is filled in as JSON …"""
+_LARGEST_DEFAULT: Final = 5_000
+"""… and so is one with a larger default, which takes long to show."""
 
 
 class SchemaForm(QWidget):
@@ -89,6 +88,11 @@ class SchemaForm(QWidget):
         """The JSON side."""
         return self._editor
 
+    @property
+    def is_finished(self) -> bool:
+        """Whether all fields are made; asking for the value makes those that are not."""
+        return self._work.is_finished
+
     def set_schema(self, schema: Schema, value: object = UNSET) -> None:
         """Make the form anew for `schema`, with `value` or else its defaults.
 
@@ -106,7 +110,7 @@ class SchemaForm(QWidget):
         self._show_wrong(())
         self._show_unchecked(())
         field_count = len(properties_of(resolved(schema, schema)))
-        if field_count > _MOST_FIELDS or _is_too_large(schema):
+        if field_count > MOST_FIELDS or _is_too_large(schema):
             self._show_json_alone(field_count, value)
         else:
             self._show_fields(schema, value)
@@ -115,13 +119,16 @@ class SchemaForm(QWidget):
 
     def _show_json_alone(self, field_count: int, value: object) -> None:
         self._field = None
+        before = self._area.takeWidget()
+        if before is not None:
+            before.deleteLater()
         self._area.hide()
         self._editor.show()
         words = self.tr("The schema is too large for a form: enter the values as JSON.")
-        if field_count > _MOST_FIELDS:
+        if field_count > MOST_FIELDS:
             words = self.tr("{count} fields are too many for a form: enter the values as JSON.")
             words = words.format(count=number(field_count))
-        if value is not UNSET and is_beyond(value, _LARGEST):
+        if value is not UNSET and is_beyond(value, _LARGEST_DEFAULT):
             value = UNSET
             words += " " + self.tr("The values it suggests are too large to be shown.")
         self._editor.show_value({} if value is UNSET else value)
