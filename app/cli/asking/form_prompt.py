@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from app.cli.asking.fields import fields_of
+from app.cli.asking.fields import defaults_of, fields_of
 from app.cli.strict_json import strict_json
 from app.sessions.questions import Accept, Decline, Dismiss
 from app.text import number
@@ -31,8 +31,11 @@ async def fill_in(question: Question, dialogue: Dialogue, earlier: JsonObject) -
         if choice != "answer":
             return Decline() if choice == "decline" else Dismiss()
     if fields is not None and len(fields) > _MOST_FIELDS:
-        dialogue.say(f"The form has {number(len(fields))} fields: it is filled in as JSON.")
-        fields = None
+        dialogue.say(
+            f"The form has {number(len(fields))} fields: enter the values as JSON. Fields that are"
+            " left out get their defaults."
+        )
+        return Accept({**defaults_of(question.schema), **await _object(dialogue)})
     if fields is None:
         return Accept(await _object(dialogue))
     content: JsonObject = {}

@@ -18,6 +18,7 @@ from app.protocol.facts import (
     ConnectionNegotiated,
     ConnectionOpened,
     NotificationReceived,
+    OutputChecked,
     ProgressReceived,
     RequestAnswered,
     RequestCancelled,
@@ -283,6 +284,9 @@ def test_what_only_this_side_knows_of_a_request_is_stated_from_events() -> None:
     ]
     assert wire.event("call_ended", request=7, outcome="lost", text="Its time is over") == [
         CallEnded(3, "server#1", 1.0, 1000.0, 7, "lost", "Its time is over")
+    ]
+    assert wire.event("output_checked", request=7, problems=["a: wrong", 7], unchecked="x") == [
+        OutputChecked(4, "server#1", 1.0, 1000.0, 7, ("a: wrong",), ())
     ]
 
 

@@ -9,6 +9,7 @@ import pytest
 from app.protocol.facts import (
     ConnectionOpened,
     NotificationReceived,
+    OutputChecked,
     Side,
     StderrReceived,
     UnreadableReceived,
@@ -433,3 +434,17 @@ def test_a_job_that_begins_and_goes_in_one_chunk_is_not_reported() -> None:
         story.reply(story.call())
     changes = story.release()
     assert (changes.added, changes.removed, changes.progressed) == ((2,), (), frozenset({2}))
+
+
+def test_a_result_that_breaks_its_output_schema_marks_its_job(story: Story) -> None:
+    request = story.call("a")
+    story.answer(request)
+    place = (900, CONNECTION, story.now, 1e9 + story.now)
+    changes = story.tell(OutputChecked(*place, request, ("n: 1 is wrong",), ("it is too large",)))
+    job = story.job(request)
+    assert [mark.key for mark in job.marks] == ["output-schema", "output-unchecked"]
+    assert job.marks[0].text.endswith("output schema: n: 1 is wrong")
+    assert job.state is JobState.DONE
+    assert job.id in changes.moved
+    assert changes.marked[900] == "n: 1 is wrong"
+    story.tell(OutputChecked(*place, 77, ("of no job",), ()))

@@ -122,6 +122,28 @@ def test_what_fields_lack_is_named_where_they_have_some(file: Path) -> None:
     assert answers.missing(asked(schema=form(["x"], x={}))) == []
 
 
+def test_fields_that_are_left_out_get_the_forms_defaults(file: Path) -> None:
+    """As on a terminal, where Enter takes them; a required field with a default is not missing."""
+    schema = form(["name", "size"], name={}, size={"default": "m"}, note={})
+    answers = read(file, {"fields": {"name": "Ada"}})
+    assert answers.missing(asked(schema=schema)) == []
+    filled = {"name": "Ada", "size": "m"}
+    assert answers.take(asked(schema=schema)) == Found(Accept(filled), "$.fields")
+    listed = read(file, [{"accept": {"size": "l"}}, {"accept": {}}, {"decline": True}])
+    assert listed.take(asked(schema=schema)) == Found(Accept({"size": "l"}), "$[0]")
+    assert listed.take(asked(schema=schema)) == Found(Accept({"size": "m"}), "$[1]")
+    assert listed.take(asked(schema=schema)) == Found(Decline(), "$[2]")
+    whole = read(file, {"form": {"accept": {"name": "Ada"}}, "url": {"accept": True}})
+    assert whole.take(asked(schema=schema)) == Found(Accept(filled), "$.form")
+    assert whole.take(asked("url", schema=schema)) == Found(Accept(), "$.url")
+
+
+@pytest.mark.timeout(20)
+def test_a_pattern_that_runs_away_on_a_message_matches_nothing(file: Path) -> None:
+    answers = read(file, [{"message": "(x+x+)+y", "decline": True}])
+    assert answers.take(asked(message="x" * 3_000)) is None
+
+
 def test_the_list_comes_before_the_rest(file: Path) -> None:
     answers = read(file, {"answers": [{"cancel": True}], "form": {"decline": True}})
     assert answers.take(asked()) == Found(Dismiss(), "$.answers[0]")

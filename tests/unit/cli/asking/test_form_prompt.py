@@ -43,6 +43,14 @@ async def test_a_value_that_does_not_fit_is_asked_for_again() -> None:
     assert talk.shown.count("name, text") == 3
 
 
+async def test_more_fields_than_people_fill_in_are_typed_as_json() -> None:
+    talk = Talk("", '{"f1": "x"}')
+    fields = {f"f{n}": {"type": "string"} for n in range(20_000)}
+    schema = form(**fields, size={"default": 5})
+    assert await fill(talk, schema) == Accept({"f1": "x", "size": 5})
+    assert "The form has 20,001 fields" in talk.shown
+
+
 async def test_required_fields_cannot_be_left_out() -> None:
     talk = Talk("", "-", "Ada")
     schema = form(["name"], name={"type": "string", "minLength": 2})
