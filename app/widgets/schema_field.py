@@ -124,9 +124,11 @@ def laid_out_once(root: QWidget) -> Iterator[None]:
     try:
         yield
     finally:
-        for layout in filter(isValid, layouts):
+        for layout in filter(isValid, reversed(layouts)):  # the parts before what holds them
             layout.setEnabled(True)
             layout.invalidate()
+            layout.activate()
+        root.updateGeometry()
 
 
 class QuietComboBox(QComboBox):

@@ -164,3 +164,14 @@ def test_many_problems_are_shown_with_one_layout(form: SchemaForm) -> None:
     begun = time.thread_time()
     assert len(form.check()) == MOST_FIELDS
     assert time.thread_time() - begun < _AT_MOST_S * _SLOWER
+
+
+def test_a_problem_that_is_shown_leaves_its_field_as_high_as_it_was(form: SchemaForm) -> None:
+    form.set_schema({**_fields(2), "required": ["f0"]})
+    QCoreApplication.processEvents()
+    (line, other) = form.findChildren(QLineEdit)
+    height = other.height()
+    assert len(form.check()) == 1
+    for _ in range(3):
+        QCoreApplication.processEvents()
+    assert min(line.height(), other.height()) >= height

@@ -438,7 +438,7 @@ def test_a_job_that_begins_and_goes_in_one_chunk_is_not_reported() -> None:
 
 def test_a_result_that_breaks_its_output_schema_marks_its_job(story: Story) -> None:
     request = story.call("a")
-    story.answer(request)
+    story.reply(request)
     place = (900, CONNECTION, story.now, 1e9 + story.now)
     changes = story.tell(OutputChecked(*place, request, ("n: 1 is wrong",), ("it is too large",)))
     job = story.job(request)
