@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import signal
 import sys
 from contextlib import asynccontextmanager
@@ -189,12 +188,8 @@ async def test_several_servers_at_once_are_one_question(qapp: QApplication, data
         await until(lambda: not any(state(program, n).is_up for n in names))
 
 
-@pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-async def test_a_signal_does_not_ask(
-    qapp: QApplication, data_dir: Path, number: signal.Signals
-) -> None:
+async def test_quitting_as_a_signal_does_asks_nothing(qapp: QApplication, data_dir: Path) -> None:
     async with busy(qapp, data_dir) as program:
-        os.kill(os.getpid(), number)
+        program.quit()  # what a signal calls: tests/integration/test_ways_of_ending.py sends some
         await until(lambda: not program.window.isVisible())
         assert questions(program) == []
