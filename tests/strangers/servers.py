@@ -45,6 +45,8 @@ class Tool:
 
 
 _COUNT = Tool("count", {"to": 3}, ticks=3, long={"to": 1000, "pause_s": 0.2})
+_SILENT_COUNT = Tool("count", {"to": 3}, long={"to": 1000, "pause_s": 0.2})
+"""Python SDK 1.0 loses `_meta` while it reads a request: no server on it can learn of a token."""
 
 
 @dataclass(frozen=True)
@@ -123,15 +125,19 @@ def _run(command: list[str], folder: Path) -> None:
         raise NotAvailableError(f"{command[-1]}: {ran.stderr.decode(errors='replace')[-500:]}")
 
 
-def _python(name: str, program: str, *packages: str, kinds: tuple[HttpKind, ...]) -> Stranger:
+def _python(
+    name: str, program: str, *packages: str, kinds: tuple[HttpKind, ...], tool: Tool = _COUNT
+) -> Stranger:
     command = ("{folder}/bin/python", str(PROGRAMS / program))
     over_http = {kind: (*command, kind, "{port}") for kind in kinds}
-    return Stranger(name, packages, command, over_http=over_http)
+    return Stranger(name, packages, command, tool, over_http=over_http)
 
 
 def _python_v1(version: str, *kinds: HttpKind, pydantic: str = "pydantic<2.12") -> Stranger:
     # These versions use names inside pydantic that newer ones no longer have.
-    return _python(f"python-{version}", "python_v1.py", f"mcp=={version}", pydantic, kinds=kinds)
+    tool = _SILENT_COUNT if version == "1.0.0" else _COUNT
+    packages = (f"mcp=={version}", pydantic)
+    return _python(f"python-{version}", "python_v1.py", *packages, kinds=kinds, tool=tool)
 
 
 def _typescript_v1(version: str, *kinds: HttpKind) -> Stranger:

@@ -96,15 +96,15 @@ def _check_cancel(target: Sequence[str], tool: Tool, folder: Path) -> None:
     words = [tool.name, "--args", json.dumps(dict(tool.long or {}))]
     process = _start("call", target, *words, folder=folder)
     assert process.stdout is not None
-    head = ""
+    head, begun = "", "progress" if tool.ticks else "request"
     for line in process.stdout:
         head += line
-        if '"event":"progress"' in line:
+        if f'"event":"{begun}"' in line:
             break
     process.send_signal(signal.SIGINT)
     cancelled = _ran(process, head)
     assert cancelled.code == 5, cancelled.err
-    assert cancelled.only("progress")
+    assert cancelled.only(begun)
 
 
 def _delayed(command: Sequence[str], delay_s: float) -> list[str]:
