@@ -215,7 +215,13 @@ STRANGERS: tuple[Stranger, ...] = (
     Stranger(
         "fetch",
         ("mcp-server-fetch",),
-        ("{folder}/bin/python", "-m", "mcp_server_fetch", "--ignore-robots-txt"),
+        (
+            "{folder}/bin/python",
+            "-m",
+            "mcp_server_fetch",
+            "--ignore-robots-txt",
+            "--allow-private-ips",
+        ),
         Tool("fetch", {"url": "{web}"}),
     ),
     Stranger(
