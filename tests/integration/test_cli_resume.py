@@ -362,9 +362,15 @@ def test_an_unknown_id_names_those_there_are(folders: Folders) -> None:
     assert folders.chunks() == WHOLE[:PER_ATTEMPT]
 
 
+def _lead_nowhere(data_dir: Path) -> None:
+    """Put a link that leads nowhere in the store's place: nothing to read, nothing to set aside."""
+    data_dir.mkdir(parents=True, exist_ok=True)
+    (data_dir / "resume.sqlite3").symlink_to(data_dir / "unmounted" / "resume.sqlite3")
+
+
 @pytest.mark.parametrize("words", [(), ("--json",)], ids=["text", "json"])
 def test_a_call_goes_on_without_a_store(folders: Folders, words: tuple[str, ...]) -> None:
-    (folders.data_dir / "resume.sqlite3").mkdir(parents=True)
+    _lead_nowhere(folders.data_dir)
     ran = run(*folders.call("--auto-resume", *words))
     assert ran.code == 0, ran.err
     assert ran.err.count("The saved resume tokens cannot be used") == 1
@@ -372,7 +378,7 @@ def test_a_call_goes_on_without_a_store(folders: Folders, words: tuple[str, ...]
 
 
 def test_a_token_that_cannot_be_saved_is_not_promised(folders: Folders) -> None:
-    (folders.data_dir / "resume.sqlite3").mkdir(parents=True)
+    _lead_nowhere(folders.data_dir)
     ran = run(*folders.call())
     assert ran.code == 8
     assert "while resumable" not in ran.err
@@ -381,7 +387,8 @@ def test_a_token_that_cannot_be_saved_is_not_promised(folders: Folders) -> None:
 
 def test_listing_tools_keeps_a_recording_and_no_tokens(folders: Folders) -> None:
     assert run("tools", "--data-dir", str(folders.data_dir), *folders.server).code == 0
-    assert [path.name for path in folders.data_dir.iterdir()] == ["recordings"]
+    kept = {path.name for path in folders.data_dir.iterdir()}
+    assert kept == {"recordings", "server-eras.json"}
 
 
 @linux_only
