@@ -67,7 +67,8 @@ class MessagesModel(TitledTable):
     @Slot(object)
     def add(self, facts: Sequence[NotificationReceived]) -> None:
         """Take in messages (`Feed.messages_logged`)."""
-        added = [_message(fact) for fact in facts[-KEPT:]]
+        names = _Names()
+        added = [_message(fact, names) for fact in facts[-KEPT:]]
         surplus = len(self._rows) + len(added) - KEPT
         if surplus > 0 and self._rows:
             last = min(surplus, len(self._rows)) - 1
@@ -125,14 +126,37 @@ class MessageFilter(QSortFilterProxyModel):
         return self._messages.rank(source_row) >= self._least
 
 
-def _message(fact: NotificationReceived) -> ServerMessage:
+class _Names:
+    """What a batch says again and again, put into words once: times of a chunk, and names."""
+
+    def __init__(self) -> None:
+        self._moments: dict[float, str] = {}
+        self._lines: dict[str, str] = {}
+
+    def moment(self, when: float) -> str:
+        """A wall time."""
+        words = self._moments.get(when)
+        if words is None:
+            words = self._moments[when] = moment(when)
+        return words
+
+    def line(self, name: str) -> str:
+        """A name on one line."""
+        begin = name[: _NAME + 1]
+        words = self._lines.get(begin)
+        if words is None:
+            words = self._lines[begin] = one_line(begin, _NAME)
+        return words
+
+
+def _message(fact: NotificationReceived, names: _Names) -> ServerMessage:
     level, logger = fact.params.get("level"), fact.params.get("logger")
     rank = _RANKS.get(level, len(LOG_LEVELS)) if isinstance(level, str) else len(LOG_LEVELS)
     words = (
-        moment(fact.when),
-        one_line(server_name(fact.connection), _NAME),
-        one_line(level, _NAME) if isinstance(level, str) and level else _tr("no level"),
-        one_line(logger, _NAME) if isinstance(logger, str) else "",
+        names.moment(fact.when),
+        names.line(server_name(fact.connection)),
+        names.line(level) if isinstance(level, str) and level else _tr("no level"),
+        names.line(logger) if isinstance(logger, str) else "",
         _said(fact.params.get("data")),
     )
     return ServerMessage(fact.number, rank, words)

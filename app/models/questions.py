@@ -18,7 +18,7 @@ from app.models.job_texts import line
 from app.models.job_texts import name as job_name
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from app.sessions.questions import Question
     from app.tracker.snapshot import JobId, JobSnapshot
@@ -65,11 +65,7 @@ class QuestionsModel(QAbstractListModel):
         if self._source is None:
             return
         now = {question.id: question for question in self._source.questions()}
-        for row in reversed(range(len(self._questions))):
-            if self._questions[row].id not in now:
-                self.beginRemoveRows(QModelIndex(), row, row)
-                del self._questions[row]
-                self.endRemoveRows()
+        self._remove(lambda question: question.id not in now)
         for row, question in enumerate(self._questions):
             if question.id in changed:
                 self._questions[row] = now[question.id]
@@ -81,6 +77,19 @@ class QuestionsModel(QAbstractListModel):
             self.beginInsertRows(QModelIndex(), first, first + len(added) - 1)
             self._questions += added
             self.endInsertRows()
+
+    def _remove(self, is_gone: Callable[[Question], bool]) -> None:
+        """Remove rows, those that follow each other at once: of a server that ended, all."""
+        end = len(self._questions)
+        while end:
+            first = end
+            while first and is_gone(self._questions[first - 1]):
+                first -= 1
+            if first < end:
+                self.beginRemoveRows(QModelIndex(), first, end - 1)
+                del self._questions[first:end]
+                self.endRemoveRows()
+            end = max(0, first - 1)
 
     @Slot()
     def tick(self) -> None:

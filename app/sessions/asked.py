@@ -44,14 +44,19 @@ class Asked(NamedTuple):
     problems: tuple[str, ...]
 
 
+def check_method(method: str, declared: JsonObject) -> None:
+    """Raise `RpcError` unless a server that was told of the capabilities `declared` may ask it."""
+    if _CAPABILITIES.get(method) not in declared:
+        raise RpcError(METHOD_NOT_FOUND, f"This client does not support {method}")
+
+
 def read_asked(method: str, params: Any, declared: JsonObject) -> Asked:
     """Read a request of a server that was told of the capabilities `declared`.
 
     Raises:
         RpcError: it asks for what was not declared, or its parameters cannot be understood.
     """
-    if _CAPABILITIES.get(method) not in declared:
-        raise RpcError(METHOD_NOT_FOUND, f"This client does not support {method}")
+    check_method(method, declared)
     if method == ROOTS:
         return Asked(method, "roots", "", None, None, as_object(params), ())
     if not isinstance(params, dict):

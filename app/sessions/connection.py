@@ -16,7 +16,7 @@ from app.protocol.conversation import Conversation
 from app.protocol.eras import Era, era_of
 from app.protocol.frame import Channel
 from app.protocol.jsonrpc import OVERSIZED
-from app.protocol.runs import FrameRun
+from app.protocol.runs import FrameRun, TickRun
 from app.sessions import connect_failure
 from app.sessions.mail import Mail
 from app.sessions.transport import FIRST_BYTES
@@ -127,6 +127,8 @@ class Connection:
         self._is_read = anyio.Event()
         """Set when all was read, and when somebody asked for the end: who waits no longer."""
         self._is_deaf = False
+        self.is_flowing = False
+        """Whether the last messages were plain progress, of which many more can come at once."""
         transport.attach(self)
 
     def now(self) -> float:
@@ -422,7 +424,9 @@ class Connection:
 
     async def _facts_of(self, frames: Sequence[Frame]) -> Sequence[Fact]:
         if type(frames) is FrameRun:  # of which none is oversized
-            return self._conversation.read_run(frames)
+            facts = self._conversation.read_run(frames)
+            self.is_flowing = type(facts) is TickRun
+            return facts
         if max(map(len, map(_raw_of, frames)), default=0) > OVERSIZED:
             return await self._read_in_slices(frames)
         return self._conversation.read(frames)

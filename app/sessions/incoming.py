@@ -20,7 +20,7 @@ from app.protocol.jsonrpc import OVERSIZED
 from app.protocol.messages import ALL_LISTS
 from app.protocol.reading import NotJsonError, TooDeepError, read_value
 from app.sessions.answers import RpcError, problems_of, result_of
-from app.sessions.asked import INVALID_PARAMS, METHOD_NOT_FOUND, read_asked
+from app.sessions.asked import INVALID_PARAMS, METHOD_NOT_FOUND, check_method, read_asked
 from app.sessions.phases import PROGRESS, Phase, Phases
 from app.sessions.questions import BY_RULE, Pending, Question
 
@@ -67,11 +67,10 @@ class _Request:
 
 
 class _Work(NamedTuple):
-    """A request to be answered; `asked` is None while it is not read yet."""
+    """A request to be answered, which nobody has read yet."""
 
     fact: RequestMade
     raw: bytes
-    asked: Asked | None
     request: _Request
 
 
@@ -145,17 +144,20 @@ class Incoming:
     # Requests of the handshake era
 
     def _take(self, fact: RequestMade, raw: bytes) -> None:
-        """Refuse a request at once, or take it in; one that is oversized is read elsewhere."""
+        """Refuse a request at once, or take it in to be read in its own turn of the loop.
+
+        To check one schema takes a millisecond, and a hundred may have come in the same moment.
+        """
         try:
             self._check_room(fact)
-            asked = self._read(fact.method, read_params(raw)) if len(raw) <= OVERSIZED else None
+            check_method(fact.method, self._declared)
         except RpcError as error:
             self._refuse(fact, error)
             return
         request = self._open[fact.number] = _Request()
         # Servers go on asking while they are being ended; nobody answers that any more.
         with contextlib.suppress(anyio.ClosedResourceError):
-            self._work.send_nowait(_Work(fact, raw, asked, request))
+            self._work.send_nowait(_Work(fact, raw, request))
 
     def _check_room(self, fact: RequestMade) -> None:
         if self.era is Era.PER_REQUEST:
@@ -168,12 +170,13 @@ class Incoming:
         return read_asked(method, params, self._declared)
 
     async def _answer(self, work: _Work) -> None:
-        fact, asked = work.fact, work.asked
+        fact, raw = work.fact, work.raw
         try:
-            if asked is None:
-                params = await anyio.to_thread.run_sync(read_params, work.raw)
-                asked = self._read(fact.method, params)
-            await self._answer_asked(fact, asked, work.request)
+            if len(raw) > OVERSIZED:
+                params = await anyio.to_thread.run_sync(read_params, raw)
+            else:
+                params = read_params(raw)
+            await self._answer_asked(fact, self._read(fact.method, params), work.request)
         except RpcError as error:
             self._refuse(fact, error)
         finally:

@@ -46,6 +46,10 @@ class ProcessNotes:
 class Line(Protocol):
     """What a transport may ask and tell of the requests that were sent over it, by their frame."""
 
+    @property
+    def is_flowing(self) -> bool:
+        """Whether the last messages were plain progress, of which many more can come at once."""
+
     def is_due(self, request: int) -> bool:
         """Whether a request waits for its reply and was not cancelled."""
 
@@ -151,6 +155,7 @@ class Piped:
     notes: Sequence[HttpNote] = ()
     last_byte_at: float | None = None
     process: ProcessNotes | None = None
+    _line: Line | None = None
 
     @property
     def unread_bytes(self) -> int:
@@ -158,7 +163,8 @@ class Piped:
         return 0
 
     def attach(self, line: Line) -> None:
-        """Need nothing."""
+        """Ask it later how much can be handled at once."""
+        self._line = line
 
     def agreed(self, revision: str) -> None:
         """Speak all revisions alike."""

@@ -336,6 +336,7 @@ class Program(QObject):
     def _on_jobs_changed(self) -> None:
         has_servers = bool(self.monitor.server_names() or self.cataloguing.saved.entries)
         self.window.show_jobs(are_any=has_servers or bool(self.monitor.jobs()))
+        self._status.count_dropped_jobs(self.monitor.dropped_jobs)
 
     def _offered(self) -> list[SavedServer]:
         """The saved servers, for the menu."""

@@ -74,6 +74,7 @@ class StatusBar(QStatusBar):
         self._log = log
         self._seen = 0
         self._servers: list[str] = []
+        self._dropped_jobs = 0
         self._marks: list[tuple[float, int]] = [(time.monotonic(), 0)]
         self._label = StillLabel(self)
         self._label.set_accessible_name(self.tr("Status"))
@@ -107,6 +108,12 @@ class StatusBar(QStatusBar):
             self._marks = [(time.monotonic(), self._seen - count)]
             self._second.start()
             self.refresh()
+
+    def count_dropped_jobs(self, count: int) -> None:
+        """Say that so many ended jobs have left the list for newer ones."""
+        if count != self._dropped_jobs:
+            self._dropped_jobs = count
+            self._say()
 
     @Slot()
     def refresh(self) -> None:
@@ -147,6 +154,9 @@ class StatusBar(QStatusBar):
                 else self.tr("the oldest {count} are no longer kept")
             )
             parts.append(words.format(count=gone))
+        if self._dropped_jobs:
+            gone = count_in_short(self._dropped_jobs)
+            parts.append(self.tr("{count} older jobs only in the log").format(count=gone))
         return parts
 
     def _server_parts(self) -> list[str]:

@@ -24,6 +24,11 @@ class Overview:
         """Whether nothing will come any more, as of a recording that was read to its end."""
         return False
 
+    @property
+    def dropped_jobs(self) -> int:
+        """How many ended jobs have left the list to stay within bounds, not by the user."""
+        return self._tracker.dropped_count
+
     def snapshot(self, job: JobId) -> JobSnapshot | None:
         """A job now; None when there is none of that id, or no more."""
         return self._tracker.snapshot(job, self._now_of())

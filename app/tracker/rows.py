@@ -5,17 +5,22 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
+from app.protocol.facts import Side
 from app.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from app.protocol.facts import RequestMade, Side
+    from app.protocol.facts import RequestMade
     from app.tracker.job import Job
     from app.tracker.snapshot import JobId
 
 ENDED_KEPT: Final = 10_000
 """Ended jobs that stay until the user removes them; beyond, the oldest go."""
+ASKED_KEPT: Final = 500
+"""Requests of servers that have ended, among these: a server may ask a thousand a second. Ten
+thousand rows of them cost the window 70 ms a batch (measured), and drove out the user's own jobs.
+"""
 RESTING_KEPT: Final = 20_000
 """Resumable jobs in the list; beyond, the oldest leave it, but not the disk."""
 BYTES_KEPT: Final = 256 * 2**20
@@ -38,8 +43,11 @@ class Rows:
         bytes_kept: int = BYTES_KEPT,
         resting_kept: int = RESTING_KEPT,
         running_kept: float = math.inf,
+        asked_kept: int = ASKED_KEPT,
     ) -> None:
         """Keep `ended_kept` ended jobs, `resting_kept` resumable ones, and so many bytes.
+
+        Of requests that servers made, `asked_kept` of those that have ended.
 
         Jobs that run are kept, however many, unless `running_kept` says otherwise.
         """
@@ -56,6 +64,8 @@ class Rows:
         """Called with each job that loses its row."""
         self._earlier: dict[int, Job] = {}
         self._fresh: dict[JobId, Job] = {}
+        self._asked: dict[int, Job] = {}
+        self._asked_kept = asked_kept
         self._ended_kept = ended_kept
         self._resting_kept = resting_kept
         self._running_kept = running_kept
@@ -104,6 +114,8 @@ class Rows:
         number = job.request.number
         self._leave(number)
         (self.resting if job.state is JobState.RESUMABLE else self.ended)[number] = job
+        if number in self.ended and job.request.sender is Side.SERVER:
+            self._asked[number] = job
         self._bytes += _weight(job)
         self._fresh[job.id] = job
         if len(self._fresh) > FRESH_KEPT:
@@ -120,6 +132,7 @@ class Rows:
         number = job.request.number
         self._bytes -= _weight(job)
         (self.resting if number in self.resting else self.ended).pop(number)
+        self._asked.pop(number, None)
         self._fresh.pop(job.id, None)
         self.enter(job, request or job.request)
         if request is not None:
@@ -144,6 +157,8 @@ class Rows:
     def _trim(self) -> list[Job]:
         """Remove the oldest jobs beyond the bounds; the newest always stays."""
         removed = []
+        while len(self._asked) > self._asked_kept:
+            removed.append(self._drop(next(iter(self._asked.values()))))
         while len(self.ended) > 1 and self._is_full():
             removed.append(self._drop(next(iter(self.ended.values()))))
         while len(self.resting) > 1 and self._is_resting_full():
@@ -178,7 +193,9 @@ class Rows:
 
     def _forget(self, job: Job) -> None:
         """Take a job that is over out of every table."""
-        (self.resting if job.request.number in self.resting else self.ended).pop(job.request.number)
+        number = job.request.number
+        (self.resting if number in self.resting else self.ended).pop(number)
+        self._asked.pop(number, None)
         self._let_go(job)
         self._bytes -= _weight(job)
 

@@ -28,7 +28,9 @@ _SECOND_MS: Final = 1000
 class QuestionPanel(QWidget):
     """Follows a `QuestionsModel`; each question keeps its own view, and what was typed there.
 
-    A question that comes never takes the place of the one that is being answered, nor the focus.
+    The view is made when the question is first shown: a form takes some milliseconds, and a server
+    may ask a hundred questions in a moment. One that comes never takes the place of the one that is
+    being answered, nor the focus.
     """
 
     answer_requested = Signal(object, object)
@@ -53,7 +55,7 @@ class QuestionPanel(QWidget):
         self._second.timeout.connect(self._on_second)
         self._set_up_list()
         self._lay_out()
-        questions.rowsInserted.connect(self._on_rows_inserted)
+        questions.rowsInserted.connect(self._choose_any)
         questions.rowsAboutToBeRemoved.connect(self._on_rows_going)
         questions.rowsRemoved.connect(self._choose_any)
         questions.dataChanged.connect(self._on_data_changed)
@@ -67,7 +69,10 @@ class QuestionPanel(QWidget):
         return shown if isinstance(shown, QuestionView) else None
 
     def view(self, question: int) -> QuestionView | None:
-        """The view of an open question."""
+        """The view of an open question, made now if it was never shown; None when there is none."""
+        row = None if question in self._views else self._questions.row_of(question)
+        if row is not None:
+            self._add(self._questions.questions()[row])
         return self._views.get(question)
 
     @Slot(object)
@@ -85,7 +90,7 @@ class QuestionPanel(QWidget):
 
     def show_problem(self, question: int, problem: Problem) -> None:
         """Show why the answer to a question was refused."""
-        view = self._views.get(question)
+        view = self.view(question)
         if view is not None:
             view.show_problem(problem)
 
@@ -167,14 +172,6 @@ class QuestionPanel(QWidget):
     def _on_reset(self) -> None:
         for known in tuple(self._views):
             self._drop(known)
-        for question in self._questions.questions():
-            self._add(question)
-        self._choose_any()
-
-    @Slot(QModelIndex, int, int)
-    def _on_rows_inserted(self, _parent: QModelIndex, first: int, last: int) -> None:
-        for question in self._questions.questions()[first : last + 1]:
-            self._add(question)
         self._choose_any()
 
     @Slot(QModelIndex, int, int)
@@ -195,7 +192,7 @@ class QuestionPanel(QWidget):
 
     def _show_current(self) -> None:
         question = self.list.currentIndex().data(QUESTION)
-        view = self._views.get(question.id) if isinstance(question, Question) else None
+        view = self.view(question.id) if isinstance(question, Question) else None
         if view is None:
             self._stack.setCurrentIndex(0)
         else:

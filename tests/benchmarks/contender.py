@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QApplication
 from app.shell.aio import run_on_qt
 from tests.benchmarks import (
     baselines,
+    flood_runs,
     ingest_runs,
     job_runs,
     log_runs,
@@ -77,6 +78,7 @@ _RUNS: Mapping[str, Callable[..., Awaitable[dict[str, Any]]]] = {
     "window-soak": soak_runs.soak,
     "window-long-line": window_runs.long_line,
     "window-idle": window_runs.idle,
+    "window-flood": flood_runs.flood,
 }
 
 

@@ -11,7 +11,7 @@ from tests.benchmarks.soak import soak
 from tests.benchmarks.startup import startup
 from tests.benchmarks.streams import http
 from tests.benchmarks.token_making import tokens
-from tests.benchmarks.window_suites import idle, latency, long_line, many_jobs, many_servers
+from tests.benchmarks.window_suites import floods, idle, latency, long_line, many_jobs, many_servers
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -35,5 +35,6 @@ SUITES: Mapping[str, Suite] = {
     "long-line": long_line,
     "idle": idle,
     "tokens": tokens,
+    "floods": floods,
     "resume-store": resume_store,
 }

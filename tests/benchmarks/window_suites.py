@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tests.benchmarks.figures import Figure, Size, contend, waiting
+from tests.benchmarks.flooding_server import FLOODS
 
 
 def latency(size: Size) -> list[Figure]:
@@ -66,6 +67,27 @@ def many_servers(size: Size) -> list[Figure]:
         Figure("peak_memory", row["peak_mb"], "MB"),
         waiting([row]),
     ]
+
+
+def floods(size: Size) -> list[Figure]:
+    """Hostile servers that flood the window with all that costs something, one and several."""
+    seconds = size.pick(10.0, 3.0, 0.2)
+    figures: list[Figure] = []
+    rows = []
+    for kinds in (*((kind,) for kind in FLOODS), ("logs", "stderr", "requests", "tokens")):
+        name = "several" if len(kinds) > 1 else kinds[0].replace("-", "_")
+        row = contend("window-flood", ",".join(kinds), seconds)
+        rows.append(row)
+        figures += [
+            Figure(f"{name}_late_p99", row["late_p99_ms"], "ms", "<= 16"),
+            Figure(f"{name}_late_max", row["late_max_ms"], "ms", "<= 100"),
+            Figure(f"{name}_own_work_p99", row["work_p99_ms"], "ms of a core", "<= 16"),
+            Figure(f"{name}_own_work_max", row["work_max_ms"], "ms of a core", "<= 50"),
+            Figure(f"{name}_messages_per_s", row["messages_per_s"], "/s"),
+            Figure(f"{name}_lost", row["lost"], "", "0"),
+            Figure(f"{name}_peak_memory", row["peak_mb"], "MB"),
+        ]
+    return [*figures, waiting(rows)]
 
 
 def idle(size: Size) -> list[Figure]:

@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 MOST_BYTES: Final = 256 * 1024 * 1024
 """A longer message is not taken: its response is closed, and its request ends as failed."""
-_SLICE_LINES: Final = 256
-"""Most messages returned at once: about a millisecond's work, however small they are."""
+_SLICE_LINES: Final = 128
+"""Most messages returned at once: a millisecond's work if they are plain progress, and ten of lines
+with something wrong in each."""
 _HELD_BYTES: Final = 256 * 1024
 """Bytes of one stream that wait here before its socket is read no further."""
 _PORTION: Final = 32 * 1024
@@ -50,7 +51,7 @@ _monotonic_of: Final = operator.itemgetter(1)
 class Item(Protocol):
     """Something in line."""
 
-    def frames(self, intake: Intake) -> Iterator[list[Frame]]:
+    def frames(self, intake: Intake) -> Iterator[Sequence[Frame]]:
         """Frames of it, in lists of one channel; each was published before the next is made."""
 
 
@@ -99,22 +100,19 @@ class Intake:
         if self._line:
             self._line.rotate(-1)
 
-    async def next(self) -> Iterator[list[Frame]]:
+    async def next(self) -> Iterator[Sequence[Frame]]:
         """The frames of what is first in line."""
         while not self._line:
             self._waker = anyio.Event()
             await self._waker.wait()
         return self._line.popleft().frames(self)
 
-    def received(self, raws: Sequence[bytes], when: float, at: float) -> Iterator[list[Frame]]:
+    def received(self, raws: Sequence[bytes], when: float, at: float) -> Iterator[Sequence[Frame]]:
         """Frame messages, a slice at a time; batches are cut."""
         for start in range(0, len(raws), _SLICE_LINES):
             part = raws[start : start + _SLICE_LINES]
             stamp = self._in_order((when, at))
-            if max(map(len, part)) > OVERSIZED:
-                yield from self.framer.received_in_slices(part, *stamp)
-            else:
-                yield self.framer.received(part, *stamp)
+            yield from self.framer.in_slices(part, *stamp)
 
     def event(self, name: str, stamp: _Stamp, **fields: object) -> Frame:
         """Frame an event (see `Framer.event`)."""
@@ -136,7 +134,7 @@ class _Told(NamedTuple):
     when: float
     at: float
 
-    def frames(self, intake: Intake) -> Iterator[list[Frame]]:
+    def frames(self, intake: Intake) -> Iterator[Sequence[Frame]]:
         yield [intake.event(self.event, (self.when, self.at), **self.fields)]
 
 
@@ -146,7 +144,7 @@ class _Mark:
     def __init__(self) -> None:
         self.reached = anyio.Event()
 
-    def frames(self, _intake: Intake) -> Iterator[list[Frame]]:
+    def frames(self, _intake: Intake) -> Iterator[Sequence[Frame]]:
         self.reached.set()
         yield []
 
@@ -154,7 +152,7 @@ class _Mark:
 class End:
     """Nothing comes after it."""
 
-    def frames(self, intake: Intake) -> Iterator[list[Frame]]:
+    def frames(self, intake: Intake) -> Iterator[Sequence[Frame]]:
         """Stay where it is, whatever comes later."""
         intake.put_back(self)
         raise anyio.EndOfStream
@@ -168,7 +166,7 @@ class Body(NamedTuple):
     when: float
     at: float
 
-    def frames(self, intake: Intake) -> Iterator[list[Frame]]:
+    def frames(self, intake: Intake) -> Iterator[Sequence[Frame]]:
         """Frames of it, after what it came on."""
         told = intake.teller.tell_body(self.exchange)
         stamp = self.when, self.at
@@ -185,7 +183,7 @@ class Ended(NamedTuple):
     when: float
     at: float
 
-    def frames(self, intake: Intake) -> Iterator[list[Frame]]:
+    def frames(self, intake: Intake) -> Iterator[Sequence[Frame]]:
         """The event, unless the request is over already."""
         if not self.line.is_due(self.request):
             return
@@ -270,7 +268,7 @@ class Stream:
         if self.too_large is not None:
             raise self.too_large
 
-    def frames(self, intake: Intake) -> Iterator[list[Frame]]:
+    def frames(self, intake: Intake) -> Iterator[Sequence[Frame]]:
         """Frames of what was added since the last time."""
         data = b"".join(self._held)
         self._held.clear()
@@ -290,7 +288,7 @@ class Stream:
         begin = rest[0].raw.lstrip()[:1]
         return _BARE_JSON if not self.count and begin in _OPENING else ""
 
-    def _portion(self, data: bytes, stamp: _Stamp) -> Iterator[list[Frame]]:
+    def _portion(self, data: bytes, stamp: _Stamp) -> Iterator[Sequence[Frame]]:
         run = None if self.too_large else self._parser.feed_alike(data)
         if run is None:
             yield from self._framed(self._parsed(data), stamp)
@@ -298,7 +296,7 @@ class Stream:
         told = self._intake.teller.tell_run(self._exchange, run)
         yield from self._messages(told, run.datas, stamp)
 
-    def _framed(self, events: list[SseEvent], stamp: _Stamp) -> Iterator[list[Frame]]:
+    def _framed(self, events: list[SseEvent], stamp: _Stamp) -> Iterator[Sequence[Frame]]:
         if not events:
             yield []  # others get their turn all the same
         for group in _groups(events):
@@ -310,7 +308,7 @@ class Stream:
 
     def _messages(
         self, told: list[JsonObject], raws: Sequence[bytes], stamp: _Stamp
-    ) -> Iterator[list[Frame]]:
+    ) -> Iterator[Sequence[Frame]]:
         intake = self._intake
         if told:
             name, number = "http_events", self._exchange

@@ -80,7 +80,7 @@ class HttpTransport:
         self._means = means
         self._site: Site | None = None
         self._older: OlderStream | None = None
-        self._slices: Iterator[list[Frame]] = iter(())
+        self._slices: Iterator[Sequence[Frame]] = iter(())
         self._ready = anyio.Event()
         self._is_closed = False
         self._tasks: TaskGroup | None = None
@@ -183,7 +183,7 @@ class HttpTransport:
         site.intake.tell("transport_changed", transport="sse", reason=words)
         return True
 
-    async def receive(self) -> list[Frame]:
+    async def receive(self) -> Sequence[Frame]:
         """The next frames: of messages, or of events."""
         while True:
             for frames in self._slices:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from PySide6.QtCore import Qt
@@ -14,8 +14,10 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 from app.models.questions import QuestionsModel
 from app.problem import Problem
 from app.sessions.answers import Accept, Decline, Dismiss
+from app.widgets import question_panel as panels
 from app.widgets.appearance import Tone, contrast
 from app.widgets.question_panel import QuestionPanel
+from app.widgets.question_view import QuestionView
 from tests.gui.widgets.job_lists import CONTROL, heard
 from tests.job_stand_ins import job
 from tests.question_stand_ins import FakeQuestions, form, page, sampling
@@ -23,8 +25,8 @@ from tests.question_stand_ins import FakeQuestions, form, page, sampling
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
+    from app.sessions.questions import Question
     from app.widgets.appearance import Appearance
-    from app.widgets.question_view import QuestionView
 
 
 @pytest.fixture
@@ -219,3 +221,33 @@ def test_every_control_has_a_name(panel: QuestionPanel) -> None:
             assert button.text() or button.accessibleName()
             assert button.toolTip()
     assert panel.list.accessibleName()
+
+
+def test_a_hundred_questions_at_once_make_one_view(
+    qtbot: QtBot, appearance: Appearance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made: list[int] = []
+
+    class Counted(QuestionView):
+        def __init__(self, question: Question, *rest: Any) -> None:
+            super().__init__(question, *rest)
+            made.append(question.id)
+
+    monkeypatch.setattr(panels, "QuestionView", Counted)
+    many = [form(id=number, request=number) for number in range(1, 101)]
+    source = FakeQuestions()
+    questions = QuestionsModel()
+    questions.set_source(source)
+    panel = QuestionPanel(questions, appearance)
+    questions.setParent(panel)
+    qtbot.addWidget(panel)
+    source.held[:] = many
+    questions.apply(frozenset(range(1, 101)))
+    assert made == [1]
+    assert panel.show_question(50)
+    assert shown(panel).question.id == 50
+    assert made == [1, 50]
+    source.held.clear()
+    questions.apply(frozenset(range(1, 101)))
+    assert panel.current() is None
+    assert made == [1, 50]

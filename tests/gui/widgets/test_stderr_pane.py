@@ -66,6 +66,17 @@ def test_a_flood_reaches_the_widget_in_slices(pane: StderrPane, qtbot: QtBot) ->
     assert _written(pane) == [f"line {number}." for number in range(5 * SLICE)]
 
 
+def test_long_lines_reach_the_widget_a_few_at_a_time(pane: StderrPane, qtbot: QtBot) -> None:
+    grown: list[int] = []
+    pane.text.grown.connect(lambda: grown.append(pane.text.line_count))
+    pane.show()
+    pane.add_frames([_line(number, b"x" * 8000) for number in range(100)])
+    qtbot.waitUntil(lambda: not pane.unwritten)
+    steps = [after - before for before, after in zip([0, *grown], grown, strict=False)]
+    assert max(steps) <= 5
+    assert pane.text.line_count == 100
+
+
 def test_only_the_newest_lines_are_kept_and_none_between_is_missing(
     pane: StderrPane, qtbot: QtBot
 ) -> None:

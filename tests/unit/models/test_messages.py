@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from app.models import messages
 from app.models.messages import KEPT, NUMBER, RANK, MessageFilter, MessagesModel
 from app.protocol.facts import NotificationReceived, Side
 from app.sessions.log_levels import LOG_LEVELS
@@ -65,3 +66,17 @@ def test_only_the_newest_are_kept() -> None:
     assert (model.rowCount(), model.index(KEPT - 1, 0).data(NUMBER)) == (KEPT, KEPT + 9)
     model.clear()
     assert model.rowCount() == 0
+
+
+def test_what_a_flood_repeats_is_put_into_words_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+
+    def counted(when: float) -> str:
+        asked.append(when)
+        return "12:00:00.000"
+
+    monkeypatch.setattr(messages, "moment", counted)
+    model = MessagesModel()
+    model.add([message(number, level="info", logger="disk", data="x") for number in range(KEPT)])
+    assert len(asked) == 1
+    assert words(model, KEPT - 1) == ["12:00:00.000", "db", "info", "disk", "x"]

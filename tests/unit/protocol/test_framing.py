@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from app.protocol.frame import Channel, Frame, Part, server_name
 from app.protocol.framing import FrameNumbers, Framer, LineSplitter, may_be_batch
 from app.protocol.jsonrpc import OVERSIZED
+from app.protocol.runs import FrameRun
 from tests.unit.protocol.wire import JSON, as_bytes, progress, result
 
 
@@ -121,11 +122,28 @@ def test_an_oversized_batch_is_unpacked_in_slices() -> None:
     assert len(line) > OVERSIZED
     lists = list(_framer().received_in_slices([line], 0, 0))
     assert [] in lists
-    assert max(map(len, lists)) <= 500
+    assert max(map(len, lists)) <= 64
     frames = [frame for frames in lists for frame in frames]
     assert [frame.raw for frame in frames] == [line, *elements]
     assert frames[-1].part == Part(4000, 4000)
     assert [frame.number for frame in frames] == list(range(1, 4002))
+
+
+@pytest.mark.parametrize("may_be_run", [False, True])
+def test_many_batches_are_cut_in_slices_of_as_many_messages_as_lines(may_be_run: bool) -> None:
+    batch = as_bytes([progress("p", n) for n in range(1000)])
+    lines = [b"{}", batch, b"[INFO] started", batch, b"{}"]
+    slices = list(_framer().in_slices(lines, 5.0, 6.0, may_be_run=may_be_run))
+    assert max(map(len, slices)) <= 128
+    assert [frame for frames in slices for frame in frames] == _framer().received(lines, 5.0, 6.0)
+
+
+def test_lines_without_a_batch_are_one_slice() -> None:
+    lines = [b"{}", b"[INFO] started", b"no JSON"] * 8
+    framed = _framer().received(lines, 5.0, 6.0, is_complete=False)
+    assert list(_framer().in_slices(lines, 5.0, 6.0, is_complete=False)) == [framed]
+    (run,) = _framer().in_slices([b"{}"] * 20, 5.0, 6.0, may_be_run=True)
+    assert type(run) is FrameRun
 
 
 def test_an_oversized_broken_batch_is_one_frame() -> None:

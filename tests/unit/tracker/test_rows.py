@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from app.protocol.facts import Side
 from app.tracker.rows import Rows
 from app.tracker.snapshot import JobState
 from app.tracker.tracker import Tracker
@@ -56,3 +57,24 @@ def test_running_jobs_can_be_bounded_as_well() -> None:
     for request in (first, second, third):
         story.reply(request)
     assert story.tracker.open_count == 0
+
+
+def test_what_servers_asked_is_bounded_by_itself() -> None:
+    story = Story(Tracker(Rows(ended_kept=10, asked_kept=2)))
+    own = story.call("own")
+    story.reply(own)
+    for _ in range(20):
+        story.reply(story.call(None, sender=Side.SERVER, method="elicitation/create"))
+    assert story.job(own).state is JobState.DONE
+    assert len(story.tracker.jobs()) == 3
+    assert story.tracker.dropped_count == 18
+
+
+def test_rows_that_were_removed_give_room_to_what_servers_ask() -> None:
+    story = Story(Tracker(Rows(asked_kept=2)))
+    for _ in range(3):
+        for _ in range(2):
+            asked = story.call(None, sender=Side.SERVER, method="elicitation/create")
+            assert story.reply(asked).removed == ()
+        story.tracker.remove(story.tracker.jobs())
+    assert story.tracker.dropped_count == 0

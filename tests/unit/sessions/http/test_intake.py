@@ -24,9 +24,9 @@ def intake() -> Intake:
 
 
 async def taken(line: Intake, count: int = 1) -> list[list[Frame]]:
-    found = []
+    found: list[list[Frame]] = []
     for _ in range(count):
-        found += [frames for frames in await line.next() if frames]
+        found += [list(frames) for frames in await line.next() if frames]
     return found
 
 
@@ -96,7 +96,17 @@ async def test_many_messages_come_in_slices() -> None:
     stream = Stream(line, 7)
     stream.add(b"data: x\n\n" * 1000)
     _told, *slices = await taken(line)
-    assert [len(frames) for frames in slices] == [256, 256, 256, 232]
+    assert [len(frames) for frames in slices] == [128] * 7 + [104]
+
+
+async def test_the_elements_of_batches_come_in_slices_as_well() -> None:
+    line = intake()
+    stream = Stream(line, 7)
+    stream.add(b"data: [" + b",".join([b"{}"] * 100) + b"]\n\n")
+    stream.add(b"data: [" + b",".join([b"{}"] * 100) + b"]\n\n")
+    _told, *slices = await taken(line)
+    assert sum(map(len, slices)) == 202
+    assert max(map(len, slices)) <= 128
 
 
 async def test_a_stream_that_fills_up_is_read_no_further_until_it_was_taken() -> None:
@@ -138,7 +148,7 @@ async def test_a_stream_that_ends_while_its_bytes_are_framed_loses_none_of_them(
     stream.add(b"data: b\n\ndata: ")
     stream.add(b"half")
     stream.end()
-    assert raws(list(slices)) == [b"a"]
+    assert raws(list(map(list, slices))) == [b"a"]
     messages, rest = await taken(line)
     assert raws([messages]) == [b"b"]
     assert b'"raw":"data: half","is_complete":false' in rest[0].raw
@@ -150,12 +160,12 @@ async def test_a_flood_with_ids_is_told_by_one_entry_for_all() -> None:
     stream.add(b"id: 0\ndata: 0\n\n")
     await taken(line)
     stream.add(b"".join(b"id: %d\ndata: %d\n\n" % (n, n) for n in range(1, 201)))
-    told, messages = await taken(line)
+    told, *messages = await taken(line)
     entry = json.loads(told[0].raw)["events"]
     assert [(each["before"], len(each["ids"]), each["count"]) for each in entry] == [
         ("id: ", 200, 200)
     ]
-    assert raws([messages]) == [b"%d" % n for n in range(1, 201)]
+    assert raws(messages) == [b"%d" % n for n in range(1, 201)]
     assert (stream.count, stream.last_event_id) == (201, "200")
 
 

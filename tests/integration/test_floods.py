@@ -1,0 +1,68 @@
+"""Hostile servers, as real processes, that send as much as they can of all that costs something.
+
+Counted is how many messages are handled at one go: nobody else has a turn meanwhile.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+
+from app.monitor import Call, Monitor
+from app.protocol.frame import Channel
+from app.protocol.runs import TickRun
+from app.sessions.definitions import StdioDefinition
+from app.tracker.rows import ASKED_KEPT
+from tests.benchmarks.flooding_server import FLOODS
+
+if TYPE_CHECKING:
+    from app.updates import Update
+
+_MOST_AT_ONCE = 128
+_MOST_STDERR = 256
+_SECONDS = 0.5
+_SIDE_BY_SIDE = ("logs", "stderr", "requests", "tokens")
+
+
+class Slices:
+    """How many messages came, and the most of them at one go."""
+
+    def __init__(self) -> None:
+        self.frames = 0
+        self.longest = 0
+        self.longest_of_stderr = 0
+
+    def __call__(self, update: Update) -> None:
+        count = len(update.frames)
+        self.frames += count
+        if not count or type(update.facts) is TickRun:
+            return
+        if update.frames[0].channel is Channel.STDERR:
+            self.longest_of_stderr = max(self.longest_of_stderr, count)
+        else:
+            self.longest = max(self.longest, count)
+
+
+@pytest.mark.parametrize("kinds", [*((kind,) for kind in FLOODS), _SIDE_BY_SIDE], ids="+".join)
+async def test_no_flood_is_handled_in_long_slices_and_none_of_it_is_lost(
+    kinds: tuple[str, ...],
+) -> None:
+    slices = Slices()
+    command = ("-m", "tests.benchmarks.flooding_server", ",".join(kinds), str(_SECONDS))
+    async with Monitor() as monitor:
+        monitor.subscribe(slices)
+        monitor.add_server(StdioDefinition(name="s", command=sys.executable, args=command))
+        await monitor.connect("s")
+        with anyio.fail_after(60):
+            outcome = await monitor.call(Call("s", "tools/call", {"name": "flood"}))
+        assert outcome.failure is None
+        await monitor.disconnect("s")
+        assert slices.longest <= _MOST_AT_ONCE
+        assert slices.longest_of_stderr <= _MOST_STDERR
+        # The last event of the connection is published with its end.
+        assert monitor.timeline.end == slices.frames
+        jobs = [monitor.snapshot(job) for job in monitor.jobs()]
+        assert len(jobs) <= ASKED_KEPT + 200
