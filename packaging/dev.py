@@ -189,6 +189,18 @@ def bench(environment: Environment, arguments: Sequence[str]) -> int:
     return subprocess.run(command, cwd=ROOT, check=False).returncode
 
 
+def docs(environment: Environment, *, is_check: bool, is_site: bool) -> int:
+    """Write or check the pages that the program can write; build the site, where links must fit."""
+    environment.ensure()
+    ensure_platform(environment, "offscreen", os.environ)
+    reference = [str(ROOT / "packaging" / "reference.py"), *(["--check"] if is_check else [])]
+    steps = {"reference pages": reference}
+    if is_site:
+        environment.pip("install", "-c", str(environment.constraints), "zensical")
+        steps["site"] = ["-m", "zensical", "build", "--strict"]
+    return _steps(environment, steps)
+
+
 def build(environment: Environment, *, is_bundle: bool) -> int:
     """Build the wheel into dist/, or the bundle, which is tried out."""
     if is_bundle:
@@ -214,11 +226,17 @@ def _parser() -> argparse.ArgumentParser:
         "test": "run every check and every test: what follows is passed to pytest",
         "bench": "run benchmarks: [NAME …] [--json]",
         "lint": "run ruff, mypy and import-linter",
+        "docs": "write the reference pages of the manual",
         "build": "build the wheel into dist/, or with --bundle a folder that needs no Python",
     }.items():
         command = commands.add_parser(name, help=text, add_help=name not in PASSING_ON)
         if name == "build":
             command.add_argument("--bundle", action="store_true", help="make and try out a bundle")
+        if name == "docs":
+            command.add_argument(
+                "--check", action="store_true", help="only tell what is out of date"
+            )
+            command.add_argument("--site", action="store_true", help="build build/site as well")
     return parser
 
 
@@ -237,6 +255,8 @@ def main(arguments: Sequence[str]) -> int:
     try:
         if known.command in PASSING_ON:
             return PASSING_ON[known.command](environment, rest)
+        if known.command == "docs":
+            return docs(environment, is_check=known.check, is_site=known.site)
         if known.command == "build":
             return build(environment, is_bundle=known.bundle)
         return _PLAIN[known.command](environment)

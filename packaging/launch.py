@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from environment import Environment
 
-# Commands of the program that never open a window (the public interface, see the README).
+# Commands of the program that never open a window (the public interface, see docs/scripts.md).
 WINDOWLESS = frozenset({"tools", "call", "resume", "check", "export", "servers"})
 _TELLING = frozenset({"-h", "--help", "--version"})
 _VALUED = frozenset(

@@ -124,7 +124,8 @@ def read_answers(path: Path) -> AnswerFile:
     """The answers in a file.
 
     Raises:
-        CommandFailed: the file cannot be read, is no JSON or not what is described in the README.
+        CommandFailed: the file cannot be read, is no JSON or not what docs/questions.md
+            describes.
     """
     text = _text(path)
     try:

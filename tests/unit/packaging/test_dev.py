@@ -74,6 +74,19 @@ def test_steps_that_all_pass_end_with_zero(
     assert "All steps passed." in capsys.readouterr().err
 
 
+def test_the_manual_is_checked_and_its_site_built(
+    monkeypatch: pytest.MonkeyPatch, recorder: Recorder
+) -> None:
+    installed: list[tuple[str, ...]] = []
+    monkeypatch.setattr(Ready, "pip", lambda _self, *words: installed.append(words), raising=False)
+    monkeypatch.setattr(Ready, "constraints", "pins", raising=False)
+
+    assert dev.main(["docs", "--check", "--site"]) == 0
+    assert installed == [("install", "-c", "pins", "zensical")]
+    assert recorder.commands[0].endswith("reference.py --check")
+    assert recorder.commands[1] == "python -m zensical build --strict"
+
+
 def test_names_and_options_reach_the_benchmarks(recorder: Recorder) -> None:
     dev.main(["bench", "ingest", "--json"])
 

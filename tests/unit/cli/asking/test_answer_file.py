@@ -157,9 +157,9 @@ def test_the_example_of_the_help_is_sound(file: Path) -> None:
     assert not answers.may_answer("roots")
 
 
-def test_the_examples_of_the_readme_are_sound(file: Path) -> None:
-    readme = (Path(__file__).parents[4] / "README.md").read_text("utf-8")
-    examples = re.findall(r"```json\n(.*?)```", readme, re.DOTALL)
+def test_the_examples_of_the_manual_are_sound(file: Path) -> None:
+    manual = (Path(__file__).parents[4] / "docs" / "questions.md").read_text("utf-8")
+    examples = re.findall(r"```json\n(.*?)```", manual, re.DOTALL)
     unused = [read(file, example).unused() for example in examples]
     assert [len(each) for each in unused] == [4, 1]
 

@@ -1,0 +1,335 @@
+"""Write the reference pages of the manual from the program itself: docs/reference/*.md.
+
+    python3 packaging/dev.py docs           write the pages
+    python3 packaging/dev.py docs --check   only tell whether they are up to date
+
+It runs in the project's own environment, which has the program and Qt.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import inspect
+import os
+import re
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    import click
+    from PySide6.QtCore import QObject
+    from PySide6.QtWidgets import QWidget
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+FOLDER: Final = ROOT / "docs" / "reference"
+PROGRAM: Final = "mcp-progress-monitor"
+_NOTE: Final = "<!-- Written by packaging/dev.py docs from the program. Do not edit. -->"
+_WIDTH: Final = 100
+
+_WITHOUT_NAME: Final = {
+    "Esc": "Close the bar",
+    "Ins": "Add a server",
+    "F3": "Next match",
+    "Shift+F3": "Previous match",
+    "Ctrl+Return": "Accept, send or save",
+    "Ctrl+Enter": "Accept, send or save",
+    "Ctrl+F": "Find in this list",
+    "Ctrl+Shift+F": "Find in the message",
+}
+"""What keys do that belong to no action or button with a text of its own."""
+
+
+def command_line() -> str:
+    """The page of commands and options."""
+    from app.cli.commands import program
+
+    context = _context(program, PROGRAM)
+    counted = [row for command in _leaves(program, PROGRAM) for row in _rows(*command)]
+    shared = {row for row in counted if counted.count(row) >= _SHARED_BY}
+    lines = [
+        _heading("Command line"),
+        (
+            "Options can be given in any order before `--`. Options that commands share can also "
+            "come before the command's name."
+        ),
+        _fenced(context.get_usage().removeprefix("Usage: ")),
+        "## Without a command",
+        _help(program),
+        *_options(row for row in _rows(program, context) if row not in shared),
+        *_epilog(program),
+        "## Shared options",
+        *_options(row for row in dict.fromkeys(counted) if row in shared),
+    ]
+    for command, inner in _leaves(program, PROGRAM):
+        rows = _rows(command, inner)
+        common = [row.option.split()[0].rstrip(",") for row in rows if row in shared]
+        also = ", ".join(f"`{name}`" for name in common)
+        lines += [
+            f"## {inner.command_path.removeprefix(PROGRAM + ' ')}",
+            _help(command),
+            _fenced(inner.get_usage().removeprefix("Usage: ")),
+            *_options(row for row in rows if row not in shared),
+            *([f"[Shared options](#shared-options): {also}."] if also else []),
+            *_epilog(command),
+        ]
+    return _page(lines)
+
+
+_SHARED_BY: Final = 8
+
+
+class _Row(NamedTuple):
+    option: str
+    text: str
+
+
+def _context(
+    command: click.Command, name: str, parent: click.Context | None = None
+) -> click.Context:
+    import click
+
+    return click.Context(
+        command, info_name=name, parent=parent, terminal_width=_WIDTH, max_content_width=_WIDTH
+    )
+
+
+def _leaves(
+    command: click.Command, name: str, parent: click.Context | None = None
+) -> Iterator[tuple[click.Command, click.Context]]:
+    """Every command below this one, with its context."""
+    context = _context(command, name, parent)
+    for inner_name, inner in sorted(getattr(command, "commands", {}).items()):
+        if not inner.hidden:
+            yield inner, _context(inner, inner_name, context)
+            yield from _leaves(inner, inner_name, context)
+
+
+def _rows(command: click.Command, context: click.Context) -> list[_Row]:
+    records = [param.get_help_record(context) for param in command.get_params(context)]
+    return [_Row(*record) for record in records if record is not None and record[1]]
+
+
+def _options(rows: Iterable[_Row]) -> list[str]:
+    cells = [(f"`{row.option}`", row.text) for row in rows]
+    return [_table(("option", "meaning"), cells)] if cells else []
+
+
+def _help(command: click.Command) -> str:
+    return inspect.cleandoc(command.help or "").replace("\b\n", "")
+
+
+def _epilog(command: click.Command) -> list[str]:
+    text = (command.epilog or "").replace("\b", "").strip("\n")
+    return [_fenced(text)] if text.strip() else []
+
+
+def filter_fields() -> str:
+    """The page of the fields and operators of filters."""
+    from app.filtering.fields import FIELDS, OPERATORS
+
+    fields = [
+        (f"`{f.name}`", f.meaning, f.type.value, " ".join(f"`{c}`" for c in f.choices))
+        for f in FIELDS.values()
+    ]
+    operators = [(f"`{name}`", meaning) for name, meaning in OPERATORS.items()]
+    return _page(
+        [
+            _heading("Filter fields"),
+            "[Filter language](../filters.md) explains how to combine them.",
+            _table(("field", "meaning", "compared with", "words"), fields),
+            "## Operators",
+            _table(("operator", "a field"), operators),
+        ]
+    )
+
+
+def exit_codes() -> str:
+    """The page of exit codes: each value with the text below it in the source."""
+    from app.cli import exits
+
+    tree = ast.parse(Path(exits.__file__).read_text(encoding="utf-8"))
+    (body,) = (n.body for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "ExitCode")
+    rows = []
+    for value, text in zip(body[1::2], body[2::2], strict=True):
+        assert isinstance(value, ast.Assign)  # noqa: S101
+        assert isinstance(text, ast.Expr)  # noqa: S101
+        rows.append((f"`{ast.literal_eval(value.value)}`", ast.literal_eval(text.value)))
+    return _page(
+        [
+            _heading("Exit codes"),
+            (
+                "Every command ends with one of these. Codes may be added, but never change their "
+                "meaning. [Scripts and CI](../scripts.md) shows how to use them."
+            ),
+            _table(("code", "meaning"), rows),
+        ]
+    )
+
+
+def keys() -> str:
+    """The page of keys: of every window that the program can open, one table a place."""
+    os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
+    from PySide6.QtWidgets import QApplication
+
+    from tests.gui.every_window import EveryWindow
+
+    application = QApplication.instance() or QApplication([])
+    places: dict[str, dict[str, str]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        every = EveryWindow(_EXAMPLE, Path(folder))
+        for _name, window in every.all():
+            for place, key, text in _keys_of(window):
+                places.setdefault(place, {}).setdefault(key, text)
+            window.close()
+        every.deleteLater()
+        application.processEvents()
+    lines = [
+        _heading("Keys"),
+        (
+            "On macOS, Ctrl is the Command key. The keys of a replay are in "
+            "[Recordings](../recordings.md#replay)."
+        ),
+    ]
+    for place in sorted(places, key=lambda place: (place != _WINDOW, place)):
+        cells = [(f"`{key}`", text) for key, text in sorted(places[place].items(), key=str)]
+        lines += [f"## {place}", _table(("key", "action"), cells)]
+    return _page(lines)
+
+
+_WINDOW: Final = "Anywhere in the window"
+_EXAMPLE: Final = "example"
+_IN_TIP: Final = re.compile(r"(.+?)\s*\(((?:Ctrl|Alt|Shift|F\d|Esc)[^()\s]*)\)$", re.DOTALL)
+
+
+def _keys_of(window: QWidget) -> Iterator[tuple[str, str, str]]:
+    """The keys in a window: where each works, the key, what it does."""
+    named: set[str] = set()
+    for found in (*_keys_of_actions(window), *_keys_of_buttons(window)):
+        named.add(found[1])
+        yield found
+    yield from _other_keys(window, named)
+
+
+def _keys_of_actions(window: QWidget) -> Iterator[tuple[str, str, str]]:
+    from PySide6.QtCore import Qt
+    from PySide6.QtGui import QAction, QKeySequence
+    from PySide6.QtWidgets import QDialog
+
+    for action in window.findChildren(QAction):
+        wide = action.shortcutContext() is Qt.ShortcutContext.WindowShortcut
+        place = _place(action, is_wide=wide and not isinstance(window, QDialog))
+        for sequence in action.shortcuts():
+            key = sequence.toString(QKeySequence.SequenceFormat.PortableText)
+            text = action.text().replace("&", "").rstrip("…")
+            if key and text and not _is_of_qt(action):
+                yield place, key, text
+
+
+def _keys_of_buttons(window: QWidget) -> Iterator[tuple[str, str, str]]:
+    from PySide6.QtGui import QKeySequence
+    from PySide6.QtWidgets import QAbstractButton
+
+    for button in window.findChildren(QAbstractButton):
+        found = _IN_TIP.match(button.toolTip())
+        portable = button.shortcut().toString(QKeySequence.SequenceFormat.PortableText)
+        key = found[2] if found else portable
+        text = found[1] if found else button.text().replace("&", "").rstrip("…")
+        is_of_action = getattr(button, "defaultAction", lambda: None)() is not None
+        if key and text and not is_of_action and (found or not key.startswith("Alt+")):
+            yield _place(button, is_wide=False), key, text
+
+
+def _other_keys(window: QWidget, named: set[str]) -> Iterator[tuple[str, str, str]]:
+    """Keys without an action or a button; all of them have to be in `_WITHOUT_NAME`."""
+    from PySide6.QtGui import QKeySequence, QShortcut
+
+    for shortcut in window.findChildren(QShortcut):
+        key = shortcut.key().toString(QKeySequence.SequenceFormat.PortableText)
+        if key in named:
+            continue
+        place = _place(shortcut, is_wide=False)
+        if key not in _WITHOUT_NAME:
+            raise LookupError(f"{key} in {place}: say in _WITHOUT_NAME what it does")
+        yield place, key, _WITHOUT_NAME[key]
+
+
+def _is_of_qt(action: QObject) -> bool:
+    """Whether Qt made it, as the menu of a line of text."""
+    return action.objectName().startswith("qt_") or action.objectName().startswith("edit-")
+
+
+def _place(part: QObject, *, is_wide: bool) -> str:
+    """The title of the pane or dialog that a part is in."""
+    from PySide6.QtWidgets import QDialog, QDockWidget
+
+    if is_wide:
+        return _WINDOW
+    above: QObject | None = part
+    while above is not None:
+        if isinstance(above, QDockWidget | QDialog) and above.windowTitle():
+            return _title(above.windowTitle())
+        above = above.parent()
+    return "Jobs and bars of the window"
+
+
+def _title(title: str) -> str:
+    """A window's title without what is of one server or message in it."""
+    for name in (_EXAMPLE, "h"):  # as EveryWindow calls its servers
+        title = re.sub(rf"(?: of|: | at|(?<=Edit)) ?\b{name}$", "", title)
+    return re.sub(r" on message no. \d+$", "", title.replace("&", "")).strip()
+
+
+def _heading(title: str) -> str:
+    return f"# {title}\n\n{_NOTE}"
+
+
+def _fenced(text: str) -> str:
+    return f"```text\n{text.rstrip()}\n```"
+
+
+def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    def cell(text: str) -> str:
+        return " ".join(text.split()).replace("|", r"\|")
+
+    lines = [heads, ["---"] * len(heads), *([cell(part) for part in row] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _page(parts: Iterable[str]) -> str:
+    return "\n\n".join(part.strip("\n") for part in parts if part) + "\n"
+
+
+PAGES: Final = {
+    "command-line.md": command_line,
+    "filter-fields.md": filter_fields,
+    "exit-codes.md": exit_codes,
+    "keys.md": keys,
+}
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Write the pages, or with `--check` name those that are out of date."""
+    parser = argparse.ArgumentParser(description="Write the reference pages of the manual.")
+    parser.add_argument("--check", action="store_true", help="write nothing, fail on a difference")
+    is_check = parser.parse_args(arguments).check
+    sys.path.insert(0, str(ROOT))
+    old = []
+    for name, make in PAGES.items():
+        page, path = make(), FOLDER / name
+        if not path.exists() or path.read_text(encoding="utf-8") != page:
+            old.append(name)
+            if not is_check:
+                path.parent.mkdir(parents=True, exist_ok=True)
+                path.write_text(page, encoding="utf-8", newline="\n")
+    verb = "Out of date" if is_check else "Written"
+    print(f"{verb}: {', '.join(old)}" if old else "The reference pages are up to date.")
+    return int(is_check and bool(old))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,176 @@
+"""What the README and the manual show is what the program does."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from app.cli import main
+from app.cli.commands import program
+from tests.integration.commands import ROOT, run
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+    from pathlib import Path
+
+    import click
+
+DOCUMENTS = {
+    path.relative_to(ROOT).as_posix(): path.read_text("utf-8")
+    for path in (ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md")))
+}
+_CODE = re.compile("`([^`]+)`")
+_REMARKS = {"event", "t", "late", "problems"}
+
+
+def _rows(page: str, section: str) -> Iterator[list[str]]:
+    """The cells of the tables below a heading of a page, up to the next heading."""
+    below = DOCUMENTS[page].partition(f"\n{section}\n")[2]
+    text = re.split("^#+ ", below, maxsplit=1, flags=re.MULTILINE)[0]
+    for line in text.splitlines():
+        if line.startswith("| "):
+            yield [cell.strip() for cell in line.strip("|").split(" | ")]
+
+
+def _events() -> dict[str, set[str]]:
+    """The fields of each event as the manual lists them; what stands in parentheses is remarks."""
+    found = [(_CODE.match(row[0]), row) for row in _rows("docs/scripts.md", "## Events")]
+    return {
+        name[1]: set(_CODE.findall(re.sub(r"\(.*?\)", "", row[1]))) for name, row in found if name
+    }
+
+
+@pytest.mark.parametrize(
+    ("words", "kinds"),
+    [
+        (
+            ("chatty_stderr", "--arg", "lines=2"),
+            {"connected", "request", "progress", "stderr", "result", "closed", "summary"},
+        ),
+        (("ask_form",), {"question", "answered"}),
+        (("task_work", "--task", "--arg", "steps=1"), {"task"}),
+        (("resumable_export",), {"resumable"}),
+        (("rpc_error",), {"error"}),
+        (("no_such_tool",), {"error"}),
+        (("log_levels", "--era", "handshake"), {"log"}),
+    ],
+)
+def test_events_have_the_fields_that_the_manual_lists(
+    words: tuple[str, ...], kinds: set[str], tmp_path: Path
+) -> None:
+    ran = run("call", "--demo", *words, "--json", "--data-dir", str(tmp_path), HOME=str(tmp_path))
+    events = [json.loads(line) for line in ran.out.splitlines()]
+    listed = _events()
+    for event in events:
+        assert set(event) - _REMARKS == listed[event["event"]], event
+    assert kinds <= {event["event"] for event in events}
+
+
+def test_every_tool_of_the_demo_is_listed() -> None:
+    rows = _rows("docs/demo.md", "## Tools")
+    listed = {name for row in rows for name in _CODE.findall(row[1])}
+    tools = json.loads(run("tools", "--demo", "--json").out)["tools"]
+    names = {tool["name"] for tool in tools}
+    assert names <= listed
+    assert listed - names == {"demo://archive", "interview"}
+
+
+def _typed(texts: Iterable[str]) -> dict[tuple[str, ...], str]:
+    """The words of each command in texts, without the server's command and what explains it.
+
+    Each has the line where it stands, one of them when there are several.
+    """
+    lines = {line.strip() for text in texts for line in text.replace("\\\n", " ").splitlines()}
+    commands = [
+        line for line in sorted(lines) if re.match(r"mcp-progress-monitor\b(?!.*\[OPTIONS\])", line)
+    ]
+    return {tuple(shlex.split(re.split(r" {2,}| \| | -- ", c)[0])[1:]): c for c in commands}
+
+
+def _epilogs(command: click.Command) -> Iterator[str]:
+    yield command.epilog or ""
+    for inner in getattr(command, "commands", {}).values():
+        yield from _epilogs(inner)
+
+
+@pytest.mark.parametrize("words", _typed((*DOCUMENTS.values(), *_epilogs(program))), ids=" ".join)
+def test_commands_that_are_shown_have_the_options_that_they_name(
+    words: tuple[str, ...], capsys: pytest.CaptureFixture[str]
+) -> None:
+    # Options and commands are looked up before help is shown, values are not.
+    assert main([*words, "--help"]) == 0
+    assert "Usage: mcp-progress-monitor" in capsys.readouterr().out
+
+
+def _shown() -> dict[tuple[str, ...], str]:
+    by_hand = [text for name, text in DOCUMENTS.items() if "/reference/" not in name]
+    return _typed(by_hand)
+
+
+def test_every_command_is_shown_by_hand() -> None:
+    assert set(program.commands) <= {word for words in _shown() for word in words[:1]}
+
+
+_QUICK = re.compile(
+    r"mcp-progress-monitor (?:(?:tools|call|read|prompts?|resources|request) .*--demo\b"
+    r"|resume --list|servers(?: import)?$|servers client-metadata )"
+)
+_RESUMABLE = 6
+"""The exit code of what stopped and can be resumed, as it does where it is shown."""
+
+
+def _quick() -> list[tuple[str, ...]]:
+    return [words for words, line in _shown().items() if _QUICK.match(line)]
+
+
+@pytest.mark.parametrize("words", _quick(), ids=" ".join)
+def test_quick_commands_that_are_shown_do_their_work(
+    words: tuple[str, ...], tmp_path: Path
+) -> None:
+    answers = tmp_path / "answers.json"
+    answers.write_text(_json_of("docs/questions.md")[0], encoding="utf-8")
+    files = {"answers.json": str(answers), "picture.svg": str(tmp_path / "picture.svg")}
+    used = [files.get(word, word) for word in words]
+    ran = run(*used, "--data-dir", str(tmp_path), HOME=str(tmp_path))
+    is_stopped = "resumable_export" in words and "--auto-resume" not in words
+    assert ran.code == (_RESUMABLE if is_stopped else 0), ran.err
+
+
+def _json_of(page: str) -> list[str]:
+    return re.findall("```json\n(.*?)```", DOCUMENTS[page], re.DOTALL)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_answer_files_that_are_shown_are_taken(place: int, tmp_path: Path) -> None:
+    answers = tmp_path / "answers.json"
+    answers.write_text(_json_of("docs/questions.md")[place], encoding="utf-8")
+    ran = run("call", "--demo", "ask_form", "--answer", str(answers), "--data-dir", str(tmp_path))
+    assert ran.code == 0, ran.err
+
+
+def _options(command: click.Command) -> set[str]:
+    own = {name for p in command.params for name in (*p.opts, *p.secondary_opts)}
+    return own.union(*map(_options, getattr(command, "commands", {}).values()))
+
+
+def test_every_option_that_the_text_names_exists() -> None:
+    known = _options(program) | {"--help"}
+    others = (["-m", "app.demo"], ["packaging/dev.py"], ["packaging/dev.py", "docs"])
+    for words in others:
+        asked = [sys.executable, *words, "--help"]
+        shown = subprocess.run(asked, capture_output=True, check=True, cwd=ROOT, text=True).stdout
+        known.update(re.findall(r"--[a-z][\w-]*", shown))
+    named = {
+        (name, option)
+        for name, text in DOCUMENTS.items()
+        for code in _CODE.findall(re.sub("```.*?```", "", text, flags=re.DOTALL))
+        for option in re.findall(r"(?<![\w-])--[a-z][\w-]*", code)
+    }
+    assert named
+    assert {(name, option) for name, option in named if option not in known} == set()
