@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 from app import text
 from app.catalogue.client_entries import CAN_DISABLE, written_for
 from app.catalogue.clients import CLAUDE_DESKTOP, CODEX, GEMINI, INSPECTOR, OURS, ZED
-from app.catalogue.documents import is_plain_json, json_text, read_json
+from app.catalogue.documents import is_plain_json, json_text, read_json, read_toml
 from app.catalogue.fields import EXAMPLE
 from app.catalogue.own_form import written_entry
 from app.catalogue.secrets import (
@@ -19,7 +19,6 @@ from app.catalogue.secrets import (
     without_values,
 )
 from app.catalogue.text_file import decoded, read_bytes, write_private
-from app.catalogue.toml_text import toml_text
 from app.looking import Sight, sight_of
 from app.problem import Problem, ProblemError
 from app.sessions.definitions import HttpDefinition
@@ -57,23 +56,26 @@ def write_file(
     """The servers in a client's form; with `path` they are written there as well.
 
     Without secrets, values of variables and headers are references to variables of the
-    environment, each told in `left_out`. What a JSON file at `path` holds beside stays: servers
-    of other names, settings. Before servers of the same names are replaced by others, the file is
-    copied: values may be in it that are nowhere else.
+    environment, each told in `left_out`. What a file at `path` holds beside stays: servers of
+    other names, settings, and in TOML comments and order. Before servers of the same names are
+    replaced by others, the file is copied: values may be in it that are nowhere else.
 
     Raises:
         ProblemError: the file cannot be written, or holds what would be lost.
     """
     document, left_out = _document(list(entries), client, with_secrets=with_secrets)
-    kept = None
-    if path is not None:
-        document, replaced = _merged(path, document, client)
-        kept = _free_beside(path) if replaced else None
-        if kept is not None:
-            write_private(kept, replaced)
-    words = toml_text(document) if client is CODEX else json_text(document)
-    if path is not None:
-        write_private(path, words.encode())
+    merged = _merged_toml if client is CODEX else _merged_json
+    if path is None:
+        return Written(merged("", "", document, client).text, tuple(left_out))
+    try:
+        content = read_bytes(path)
+    except FileNotFoundError:
+        content = b""
+    words, is_replaced = merged(decoded(content, path), str(path), document, client)
+    kept = _free_beside(path) if is_replaced else None
+    if kept is not None:
+        write_private(kept, content)
+    write_private(path, words.encode())
     return Written(words, tuple(left_out), kept)
 
 
@@ -146,35 +148,62 @@ def _bare(entry: CatalogueEntry, client: Client, left_out: list[str]) -> Catalog
     return dataclasses.replace(entry, definition=definition, unknown=unknown)
 
 
-def _merged(path: Path, document: dict[str, Any], client: Client) -> tuple[dict[str, Any], bytes]:
-    """What is at `path` already, with our servers put in; a file that is not there is empty.
+class _Merged(NamedTuple):
+    """What a file is to hold, and whether one of its servers is replaced by another."""
 
-    And the file's content, if any of its servers is replaced by another.
-    """
-    try:
-        content = read_bytes(path)
-    except FileNotFoundError:
-        return document, b""
-    words = decoded(content, path)
+    text: str
+    is_replaced: bool
+
+
+def _merged_json(words: str, where: str, document: dict[str, Any], client: Client) -> _Merged:
+    """The JSON `words`, which may be blank, with our servers put in."""
     if not words.strip():
-        return document, b""
-    if client is CODEX:
-        raise ProblemError(_kept(path, "It holds other settings"))
-    held, duplicates = read_json(words, str(path), EXAMPLE)
+        return _Merged(json_text(document), False)
+    held, duplicates = read_json(words, where, EXAMPLE)
     if not isinstance(held, dict) or not is_plain_json(words):
-        raise ProblemError(_kept(path, "Comments in it would be lost"))
+        raise ProblemError(_kept(where, "Comments in it would be lost"))
     if duplicates:
-        reason = (
-            f"{text.one_line(duplicates[0].name, 60)!r} is given twice in it: one would be lost"
-        )
-        raise ProblemError(_kept(path, reason))
+        name = text.one_line(duplicates[0].name, 60)
+        raise ProblemError(_kept(where, f"{name!r} is given twice in it: one would be lost"))
+    merged, is_replaced = _with_servers(held, document, client)
+    if client is GEMINI:
+        merged = _excluding(merged, document[client.container], document)
+    return _Merged(json_text(merged), is_replaced)
+
+
+def _merged_toml(words: str, where: str, document: dict[str, Any], client: Client) -> _Merged:
+    """The TOML `words`, which may be blank, with our servers put in."""
+    from app.catalogue.toml_text import UneditableError, toml_value, with_entries
+
+    document = toml_value(document)
+    wanted, is_replaced = _with_servers(_read_toml(words, where), document, client)
+    try:
+        written = with_entries(words, client.container, document[client.container])
+        is_right = _read_toml(written, where) == wanted
+    except (UneditableError, ProblemError):
+        is_right = False
+    if not is_right:
+        reason = f"Its table {client.container!r} is written in a way that cannot be edited here"
+        raise ProblemError(_kept(where, reason))
+    return _Merged(written, is_replaced)
+
+
+def _read_toml(words: str, where: str) -> dict[str, Any]:
+    held: dict[str, Any] = read_toml(
+        words, where, "Correct the file, or write to another one."
+    ).value
+    return held
+
+
+def _with_servers(
+    held: dict[str, Any], document: Mapping[str, Any], client: Client
+) -> tuple[dict[str, Any], bool]:
+    """A configuration with our servers, and whether one of its own is replaced by another."""
     servers = held.get(client.container)
     inside = servers if isinstance(servers, dict) else {}
     ours = document[client.container]
     merged = {**held, client.container: {**inside, **ours}}
-    is_changed = any(name in inside and inside[name] != ours[name] for name in ours)
-    whole = _excluding(merged, ours, document) if client is GEMINI else merged
-    return whole, content if is_changed else b""
+    return merged, any(name in inside and inside[name] != ours[name] for name in ours)
 
 
 def _free_beside(path: Path) -> Path:
@@ -198,6 +227,6 @@ def _excluding(
     return {**held, "mcp": {**rules, "excluded": excluded}} if excluded or named else held
 
 
-def _kept(path: Path, reason: str) -> Problem:
+def _kept(where: str, reason: str) -> Problem:
     hint = "Write to another file, and copy the servers from there."
-    return Problem("The file is there already, and is not written over", str(path), hint, reason)
+    return Problem("The file is there already, and is not written over", where, hint, reason)

@@ -153,6 +153,38 @@ def test_a_file_that_is_there_keeps_the_rest_of_it(tmp_path: Path) -> None:
     assert content["mcpServers"]["off"]["command"] == "z"
 
 
+def test_a_file_of_codex_keeps_its_comments_and_order(tmp_path: Path) -> None:
+    file = tmp_path / "config.toml"
+    head = '# mine\nmodel = "o3"  # why\n\n'
+    mine = '[mcp_servers.mine]\ncommand = "m"  # keep\n\n'
+    off = '# about off\n[mcp_servers.off]\ncommand = "old"  # its command\n\n'
+    tail = "[profiles.x]\ndepth = 1\n"
+    file.write_text(head + mine + off + tail)
+    kept = write_file([OFF, WEB], CODEX, file, with_secrets=True).kept
+    assert kept is not None
+    assert kept.read_text() == head + mine + off + tail
+    words = file.read_text()
+    assert words.startswith(head + mine + '# about off\n[mcp_servers.off]\ncommand = "z"  # its')
+    assert words.endswith(f"\n\n{tail}")
+    servers = tomllib.loads(words)["mcp_servers"]
+    assert list(servers) == ["mine", "off", "web"]
+    assert servers["off"] == {"command": "z", "args": [], "enabled": False}
+    assert write_file([OFF, WEB], CODEX, file, with_secrets=True).kept is None
+    assert file.read_text() == words
+
+
+def test_a_file_that_the_toml_library_would_spoil_is_left_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "config.toml"
+    file.write_text("depth = 1\n")
+    spoilt = "[mcp_servers.off]\ncommand = 'z'\nargs = []\nenabled = false\ndepth = 1\n"
+    monkeypatch.setattr("app.catalogue.toml_text.with_entries", lambda *_: spoilt)
+    with pytest.raises(ProblemError, match="not written over"):
+        write_file([OFF], CODEX, file)
+    assert file.read_text() == "depth = 1\n"
+
+
 def test_settings_of_gemini_name_just_those_servers_that_are_disabled(tmp_path: Path) -> None:
     file = tmp_path / "settings.json"
     rules = {"allowed": ["x"], "excluded": ["theirs", "old"]}
@@ -172,7 +204,9 @@ def test_settings_of_gemini_name_just_those_servers_that_are_disabled(tmp_path: 
         ("f.json", '{"a": 1, "a": 2}'),
         ("f.json", "oops"),
         ("f.json", "[]"),
-        ("f.toml", "a = 1"),
+        ("f.toml", "a = "),
+        ("f.toml", 'mcp_servers = "none"'),
+        ("f.toml", 'mcp_servers."a b.c".command = "m"\nlast = 1\n'),
     ],
 )
 def test_a_file_that_would_lose_something_is_left_alone(
