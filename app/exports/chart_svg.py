@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from app import text
-from app.exports.html_parts import Html, element
+from app.exports.html_parts import Html, render
 from app.tracker.chart_scale import Span, drawable, label_places, span
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _RIGHT: Final = 12.0
 _BELOW: Final = 24.0
 _LETTER: Final = 6.5
 """Width of a digit; a drawing cannot measure its letters."""
-_LINE: Final = 13.0
+_LABEL: Final = 13.0
 _LARGEST: Final = 1e300
 
 
@@ -36,6 +36,21 @@ class _Plot(NamedTuple):
 
     def y(self, value: float) -> float:
         return round(_HEIGHT - _BELOW - (_HEIGHT - _BELOW - _TOP) * self.values.share(value), 1)
+
+
+class _Line(NamedTuple):
+    x1: float
+    x2: float
+    y1: float
+    y2: float
+    kind: str
+
+
+class _Label(NamedTuple):
+    text: str
+    x: float
+    y: float
+    anchor: str | None
 
 
 def chart(detail: JobDetail, tone: str) -> Html:
@@ -54,15 +69,13 @@ def chart(detail: JobDetail, tone: str) -> Html:
     plot = _Plot(left, span((job.started_at, end_at)), values)
     first, last = _number(points[0].last), _number(points[-1].last)
     words = f"Progress from {first} to {last} within {text.duration(end_at - job.started_at)}"
-    return element(
-        "svg",
-        element("title", words),
-        *_grid(plot, total),
-        *_course(plot, points),
-        viewBox=f"0 0 {_WIDTH} {_HEIGHT}",
-        role="img",
-        aria_label=words,
-        class_=tone,
+    line = [(plot.x(point.at), plot.y(point.last)) for point in points]
+    return render(
+        "chart",
+        *(words, tone, _WIDTH, _HEIGHT),
+        [*_grid(plot, total), *_spans(plot, points)],
+        [*_value_labels(plot, total), *_time_labels(plot)],
+        *(line, _HEIGHT - _BELOW),
     )
 
 
@@ -71,28 +84,24 @@ def _total(detail: JobDetail) -> float | None:
     return None if total is None or not 0 < total <= _LARGEST else float(total)
 
 
-def _grid(plot: _Plot, total: float | None) -> Iterator[Html]:
+def _grid(plot: _Plot, total: float | None) -> Iterator[_Line]:
     right = _WIDTH - _RIGHT
     for value in plot.values.lines(4):
-        y = plot.y(value)
-        yield element("line", x1=plot.left, x2=right, y1=y, y2=y, class_="grid")
+        yield _Line(plot.left, right, plot.y(value), plot.y(value), "grid")
     if total is not None:
-        y = plot.y(total)
-        yield element("line", x1=plot.left, x2=right, y1=y, y2=y, class_="total")
-    yield from _value_labels(plot, total)
-    yield from _time_labels(plot)
+        yield _Line(plot.left, right, plot.y(total), plot.y(total), "total")
 
 
-def _value_labels(plot: _Plot, total: float | None) -> Iterator[Html]:
+def _value_labels(plot: _Plot, total: float | None) -> Iterator[_Label]:
     values = plot.values.lines(4) if total is None else [total, *plot.values.lines(4)]
-    places = label_places([(plot.y(value), _LINE) for value in values], 0.0, _HEIGHT)
+    places = label_places([(plot.y(value), _LABEL) for value in values], 0.0, _HEIGHT)
     for value, place in zip(values, places, strict=True):
         if place is not None:
-            y = round(place + _LINE - 3, 1)
-            yield element("text", _number(value), x=round(plot.left - 8, 1), y=y, text_anchor="end")
+            y = round(place + _LABEL - 3, 1)
+            yield _Label(_number(value), round(plot.left - 8, 1), y, "end")
 
 
-def _time_labels(plot: _Plot) -> Iterator[Html]:
+def _time_labels(plot: _Plot) -> Iterator[_Label]:
     elapsed = Span(0.0, plot.times.high - plot.times.low)
     times = elapsed.time_lines(6)
     words = [_time(seconds) for seconds in times]
@@ -102,23 +111,14 @@ def _time_labels(plot: _Plot) -> Iterator[Html]:
     ]
     for said, place in zip(words, label_places(wanted, 0.0, _WIDTH), strict=True):
         if place is not None:
-            yield element("text", said, x=round(place, 1), y=_HEIGHT - 8)
+            yield _Label(said, round(place, 1), _HEIGHT - 8, None)
 
 
-def _course(plot: _Plot, points: Sequence[ChartPoint]) -> Iterator[Html]:
-    line = [(plot.x(point.at), plot.y(point.last)) for point in points]
-    written = " ".join(f"{x},{y}" for x, y in line)
-    floor = _HEIGHT - _BELOW
-    yield element(
-        "path", d=f"M{line[0][0]},{floor} L{written} L{line[-1][0]},{floor} Z", class_="under"
-    )
+def _spans(plot: _Plot, points: Sequence[ChartPoint]) -> Iterator[_Line]:
     for point in points:
         if point.low != point.high:
             x = plot.x(point.at)
-            ends = (plot.y(point.low), plot.y(point.high))
-            yield element("line", x1=x, x2=x, y1=ends[0], y2=ends[1], class_="span")
-    yield element("polyline", points=written, class_="course")
-    yield element("circle", cx=line[-1][0], cy=line[-1][1], r=4, class_="end")
+            yield _Line(x, x, plot.y(point.low), plot.y(point.high), "span")
 
 
 def _number(value: float) -> str:

@@ -9,7 +9,7 @@ from app import text
 from app.exports.chart_svg import chart
 from app.exports.evidence import gather
 from app.exports.html_messages import MessageMarks, messages
-from app.exports.html_parts import Html, element, facts, joined, table
+from app.exports.html_parts import Html, facts, joined, render, table
 from app.exports.html_questions import questions
 from app.exports.html_result import answer_parts
 from app.exports.html_state import amount, job_bar, state_words, tone
@@ -61,8 +61,7 @@ class JobSection:
     def _course(self, detail: JobDetail, evidence: Evidence) -> Iterator[Html]:
         """How it went."""
         job = detail.snapshot
-        told = element("h3", "What happened"), story(detail, evidence, self._words)
-        yield element("div", *told, class_=f"story {tone(job)}")
+        yield render("story", story(detail, evidence, self._words), tone(job))
         yield self._titled("Progress over time", chart(detail, tone(job)))
         yield self._titled("Phases", self._phases(detail))
         ticks = TicksTable(self._timeline, self._words, self._marks, job.started_at)
@@ -74,11 +73,11 @@ class JobSection:
         yield self._titled("Questions", asked)
 
     def _titled(self, title: str, content: Html) -> Html:
-        return joined((element("h3", title), content)) if content else content
+        return render("part", title, content) if content else content
 
     def _head(self, detail: JobDetail, *, has_title: bool) -> Html:
         job, words = detail.snapshot, self._words
-        title = element("h2", job_title(job, words), id=f"job-{job.id}") if has_title else ""
+        title = render("heading", job_title(job, words), f"job-{job.id}") if has_title else ""
         token = json.dumps(job.token, ensure_ascii=False, default=str)
         asked = (
             ("State", state_words(job, is_last=self._source.is_ended)),
@@ -88,7 +87,7 @@ class JobSection:
             ("Arguments", words.line(summary(detail, words))),
             ("Progress token", "none" if job.token is None else words.line(token)),
         )
-        return element("div", title, job_bar(job), facts((*asked, *_times(job))), class_="head")
+        return render("head", title, job_bar(job), facts((*asked, *_times(job))))
 
     def _phases(self, detail: JobDetail) -> Html:
         job = detail.snapshot
@@ -98,7 +97,7 @@ class JobSection:
             return Html("")
         made = table(("Message", "Began after", "Took", "Ticks"), rows, numbers=(1, 2, 3))
         gone = f"{text.count(detail.dropped_phases, 'earlier phase')} left out."
-        note = element("p", gone, class_="note") if detail.dropped_phases else ""
+        note = render("note", gone) if detail.dropped_phases else ""
         return joined((made, note))
 
     def _phase(self, phase: Phase, begun_at: float, now: float) -> Sequence[str]:
@@ -130,7 +129,7 @@ class JobSection:
     def _answer(self, detail: JobDetail) -> Html:
         answer = detail.answer
         if answer is None:
-            return self._titled("Result", element("p", "There was no reply.", class_="muted"))
+            return self._titled("Result", render("muted_line", "There was no reply."))
         parts = answer_parts(answer, self._words, self._depth.characters)
         return self._titled("Result" if answer.error is None else "Error", parts)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from app import text
-from app.exports.html_parts import Html, element, joined
+from app.exports.html_parts import Html, joined, render
 from app.protocol.frame import Channel
 from app.protocol.frame_kind import FrameKind
 
@@ -39,7 +39,7 @@ class MessageMarks:
         if not self._timeline.is_marked(place):
             return Html("")
         said = self._words.line(self._marks.of(self._timeline.number(place)))
-        return element("span", "⚠ ", said, class_="state warning")
+        return render("mark", said)
 
 
 def messages(
@@ -52,10 +52,10 @@ def messages(
     made = [_message(timeline, place, words, marks) for place in shown]
     if left_out > 0:
         note = f"… {text.count(left_out, 'more message')} left out"
-        made.insert(ends, element("p", note, class_="note"))
+        made.insert(ends, render("note", note))
     if evidence.ticks:
         ticks = text.count(len(evidence.ticks), "progress notification")
-        made.append(element("p", f"Beside them: {ticks}.", class_="note"))
+        made.append(render("note", f"Beside them: {ticks}."))
     return joined(made)
 
 
@@ -74,14 +74,5 @@ def _message(timeline: Timeline, place: int, words: Words, marks: MessageMarks) 
         )
     )
     raw = words.redaction.raw(frame.raw).decode(errors="backslashreplace")
-    body = element("pre", raw[:_SHOWN], _rest(timeline.size(place), len(raw)))
-    return element(
-        "div", element("p", head, " ", marks.of(place), class_="note"), body, class_="message"
-    )
-
-
-def _rest(size: int, length: int) -> Html:
-    """That a message is longer than what is shown of it."""
-    if length <= _SHOWN:
-        return Html("")
-    return element("span", f"\n… the first of {text.size(size)}", class_="muted")
+    rest = f"the first of {text.size(timeline.size(place))}" if len(raw) > _SHOWN else ""
+    return render("message", head, marks.of(place), render("block", raw[:_SHOWN], rest))

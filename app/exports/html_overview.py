@@ -7,7 +7,7 @@ import itertools
 from typing import TYPE_CHECKING, Final
 
 from app import text
-from app.exports.html_parts import Html, element, facts, table_parts
+from app.exports.html_parts import Html, facts, render, table_parts
 from app.exports.html_state import amount, job_bar, state_words
 
 if TYPE_CHECKING:
@@ -43,14 +43,14 @@ class Overview:
     def parts(self) -> Iterator[Html]:
         """The tables, some rows at a time."""
         if not self._jobs:
-            yield element("p", "There are no jobs.", class_="muted")
+            yield render("muted_line", "There are no jobs.")
             return
         states = collections.Counter(job.state for job in self._jobs)
         yield facts((state.value, text.number(count)) for state, count in states.items())
         yield from table_parts(_TITLES, map(self._row, self._jobs[:_ROWS]), numbers=(4, 5))
         gone = len(self._jobs) - _ROWS
         if gone > 0:
-            yield element("p", f"{text.count(gone, 'more job')} left out.", class_="note")
+            yield render("note", f"{text.count(gone, 'more job')} left out.")
         yield from self._irregular()
 
     def _row(self, job: JobSnapshot) -> Sequence[str]:
@@ -79,10 +79,9 @@ class Overview:
             for job, mark in itertools.islice(marked, _ROWS)
         ]
         if rows:
-            yield element("h2", "Not in order, or worth a look")
+            yield render("heading", "Not in order, or worth a look", None)
             yield from table_parts(_IRREGULAR, rows, numbers=(2, 3))
 
     def _name(self, job: JobSnapshot) -> Html:
         name = self._words.line(job.name, 80)
-        link = f"#job-{job.id}" if job.id in self._told else None
-        return element("a" if link else "span", f"{job.id}: ", name, href=link)
+        return render("job_name", job.id, name, job.id in self._told)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from app import text
-from app.exports.html_parts import Html, element, joined, table
+from app.exports.html_parts import Html, joined, render, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -49,7 +49,7 @@ def questions(
     left_out = len(detail.children) - _MOST
     note = f"{text.count(left_out, 'earlier request')} of the server left out."
     made = table(_TITLES, rows, numbers=(0, 4, 5))
-    return joined((made, element("p", note, class_="note") if left_out > 0 else ""))
+    return joined((made, render("note", note) if left_out > 0 else ""))
 
 
 def _place(asked: _Asked) -> tuple[float, int]:
@@ -71,9 +71,7 @@ def _of_child(detail: JobDetail, words: Words) -> _Asked:
     """A request of the server, which is a job of its own."""
     job, answer = detail.snapshot, detail.answer
     if answer is None:
-        said = element(
-            "span", job.state.value.lower() if job.state.is_over else "open", class_="muted"
-        )
+        said = render("muted", job.state.value.lower() if job.state.is_over else "open")
     elif answer.error is not None:
         said = joined(("refused: ", _json(answer.error, words)))
     else:
@@ -86,7 +84,7 @@ def _of_reply(picture: AskedPicture, words: Words, *, is_over: bool) -> _Asked:
     """A question in a reply that required input, or of a task."""
     took_s = None
     if picture.answered_at is None:
-        said = element("span", "not answered" if is_over else "open", class_="muted")
+        said = render("muted", "not answered" if is_over else "open")
     else:
         said, took_s = _json(picture.answer, words), picture.answered_at - picture.at
     return _Asked(picture.at, picture.number, picture.method, picture.params, said, took_s)

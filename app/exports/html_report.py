@@ -10,8 +10,7 @@ from app.exports.depth import BRIEF, WHOLE, Depth
 from app.exports.evidence import event_fields, events
 from app.exports.html_job import JobSection, job_title
 from app.exports.html_overview import Overview
-from app.exports.html_parts import Html, Words, element, joined, table
-from app.exports.html_style import STYLE
+from app.exports.html_parts import Html, Words, joined, render, table
 from app.exports.redaction import NOTE
 from app.tracker.snapshot import JobState
 
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
 _TOLD: Final = 200
 """Jobs that are told of in full: those that went wrong before those that are done."""
 _EVENTS: Final = 100
-_POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 _SECRETS: Final = "Nothing was taken out: this file may hold secrets."
 
 
@@ -43,7 +41,7 @@ class HtmlReport:
         """The report of one job; that there is none, where there is none of that id."""
         detail = self._source.detail(job)
         if detail is None:
-            yield self._begin(Html(f"Job {job}"), "There is no such job.")
+            yield self._begin(f"Job {job}", "There is no such job.")
         else:
             title = job_title(detail.snapshot, self._words)
             yield self._begin(title, "One job, as its client saw it.")
@@ -69,7 +67,7 @@ class HtmlReport:
                 yield from self._section(detail, BRIEF if len(told) > 1 else WHOLE)
         if len(told) < len(found):
             count = text.count(len(found) - len(told), "more job")
-            yield _bytes(element("p", f"{count} in the overview alone.", class_="note"))
+            yield _bytes(render("note", f"{count} in the overview alone."))
         yield self._end()
 
     def _section(
@@ -79,27 +77,13 @@ class HtmlReport:
         for part in section.parts(detail, has_title=has_title):
             yield _bytes(part)
 
-    def _begin(self, title: Html, subtitle: str) -> bytes:
-        head = element(
-            "head",
-            element("meta", charset="utf-8"),
-            element("meta", http_equiv="Content-Security-Policy", content=_POLICY),
-            element("meta", name="viewport", content="width=device-width, initial-scale=1"),
-            element("title", title),
-            Html(f"<style>{STYLE}</style>"),
-        )
+    def _begin(self, title: str, subtitle: str) -> bytes:
         secrets = _SECRETS if self._words.redaction.with_secrets else NOTE
-        body = (
-            element("h1", title),
-            element("p", subtitle),
-            element("p", secrets, class_="note"),
-        )
-        opening = Html('<!DOCTYPE html>\n<html lang="en">')
-        return _bytes(joined((opening, head, Html("<body>"), *body)))
+        return _bytes(render("begin", title, subtitle, secrets))
 
     def _end(self) -> bytes:
         words = f"Made by MCP Progress Monitor {__version__}. Times are local to where it was made."
-        return _bytes(joined((element("p", words, class_="note"), Html("</body></html>\n"))))
+        return _bytes(render("end", words))
 
     def _extent(self, jobs: Sequence[JobSnapshot]) -> str:
         timeline = self._source.timeline
@@ -124,7 +108,7 @@ class HtmlReport:
             )
             for server in self._source.servers()
         ]
-        head = element("h2", "Servers")
+        head = render("heading", "Servers", None)
         made = table(("Name", "Calls itself", "Revision", "State", "Problem"), rows)
         return joined((head, made if rows else "", self._connections()))
 
@@ -132,10 +116,10 @@ class HtmlReport:
         """The life of the connections: how each began and ended."""
         found = list(itertools.islice(events(self._source.timeline), _EVENTS + 1))
         if not found:
-            return Html("")
+            return joined(())
         made = table(("Time", "Connection", "Event", ""), map(self._event, found[:_EVENTS]))
-        note = element("p", "Later events are left out.", class_="note")
-        return joined((element("h3", "Connections"), made, note if found[_EVENTS:] else ""))
+        note = render("note", "Later events are left out.") if found[_EVENTS:] else ""
+        return render("part", "Connections", joined((made, note)))
 
     def _event(self, frame: Frame) -> Sequence[str]:
         fields = self._words.redaction.value(event_fields(frame))

@@ -6,7 +6,7 @@ import itertools
 from typing import TYPE_CHECKING, Any, Final
 
 from app import text
-from app.exports.html_parts import Html, element, joined
+from app.exports.html_parts import Html, joined, render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -20,11 +20,11 @@ _SMALL: Final = 200
 
 def answer_parts(answer: RequestAnswered, words: Words, characters: int) -> Html:
     """A reply: its texts, then the whole of it; each value in at most so many characters."""
-    size = element("p", f"{text.size(answer.size)} on the wire.", class_="note")
+    size = render("note", f"{text.size(answer.size)} on the wire.")
     if answer.error is not None:
         return joined((words.json(answer.error, characters), size))
     texts = [words.block(said, characters) for said in _texts(answer.result)]
-    label = element("p", "The whole reply:", class_="note") if texts else ""
+    label = render("note", "The whole reply:") if texts else ""
     whole = words.json(without_blobs(answer.result), characters)
     return joined((*texts, label, whole, size))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from app import text
-from app.exports.html_parts import Html, bar, element
+from app.exports.html_parts import Html, render
 from app.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
@@ -47,13 +47,15 @@ def state_words(job: JobSnapshot, *, is_last: bool) -> Html:
     """The state with its sign; where nothing follows, that it is not known how it went on."""
     is_cut = is_last and not job.state.is_over
     words = f"{_SIGNS[job.state]} {job.state.value}{'; the recording ends here' if is_cut else ''}"
-    return element("span", words, class_=f"state {tone(job)}")
+    return render("state", words, tone(job))
 
 
 def job_bar(job: JobSnapshot) -> Html:
     """The bar, with its numbers in words for those who do not see it."""
     words = text.percent(job.fraction) if job.fraction is not None else "the total is not known"
-    return bar(job.fraction, tone(job), words)
+    # Rounded down, so that only the end looks like the end.
+    width = None if job.fraction is None else int(job.fraction * 1000) / 10
+    return render("bar", width, tone(job), words)
 
 
 def amount(job: JobSnapshot) -> str:

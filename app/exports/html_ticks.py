@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from app import text
 from app.exports.html_messages import READ
-from app.exports.html_parts import Html, element, joined, table
+from app.exports.html_parts import Html, joined, render, table
 from app.exports.ticks import Tick, difference, tick_of
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class TicksTable:
         if len(rows) < len(places):
             note += ": the first, the last, and some between. Δ counts from the row above"
         made = table(_TITLES, rows, numbers=range(6))
-        return joined((element("p", f"{note}.", class_="note"), made))
+        return joined((render("note", f"{note}."), made))
 
     def _rows(self, places: Sequence[int], indices: Sequence[int]) -> Iterator[Sequence[str]]:
         before: Tick | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from app import text
-from app.exports.html_parts import Html, element, joined
+from app.exports.html_parts import Html, joined, render
 from app.exports.html_stream import told as stream_told
 from app.tracker import naming
 from app.tracker.snapshot import JobState
@@ -75,12 +75,11 @@ class _Request:
         self.params = params
 
 
-def story(detail: JobDetail, evidence: Evidence, words: Words) -> Html:
+def story(detail: JobDetail, evidence: Evidence, words: Words) -> list[Html]:
     """Paragraphs: what was asked, how far it got, how it ended, what that means."""
     paragraphs = (_asked, _course, _stream, _end, _aftermath, _marks)
-    told = [joined(tell(detail, evidence, words), " ") for tell in paragraphs]
-    # No <p>: what a server wrote in many lines stands within the sentences, and a <p> holds none.
-    return joined(element("div", paragraph, class_="told") for paragraph in told if paragraph)
+    told = (joined(tell(detail, evidence, words), " ") for tell in paragraphs)
+    return [paragraph for paragraph in told if paragraph]
 
 
 def _asked(detail: JobDetail, _: Evidence, words: Words) -> Iterator[str]:
@@ -90,15 +89,15 @@ def _asked(detail: JobDetail, _: Evidence, words: Words) -> Iterator[str]:
     yield joined(
         (
             f"{asker} ",
-            element("b", words.line(job.server)),
+            render("bold", words.line(job.server)),
             " for " if job.sender.name == "CLIENT" else " asked for ",
-            element("b", words.line(job.name)),
+            render("bold", words.line(job.name)),
             f" ({job.method})" if job.name != job.method else "",
             f" on {text.date_and_clock(job.started_when)}",
         )
     )
     if arguments:
-        yield joined(("with ", element("code", words.line(arguments))))
+        yield joined(("with ", render("code", words.line(arguments))))
     yield "and wanted no progress." if job.token is None else "and wanted to be told of progress."
     if job.attempt_count > 1:
         yield f"It took {text.count(job.attempt_count, 'attempt')}: the request was resumed."
@@ -141,7 +140,7 @@ def _end(detail: JobDetail, evidence: Evidence, words: Words) -> Iterator[str]:
     job = detail.snapshot
     if job.last_tick_at is not None:
         yield _silence(job)
-    state = element("b", job.state.value, class_="state")
+    state = render("bold_state", job.state.value)
     verb = "ended as" if job.state.is_over else "is"
     end = ", while the recording ends here, it" if evidence.is_cut else " it"
     yield joined((f"{_after(job)}{end} {verb} ", state, "."))
@@ -150,7 +149,7 @@ def _end(detail: JobDetail, evidence: Evidence, words: Words) -> Iterator[str]:
     if job.resume_note:
         yield _sentence("Of its stop was noted: ", job.resume_note, words)
     told = _CUT if evidence.is_cut else meaning(job.state)
-    yield element("span", told, class_="muted")
+    yield render("muted", told)
 
 
 def _silence(job: JobSnapshot) -> str:
@@ -228,12 +227,14 @@ def _belongs_to_end(job: JobSnapshot, close: Close) -> bool:
     return not close.is_wanted or job.ended_at is None or close.at <= job.ended_at
 
 
-def _closing(job: JobSnapshot, at: float, reason: str, exit_code: int | None) -> Html:
+def _closing(job: JobSnapshot, at: float, reason: Html, exit_code: int | None) -> Html:
     end_at = job.ended_at if job.ended_at is not None else at
     later = text.duration(max(at - end_at, 0.0))
     when = "At that moment" if at - end_at < 0.1 else f"{later} later"
     code = "" if exit_code is None else f" The server's process ended with exit code {exit_code}."
-    return joined((when, " the connection closed", Html(f": {reason}.") if reason else ".", code))
+    return joined(
+        (when, " the connection closed", joined((": ", reason, ".")) if reason else ".", code)
+    )
 
 
 def _marks(detail: JobDetail, _: Evidence, words: Words) -> Iterator[str]:
@@ -241,9 +242,9 @@ def _marks(detail: JobDetail, _: Evidence, words: Words) -> Iterator[str]:
     if not marks:
         return
     yield "Not in order with the protocol, or worth a look:"
-    yield element("ul", *(_mark(mark, words) for mark in marks))
+    yield render("listed", [_mark(mark, words) for mark in marks])
 
 
-def _mark(mark: Mark, words: Words) -> Html:
+def _mark(mark: Mark, words: Words) -> tuple[Html, str]:
     often = "" if mark.count == 1 else f", {text.number(mark.count)} times"
-    return element("li", words.line(mark.text), f"{often} (message no. {mark.first}).")
+    return words.line(mark.text), f"{often} (message no. {mark.first})."
