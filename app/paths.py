@@ -111,6 +111,9 @@ def internal_command(name: str) -> list[str]:
 def data_home() -> Path:
     """The platform's folder for programs' data; an empty or relative variable counts as unset.
 
+    platformdirs would name other folders: it reads `$XDG_DATA_HOME` on macOS, too, and does not
+    read `%LOCALAPPDATA%` on Windows, so that data of users who set them would not be found.
+
     `ProblemError` when it is in the user's home, and the system knows of none.
     """
     if sys.platform == "win32":
