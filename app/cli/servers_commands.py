@@ -74,7 +74,8 @@ Examples:
 
 \b
 Without --with-secrets, values of variables and headers are references to variables
-of the environment; each is told. A JSON file that is there keeps what it has beside.
+of the environment; each is told. An existing file keeps its other servers and settings, a
+TOML file its comments, too.
 """
 
 
