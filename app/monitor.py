@@ -95,6 +95,7 @@ class Monitor(Overview, ServerWishes, Wishes, ResumeWishes, TaskWishes):
         keyring: Keyring | None = None,
         folder: Path | None = None,
         lists: frozenset[str] = ALL_LISTS,
+        follows_lists: bool = True,
     ) -> None:
         """A monitor without servers; `clock` is the computer's unless a test hands in its own.
 
@@ -107,7 +108,7 @@ class Monitor(Overview, ServerWishes, Wishes, ResumeWishes, TaskWishes):
         With `mends`, servers that end by themselves are connected again, and started anew when
         their files change, as their definitions say. Secrets of servers are in `keyring`, tokens
         of sign-ins in `folder`; without one, in memory. Of what servers offer, `lists` are read as
-        soon as they are connected.
+        soon as they are connected, and again whenever they change if `follows_lists`.
         """
         self._clock = clock or Clock()
         self.recorder: Final = recorder or Recorder(clock=self._clock)
@@ -120,7 +121,7 @@ class Monitor(Overview, ServerWishes, Wishes, ResumeWishes, TaskWishes):
         started_ms = int(self._clock.wall() * 1000)
         questions = Questions(self._on_questions, self._hold)
         held = settings if isinstance(settings, SettingsFile) else SettingsFile(settings)
-        desk = Desk(questions, held, self.job_of, lists)
+        desk = Desk(questions, held, self.job_of, lists, follows_lists)
         self._manager = Manager(
             identity,
             FrameNumbers(),

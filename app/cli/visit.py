@@ -54,8 +54,8 @@ Time is looked at once a second: who interrupts waits two seconds at most for th
 class Terms(NamedTuple):
     """What servers are asked for beside the command's work.
 
-    `lists` are read as soon as a server is connected: no others, so that nothing of ours stands
-    between a request and its answer. `server_log` is the level of log messages to ask for.
+    `lists` are read once, as soon as a server is connected: no others, and nothing is listened for,
+    so that nothing of ours stands between a request and its answer. `server_log` is the level of log messages to ask for.
     """
 
     lists: frozenset[str] = frozenset({"tools"})
@@ -133,6 +133,7 @@ class Visit:
             keyring=SystemKeyring(),
             folder=recorded.folder,
             lists=terms.lists,
+            follows_lists=False,
         )
         self._code = ExitCode.CANCELLED
         self._failure: CommandFailed | None = None

@@ -19,6 +19,8 @@ HANDSHAKE_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
 """Revisions that `initialize` agrees on, oldest first."""
 
 LATEST_HANDSHAKE = HANDSHAKE_REVISIONS[-1]
+SEQUENTIAL = HANDSHAKE_REVISIONS[0]
+"""The newest revision of SDKs that handle one request at a time (Python SDK up to 1.2)."""
 PER_REQUEST = "2026-07-28"
 REVISIONS = (*HANDSHAKE_REVISIONS, PER_REQUEST)
 """Every revision this program speaks, oldest first."""

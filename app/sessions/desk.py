@@ -24,13 +24,15 @@ if TYPE_CHECKING:
 class Desk(NamedTuple):
     """All questions, all settings, and how to find the job of a request by its frame.
 
-    `lists` are those that are read as soon as a server is connected.
+    `lists` are those that are read as soon as a server is connected, and again whenever they change
+    if `follows_lists`.
     """
 
     questions: Questions
     settings: SettingsFile
     job_of: Callable[[int], JobId | None]
     lists: frozenset[str] = ALL_LISTS
+    follows_lists: bool = True
 
     @classmethod
     def alone(cls) -> Desk:
@@ -42,7 +44,15 @@ class Desk(NamedTuple):
         from app.sessions.incoming import Context  # no start of the window waits for it
 
         settings = functools.partial(self.settings.of, definition.fingerprint)
-        return Context(definition.name, self.questions, settings, self.job_of, clock, self.lists)
+        return Context(
+            definition.name,
+            self.questions,
+            settings,
+            self.job_of,
+            clock,
+            self.lists,
+            self.follows_lists,
+        )
 
     def identity(self, client: ClientIdentity, definition: ServerDefinition) -> ClientIdentity:
         """`client` with the capabilities that the rules for a server leave it."""

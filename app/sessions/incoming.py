@@ -78,7 +78,8 @@ class Context(NamedTuple):
     """What all connections with one server share.
 
     `settings` gives those of the moment; `job_of` names the job of a request by its frame. `lists`
-    are those to read as soon as the server is connected.
+    are those to read as soon as the server is connected, and again whenever they change if
+    `follows_lists`.
     """
 
     server: str
@@ -87,6 +88,7 @@ class Context(NamedTuple):
     job_of: Callable[[int], JobId | None]
     clock: Clock
     lists: frozenset[str] = ALL_LISTS
+    follows_lists: bool = True
 
 
 class Incoming:

@@ -85,10 +85,13 @@ class ServerLists:
         capabilities: JsonObject,
         on_change: Callable[[], None],
         kept: Container[str] = messages.ALL_LISTS,
+        *,
+        follows: bool = True,
     ) -> None:
         """Begin with empty lists; only those in `capabilities` are ever asked for.
 
-        Only those in `kept` are read without being asked for.
+        Only those in `kept` are read without being asked for: once, and if `follows` whenever the
+        server says that they changed.
         """
         self.tools: tuple[Tool, ...] = ()
         self.resources: tuple[Resource, ...] = ()
@@ -96,7 +99,7 @@ class ServerLists:
         self._connection = connection
         self._on_change = on_change
         self._kinds = [kind for kind in _KINDS if kind.capability in capabilities]
-        self._kept = kept
+        self._followed: Container[str] = kept if follows else ()
         self._stale = {kind for kind in self._kinds if kind.capability in kept}
         self._problems: dict[_Kind, Problem] = {}
         self._wake = anyio.Event()
@@ -157,7 +160,7 @@ class ServerLists:
 
     def _note(self, method: str) -> None:
         for kind in self._kinds:
-            if kind.changed == method and kind.capability in self._kept:
+            if kind.changed == method and kind.capability in self._followed:
                 self._stale.add(kind)
                 self._wake.set()
 

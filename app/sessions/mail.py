@@ -125,6 +125,9 @@ class Mail:
         """The first lines from the server that were no messages, cut to be quoted."""
         self.closes_streams = False
         """Whether a request is cancelled by closing its response, and not by a notification."""
+        self.is_concurrent = False
+        """Whether the server has answered a request while an earlier one waits: so it reads while
+        it works."""
         self._clock = clock
         self._is_closed = False
         self.task_clocks: dict[str, CallClock] = {}
@@ -376,12 +379,21 @@ class Mail:
         exchange = self._exchanges.pop(fact.request or 0, None)
         if exchange is None:
             return
+        self.is_concurrent = self.is_concurrent or self._has_overtaken(exchange)
         raw = _raw_of(frames, fact.number)
         if exchange.request is not None and self.on_input(exchange, fact, raw):
             self._between[exchange.request] = exchange
         else:
             exchange.answer(fact, raw)
             self._settled.set()
+
+    def _has_overtaken(self, answered: Exchange) -> bool:
+        """Whether a request that was sent before `answered` still waits for its reply."""
+        waiting = (e for e in self._exchanges.values() if e.method not in _NEEDED_BY_NOBODY)
+        oldest = next(waiting, None)  # they are in the order in which they were sent
+        if oldest is None or oldest.request is None or answered.request is None:
+            return False
+        return oldest.request < answered.request
 
     def _touch_task(self, task: str | None, at: float) -> None:
         """Note a sign of life of a task that one of our calls waits for."""

@@ -69,8 +69,13 @@ class News:
         agreement: Agreement,
         settings: Callable[[], ServerSettings],
         on_change: Callable[[], None],
+        *,
+        follows_lists: bool = True,
     ) -> None:
-        """Begin with nothing wanted but what `settings` say; `on_change` when more is known."""
+        """Begin with nothing wanted but what `settings` say; `on_change` when more is known.
+
+        Without `follows_lists` no changes of lists are listened for.
+        """
         self.problem: Problem | None = None
         """What the server refused of it, None when nothing."""
         self.begun = anyio.Event()
@@ -79,6 +84,7 @@ class News:
         self._agreement = agreement
         self._settings = settings
         self._on_change = on_change
+        self._follows_lists = follows_lists
         self._subscribed: dict[str, None] = {}
         self._told: dict[str, None] = {}
         self._updates: tuple[ResourceUpdates, ...] = ()
@@ -198,7 +204,8 @@ class News:
         wanted: JsonObject = {
             name: True
             for capability, name in _LISTS.items()
-            if as_object(capabilities.get(capability)).get("listChanged") is True
+            if self._follows_lists
+            and as_object(capabilities.get(capability)).get("listChanged") is True
         }
         if self._subscribed:
             wanted["resourceSubscriptions"] = list(self._subscribed)

@@ -34,6 +34,9 @@ class Pulse:
     A server that waits for its user's answer to a question is not asked: it is silent because we
     are. What is asked is a request like any other, on record, but no job, and it moves no call's
     clock.
+
+    Nor is one that may handle one request at a time, as Python SDK 1.2 does: our request would
+    stand in its input before the answer to its next question, and it would wait for that forever.
     """
 
     def __init__(
@@ -43,9 +46,12 @@ class Pulse:
         interval_s: float,
         on_change: Callable[[], None],
         spawn: Callable[[Callable[[], Coroutine[object, object, None]], str], None],
+        *,
+        may_be_sequential: bool = False,
     ) -> None:
         """Ask once calls have waited in silence for `interval_s`; 0 never asks.
 
+        A server that `may_be_sequential` is asked only once it has answered requests out of order.
         `on_change` when `health` has changed; what waits for the answer is a task of `spawn`.
         """
         self.health: Health | None = None
@@ -53,6 +59,7 @@ class Pulse:
         self._connection = connection
         self._method = PING if era is Era.HANDSHAKE else eras.DISCOVER
         self._interval_s = interval_s
+        self._may_be_sequential = may_be_sequential
         self._on_change = on_change
         self._spawn = spawn
         self._silent_since: float | None = None
@@ -74,9 +81,13 @@ class Pulse:
             self._put(None)
         elif self._silent_since is None:
             self._silent_since = now
-        if self._interval_s and now - self._silent_since >= self._interval_s:
+        is_due = self._interval_s and now - self._silent_since >= self._interval_s
+        if is_due and self._may_be_asked():
             self._is_asking = True
             self._spawn(self._ask, "asking for a sign of life")
+
+    def _may_be_asked(self) -> bool:
+        return not self._may_be_sequential or self._connection.mail.is_concurrent
 
     async def _ask(self) -> None:
         mail, now = self._connection.mail, self._connection.now

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 import anyio
 
 from app.problem import Problem, ProblemError
-from app.protocol.eras import Era
+from app.protocol.eras import SEQUENTIAL, Era
 from app.sessions import connect_failure
 from app.sessions.connect_failure import not_connected
 from app.sessions.connect_limit import ConnectLimit, Waiting, not_signed_in
@@ -257,9 +257,20 @@ class Session:
         self._said = said_by(agreement)
         self.agreement = agreement
         self._attend(connection, agreement)
-        self.news = News(connection, agreement, self._context.settings, self._on_change)
+        context = self._context
+        self.news = News(
+            connection,
+            agreement,
+            context.settings,
+            self._on_change,
+            follows_lists=context.follows_lists,
+        )
         self._lists = ServerLists(
-            connection, agreement.capabilities, self._on_change, self._context.lists
+            connection,
+            agreement.capabilities,
+            self._on_change,
+            context.lists,
+            follows=context.follows_lists,
         )
         connection.schema_of = self._lists.schema_of
         connection.relist = self._lists.reload_tools
@@ -276,7 +287,14 @@ class Session:
         """Know how the server is, and what is to be done should it end by itself."""
         connection.outlook = self._outlook
         interval_s = self._definition.ping_interval_s
-        self.pulse = Pulse(connection, agreement.era, interval_s, self._on_change, self.start_soon)
+        self.pulse = Pulse(
+            connection,
+            agreement.era,
+            interval_s,
+            self._on_change,
+            self.start_soon,
+            may_be_sequential=not connection.is_http and agreement.revision == SEQUENTIAL,
+        )
         self._mending.connected(self._context.clock.monotonic())
 
     def _outlook(self) -> str:

@@ -231,6 +231,14 @@ def test_nothing_of_ours_goes_out_between_a_request_and_its_answer(
     assert "waiting: []" in ran.out
 
 
+def test_a_command_listens_for_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "session.mcprec"
+    ran = demo(tmp_path, "call", "burst", "--era", "per-request", "--record", str(file))
+    assert ran.code == 0
+    assert b'"tools/call"' in file.read_bytes()
+    assert b"subscriptions/listen" not in file.read_bytes()
+
+
 class TestServerLog:
     @pytest.mark.parametrize("era", ERAS)
     def test_a_server_is_asked_for_its_log_and_it_is_shown(self, tmp_path: Path, era: str) -> None:

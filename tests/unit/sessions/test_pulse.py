@@ -32,7 +32,9 @@ INTERVAL_S = 30.0
 class Asked:
     """A pulse over a connection to a played server; time passes as a test says."""
 
-    def __init__(self, server: PlayedServer, era: Era, interval_s: float) -> None:
+    def __init__(
+        self, server: PlayedServer, era: Era, interval_s: float, *, may_be_sequential: bool
+    ) -> None:
         self.server = server
         self.now = 0.0
         clock = Clock(lambda: self.now, lambda: 0.0)
@@ -44,7 +46,14 @@ class Asked:
         )
         self.changes = 0
         self.tasks: anyio.abc.TaskGroup | None = None
-        self.pulse = Pulse(self.connection, era, interval_s, self._note, self._spawn)
+        self.pulse = Pulse(
+            self.connection,
+            era,
+            interval_s,
+            self._note,
+            self._spawn,
+            may_be_sequential=may_be_sequential,
+        )
 
     def _note(self) -> None:
         self.changes += 1
@@ -76,9 +85,13 @@ class Asked:
 
 @contextlib.asynccontextmanager
 async def asked(
-    server: PlayedServer, era: Era = Era.HANDSHAKE, interval_s: float = INTERVAL_S
+    server: PlayedServer,
+    era: Era = Era.HANDSHAKE,
+    interval_s: float = INTERVAL_S,
+    *,
+    may_be_sequential: bool = False,
 ) -> AsyncIterator[Asked]:
-    made = Asked(server, era, interval_s)
+    made = Asked(server, era, interval_s, may_be_sequential=may_be_sequential)
     async with anyio.create_task_group() as tasks:
         made.tasks = tasks
         tasks.start_soon(made.connection.run)
@@ -193,6 +206,31 @@ async def test_without_calls_nobody_is_asked() -> None:
         await made.look(INTERVAL_S + 1)
         made.connection.mail.ask(LISTEN, {})
         await made.look(INTERVAL_S + 1)
+        await made.look(INTERVAL_S + 1)
+        assert made.count == 0
+
+
+async def test_a_server_that_may_be_sequential_is_asked_once_it_is_known_to_be_concurrent() -> None:
+    async with asked(PlayedServer(by_method(ping={})), may_be_sequential=True) as made:
+        first, second = made.call(), made.call()
+        await made.look()
+        await made.look(INTERVAL_S + 1)
+        assert made.count == 0  # it would stand between the call and the answer to a question
+        made.server.say({"jsonrpc": "2.0", "id": second.outgoing.id, "result": {}})
+        await second.over(5)
+        await made.look()
+        await made.look(INTERVAL_S + 1)
+        assert made.count == 1
+        assert first.end is None
+
+
+async def test_answers_in_order_prove_nothing() -> None:
+    async with asked(PlayedServer(by_method(ping={})), may_be_sequential=True) as made:
+        first, _second = made.call(), made.call()
+        await made.look()
+        made.server.say({"jsonrpc": "2.0", "id": first.outgoing.id, "result": {}})
+        await first.over(5)
+        await made.look()
         await made.look(INTERVAL_S + 1)
         assert made.count == 0
 
