@@ -55,7 +55,8 @@ class Terms(NamedTuple):
     """What servers are asked for beside the command's work.
 
     `lists` are read once, as soon as a server is connected: no others, and nothing is listened for,
-    so that nothing of ours stands between a request and its answer. `server_log` is the level of log messages to ask for.
+    so that nothing of ours stands between a request and its answer. `server_log` is the level of
+    log messages to ask for.
     """
 
     lists: frozenset[str] = frozenset({"tools"})
