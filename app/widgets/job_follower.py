@@ -10,6 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QToolButton, QWidget
 from app import text
 from app.tracker.snapshot import JobState
 from app.widgets.appearance import GAP, GAP_S, Appearance, Tone
+from app.widgets.plain_text import plain_tip
 from app.widgets.scrolling import scroll_to_end
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ class JobFollower(QWidget):
         button.setAutoRaise(True)
         button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
         button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        button.setToolTip(tip)
+        button.setToolTip(plain_tip(tip))
         button.hide()
         return button
 

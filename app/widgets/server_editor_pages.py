@@ -67,8 +67,9 @@ class ServerPage(EditorPage):
         self.signs_in = QCheckBox(self.tr("With &OAuth, in the browser, when asked for"), self)
         self.client_id = QLineEdit(self)
         self.client_id.setPlaceholderText(self.tr("none: this program registers itself"))
-        tip = self.tr("A client id, or the https URL of a client id metadata document")
-        self.client_id.setToolTip(tip)
+        self.client_id.setToolTip(
+            self.tr("A client id, or the https URL of a client id metadata document")
+        )
         self.client_secret = ValueRow(Draft().client_secret, appearance, self, is_named=False)
         self.scope = QLineEdit(self)
         self.scope.setPlaceholderText(self.tr("what the server asks for"))
