@@ -52,13 +52,13 @@ def list_(invocation: Invocation, as_json: bool) -> int:
     return list_tasks(invocation, in_json=as_json)
 
 
-@tasks.command(cls=ServerCommand, short_help="Tell how a task is.")
+@tasks.command(cls=ServerCommand, short_help="Show the status of a task.")
 @common_options
 @_one_task
 @limits(OTHER_IDLE_S)
 @json_events
 def get(invocation: Invocation, /, **chosen: Any) -> int:
-    """Tell how a task is, as its server states it."""
+    """Show the status of a task, as its server states it."""
     from app.cli.tasks import get_task
 
     return get_task(invocation, TaskOrder(no_token=True, **chosen))

@@ -170,7 +170,7 @@ class Opening:
         if self._only is Era.PER_REQUEST:
             return eras.assume_discover(result)
         self._partial = eras.assume_discover(result) if supported else None
-        return self._fall_back("what was answered to server/discover is no valid result of it")
+        return self._fall_back("the answer to server/discover is not a valid result")
 
     def _after_failed_discover(self, reply: RequestAnswered | None) -> Step:
         error = {} if reply is None else reply.error or {}
@@ -261,7 +261,7 @@ class Opening:
 
     def _why_first(self) -> str:
         if self._is_reopened:
-            return "begun again"
+            return "second attempt, over a new connection"
         if self._only:
             return "the era of this server is fixed"
         if self._remembered:
@@ -274,7 +274,7 @@ class Opening:
         self._partial = self._refusal = None
         opener = eras.DISCOVER if era is None else eras.INITIALIZE
         why = f"{what} after {methods}, which it may not know"
-        return Reopen(f"{why}: it is connected again, beginning with {opener}")
+        return Reopen(f"{why}: reconnecting, starting with {opener}")
 
     def _refuse(self, problem: Problem) -> None:
         """Keep the first reason for which nothing came of it."""

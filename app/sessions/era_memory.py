@@ -1,9 +1,10 @@
-"""Which era each server turned out to speak, kept between runs so that none is asked anew.
+"""Which era each server turned out to speak, kept between runs so that none is asked again.
 
-Kept by a digest of what is started or reached (`job_key`), since that may hold secrets, and with a
-digest of what the server said when it was opened. Who then says something else has changed, and is
-asked anew the next time; so is everybody after a week. What is remembered only decides what is
-asked first: an opening that fails in the remembered era asks (see `app.protocol.opening`).
+Kept by a digest of what is started or reached (`consent_key`), since that may hold secrets, and
+with a digest of what the server said when it was opened. A server that then says something else
+has changed, and is asked again the next time; so is every server after a week. What is remembered
+only decides what is asked first: an opening that fails in the remembered era asks (see
+`app.protocol.opening`).
 """
 
 from __future__ import annotations

@@ -192,7 +192,7 @@ async def test_the_doctor_shows_what_was_asked_and_why() -> None:
             "error -32600: Expected initialize",
         ),
         ("initialize", "server/discover was refused (-32600)", "the server ended"),
-        ("initialize", "begun again", "speaks 2025-06-18"),
+        ("initialize", "second attempt, over a new connection", "speaks 2025-06-18"),
     ]
 
 

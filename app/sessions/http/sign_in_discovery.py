@@ -65,7 +65,9 @@ class Discovery:
                 self._resource_fault = found
         elif _WELL_KNOWN in path:
             server = self._read(response, OAuthMetadata, must_be=False)
-            self._server_fault = server if isinstance(server, str) else ""
+            # A second address that has nothing does not excuse what is wrong at the first.
+            fault = server if isinstance(server, str) else None
+            self._server_fault = "" if fault is None else self._server_fault or fault
 
     def check(self, context: OAuthContext) -> None:
         """Check what was found, before the client is registered or the user is asked.

@@ -22,7 +22,7 @@ _REGISTER: Final = (
     f"http://{HOST}:{REGISTERED_PORT}{PATH}, and enter the client id in the server's settings."
 )
 _ADVICE: Final = (
-    ("Registration failed", "The authorization server does not register this program by itself"),
+    ("Registration failed", "The authorization server does not let clients register themselves"),
     ("Invalid registration", "The authorization server registered this program in a wrong way"),
     ("Authorization server registered", "This program cannot act as it was registered"),
     ("Token exchange failed", "The authorization server gives no token"),
@@ -112,7 +112,7 @@ def without_pkce(issuer: str, methods: list[str]) -> ProblemError:
 
 def without_registration(issuer: str) -> ProblemError:
     """An authorization server where clients cannot register themselves."""
-    what = "The authorization server does not register this program by itself"
+    what = "The authorization server does not let clients register themselves"
     return ProblemError(Problem(what, place(issuer), _REGISTER))
 
 

@@ -59,7 +59,7 @@ _NO_LISTENING: Final = "The server said that it would come on its own stream, an
 _FORGOTTEN: Final = "The server no longer knows the session."
 _NO_MORE: Final = "It was tried to take it up for as long as is worth it."
 _SILENT: Final = "nothing came on it for {:g} s"
-_WANTED: Final = "the user asked to take it up again"
+_WANTED: Final = "the user asked to reconnect it"
 _CONFLICT: Final = 409
 """How a server answers that holds a stream for open that we have left."""
 _SHOWN_KIND: Final = 80

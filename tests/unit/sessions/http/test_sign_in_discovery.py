@@ -106,9 +106,9 @@ async def test_a_named_authorization_server_without_metadata_is_not_replaced_by_
 async def test_what_is_wrong_with_metadata_is_said_without_their_values() -> None:
     site = Site()
     site.replaced[METADATA] = _json({"issuer": ISSUER, "authorization_endpoint": "secret value"})
-    site.replaced[OPENID] = site.replaced[METADATA]
+    site.replaced[OPENID] = httpx2.Response(404)
     detail = (await _refusal(site)).detail
-    assert f"{OPENID} is malformed: authorization_endpoint" in detail
+    assert f"{METADATA} is malformed: authorization_endpoint" in detail
     assert "secret value" not in detail
 
 
@@ -152,7 +152,7 @@ async def test_who_registers_nobody_is_not_replaced_by_the_server_itself() -> No
     site = Site()
     site.extra_metadata = {"registration_endpoint": None}
     problem = await _refusal(site)
-    assert problem.what == "The authorization server does not register this program by itself"
+    assert problem.what == "The authorization server does not let clients register themselves"
     assert str(REGISTERED_PORT) in problem.hint
 
 
@@ -212,7 +212,7 @@ async def test_pages_at_guessed_addresses_are_no_metadata_of_a_server_of_2025_03
     async with visiting(site=site, opens=False) as visit, visit.client() as client:
         problem = await problem_of(client)
     assert "mcp.example/register" in site.paths()
-    assert problem.what == "The authorization server does not register this program by itself"
+    assert problem.what == "The authorization server does not let clients register themselves"
 
 
 async def test_a_server_of_2025_03_26_with_malformed_metadata_is_refused() -> None:

@@ -332,7 +332,7 @@ async def test_who_registers_nobody_is_told_of_with_the_address_to_register() ->
         visit.site.registers = False
         problem = await problem_of(client)
 
-    assert problem.what == "The authorization server does not register this program by itself"
+    assert problem.what == "The authorization server does not let clients register themselves"
     assert f"http://127.0.0.1:{REGISTERED_PORT}/callback" in problem.hint
     assert problem.detail == "invalid_client_metadata: No."
 

@@ -566,7 +566,7 @@ async def test_the_user_has_a_silent_stream_taken_up_at_once() -> None:
         await line.over(exchange)
         told = line.events("stream_broken")
     assert exchange.end is End.ANSWERED
-    assert told[1]["reason"] == "the user asked to take it up again"
+    assert told[1]["reason"] == "the user asked to reconnect it"
     assert not line.connection.reconnect_stream(exchange.request or 0)
 
 
