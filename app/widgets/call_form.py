@@ -205,6 +205,8 @@ class CallForm(QWidget):
         if self._offer is None or self._offer.is_listed:
             self._search.clear()
         self._say("")
+        # Whoever opens the form types a tool's name; elsewhere Enter would send the tool shown.
+        self._search.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def add_button(self, button: QPushButton) -> None:
         """Place a button of the window's after those of the form."""

@@ -302,6 +302,19 @@ def test_opened_again_it_says_nothing_of_the_last_search_and_call(form: CallForm
     assert search.text() == "secret_tool"
 
 
+def test_opened_it_takes_the_name_of_a_tool_and_enter_sends_nothing(
+    dialog: CallDialog, calls: list[Call], qtbot: QtBot
+) -> None:
+    dialog.form.begin()
+    typed_into = dialog.focusWidget()
+    assert typed_into is _line(dialog.form, "Search by name, title and description")
+    qtbot.keyClicks(typed_into, "crawl")
+    qtbot.keyClick(typed_into, Qt.Key.Key_Return)
+    assert dialog.form.offer is not None
+    assert dialog.form.offer.name == "crawl"
+    assert calls == []
+
+
 def test_resources_and_prompts_can_be_asked_for(form: CallForm, calls: list[Call]) -> None:
     _box(form, "What to call").setCurrentText("Resources")
     form.send()
