@@ -138,8 +138,14 @@ class JobFollower(QWidget):
 
     def _show(self) -> None:
         for button, count, one, many in (
-            (self.needs_you, len(self._waiting), "1 job needs you", "{} jobs need you"),
-            (self.newest, len(self._new), "1 new job", "{} new jobs"),
+            # Fewer than the sidebar counts: those in view are not among them.
+            (
+                self.needs_you,
+                len(self._waiting),
+                "1 job out of view needs you",
+                "{} jobs out of view need you",
+            ),
+            (self.newest, len(self._new), "1 new job out of view", "{} new jobs out of view"),
         ):
             words = self.tr(one) if count == 1 else self.tr(many).format(text.number(count))
             if button.text() != words:

@@ -91,10 +91,10 @@ def test_a_user_who_scrolled_up_is_told_of_new_jobs_instead(
     pane.table.verticalScrollBar().setValue(0)
     _add(jobs, source, 20)
     qtbot.waitUntil(lambda: pane.follower.newest.isVisible())
-    assert pane.follower.newest.text() == "1 new job"
+    assert pane.follower.newest.text() == "1 new job out of view"
     assert _is_seen(pane, 1)
     _add(jobs, source, 21)
-    qtbot.waitUntil(lambda: pane.follower.newest.text() == "2 new jobs")
+    qtbot.waitUntil(lambda: pane.follower.newest.text() == "2 new jobs out of view")
     QTest.mouseClick(pane.follower.newest, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: _is_seen(pane, 21) and pane.follower.isHidden())
     _add(jobs, source, 22)
@@ -135,7 +135,7 @@ def test_a_job_that_needs_the_user_out_of_sight_is_one_click_away(
         source.put(job(id=number, state=JobState.NEEDS_YOU))
     jobs.apply(Changes(progressed=frozenset({1, 2}), moved=frozenset({1, 2})))
     qtbot.waitUntil(lambda: pane.follower.needs_you.isVisible())
-    assert pane.follower.needs_you.text() == "2 jobs need you"
+    assert pane.follower.needs_you.text() == "2 jobs out of view need you"
     QTest.mouseClick(pane.follower.needs_you, Qt.MouseButton.LeftButton)
     qtbot.waitUntil(lambda: _is_seen(pane, 1))
     assert pane.selected() == (1,)
