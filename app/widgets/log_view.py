@@ -74,6 +74,7 @@ class LogView(QTableView):
         self._is_moving = False
         self._is_choosing_again = False
         self._is_pressed = False
+        self._is_choice_held = False
         self._keeps_row = False
         self._new = 0
         self._anchor: int | None = None
@@ -285,7 +286,15 @@ class LogView(QTableView):
         self._is_pressed = True
         if self.indexAt(event.position().toPoint()).isValid():
             self._stop_following()
+        # Qt makes a row current, then selects the one under the mouse. Details that take room in
+        # between would have it select another row than they show.
+        self._is_choice_held = True
+        before = self.currentIndex().row()
         super().mousePressEvent(event)
+        self._is_choice_held = False
+        current = self.currentIndex()
+        if current.isValid() and current.row() != before:
+            self.place_chosen.emit(self._model.place(current.row()))
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
         """Let rows move from under the mouse again."""
@@ -332,7 +341,7 @@ class LogView(QTableView):
         if current.isValid() and not self._is_choosing_again:
             self._stop_following()
         super().currentChanged(current, previous)
-        if current.isValid() and current.row() != previous.row():
+        if current.isValid() and current.row() != previous.row() and not self._is_choice_held:
             self.place_chosen.emit(self._model.place(current.row()))
 
     def _selection(self) -> list[QItemSelectionRange]:

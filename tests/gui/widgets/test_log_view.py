@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import pytest
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
 
 from app.models.log import LogColumn
@@ -15,7 +16,7 @@ from tests.unit.models.log_frames import ticks
 from tests.unit.models.log_tape import TapedLog
 
 if TYPE_CHECKING:
-    from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
+    from PySide6.QtCore import QModelIndex, QPersistentModelIndex
     from pytestqt.qtbot import QtBot
 
     from app.widgets.appearance import Appearance
@@ -107,6 +108,19 @@ def test_a_users_mark_and_note_are_painted_and_told_in_the_tip(
     assert isinstance(delegate, LogDelegate)
     tip = delegate.tip(model.index(1, LogColumn.SUMMARY), 1_000)
     assert tip == "Note: look here"
+
+
+def test_the_row_pressed_is_selected_though_its_details_move_the_rows(
+    view: LogView, model: CountingLog, qtbot: QtBot
+) -> None:
+    model.append(ticks(0, 100))
+    qtbot.waitUntil(lambda: last_in_sight(view) >= 98)
+    bar = view.verticalScrollBar()
+    view.place_chosen.connect(lambda _place: bar.setValue(bar.value() - 1))
+    pressed = view.visualRect(model.index(95, LogColumn.SUMMARY)).center()
+    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=pressed)
+    assert view.currentIndex().row() == 95
+    assert view.selected_rows() == [95]
 
 
 def test_a_log_with_rows_already_is_shown_at_its_end(
