@@ -103,6 +103,7 @@ class CompletionPopup(QTreeView):
         super().__init__(field)
         self._field = field
         self._own = (self, field)
+        self._offered_at = QPoint()
         self._candidates = _Candidates(appearance, self)
         self.setWindowFlags(Qt.WindowType.ToolTip)
         self.setAttribute(Qt.WidgetAttribute.WA_ShowWithoutActivating)
@@ -127,6 +128,7 @@ class CompletionPopup(QTreeView):
             return
         self.resizeColumnToContents(0)
         self.resizeColumnToContents(1)
+        self._offered_at = self._field.mapToGlobal(QPoint())
         size = self._needed()
         screen = self._field.screen().availableGeometry()
         left = max(screen.left(), min(below.x(), screen.right() - size.width()))
@@ -171,9 +173,15 @@ class CompletionPopup(QTreeView):
         kind = event.type()
         if kind in _ELSEWHERE and isinstance(watched, QWidget):
             is_within = any(each is watched or each.isAncestorOf(watched) for each in self._own)
-            if watched.isAncestorOf(self._field) if kind is _MOVED else not is_within:
+            is_away = watched.isAncestorOf(self._field) and self._has_field_moved()
+            if is_away if kind is _MOVED else not is_within:
                 self.hide()
         return False
+
+    def _has_field_moved(self) -> bool:
+        """Whether the field is elsewhere; a layout moves it a pixel when its row gets fuller."""
+        way = self._field.mapToGlobal(QPoint()) - self._offered_at
+        return way.manhattanLength() > self._field.height() // 2
 
     def _needed(self) -> QSize:
         rows = min(self._candidates.rowCount(), _ROWS)

@@ -151,6 +151,16 @@ def test_suggestions_do_not_stay_where_the_window_was(form: _Form, qtbot: QtBot)
     qtbot.waitUntil(lambda: not form.field.popup.isVisible())
 
 
+def test_suggestions_stay_while_the_layout_moves_the_field_by_a_pixel(form: _Form) -> None:
+    QTest.keyClicks(form.field, "m")
+    assert form.field.popup.isVisible()
+    place = form.field.pos()
+    form.field.move(place.x(), place.y() + 1)
+    assert form.field.popup.isVisible()
+    form.field.move(place.x(), place.y() + form.field.height())
+    assert not form.field.popup.isVisible()
+
+
 def test_a_suggestion_replaces_the_word_within_a_text(form: _Form) -> None:
     form.field.setText("😀 tok more")
     form.field.setCursorPosition(len("😀 tok".encode("utf-16-le")) // 2)
