@@ -57,7 +57,7 @@ def run_sse(port):
 
     app = Starlette(
         routes=[
-            Route("/sse", endpoint=Stream()),
+            Route("/sse", endpoint=Stream(), methods=["GET"]),
             Mount("/messages/", app=transport.handle_post_message),
         ]
     )
