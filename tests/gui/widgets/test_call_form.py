@@ -303,13 +303,13 @@ def test_opened_again_it_says_nothing_of_the_last_search_and_call(form: CallForm
 
 
 def test_opened_it_takes_the_name_of_a_tool_and_enter_sends_nothing(
-    dialog: CallDialog, calls: list[Call], qtbot: QtBot
+    dialog: CallDialog, calls: list[Call]
 ) -> None:
     dialog.form.begin()
     typed_into = dialog.focusWidget()
     assert typed_into is _line(dialog.form, "Search by name, title and description")
-    qtbot.keyClicks(typed_into, "crawl")
-    qtbot.keyClick(typed_into, Qt.Key.Key_Return)
+    QTest.keyClicks(typed_into, "crawl")
+    QTest.keyClick(typed_into, Qt.Key.Key_Return)
     assert dialog.form.offer is not None
     assert dialog.form.offer.name == "crawl"
     assert calls == []

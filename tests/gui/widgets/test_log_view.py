@@ -118,7 +118,7 @@ def test_the_row_pressed_is_selected_though_its_details_move_the_rows(
     bar = view.verticalScrollBar()
     view.place_chosen.connect(lambda _place: bar.setValue(bar.value() - 1))
     pressed = view.visualRect(model.index(95, LogColumn.SUMMARY)).center()
-    qtbot.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=pressed)
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=pressed)
     assert view.currentIndex().row() == 95
     assert view.selected_rows() == [95]
 
