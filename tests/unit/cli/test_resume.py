@@ -118,7 +118,7 @@ def monitor(monkeypatch: pytest.MonkeyPatch, data_dir: Path) -> FakeMonitor:
         *, store: object, restores: bool, cancel_grace_s: float, recorder: Recorder, **secrets: Any
     ) -> FakeMonitor:
         assert store is not None
-        assert set(secrets) == {"keyring", "folder", "settings", "lists"}
+        assert set(secrets) == {"keyring", "folder", "settings", "lists", "follows_lists"}
         assert restores
         assert cancel_grace_s <= 1
         assert recorder.problem is None

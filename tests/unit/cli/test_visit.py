@@ -56,12 +56,14 @@ class FakeMonitor:
         keyring: Keyring,
         folder: Path | None,
         lists: frozenset[str],
+        follows_lists: bool,
     ) -> None:
         self.recorder = recorder
         assert settings.problem is None
         assert isinstance(keyring, SystemKeyring)
         assert folder is None
         assert lists == {"tools"}
+        assert not follows_lists
         assert not restores
         assert cancel_grace_s <= 1
         assert store is None
