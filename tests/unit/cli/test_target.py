@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
+from app import paths
 from app.catalogue.catalogue import FILE_NAME, Catalogue
 from app.catalogue.entry import CatalogueEntry
 from app.catalogue.trust import FILE_NAME as TRUST
@@ -68,7 +69,9 @@ def test_starting_options_come_on_top_of_the_configuration(config: Path, tmp_pat
 
 
 def test_the_demo_is_a_server() -> None:
-    assert one_server(CommonOptions(demo=True)).address.endswith(" -m app.demo")
+    demo = one_server(CommonOptions(demo=True))
+    assert isinstance(demo, StdioDefinition)
+    assert [demo.command, *demo.args] == paths.internal_command(paths.DEMO)
 
 
 def test_nothing_named_is_no_server() -> None:
