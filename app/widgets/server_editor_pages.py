@@ -222,7 +222,7 @@ class ConnectionPage(EditorPage):
             ]
         )
         self.connect_timeout = _seconds(self, least=0, most=_DAY_S)
-        self.connect_timeout.setSpecialValueText(self.tr("while it is starting"))
+        self.connect_timeout.setSpecialValueText(self.tr("Automatic"))
         self.idle = QLineEdit(self)
         self.idle.setPlaceholderText(self.tr("30 min for tools, 1 min for the rest"))
         self.total = QLineEdit(self)
@@ -236,8 +236,8 @@ class ConnectionPage(EditorPage):
             self.tr("Co&nnect within"),
             self.connect_timeout,
             self.tr(
-                "From the start to the end of negotiation; a sign-in does not count. Without a "
-                "limit 15 s for a URL, and up to 60 s for a command while it is starting."
+                "From the start to the end of negotiation; a sign-in does not count. Automatic: "
+                "15 s for a URL, up to 60 s for a command while it is starting."
             ),
         )
         self.add("idle", self.tr("&Idle limit of calls"), self.idle, off)
