@@ -1,6 +1,6 @@
 """Runs in a bundle before PyInstaller's own hooks, which set variables that Qt reads.
 
-What the user has set is kept, for the programs that are started (see `app.bundle`).
+What the user has set is kept, for the programs that are started (see `bundle`).
 """
 
 import os

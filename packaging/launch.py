@@ -37,7 +37,7 @@ def run(environment: Environment, arguments: Sequence[str]) -> int:
     environment.ensure()
     # -I: a folder named app where the user stands must not be taken for the program, even with
     # PYTHONPATH=. as many projects have it.
-    command = [str(environment.python), "-I", "-m", "app"]
+    command = [str(environment.python), "-I", "-m", "mcp_progress_monitor"]
     if not opens_window(arguments):
         _become([*command, *arguments])
     if has_display(os.environ):

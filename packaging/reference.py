@@ -46,7 +46,7 @@ _WITHOUT_NAME: Final = {
 
 def command_line() -> str:
     """The page of commands and options."""
-    from app.cli.commands import program
+    from mcp_progress_monitor.cli.commands import program
 
     context = _context(program, PROGRAM)
     counted = [row for command in _leaves(program, PROGRAM) for row in _rows(*command)]
@@ -130,7 +130,7 @@ def _epilog(command: click.Command) -> list[str]:
 
 def filter_fields() -> str:
     """The page of the fields and operators of filters."""
-    from app.filtering.fields import FIELDS, OPERATORS
+    from mcp_progress_monitor.filtering.fields import FIELDS, OPERATORS
 
     fields = [
         (f"`{f.name}`", f.meaning, f.type.value, " ".join(f"`{c}`" for c in f.choices))
@@ -150,7 +150,7 @@ def filter_fields() -> str:
 
 def exit_codes() -> str:
     """The page of exit codes: each value with the text below it in the source."""
-    from app.cli import exits
+    from mcp_progress_monitor.cli import exits
 
     tree = ast.parse(Path(exits.__file__).read_text(encoding="utf-8"))
     (body,) = (n.body for n in tree.body if isinstance(n, ast.ClassDef) and n.name == "ExitCode")

@@ -153,7 +153,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> str | tuple[str, dict[str, 
     if "gui" not in request.path.parts:
         return "asyncio"
     qapp = request.getfixturevalue("qapp")
-    from app.shell.aio import QtLoop
+    from mcp_progress_monitor.shell.aio import QtLoop
 
     return "asyncio", {"loop_factory": lambda: QtLoop(qapp)}
 

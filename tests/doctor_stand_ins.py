@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from app.problem import Problem
-from app.sessions.doctor import Cause, DoctorReport, HttpNote, Searched
-from app.sessions.snapshot import ServerState
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.sessions.doctor import Cause, DoctorReport, HttpNote, Searched
+from mcp_progress_monitor.sessions.snapshot import ServerState
 
 NOT_FOUND = DoctorReport(
     "files",

@@ -6,14 +6,20 @@ import dataclasses
 import time
 from typing import TYPE_CHECKING, Any
 
-from app.protocol.facts import ProgressReceived, RequestAnswered, Side, Standing
-from app.tracker.snapshot import ChartPoint, JobDetail, JobSnapshot, JobState, Phase
+from mcp_progress_monitor.protocol.facts import ProgressReceived, RequestAnswered, Side, Standing
+from mcp_progress_monitor.tracker.snapshot import (
+    ChartPoint,
+    JobDetail,
+    JobSnapshot,
+    JobState,
+    Phase,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.sessions.call_clock import Clocks
-    from app.tracker.snapshot import JobId
+    from mcp_progress_monitor.sessions.call_clock import Clocks
+    from mcp_progress_monitor.tracker.snapshot import JobId
 
 _PLAIN = JobSnapshot(
     id=1,

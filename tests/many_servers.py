@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
-from app.problem import Problem, ProblemError
+from mcp_progress_monitor.problem import Problem, ProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable

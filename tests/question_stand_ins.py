@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QBuffer, QIODevice
 from PySide6.QtGui import QImage
 
-from app.sessions.questions import Question
+from mcp_progress_monitor.sessions.questions import Question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.tracker.snapshot import JobId, JobSnapshot
+    from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
 SCHEMA: dict[str, Any] = {
     "type": "object",

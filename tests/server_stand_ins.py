@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.sessions.definitions import StdioDefinition
-from app.sessions.snapshot import ServerSnapshot
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.sessions.snapshot import ServerSnapshot
 
 
 def server(name: str, **changes: Any) -> ServerSnapshot:

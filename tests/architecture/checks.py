@@ -108,7 +108,7 @@ def too_long(module: Module) -> list[str]:
 
 
 def own_resource_paths(module: Module) -> list[str]:
-    """Find a module that looks for shipped files itself instead of asking ``app.paths``."""
+    """Find a module that looks for shipped files itself instead of asking ``paths``."""
     if not module.has("__file__", "importlib"):
         return []
     found = [f"imports {n}" for n in sorted(module.imported) if n == "importlib.resources"]

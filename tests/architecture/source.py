@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 ROOT = Path(__file__).resolve().parents[2]
-APP = ROOT / "app"
+PACKAGE = "mcp_progress_monitor"
+APP = ROOT / "app" / PACKAGE
 TESTS = ROOT / "tests"
 _BUILT = frozenset({"__pycache__", ".git", ".hypothesis", ".venv", "build", "dist"})
 

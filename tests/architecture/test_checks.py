@@ -38,13 +38,15 @@ def test_shipped_files_are_found_only_through_paths() -> None:
     # The demo servers import nothing of the application, so not paths either; and the program that
     # is started by its path imports nothing before it has found itself.
     finding = {"paths.py", "demo", "__main__.py"}
-    asking = [m for m in modules("app") if m.path.parts[1] not in finding]
+    asking = [m for m in modules("app") if m.path.parts[2] not in finding]
 
     assert [e for m in asking for e in checks.own_resource_paths(m)] == []
 
 
 def test_models_know_no_widgets() -> None:
-    assert [e for m in modules("app/models") for e in checks.widgets_in_models(m)] == []
+    assert [
+        e for m in modules("app/mcp_progress_monitor/models") for e in checks.widgets_in_models(m)
+    ] == []
 
 
 BAD = [
@@ -86,7 +88,10 @@ GOOD = [
     (checks.loose_tasks, "self._group.create_task(work())\ngroup.start_soon(work)"),
     (checks.loose_tasks, "anyio.create_task_group()"),
     (checks.too_long, "x = 1\n" * 800),
-    (checks.own_resource_paths, "from app.paths import resource\nresource('icons/app.svg')"),
+    (
+        checks.own_resource_paths,
+        "from mcp_progress_monitor.paths import resource\nresource('icons/app.svg')",
+    ),
     (checks.unescaped_tips, "button.setToolTip('')\nself.setToolTip(self.tr('Go (F5)'))"),
     (checks.unescaped_tips, "button.setToolTip(plain_tip(self.tr('Remove {}').format(name)))"),
     (checks.unescaped_tips, "QToolTip.showText(place, plain_tip(words), view)"),
@@ -106,6 +111,8 @@ def test_a_good_sample_passes(check: Check, text: str) -> None:
 
 
 def test_an_offence_says_where_it_is() -> None:
-    found = checks.nested_loops(parsed("\n\ndialog.exec()", "app/widgets/form.py"))
+    found = checks.nested_loops(
+        parsed("\n\ndialog.exec()", "app/mcp_progress_monitor/widgets/form.py")
+    )
 
-    assert found == ["app/widgets/form.py:3: dialog.exec()"]
+    assert found == ["app/mcp_progress_monitor/widgets/form.py:3: dialog.exec()"]

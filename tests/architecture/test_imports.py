@@ -46,7 +46,7 @@ def _run(code: str, *words: str, **environment: str) -> subprocess.CompletedProc
 
 
 def _core_modules() -> list[str]:
-    files = [f.relative_to(ROOT).with_suffix("") for f in sorted(APP.rglob("*.py"))]
+    files = [f.relative_to(APP.parent).with_suffix("") for f in sorted(APP.rglob("*.py"))]
     return [
         ".".join(f.parts).removesuffix(".__init__")
         for f in files
@@ -58,12 +58,16 @@ def test_the_core_and_the_command_line_load_where_qt_cannot_be_imported() -> Non
     names = _core_modules()
     done = _load_without_qt(names)
 
-    assert {"app.cli", "app.monitor", "app.tracker"} <= set(names)
+    assert {
+        "mcp_progress_monitor.cli",
+        "mcp_progress_monitor.monitor",
+        "mcp_progress_monitor.tracker",
+    } <= set(names)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_blockade_stops_a_module_that_needs_qt() -> None:
-    done = _load_without_qt(["app.shell.aio"])
+    done = _load_without_qt(["mcp_progress_monitor.shell.aio"])
 
     assert done.returncode == 1
     assert "is blocked" in done.stderr
@@ -71,7 +75,10 @@ def test_the_blockade_stops_a_module_that_needs_qt() -> None:
 
 def test_the_window_and_sessions_load_nothing_that_few_need() -> None:
     code = (
-        "import sys, app.monitor, app.shell.program, app.cli.call, app.catalogue.writing\n"
+        "import sys\n"
+        "import mcp_progress_monitor.monitor\n"
+        "import mcp_progress_monitor.shell.program\n"
+        "import mcp_progress_monitor.cli.call, mcp_progress_monitor.catalogue.writing\n"
         "late = {'httpx', 'httpx2', 'keyring', 'mcp', 'mcp_types', 'watchfiles', 'jsonschema',\n"
         "    'tomlkit', 'jinja2', 'markupsafe'}\n"
         "sys.exit(' '.join(sorted(late & set(sys.modules))) or 0)"
@@ -83,15 +90,16 @@ def test_the_window_and_sessions_load_nothing_that_few_need() -> None:
 
 def test_what_an_empty_window_does_not_need_is_loaded_once_it_is_painted() -> None:
     code = (
-        "import sys, app.cli, app.cli.window, app.shell.application\n"
+        "import sys, mcp_progress_monitor.cli\n"
+        "import mcp_progress_monitor.cli.window, mcp_progress_monitor.shell.application\n"
         "late = {'pydantic', 'filelock', 'regex', 'lark', 'statistics', 'difflib', 'html',\n"
-        "    'msgspec', 'sqlite3', 'hmac', 'anyio._backends', 'app.monitor', 'app.shell.program',\n"
-        "    'app.tracker.tracker', 'app.store.resumes', 'app.sessions.manager',\n"
-        "    'app.cli.target', 'app.filtering.compiling', 'app.filtering.parsing',\n"
-        "    'app.sessions.session', 'app.sessions.connection', 'app.sessions.stdio',\n"
-        "    'app.widgets.job_pane', 'app.widgets.stderr_pane', 'app.widgets.messages_pane',\n"
-        "    'app.widgets.question_panel', 'app.widgets.log_details', 'app.widgets.filter_help',\n"
-        "    'app.widgets.call_dialog', 'PySide6.QtNetwork'}\n"
+        "    'msgspec', 'sqlite3', 'hmac', 'anyio._backends', 'PySide6.QtNetwork'}\n"
+        "late |= {'mcp_progress_monitor.' + name for name in (\n"
+        "    'monitor', 'shell.program', 'tracker.tracker', 'store.resumes', 'sessions.manager',\n"
+        "    'cli.target', 'filtering.compiling', 'filtering.parsing', 'sessions.session',\n"
+        "    'sessions.connection', 'sessions.stdio', 'widgets.job_pane', 'widgets.stderr_pane',\n"
+        "    'widgets.messages_pane', 'widgets.question_panel', 'widgets.log_details',\n"
+        "    'widgets.filter_help', 'widgets.call_dialog')}\n"
         "sys.exit(' '.join(sorted(late & set(sys.modules))) or 0)"
     )
     done = _run(code)
@@ -102,7 +110,7 @@ def test_what_an_empty_window_does_not_need_is_loaded_once_it_is_painted() -> No
 def test_modules_are_imported_without_reading_their_source() -> None:
     code = (
         "import builtins, sys\n"
-        "from app.cli.toolkit import require_toolkit\n"
+        "from mcp_progress_monitor.cli.toolkit import require_toolkit\n"
         "require_toolkit()\n"
         "sys.exit(0 if builtins.__import__ is builtins.__orig_import__ else 'PySide6 imports')"
     )
@@ -112,12 +120,13 @@ def test_modules_are_imported_without_reading_their_source() -> None:
 
 
 def test_the_demo_servers_need_the_standard_library_alone() -> None:
-    demo = modules("app/demo")
+    demo = modules("app/mcp_progress_monitor/demo")
     foreign = {
         f"{module.path}: {name}"
         for module in demo
         for name in module.imported
-        if name.partition(".")[0] not in sys.stdlib_module_names and not name.startswith("app.demo")
+        if name.partition(".")[0] not in sys.stdlib_module_names
+        and not name.startswith("mcp_progress_monitor.demo")
     }
 
     assert len(demo) > 1
@@ -134,7 +143,9 @@ def panes_apart(configuration: str) -> set[str]:
 def test_every_pane_is_kept_apart_from_the_others() -> None:
     pane = re.compile(r"\w+_(pane|list|form|dialog)")
     found = {
-        f"app.widgets.{f.stem}" for f in (APP / "widgets").glob("*.py") if pane.fullmatch(f.stem)
+        f"mcp_progress_monitor.widgets.{f.stem}"
+        for f in (APP / "widgets").glob("*.py")
+        if pane.fullmatch(f.stem)
     }
     apart = panes_apart((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 

@@ -100,9 +100,9 @@ def _by_folder(sources: Iterable[Path]) -> dict[Path, set[str]]:
 
 
 def _sources() -> set[Path]:
-    """Return every module, as its path below app/; beside them those of packaging/, benchmarks/.
+    """Return every module, as its path below the package.
 
-    And what tests share.
+    Beside them those of packaging/, benchmarks/, and what tests share.
     """
     own = {p.relative_to(APP) for p in APP.rglob("*.py")}
     benchmarks = {p.relative_to(TESTS) for p in (TESTS / "benchmarks").glob("*.py")}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.architecture.source import APP, ROOT
+from tests.architecture.source import APP, PACKAGE, ROOT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,18 +30,18 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Iterator[zipfile.ZipFile]
 
 def test_every_module_and_every_resource_is_in_the_wheel(wheel: zipfile.ZipFile) -> None:
     names = set(wheel.namelist())
-    modules = {p.relative_to(ROOT).as_posix() for p in APP.rglob("*.py")}
+    modules = {p.relative_to(APP.parent).as_posix() for p in APP.rglob("*.py")}
     shipped = [p.relative_to(ROOT) for p in (ROOT / "resources").rglob("*") if p.is_file()]
 
     assert modules <= names
     assert shipped
-    assert {f"app/{p.as_posix()}" for p in shipped} <= names
+    assert {f"{PACKAGE}/{p.as_posix()}" for p in shipped} <= names
 
 
 def test_nothing_else_is_installed_beside_the_program(wheel: zipfile.ZipFile) -> None:
     tops = {name.split("/")[0] for name in wheel.namelist()}
 
-    assert {top.split("-")[0] for top in tops} == {"app", "mcp_progress_monitor"}
+    assert {top.split("-")[0] for top in tops} == {PACKAGE}
 
 
 def test_the_command_is_the_command_lines_main(wheel: zipfile.ZipFile) -> None:
@@ -49,8 +49,8 @@ def test_the_command_is_the_command_lines_main(wheel: zipfile.ZipFile) -> None:
     points = configparser.ConfigParser()
     points.read_string(wheel.read(name).decode())
 
-    assert points["console_scripts"]["mcp-progress-monitor"] == "app.cli:main"
+    assert points["console_scripts"]["mcp-progress-monitor"] == "mcp_progress_monitor.cli:main"
 
 
 def test_the_types_are_announced(wheel: zipfile.ZipFile) -> None:
-    assert "app/py.typed" in wheel.namelist()
+    assert "mcp_progress_monitor/py.typed" in wheel.namelist()

@@ -17,7 +17,15 @@ from tests.benchmarks.heartbeat import per_second
 
 def flood_command(count: int, tokens: int) -> list[str]:
     """The server that answers `tokens` calls with `count` notifications, interleaved."""
-    return [sys.executable, "-m", "app.demo.flood", "--count", str(count), "--tokens", str(tokens)]
+    return [
+        sys.executable,
+        "-m",
+        "mcp_progress_monitor.demo.flood",
+        "--count",
+        str(count),
+        "--tokens",
+        str(tokens),
+    ]
 
 
 def _line(message: dict[str, Any]) -> bytes:

@@ -7,9 +7,9 @@ import tempfile
 import time
 from typing import TYPE_CHECKING
 
-from app.cli import main as run
-from app.cli import toolkit
-from app.cli import window as opening
+from mcp_progress_monitor.cli import main as run
+from mcp_progress_monitor.cli import toolkit
+from mcp_progress_monitor.cli import window as opening
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
@@ -34,8 +34,8 @@ def _watch() -> None:
     """
     from PySide6.QtCore import QTimer, Slot
 
-    from app.shell import application
-    from app.shell.main_window import MainWindow
+    from mcp_progress_monitor.shell import application
+    from mcp_progress_monitor.shell.main_window import MainWindow
 
     class Watched(MainWindow):
         """The window, which ends the program once it was painted with all that is in it."""

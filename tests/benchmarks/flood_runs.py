@@ -12,7 +12,7 @@ from tests.benchmarks.heartbeat import Heartbeat
 from tests.benchmarks.window_runs import add_bench_server, call_of, open_window
 
 if TYPE_CHECKING:
-    from app.updates import Update
+    from mcp_progress_monitor.updates import Update
 
 
 class _Count:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from app.recording.format import SUFFIX
-from app.recording.settings import RecordingSettings, save_settings
+from mcp_progress_monitor.recording.format import SUFFIX
+from mcp_progress_monitor.recording.settings import RecordingSettings, save_settings
 from tests.benchmarks.baselines import flood_command
 from tests.benchmarks.heartbeat import Heartbeat, per_second
 from tests.benchmarks.window_runs import (
@@ -21,7 +21,7 @@ from tests.benchmarks.window_runs import (
 )
 
 if TYPE_CHECKING:
-    from app.monitor import Monitor
+    from mcp_progress_monitor.monitor import Monitor
 
 
 async def ingest(count: str, tokens: str, records: str) -> dict[str, Any]:

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 from PySide6.QtCore import Qt
 
-from app.models.job_columns import Column
+from mcp_progress_monitor.models.job_columns import Column
 from tests.benchmarks.heartbeat import Heartbeat
 from tests.benchmarks.scrolling import Hand
 from tests.benchmarks.window_runs import TickWatch, add_bench_server, call_of, open_window
 
 if TYPE_CHECKING:
-    from app.shell.program import Program
+    from mcp_progress_monitor.shell.program import Program
 
 _LEAD_S: Final = 2.0
 """Left out at the beginning, while the calls are made and their first ticks come; at most."""

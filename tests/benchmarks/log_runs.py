@@ -12,11 +12,11 @@ import anyio
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
 from PySide6.QtWidgets import QApplication
 
-from app.filtering.chosen import LogFilter
-from app.models.log import LogModel
-from app.playback.playback import Playback
-from app.shell.options import RecordingOptions
-from app.shell.recording_window import RecordingProgram
+from mcp_progress_monitor.filtering.chosen import LogFilter
+from mcp_progress_monitor.models.log import LogModel
+from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.shell.options import RecordingOptions
+from mcp_progress_monitor.shell.recording_window import RecordingProgram
 from tests.benchmarks.heartbeat import Heartbeat
 from tests.benchmarks.memory import own_bytes
 from tests.benchmarks.recordings import NEEDLE

@@ -13,17 +13,17 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from app.demo import stdio
-from app.demo.eras import ERAS, Negotiation
-from app.demo.messages import text_result
-from app.demo.server import Server
-from app.demo.tool import NO_ARGUMENTS, Tool
+from mcp_progress_monitor.demo import stdio
+from mcp_progress_monitor.demo.eras import ERAS, Negotiation
+from mcp_progress_monitor.demo.messages import text_result
+from mcp_progress_monitor.demo.server import Server
+from mcp_progress_monitor.demo.tool import NO_ARGUMENTS, Tool
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from app.demo.call import Call, ProgressToken
-    from app.demo.wire import Wire
+    from mcp_progress_monitor.demo.call import Call, ProgressToken
+    from mcp_progress_monitor.demo.wire import Wire
 
 _SLOT_S: Final = 0.005
 """Jobs whose moments lie within so long tick in one write, as a pipe would bring them anyway."""

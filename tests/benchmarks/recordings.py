@@ -14,8 +14,8 @@ import itertools
 import json
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from app.protocol.frame import Channel
-from app.recording import format as form
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.recording import format as form
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

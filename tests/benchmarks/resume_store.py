@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from app.store.chains import Origin, Standing
-from app.store.resumes import ResumeStore
+from mcp_progress_monitor.store.chains import Origin, Standing
+from mcp_progress_monitor.store.resumes import ResumeStore
 from tests.benchmarks.figures import Figure, Size
 
 if TYPE_CHECKING:

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
-from app.monitor import Call
-from app.sessions.definitions import demo_definition
-from app.sessions.snapshot import ServerState
-from app.updates import Update
+from mcp_progress_monitor.monitor import Call
+from mcp_progress_monitor.sessions.definitions import demo_definition
+from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.updates import Update
 from tests.benchmarks.heartbeat import Heartbeat
 from tests.benchmarks.window_runs import TickWatch, open_window, snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from app.monitor import Monitor
+    from mcp_progress_monitor.monitor import Monitor
 
 _CALLS: Final = 5
 """Calls at a time on each busy server …"""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
-from app.recording.settings import RecordingSettings, save_settings
+from mcp_progress_monitor.recording.settings import RecordingSettings, save_settings
 from tests.benchmarks.baselines import flood_command
 from tests.benchmarks.heartbeat import Heartbeat, per_second
 from tests.benchmarks.ingest_runs import flooded, frames_in
@@ -18,7 +18,7 @@ from tests.benchmarks.scrolling import Hand
 from tests.benchmarks.window_runs import add_bench_server, open_window_on
 
 if TYPE_CHECKING:
-    from app.monitor import Update
+    from mcp_progress_monitor.monitor import Update
 
 _TOKENS: Final = 50
 _SETTLE_S: Final = 2.0

@@ -37,7 +37,7 @@ application.exec()
 """
 _BARE: Final = (sys.executable, "-c", _BARE_WINDOW)
 _OURS: Final = (sys.executable, "-m", "tests.benchmarks.first_paint")
-_HELP: Final = (sys.executable, "-m", "app", "--help")
+_HELP: Final = (sys.executable, "-m", "mcp_progress_monitor", "--help")
 
 
 def startup(size: Size) -> list[Figure]:

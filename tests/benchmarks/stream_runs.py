@@ -15,7 +15,7 @@ import httpx2
 from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
-from app.sessions.definitions import HttpDefinition
+from mcp_progress_monitor.sessions.definitions import HttpDefinition
 from tests.benchmarks.heartbeat import Heartbeat, per_second
 from tests.benchmarks.ingest_runs import flooded, frames_in
 from tests.benchmarks.window_runs import TickWatch, open_window_on, snapshots

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from app.protocol.peer import TokenSource
+from mcp_progress_monitor.protocol.peer import TokenSource
 from tests.benchmarks.figures import Figure, Size
 
 

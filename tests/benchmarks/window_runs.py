@@ -13,18 +13,18 @@ import anyio
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
 from PySide6.QtWidgets import QApplication
 
-from app.monitor import Call, Monitor, Update
-from app.sessions.definitions import StdioDefinition
-from app.shell.options import WindowOptions
-from app.shell.program import Program
+from mcp_progress_monitor.monitor import Call, Monitor, Update
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.shell.options import WindowOptions
+from mcp_progress_monitor.shell.program import Program
 from tests.benchmarks.heartbeat import Heartbeat, percentile
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from app.tracker.snapshot import JobSnapshot
+    from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
-_DEMO: Final = [sys.executable, "-m", "app.demo"]
+_DEMO: Final = [sys.executable, "-m", "mcp_progress_monitor.demo"]
 
 
 @asynccontextmanager

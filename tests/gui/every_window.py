@@ -16,49 +16,59 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
 
-from app.catalogue.catalogue import Catalogue
-from app.catalogue.clients import FORMS, VS_CODE, FoundFile
-from app.catalogue.entry import CatalogueEntry
-from app.catalogue.preview import preview
-from app.catalogue.reading import read_file
-from app.models.catalogue_draft import ServerKind
-from app.models.server_tasks import ListedTask
-from app.monitor import Monitor
-from app.paths import resource
-from app.problem import Problem
-from app.protocol.facts import NotificationReceived, Side
-from app.protocol.messages import Prompt, PromptArgument, Resource, Tool
-from app.protocol.task_state import TaskView
-from app.recording.folder import RecordingEntry
-from app.recording.settings import RecordingSettings
-from app.sessions.definitions import FileWatch, HttpDefinition, OAuthClient, StdioDefinition
-from app.sessions.rules import QuestionRules, Root, Rule
-from app.sessions.snapshot import ServerSnapshot, ServerState, SignIn
-from app.shell.about import About
-from app.shell.main_window import MainWindow
-from app.shell.models import Models
-from app.shell.preferences import Preferences
-from app.shell.status_bar import StatusBar
-from app.shell.tool_bar import SavedServer
-from app.tracker.snapshot import Mark, TaskPicture
-from app.widgets.appearance import Appearance
-from app.widgets.call_dialog import CallDialog
-from app.widgets.catalogue_export_dialog import CatalogueExportDialog
-from app.widgets.consent_dialog import ConsentDialog
-from app.widgets.doctor_pane import DoctorPane
-from app.widgets.filter_help import FilterHelp
-from app.widgets.import_dialog import ImportDialog
-from app.widgets.job_questions import EndAction, EndQuestion, ForgetQuestion, ReissueQuestion
-from app.widgets.note_editor import NoteEditor
-from app.widgets.recording_banner import RecordingBanner
-from app.widgets.recordings_dialog import RecordingsDialog
-from app.widgets.roots_dialog import RootsDialog
-from app.widgets.rules_dialog import RulesDialog
-from app.widgets.saved_server_dialog import SavedServerDialog
-from app.widgets.server_editor import ServerEditor
-from app.widgets.server_questions import RemoveQuestion
-from app.widgets.sign_in_bar import SignInBar
-from app.widgets.tasks_dialog import TasksDialog
+from mcp_progress_monitor.catalogue.catalogue import Catalogue
+from mcp_progress_monitor.catalogue.clients import FORMS, VS_CODE, FoundFile
+from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.catalogue.preview import preview
+from mcp_progress_monitor.catalogue.reading import read_file
+from mcp_progress_monitor.models.catalogue_draft import ServerKind
+from mcp_progress_monitor.models.server_tasks import ListedTask
+from mcp_progress_monitor.monitor import Monitor
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.protocol.facts import NotificationReceived, Side
+from mcp_progress_monitor.protocol.messages import Prompt, PromptArgument, Resource, Tool
+from mcp_progress_monitor.protocol.task_state import TaskView
+from mcp_progress_monitor.recording.folder import RecordingEntry
+from mcp_progress_monitor.recording.settings import RecordingSettings
+from mcp_progress_monitor.sessions.definitions import (
+    FileWatch,
+    HttpDefinition,
+    OAuthClient,
+    StdioDefinition,
+)
+from mcp_progress_monitor.sessions.rules import QuestionRules, Root, Rule
+from mcp_progress_monitor.sessions.snapshot import ServerSnapshot, ServerState, SignIn
+from mcp_progress_monitor.shell.about import About
+from mcp_progress_monitor.shell.main_window import MainWindow
+from mcp_progress_monitor.shell.models import Models
+from mcp_progress_monitor.shell.preferences import Preferences
+from mcp_progress_monitor.shell.status_bar import StatusBar
+from mcp_progress_monitor.shell.tool_bar import SavedServer
+from mcp_progress_monitor.tracker.snapshot import Mark, TaskPicture
+from mcp_progress_monitor.widgets.appearance import Appearance
+from mcp_progress_monitor.widgets.call_dialog import CallDialog
+from mcp_progress_monitor.widgets.catalogue_export_dialog import CatalogueExportDialog
+from mcp_progress_monitor.widgets.consent_dialog import ConsentDialog
+from mcp_progress_monitor.widgets.doctor_pane import DoctorPane
+from mcp_progress_monitor.widgets.filter_help import FilterHelp
+from mcp_progress_monitor.widgets.import_dialog import ImportDialog
+from mcp_progress_monitor.widgets.job_questions import (
+    EndAction,
+    EndQuestion,
+    ForgetQuestion,
+    ReissueQuestion,
+)
+from mcp_progress_monitor.widgets.note_editor import NoteEditor
+from mcp_progress_monitor.widgets.recording_banner import RecordingBanner
+from mcp_progress_monitor.widgets.recordings_dialog import RecordingsDialog
+from mcp_progress_monitor.widgets.roots_dialog import RootsDialog
+from mcp_progress_monitor.widgets.rules_dialog import RulesDialog
+from mcp_progress_monitor.widgets.saved_server_dialog import SavedServerDialog
+from mcp_progress_monitor.widgets.server_editor import ServerEditor
+from mcp_progress_monitor.widgets.server_questions import RemoveQuestion
+from mcp_progress_monitor.widgets.sign_in_bar import SignInBar
+from mcp_progress_monitor.widgets.tasks_dialog import TasksDialog
 from tests.doctor_stand_ins import CRASHED
 from tests.job_stand_ins import FakeJobs, course, detail, job, resumable
 from tests.question_stand_ins import FakeQuestions, form, page, sampling

@@ -25,8 +25,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-import app.widgets
-from app.widgets.plain_text import plain_tip
+import mcp_progress_monitor.widgets
+from mcp_progress_monitor.widgets.plain_text import plain_tip
 from tests.architecture.source import ROOT
 from tests.gui.every_window import FRAME, EveryWindow
 from tests.patience import PATIENCE_S
@@ -109,9 +109,15 @@ def test_no_text_of_others_is_taken_for_markup(every: EveryWindow) -> None:
 
 
 def test_every_kind_of_dialog_is_among_the_windows(every: EveryWindow) -> None:
-    for module in pkgutil.iter_modules(app.widgets.__path__, "app.widgets."):
+    for module in pkgutil.iter_modules(
+        mcp_progress_monitor.widgets.__path__, "mcp_progress_monitor.widgets."
+    ):
         importlib.import_module(module.name)
-    kinds = {kind for kind in descendants(QDialog) if kind.__module__.startswith("app.widgets.")}
+    kinds = {
+        kind
+        for kind in descendants(QDialog)
+        if kind.__module__.startswith("mcp_progress_monitor.widgets.")
+    }
     made = {type(window) for _, window in every.all()}
     bases = {base for kind in made for base in kind.__mro__[1:]}
     assert {kind.__name__ for kind in kinds - made - bases} == set()

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parents[2]
-PROGRAM = (sys.executable, "-m", "app")
-DEMO = (sys.executable, "-m", "app.demo")
+PROGRAM = (sys.executable, "-m", "mcp_progress_monitor")
+DEMO = (sys.executable, "-m", "mcp_progress_monitor.demo")
 
 linux_only = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="signals, terminals and processes of Linux"

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import httpx2
 
-from app.monitor import Call, Monitor
-from app.problem import ProblemError
-from app.sessions.definitions import HttpDefinition, OAuthClient
-from app.sessions.questions import Accept, Question, Refused
+from mcp_progress_monitor.monitor import Call, Monitor
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.sessions.definitions import HttpDefinition, OAuthClient
+from mcp_progress_monitor.sessions.questions import Accept, Question, Refused
 
 if TYPE_CHECKING:
-    from app.protocol.facts import JsonObject
-    from app.sessions.snapshot import ServerSnapshot
-    from app.updates import Update
+    from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.sessions.snapshot import ServerSnapshot
+    from mcp_progress_monitor.updates import Update
 
 CLIENT_METADATA_URL = "https://conformance-test.local/client-metadata.json"
 """The client id that the suite expects where an authorization server takes metadata documents."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from app.protocol.eras import LATEST_HANDSHAKE, PER_REQUEST
+from mcp_progress_monitor.protocol.eras import LATEST_HANDSHAKE, PER_REQUEST
 from tests.integration.conformance_suite import Verdict
 from tests.unit.sessions.http.scripted import Asked, Out, Web, event, reply
 

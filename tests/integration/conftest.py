@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.protocol import eras
+from mcp_progress_monitor.protocol import eras
 from tests.integration.resumable import Place
 from tests.patience import PATIENCE_S
 

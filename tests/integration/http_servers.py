@@ -56,7 +56,7 @@ class HttpServer:
 
 @asynccontextmanager
 async def http_server(*options: str, port: int = 0) -> AsyncIterator[HttpServer]:
-    """Run `python -m app.demo --http` with these options until the end of the context."""
+    """Run the demo over HTTP with these options until the end of the context."""
     process, url = await anyio.to_thread.run_sync(_started, options, port)
     server = HttpServer(url, process, options)
     try:
@@ -69,7 +69,7 @@ async def http_server(*options: str, port: int = 0) -> AsyncIterator[HttpServer]
 
 
 def _started(options: tuple[str, ...], port: int) -> tuple[subprocess.Popen[str], str]:
-    command = [sys.executable, "-m", "app.demo", "--http", str(port), *options]
+    command = [sys.executable, "-m", "mcp_progress_monitor.demo", "--http", str(port), *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     line = process.stderr.readline()

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from app.monitor import Call, Monitor, Outcome, Update
-from app.sessions.definitions import RestartPolicy, StdioDefinition
-from app.sessions.snapshot import ServerState
+from mcp_progress_monitor.monitor import Call, Monitor, Outcome, Update
+from mcp_progress_monitor.sessions.definitions import RestartPolicy, StdioDefinition
+from mcp_progress_monitor.sessions.snapshot import ServerState
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from app.monitor import AutoResume, Call, Monitor
-from app.sessions.definitions import StdioDefinition, demo_definition
-from app.store.resumes import ResumeStore
-from app.tracker.tracker import CANCEL_GRACE_S
+from mcp_progress_monitor.monitor import AutoResume, Call, Monitor
+from mcp_progress_monitor.sessions.definitions import StdioDefinition, demo_definition
+from mcp_progress_monitor.store.resumes import ResumeStore
+from mcp_progress_monitor.tracker.tracker import CANCEL_GRACE_S
 from tests.integration.watching import Watch
 from tests.unit.store.samples import query
 
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from app.sessions.definitions import Era
-    from app.tracker.snapshot import JobId, JobSnapshot
+    from mcp_progress_monitor.sessions.definitions import Era
+    from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
 AT_ONCE = AutoResume(pauses_s=(0,))
 

@@ -16,14 +16,14 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from app.monitor import AutoResume, Monitor
-from app.problem import ProblemError
-from app.protocol.facts import ProgressReceived, RequestAnswered, RequestMade
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.monitor import AutoResume, Monitor
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.protocol.facts import ProgressReceived, RequestAnswered, RequestMade
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.resumable import Place, export
 
 if TYPE_CHECKING:
-    from app.monitor import Update
+    from mcp_progress_monitor.monitor import Update
 
 CHUNKS = 60
 PER_ATTEMPT = 3

@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from PySide6.QtWidgets import QApplication, QToolButton
 
-from app.calls import Call
-from app.protocol.frame import Channel
-from app.sessions.definitions import demo_definition
-from app.shell.aio import run_on_qt
-from app.shell.options import WindowOptions
-from app.shell.program import Program
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.calls import Call
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.sessions.definitions import demo_definition
+from mcp_progress_monitor.shell.aio import run_on_qt
+from mcp_progress_monitor.shell.options import WindowOptions
+from mcp_progress_monitor.shell.program import Program
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from app.monitor import Update
-    from app.tracker.snapshot import JobSnapshot
+    from mcp_progress_monitor.monitor import Update
+    from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
 CHUNKS = 20
 _EXPORT = {"job": "nightly", "chunks": CHUNKS, "chunks_per_attempt": 5}

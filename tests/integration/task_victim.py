@@ -16,8 +16,8 @@ from tests.integration.resumable import Place, running
 from tests.integration.tasks import task_call
 
 if TYPE_CHECKING:
-    from app.monitor import Monitor
-    from app.sessions.definitions import Era
+    from mcp_progress_monitor.monitor import Monitor
+    from mcp_progress_monitor.sessions.definitions import Era
 
 
 def say(*words: object) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from app.monitor import Call, Monitor
-from app.protocol.frame import Channel
+from mcp_progress_monitor.monitor import Call, Monitor
+from mcp_progress_monitor.protocol.frame import Channel
 from tests.integration.resumable import Place, the_job
 from tests.patience import PATIENCE_S
 from tests.unit.store.samples import query
@@ -16,9 +16,9 @@ from tests.unit.store.samples import query
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from app.calls import Outcome
-    from app.sessions.definitions import Era
-    from app.tracker.snapshot import JobId, JobSnapshot
+    from mcp_progress_monitor.calls import Outcome
+    from mcp_progress_monitor.sessions.definitions import Era
+    from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
     from tests.integration.watching import Watch
 
 ERAS: tuple[Era, ...] = ("handshake", "per-request")

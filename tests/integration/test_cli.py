@@ -37,7 +37,9 @@ def call(*words: str) -> Run:
 def server_command(tmp_path: Path) -> tuple[str, ...]:
     """A command that starts the demo server and leaves its process id in a file."""
     script = "import os,pathlib,sys;pathlib.Path(sys.argv[1]).write_text(str(os.getpid()));"
-    script += "os.execv(sys.executable,[sys.executable,'-m','app.demo',*sys.argv[2:]])"
+    script += (
+        "os.execv(sys.executable,[sys.executable,'-m','mcp_progress_monitor.demo',*sys.argv[2:]])"
+    )
     return (sys.executable, "-c", script, str(tmp_path / "pid"))
 
 
@@ -106,7 +108,7 @@ class TestEvents:
         assert ran.only("summary")[0]["jobs"] == 5
 
     def test_hostile_text_comes_exactly(self) -> None:
-        from app.demo.tools.texts import HOSTILE
+        from mcp_progress_monitor.demo.tools.texts import HOSTILE
 
         ran = call("hostile_text", *QUICK, "--json")
         assert [event["message"] for event in ran.only("progress")] == list(HOSTILE.values())

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.sessions.definitions import demo_definition
-from app.sessions.rules import QuestionRules, Rule
-from app.sessions.server_settings import ServerSettings
-from app.sessions.settings_file import FILE_NAME, SettingsFile
+from mcp_progress_monitor.sessions.definitions import demo_definition
+from mcp_progress_monitor.sessions.rules import QuestionRules, Rule
+from mcp_progress_monitor.sessions.server_settings import ServerSettings
+from mcp_progress_monitor.sessions.settings_file import FILE_NAME, SettingsFile
 from tests.integration.asking_server import SOURCE
 from tests.integration.commands import Run, run
 

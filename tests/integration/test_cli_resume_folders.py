@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.sessions.definitions import read_definition
-from app.store.chains import Origin
-from app.store.resumes import FILE
+from mcp_progress_monitor.sessions.definitions import read_definition
+from mcp_progress_monitor.store.chains import Origin
+from mcp_progress_monitor.store.resumes import FILE
 from tests.integration.commands import PROGRAM, ROOT, Run, linux_only
 from tests.patience import PATIENCE_S
 
@@ -35,7 +35,15 @@ class Project:
         folder.mkdir()
         self.folder = folder
         script = folder / "srv"
-        demo = shlex.join([sys.executable, "-m", "app.demo", "--state-dir", str(folder / "state")])
+        demo = shlex.join(
+            [
+                sys.executable,
+                "-m",
+                "mcp_progress_monitor.demo",
+                "--state-dir",
+                str(folder / "state"),
+            ]
+        )
         ran = shlex.quote(str(folder / RAN))
         path = shlex.quote(str(ROOT))
         script.write_text(f"#!/bin/sh\necho >> {ran}\nPYTHONPATH={path} exec {demo}\n")

@@ -43,7 +43,11 @@ def test_a_file_runs_nothing_before_consent_and_what_was_agreed_to_afterwards(
     assert run("servers", "trust", "demo", "--yes", *options).code == 0
     assert run("tools", "--server", "demo", *options).code == 0
     assert run("tools", "--server", "evil", *options).code == 2
-    demo_file.write_text(demo_file.read_text().replace('"app.demo"', '"app.demo", "--x"'))
+    demo_file.write_text(
+        demo_file.read_text().replace(
+            '"mcp_progress_monitor.demo"', '"mcp_progress_monitor.demo", "--x"'
+        )
+    )
     assert run("tools", "--server", "demo", *options).code == 2
 
 
@@ -87,7 +91,9 @@ def test_arguments_may_refer_to_variables(data_dir: Path) -> None:
     folder = ("--data-dir", str(data_dir))
     words = (DEMO[0], "-m", "${env:DEMO_MODULE}")
     assert run("servers", "add", "mine", *folder, "--", *words).code == 0
-    assert run("tools", "--server", "mine", *folder, DEMO_MODULE="app.demo").code == 0
+    assert (
+        run("tools", "--server", "mine", *folder, DEMO_MODULE="mcp_progress_monitor.demo").code == 0
+    )
 
 
 @linux_only
@@ -99,7 +105,7 @@ class TestTerminal:
         with Terminal(*words, str(data_dir)) as terminal:
             terminal.expect("May this server run?")
             shown = terminal.expect("[yes/no]")
-            assert "-m app.demo" in shown
+            assert "-m mcp_progress_monitor.demo" in shown
             assert f"folder:    {ROOT}" in shown
             terminal.type("y")
             terminal.expect("burst")

@@ -10,20 +10,20 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from app.monitor import Call, Monitor, Outcome
-from app.problem import ProblemError
-from app.sessions.answers import Decline
-from app.sessions.call_clock import Clocks
-from app.sessions.definitions import demo_definition
-from app.sessions.limits import Limits
-from app.tracker.snapshot import JobSnapshot, JobState
+from mcp_progress_monitor.monitor import Call, Monitor, Outcome
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.sessions.answers import Decline
+from mcp_progress_monitor.sessions.call_clock import Clocks
+from mcp_progress_monitor.sessions.definitions import demo_definition
+from mcp_progress_monitor.sessions.limits import Limits
+from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
 from tests.integration.watching import Watch
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from app.sessions.definitions import Era
-    from app.tracker.snapshot import JobId
+    from mcp_progress_monitor.sessions.definitions import Era
+    from mcp_progress_monitor.tracker.snapshot import JobId
 
 SILENT = {"steps": 2, "interval_s": 0.002}
 """Arguments of `never_answers`: two ticks, then nothing."""
@@ -67,7 +67,7 @@ class Bench:
 @pytest.fixture(autouse=True)
 def often(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let silence after a cancel be noticed soon."""
-    monkeypatch.setattr("app.monitor._TICK_S", 0.05)
+    monkeypatch.setattr("mcp_progress_monitor.monitor._TICK_S", 0.05)
 
 
 @contextlib.asynccontextmanager

@@ -36,7 +36,7 @@ def _assert_all_pass(verdicts: dict[str, Verdict]) -> None:
 
 async def _call(url: str, tool: str, *options: str) -> CompletedProcess[bytes]:
     """What the command line makes of a call."""
-    program = [sys.executable, "-m", "app", "call", tool, "--url", url, *options]
+    program = [sys.executable, "-m", "mcp_progress_monitor", "call", tool, "--url", url, *options]
     return await anyio.run_process(program, check=False)
 
 

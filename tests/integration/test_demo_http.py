@@ -23,7 +23,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 from pydantic import AnyUrl
 
-from app.demo.tools import TOOLS
+from mcp_progress_monitor.demo.tools import TOOLS
 from tests.integration.http_servers import http_server, self_signed
 from tests.patience import PATIENCE_S
 
@@ -256,7 +256,7 @@ async def test_the_official_client_gets_along_when_encrypted(tmp_path: Path) -> 
 
 
 def _ended(*options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "app.demo", "--http", *options]
+    command = [sys.executable, "-m", "mcp_progress_monitor.demo", "--http", *options]
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
 

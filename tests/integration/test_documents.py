@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.cli import main
-from app.cli.commands import program
+from mcp_progress_monitor.cli import main
+from mcp_progress_monitor.cli.commands import program
 from tests.integration.commands import ROOT, run
 
 if TYPE_CHECKING:
@@ -161,7 +161,11 @@ def _options(command: click.Command) -> set[str]:
 
 def test_every_option_that_the_text_names_exists() -> None:
     known = _options(program) | {"--help"}
-    others = (["-m", "app.demo"], ["packaging/dev.py"], ["packaging/dev.py", "docs"])
+    others = (
+        ["-m", "mcp_progress_monitor.demo"],
+        ["packaging/dev.py"],
+        ["packaging/dev.py", "docs"],
+    )
     for words in others:
         asked = [sys.executable, *words, "--help"]
         shown = subprocess.run(asked, capture_output=True, check=True, cwd=ROOT, text=True).stdout

@@ -10,9 +10,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from app.monitor import Call, Monitor
-from app.sessions.definitions import StdioDefinition
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.monitor import Call, Monitor
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
@@ -39,7 +39,16 @@ async def test_a_task_of_the_draft_is_followed_to_its_result_with_marks() -> Non
 
 
 async def test_the_command_line_waits_for_a_task_of_the_draft() -> None:
-    command = [sys.executable, "-m", "app", "call", "slow", "--task", "--json", "--"]
+    command = [
+        sys.executable,
+        "-m",
+        "mcp_progress_monitor",
+        "call",
+        "slow",
+        "--task",
+        "--json",
+        "--",
+    ]
     done = await anyio.run_process([*command, sys.executable, str(SERVER)], stderr=subprocess.PIPE)
     events = [json.loads(line) for line in done.stdout.splitlines()]
     states = [event["status"] for event in events if event["event"] == "task"]
@@ -50,7 +59,7 @@ async def test_the_command_line_waits_for_a_task_of_the_draft() -> None:
 
 
 async def test_people_are_warned_of_the_draft_once() -> None:
-    command = [sys.executable, "-m", "app", "call", "slow", "--task", "--"]
+    command = [sys.executable, "-m", "mcp_progress_monitor", "call", "slow", "--task", "--"]
     done = await anyio.run_process([*command, sys.executable, str(SERVER)], stderr=subprocess.PIPE)
     warnings = [line for line in done.stderr.decode().splitlines() if "warning:" in line]
     assert len(warnings) == 1

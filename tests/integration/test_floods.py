@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from app.monitor import Call, Monitor
-from app.protocol.frame import Channel
-from app.protocol.runs import TickRun
-from app.sessions.definitions import StdioDefinition
-from app.tracker.rows import ASKED_KEPT
+from mcp_progress_monitor.monitor import Call, Monitor
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.protocol.runs import TickRun
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.tracker.rows import ASKED_KEPT
 from tests.benchmarks.flooding_server import FLOODS
 
 if TYPE_CHECKING:
-    from app.updates import Update
+    from mcp_progress_monitor.updates import Update
 
 _MOST_AT_ONCE = 128
 _MOST_STDERR = 256

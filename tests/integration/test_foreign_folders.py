@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app import paths
+from mcp_progress_monitor import paths
 from tests.integration.commands import ROOT
 from tests.patience import PATIENCE_S
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _START = (
-    f"import sys; sys.path.insert(0, {str(ROOT)!r}); from app.cli import main; sys.exit(main())"
+    f"import sys; sys.path.insert(0, {str(ROOT / 'app')!r}); "
+    "from mcp_progress_monitor.cli import main; sys.exit(main())"
 )
 _NAMES = ("app", "tests", "resources", "packaging", "mcp_progress_monitor")
 _MODULES = ("json", "typing", "signal", "os", "app")

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from app.monitor import Monitor, Outcome
-from app.problem import ProblemError
-from app.sessions.definitions import FileWatch, StdioDefinition
-from app.sessions.snapshot import ServerState
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.monitor import Monitor, Outcome
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.sessions.definitions import FileWatch, StdioDefinition
+from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.mending import LATE, SCRIPT, Told, pid_of, plain, tool, words_of
 from tests.patience import PATIENCE_S
 

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from app.monitor import Call, Monitor, Outcome
-from app.problem import ProblemError
-from app.protocol.conversation import Conversation
-from app.protocol.frame import Channel
-from app.sessions.definitions import HttpDefinition
-from app.sessions.snapshot import ServerState
-from app.tracker.snapshot import JobState
-from app.tracker.tracker import Tracker
+from mcp_progress_monitor.monitor import Call, Monitor, Outcome
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.sessions.definitions import HttpDefinition
+from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.integration.http_servers import HttpServer, http_server
 from tests.integration.watching import Watch
 from tests.patience import PATIENCE_S

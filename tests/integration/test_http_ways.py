@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.monitor import Call, Monitor
-from app.problem import ProblemError
-from app.sessions.definitions import HttpDefinition
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.monitor import Call, Monitor
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.sessions.definitions import HttpDefinition
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.http_servers import http_server, self_signed
 from tests.integration.proxy import proxy
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from app.monitor import Monitor
-from app.sessions.definitions import demo_definition
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.monitor import Monitor
+from mcp_progress_monitor.sessions.definitions import demo_definition
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.mending import Told, plain, tool
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.sessions.snapshot import Health
+    from mcp_progress_monitor.sessions.snapshot import Health
 
 _LONG_S = 1.0
 """Within this a server that can answer does, also on a busy machine."""
@@ -23,7 +23,7 @@ _LONG_S = 1.0
 
 @pytest.fixture(autouse=True)
 def _often(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.monitor._TICK_S", 0.05)
+    monkeypatch.setattr("mcp_progress_monitor.monitor._TICK_S", 0.05)
 
 
 async def test_a_server_that_answers_meanwhile_is_slow(tmp_path: Path) -> None:

@@ -11,10 +11,10 @@ import time
 import anyio
 import pytest
 
-from app.monitor import Monitor, Outcome
-from app.problem import ProblemError
-from app.sessions.definitions import RestartPolicy
-from app.sessions.snapshot import ServerState
+from mcp_progress_monitor.monitor import Monitor, Outcome
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.sessions.definitions import RestartPolicy
+from mcp_progress_monitor.sessions.snapshot import ServerState
 from tests.integration.mending import Told, plain, tool
 from tests.integration.processes import is_alive
 from tests.many_servers import connect_all, disconnect_all

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from app.monitor import Call, Monitor
-from app.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.monitor import Call, Monitor
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
 from tests.integration.commands import ROOT, linux_only, start
 from tests.patience import PATIENCE_S, allowed
 
@@ -75,8 +75,8 @@ def test_two_interrupts_end_a_call_that_reads_a_batch_of_a_million(tmp_path: Pat
 _BUSY = """
 import sys, time
 import anyio
-from app.cli.interrupts import Interrupts
-from app.cli.output import Output
+from mcp_progress_monitor.cli.interrupts import Interrupts
+from mcp_progress_monitor.cli.output import Output
 
 async def main():
     with Interrupts(Output(sys.stdout), lambda: print("ended", flush=True)):

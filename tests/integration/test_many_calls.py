@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.protocol.conversation import Conversation
-from app.protocol.framing import FrameNumbers, Framer
-from app.protocol.jsonrpc import encode
-from app.protocol.ledger import MOST_REMEMBERED
-from app.tracker.rows import Rows
-from app.tracker.tracker import Tracker
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.protocol.jsonrpc import encode
+from mcp_progress_monitor.protocol.ledger import MOST_REMEMBERED
+from mcp_progress_monitor.tracker.rows import Rows
+from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.unit.protocol.wire import call, error, notification, progress, request, result
 
 if TYPE_CHECKING:
-    from app.protocol.frame import Frame
+    from mcp_progress_monitor.protocol.frame import Frame
 
 _KEPT = 100
 _AT_ONCE = 100

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from app.monitor import Monitor, Outcome
-from app.problem import ProblemError
-from app.sessions.definitions import RestartPolicy, demo_definition
-from app.sessions.snapshot import ServerState
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.monitor import Monitor, Outcome
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.sessions.definitions import RestartPolicy, demo_definition
+from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.mending import LATE, SOON, Told, pid_of, plain, tool, words_of
 from tests.integration.processes import is_alive
 from tests.integration.resumable import AT_ONCE, Place, export, the_job, whole

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from app.monitor import Call, Monitor, Outcome
-from app.sessions.definitions import HttpDefinition, RestartPolicy
-from app.sessions.snapshot import ServerState
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.monitor import Call, Monitor, Outcome
+from mcp_progress_monitor.sessions.definitions import HttpDefinition, RestartPolicy
+from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.http_servers import http_server
 from tests.integration.mending import Told
 
 if TYPE_CHECKING:
-    from app.sessions.definitions import Era
+    from mcp_progress_monitor.sessions.definitions import Era
 
 SOON = RestartPolicy(first_delay_s=0.2, longest_delay_s=0.5, limit=50)
 
@@ -24,7 +24,7 @@ SOON = RestartPolicy(first_delay_s=0.2, longest_delay_s=0.5, limit=50)
 async def test_a_silent_server_is_asked_for_a_sign_of_life(
     monkeypatch: pytest.MonkeyPatch, era: Era
 ) -> None:
-    monkeypatch.setattr("app.monitor._TICK_S", 0.05)
+    monkeypatch.setattr("mcp_progress_monitor.monitor._TICK_S", 0.05)
     async with http_server() as server, Monitor() as monitor:
         told = Told(monitor)
         definition = HttpDefinition(name="h", url=server.url, era=era, ping_interval_s=1)

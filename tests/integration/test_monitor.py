@@ -9,21 +9,21 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from app.monitor import Call, Monitor, Outcome
-from app.problem import ProblemError
-from app.protocol.facts import ProgressReceived, RequestAnswered, RequestMade
-from app.protocol.frame import Channel
-from app.sessions.definitions import demo_definition
-from app.sessions.snapshot import ServerState
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.monitor import Call, Monitor, Outcome
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.protocol.facts import ProgressReceived, RequestAnswered, RequestMade
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.sessions.definitions import demo_definition
+from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.watching import Watch
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from app.sessions.definitions import Era
-    from app.tracker.snapshot import JobId
+    from mcp_progress_monitor.sessions.definitions import Era
+    from mcp_progress_monitor.tracker.snapshot import JobId
 
 
 @contextlib.asynccontextmanager
@@ -209,7 +209,7 @@ async def test_a_cancelled_call_ends_when_the_server_confirms(reaction: str) -> 
 async def test_a_cancel_that_the_server_is_silent_about_ends_the_call_as_well(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("app.monitor._TICK_S", 0.05)
+    monkeypatch.setattr("mcp_progress_monitor.monitor._TICK_S", 0.05)
     outcomes = []
 
     async def call() -> None:

@@ -12,16 +12,16 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from app.monitor import Call, Monitor
-from app.sessions.definitions import HttpDefinition
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.monitor import Call, Monitor
+from mcp_progress_monitor.sessions.definitions import HttpDefinition
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.watching import Watch
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from app.sessions.definitions import Era
+    from mcp_progress_monitor.sessions.definitions import Era
 
 _SERVER = textwrap.dedent("""
     import socket

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.monitor import Call, Monitor
-from app.sessions.questions import Accept, Decline, Dismiss, Refused, Sampled
-from app.sessions.rules import QuestionRules, Root, Rule
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.monitor import Call, Monitor
+from mcp_progress_monitor.sessions.questions import Accept, Decline, Dismiss, Refused, Sampled
+from mcp_progress_monitor.sessions.rules import QuestionRules, Root, Rule
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.asking_server import asking
 
 if TYPE_CHECKING:
-    from app.monitor import Outcome, Update
-    from app.sessions.definitions import Era
-    from app.sessions.questions import Answer, Question
+    from mcp_progress_monitor.monitor import Outcome, Update
+    from mcp_progress_monitor.sessions.definitions import Era
+    from mcp_progress_monitor.sessions.questions import Answer, Question
 
 ERAS = ["handshake", "per-request"]
 SAMPLED = {

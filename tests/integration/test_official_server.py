@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.monitor import Call, Monitor
-from app.sessions.definitions import StdioDefinition
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.monitor import Call, Monitor
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
-    from app.monitor import Update
-    from app.sessions.definitions import Era
+    from mcp_progress_monitor.monitor import Update
+    from mcp_progress_monitor.sessions.definitions import Era
 
 _SERVER = textwrap.dedent("""
     from mcp.server import MCPServer

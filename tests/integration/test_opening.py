@@ -10,19 +10,19 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from app.monitor import Call, Monitor, Outcome, Update
-from app.problem import ProblemError
-from app.protocol import eras
-from app.protocol.eras import Era
-from app.protocol.frame import Channel, Frame
-from app.sessions import connect_limit
-from app.sessions.definitions import StdioDefinition
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.monitor import Call, Monitor, Outcome, Update
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.protocol import eras
+from mcp_progress_monitor.protocol.eras import Era
+from mcp_progress_monitor.protocol.frame import Channel, Frame
+from mcp_progress_monitor.sessions import connect_limit
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.commands import run
 
 if TYPE_CHECKING:
-    from app.sessions.connect_limit import Waiting
-    from app.sessions.snapshot import ServerSnapshot
+    from mcp_progress_monitor.sessions.connect_limit import Waiting
+    from mcp_progress_monitor.sessions.snapshot import ServerSnapshot
 
 SERVER = str(Path(__file__).with_name("opening_server.py"))
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from app.monitor import Monitor
-from app.problem import ProblemError
-from app.sessions.definitions import RestartPolicy
-from app.sessions.snapshot import ServerState
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.monitor import Monitor
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.sessions.definitions import RestartPolicy
+from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.mending import Told, pid_of, plain, tool
 from tests.integration.processes import is_alive
 
@@ -68,7 +68,7 @@ async def test_a_server_that_closes_its_output_is_not_said_to_be_ended_by_others
 async def test_a_server_that_closes_its_input_is_ended_and_its_calls_are_lost(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("app.monitor._TICK_S", 0.05)
+    monkeypatch.setattr("mcp_progress_monitor.monitor._TICK_S", 0.05)
     async with Monitor() as monitor:
         told = Told(monitor)
         monitor.add_server(plain(restart=_NEVER, ping_interval_s=0.3))
@@ -98,7 +98,7 @@ async def test_what_a_server_asks_without_ending_the_line_is_seen() -> None:
 
 
 async def test_a_message_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.sessions.stdio.MOST_BYTES", 1_000_000)
+    monkeypatch.setattr("mcp_progress_monitor.sessions.stdio.MOST_BYTES", 1_000_000)
     flood = "import sys\nwhile True: sys.stdout.write('x' * 100_000)"
     definition = plain().model_copy(update={"args": ("-c", flood)})
     async with Monitor() as monitor:

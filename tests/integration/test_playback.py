@@ -9,17 +9,17 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from app.monitor import AutoResume, Call, Monitor
-from app.playback.playback import Playback
-from app.recording.folder import RecordingsFolder
-from app.recording.format import SUFFIX
-from app.recording.recorder import Recorder
-from app.recording.settings import RecordingSettings
-from app.sessions.answers import Decline, Refused
-from app.sessions.clock import Clock
-from app.sessions.definitions import demo_definition
-from app.sessions.snapshot import ServerState
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.monitor import AutoResume, Call, Monitor
+from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.recording.folder import RecordingsFolder
+from mcp_progress_monitor.recording.format import SUFFIX
+from mcp_progress_monitor.recording.recorder import Recorder
+from mcp_progress_monitor.recording.settings import RecordingSettings
+from mcp_progress_monitor.sessions.answers import Decline, Refused
+from mcp_progress_monitor.sessions.clock import Clock
+from mcp_progress_monitor.sessions.definitions import demo_definition
+from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.watching import Watch
 from tests.patience import PATIENCE_S
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Sequence
     from pathlib import Path
 
-    from app.protocol.frame import Frame
-    from app.sessions.definitions import Era, StdioDefinition
-    from app.sessions.snapshot import ServerSnapshot
-    from app.tracker.snapshot import JobDetail
+    from mcp_progress_monitor.protocol.frame import Frame
+    from mcp_progress_monitor.sessions.definitions import Era, StdioDefinition
+    from mcp_progress_monitor.sessions.snapshot import ServerSnapshot
+    from mcp_progress_monitor.tracker.snapshot import JobDetail
 
     Scene = Callable[[Monitor, Watch], Awaitable[None]]
 
@@ -238,7 +238,7 @@ async def _endings(monitor: Monitor, watch: Watch) -> None:
 async def test_limits_cancels_and_crashes_are_played_as_they_were_live(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.monitor._TICK_S", 0.05)
+    monkeypatch.setattr("mcp_progress_monitor.monitor._TICK_S", 0.05)
     path = tmp_path / f"endings{SUFFIX}"
     live = await recorded(path, _endings, [demo_definition()], cancel_grace_s=0.2)
     states = {detail.snapshot.state for detail in live.details}

@@ -9,25 +9,25 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from app.exports.forms import pieces
-from app.exports.mark_words import MarkWords
-from app.exports.redaction import Redaction
-from app.exports.wish import Form, Wish
-from app.monitor import Call, Monitor
-from app.playback.playback import Playback
-from app.recording.recorder import Recorder
-from app.sessions.clock import Clock
-from app.sessions.definitions import HttpDefinition
-from app.tracker import marks
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.exports.forms import pieces
+from mcp_progress_monitor.exports.mark_words import MarkWords
+from mcp_progress_monitor.exports.redaction import Redaction
+from mcp_progress_monitor.exports.wish import Form, Wish
+from mcp_progress_monitor.monitor import Call, Monitor
+from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.recording.recorder import Recorder
+from mcp_progress_monitor.sessions.clock import Clock
+from mcp_progress_monitor.sessions.definitions import HttpDefinition
+from mcp_progress_monitor.tracker import marks
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.commands import run
 from tests.integration.http_servers import http_server
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.sessions.definitions import Era
-    from app.tracker.snapshot import JobDetail
+    from mcp_progress_monitor.sessions.definitions import Era
+    from mcp_progress_monitor.tracker.snapshot import JobDetail
 
 _SECRET = "k-7f3a9b1c"
 _WORK = {"name": "worker", "arguments": {"items": 10, "items_per_s": 15}}

@@ -8,21 +8,21 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from app.monitor import Call, Monitor
-from app.protocol.facts import NotificationReceived
-from app.sessions.definitions import demo_definition
-from app.sessions.questions import Accept
-from app.sessions.rules import QuestionRules, Rule
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.monitor import Call, Monitor
+from mcp_progress_monitor.protocol.facts import NotificationReceived
+from mcp_progress_monitor.sessions.definitions import demo_definition
+from mcp_progress_monitor.sessions.questions import Accept
+from mcp_progress_monitor.sessions.rules import QuestionRules, Rule
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from app.monitor import Outcome, Update
-    from app.sessions.definitions import Era
-    from app.sessions.questions import Question
+    from mcp_progress_monitor.monitor import Outcome, Update
+    from mcp_progress_monitor.sessions.definitions import Era
+    from mcp_progress_monitor.sessions.questions import Question
 
 ERAS = ["handshake", "per-request"]
 

@@ -16,20 +16,20 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from app.monitor import Call, Monitor
-from app.recording import recorder as module
-from app.recording.reader import RecordingReader
-from app.recording.recorder import Recorder
-from app.recording.settings import RecordingSettings, save_settings
-from app.recording.writer import Writer
-from app.sessions.definitions import demo_definition
+from mcp_progress_monitor.monitor import Call, Monitor
+from mcp_progress_monitor.recording import recorder as module
+from mcp_progress_monitor.recording.reader import RecordingReader
+from mcp_progress_monitor.recording.recorder import Recorder
+from mcp_progress_monitor.recording.settings import RecordingSettings, save_settings
+from mcp_progress_monitor.recording.writer import Writer
+from mcp_progress_monitor.sessions.definitions import demo_definition
 from tests.integration.commands import PROGRAM, ROOT, linux_only, run, start
 from tests.patience import PATIENCE_S, allowed
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.protocol.frame import Frame
+    from mcp_progress_monitor.protocol.frame import Frame
 
 QUICK = ("--arg", "interval_s=0")
 
@@ -297,14 +297,14 @@ async def test_odd_messages_are_in_the_log_as_they_came(
 def test_a_disk_that_hangs_does_not_keep_the_program_from_ending(tmp_path: Path) -> None:
     program = f"""
 import sys, threading
-from app.recording.writer import Writer
+from mcp_progress_monitor.recording.writer import Writer
 write = Writer.write
 def hang(writer, path, blobs):
     if writer._path is not None:
         threading.Event().wait()
     write(writer, path, blobs)
 Writer.write = hang
-from app.cli import main
+from mcp_progress_monitor.cli import main
 sys.exit(main(["tools", "--demo", "--record", {str(tmp_path / "a.mcprec")!r}]))
 """
     began = time.monotonic()

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.monitor import Call, ServerChangedError
-from app.problem import ProblemError
-from app.protocol.facts import ProgressReceived, RequestMade
-from app.protocol.jsonrpc import canonical
-from app.sessions.definitions import StdioDefinition
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.monitor import Call, ServerChangedError
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.protocol.facts import ProgressReceived, RequestMade
+from mcp_progress_monitor.protocol.jsonrpc import canonical
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.resumable import (
     AT_ONCE,
     Place,
@@ -24,7 +24,7 @@ from tests.integration.resumable import (
 )
 
 if TYPE_CHECKING:
-    from app.sessions.definitions import Era
+    from mcp_progress_monitor.sessions.definitions import Era
 
 
 def compared(message: dict[str, Any]) -> tuple[bytes, Any, int]:

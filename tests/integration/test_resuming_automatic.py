@@ -6,9 +6,9 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from app.monitor import AutoResume, Outcome
-from app.problem import ProblemError
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.monitor import AutoResume, Outcome
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.resumable import (
     AT_ONCE,
     Place,

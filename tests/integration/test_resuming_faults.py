@@ -9,11 +9,11 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from app.problem import Problem, ProblemError
-from app.store import rows
-from app.store.resumes import ResumeStore
-from app.tracker import marks
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.store import rows
+from mcp_progress_monitor.store.resumes import ResumeStore
+from mcp_progress_monitor.tracker import marks
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.resumable import (
     AT_ONCE,
     Place,
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Iterable
 
-    from app.monitor import Monitor
-    from app.store.chains import SavedChain
+    from mcp_progress_monitor.monitor import Monitor
+    from mcp_progress_monitor.store.chains import SavedChain
 
 
 async def test_a_refused_token_is_told_in_the_servers_words_and_not_offered_again(
@@ -154,7 +154,7 @@ async def test_a_server_that_cannot_be_started_leaves_the_job_as_it_was(
         await monitor.call(export())
         await monitor.disconnect("demo")
         with monkeypatch.context() as gone:
-            gone.setattr("app.sessions.process.ServerProcess.start", refuse)
+            gone.setattr("mcp_progress_monitor.sessions.process.ServerProcess.start", refuse)
             with pytest.raises(ProblemError):
                 await monitor.resume(1)
         job = the_job(monitor)
@@ -171,7 +171,7 @@ async def refuse(*_args: object, **_kw: object) -> None:
 async def test_what_cannot_be_saved_is_resumable_in_memory_and_said(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.store.database.Database.write", refuse)
+    monkeypatch.setattr("mcp_progress_monitor.store.database.Database.write", refuse)
     async with running(place) as (monitor, _):
         outcome = await monitor.call(export())
         assert (outcome.state, outcome.resume_id) == (JobState.RESUMABLE, None)
@@ -186,7 +186,7 @@ async def test_a_disk_that_fills_up_and_empties_again_loses_no_token(
 ) -> None:
     async with running(place) as (monitor, watch):
         await monitor.call(export(chunks_per_attempt=2))
-        advance = "app.store.resumes.ResumeStore.advance"
+        advance = "mcp_progress_monitor.store.resumes.ResumeStore.advance"
         with monkeypatch.context() as full:
             full.setattr(advance, refuse)
             await monitor.resume(1)
@@ -215,8 +215,8 @@ async def test_a_claim_that_fails_looks_at_its_own_job_alone(
             read.append(row["id"])
             return chain_of(row, is_elsewhere=is_elsewhere)
 
-        monkeypatch.setattr("app.store.rows.chain_of", counted)
-        monkeypatch.setattr("app.store.resumes.ResumeStore.start_attempt", refuse)
+        monkeypatch.setattr("mcp_progress_monitor.store.rows.chain_of", counted)
+        monkeypatch.setattr("mcp_progress_monitor.store.resumes.ResumeStore.start_attempt", refuse)
         with pytest.raises(ProblemError, match="The disk is full"):
             await monitor.resume(2)
         assert read == [2]
@@ -228,8 +228,8 @@ async def test_a_store_that_shut_hides_no_job(
 ) -> None:
     async with running(place) as (monitor, _):
         await monitor.call(export())
-        monkeypatch.setattr("app.store.database.Database.is_open", False)
-        monkeypatch.setattr("app.store.resumes.ResumeStore.start_attempt", refuse)
+        monkeypatch.setattr("mcp_progress_monitor.store.database.Database.is_open", False)
+        monkeypatch.setattr("mcp_progress_monitor.store.resumes.ResumeStore.start_attempt", refuse)
         with pytest.raises(ProblemError, match="The disk is full"):
             await monitor.resume(1)
         assert the_job(monitor).can_resume
@@ -238,11 +238,11 @@ async def test_a_store_that_shut_hides_no_job(
 async def test_a_finished_job_tells_of_a_token_that_could_not_be_deleted_until_it_is(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.resuming.keeper._RETRY_S", 0.02)
+    monkeypatch.setattr("mcp_progress_monitor.resuming.keeper._RETRY_S", 0.02)
     async with running(place) as (monitor, watch):
         await monitor.call(export())
         with monkeypatch.context() as full:
-            full.setattr("app.store.resumes.ResumeStore.forget", refuse)
+            full.setattr("mcp_progress_monitor.store.resumes.ResumeStore.forget", refuse)
             assert (await monitor.resume(1, auto_resume=AT_ONCE)).state is JobState.DONE
             job = the_job(monitor)
             assert "still on disk: The disk is full" in job.resume_note

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from app.store.resumes import FILE
+from mcp_progress_monitor.store.resumes import FILE
 from tests.integration.processes import servers_of
 from tests.integration.resumable import whole
 from tests.integration.resume_victim import CHUNKS, digest

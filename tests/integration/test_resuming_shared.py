@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from app.monitor import Monitor
-from app.problem import ProblemError
-from app.store.resumes import FILE
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.monitor import Monitor
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.store.resumes import FILE
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.resumable import (
     AT_ONCE,
     Place,
@@ -24,13 +24,13 @@ from tests.integration.watching import Watch
 from tests.unit.store.samples import query
 
 if TYPE_CHECKING:
-    from app.monitor import Outcome
+    from mcp_progress_monitor.monitor import Outcome
 
 
 async def test_what_one_program_resumes_the_other_does_not(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.resuming.restorer._LOOK_S", 0.05)
+    monkeypatch.setattr("mcp_progress_monitor.resuming.restorer._LOOK_S", 0.05)
     async with running(place) as (first, seen), running(place) as (second, watch):
         await first.call(export(fault="silence", at_attempt=2))
     async with (

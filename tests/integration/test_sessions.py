@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from app.monitor import Monitor, Update
-from app.problem import Problem, ProblemError
-from app.protocol import eras
-from app.protocol.eras import Era
-from app.protocol.frame import Channel
-from app.sessions.definitions import StdioDefinition, demo_definition
-from app.sessions.snapshot import ServerSnapshot, ServerState
+from mcp_progress_monitor.monitor import Monitor, Update
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.protocol import eras
+from mcp_progress_monitor.protocol.eras import Era
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.sessions.definitions import StdioDefinition, demo_definition
+from mcp_progress_monitor.sessions.snapshot import ServerSnapshot, ServerState
 from tests.patience import allowed
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.sessions.definitions import Era as EraChoice
+    from mcp_progress_monitor.sessions.definitions import Era as EraChoice
 
 
 _SOON_S = eras.DISCOVER_LIMIT_S
@@ -150,7 +150,7 @@ async def test_lists_are_read_page_by_page() -> None:
 async def test_a_server_without_a_list_is_connected_and_says_what_is_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("app.sessions.lists._LIMIT_S", 0.2)
+    monkeypatch.setattr("mcp_progress_monitor.sessions.lists._LIMIT_S", 0.2)
     server = await connect("--ignore-method", "tools/list")
     assert server.state is ServerState.CONNECTED
     assert server.tools == ()

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from app import paths
-from app.monitor import Call, Monitor, Update
-from app.sessions.definitions import demo_definition
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor import paths
+from mcp_progress_monitor.monitor import Call, Monitor, Update
+from mcp_progress_monitor.sessions.definitions import demo_definition
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.patience import allowed
 
 if TYPE_CHECKING:
-    from app.tracker.snapshot import JobId
+    from mcp_progress_monitor.tracker.snapshot import JobId
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and process groups")
 
@@ -113,8 +113,8 @@ async def test_a_monitor_that_was_never_used_ends_at_once() -> None:
 _PROGRAM = """
     import asyncio, sys
     import anyio
-    from app.monitor import Call, Monitor
-    from app.sessions.definitions import demo_definition
+    from mcp_progress_monitor.monitor import Call, Monitor
+    from mcp_progress_monitor.sessions.definitions import demo_definition
 
     async def main():
         asyncio.get_running_loop().slow_callback_duration = 60  # it is the machine that is slow

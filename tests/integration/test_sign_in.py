@@ -12,11 +12,11 @@ import anyio
 import httpx2
 import pytest
 
-from app.monitor import Call, Monitor
-from app.problem import ProblemError
-from app.sessions.definitions import HttpDefinition
-from app.sessions.http.token_store import FILE_NAME
-from app.sessions.snapshot import ServerState
+from mcp_progress_monitor.monitor import Call, Monitor
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.sessions.definitions import HttpDefinition
+from mcp_progress_monitor.sessions.http.token_store import FILE_NAME
+from mcp_progress_monitor.sessions.snapshot import ServerState
 from tests.integration.http_servers import http_server
 from tests.patience import PATIENCE_S
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from app.updates import Update
+    from mcp_progress_monitor.updates import Update
 
 pytestmark = pytest.mark.anyio
 
@@ -121,7 +121,7 @@ async def test_a_sign_in_that_nobody_makes_is_told_with_the_answers_of_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for module in ("connect_limit", "http.sign_in_flow"):
-        monkeypatch.setattr(f"app.sessions.{module}.SIGN_IN_S", 2.0)
+        monkeypatch.setattr(f"mcp_progress_monitor.sessions.{module}.SIGN_IN_S", 2.0)
     async with (
         http_server("--oauth") as server,
         monitoring(server.url, tmp_path, signs_in=False) as (monitor, user),
@@ -178,7 +178,7 @@ async def test_a_recording_has_no_credential(tmp_path: Path) -> None:
 
 async def test_a_command_says_where_to_sign_in_and_the_next_one_needs_none(tmp_path: Path) -> None:
     async with http_server("--oauth") as server:
-        program = [sys.executable, "-m", "app", "tools"]
+        program = [sys.executable, "-m", "mcp_progress_monitor", "tools"]
         command = [*program, "--data-dir", str(tmp_path), "--url", server.url, "--oauth"]
         async with await anyio.open_process(command, stderr=subprocess.PIPE) as process:
             assert process.stderr is not None

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from app.exports.redaction import Redaction
-from app.exports.snippet import snippet
-from app.monitor import Call, Monitor
-from app.paths import import_root
-from app.sessions.definitions import demo_definition
+from mcp_progress_monitor.exports.redaction import Redaction
+from mcp_progress_monitor.exports.snippet import snippet
+from mcp_progress_monitor.monitor import Call, Monitor
+from mcp_progress_monitor.paths import import_root
+from mcp_progress_monitor.sessions.definitions import demo_definition
 
 if TYPE_CHECKING:
     from pathlib import Path

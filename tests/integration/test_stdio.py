@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from app.problem import Problem, ProblemError
-from app.protocol.frame import Channel, Frame
-from app.protocol.framing import FrameNumbers, Framer
-from app.sessions.clock import Clock
-from app.sessions.definitions import StdioDefinition
-from app.sessions.stdio import STDERR_LINE_BYTES, StdioTransport
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.protocol.frame import Channel, Frame
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.sessions.clock import Clock
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.sessions.stdio import STDERR_LINE_BYTES, StdioTransport
 from tests.patience import PATIENCE_S, allowed
 
 if TYPE_CHECKING:
@@ -473,9 +473,9 @@ async def test_a_folder_to_start_in_that_is_a_file_is_named(tmp_path: Path) -> N
 def test_a_start_without_files_left_says_so_and_leaves_none_open() -> None:
     code = """
 import os, resource, sys, anyio
-from app.problem import ProblemError
-from app.sessions.definitions import StdioDefinition
-from app.sessions.process import ServerProcess
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.sessions.process import ServerProcess
 
 async def main():
     definition = StdioDefinition(name="s", command=sys.executable, args=("-c", ""))

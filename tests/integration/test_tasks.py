@@ -12,20 +12,20 @@ import anyio
 import mcp_types
 import pytest
 
-from app.calls import Call
-from app.problem import ProblemError
-from app.protocol.facts import TaskStated
-from app.sessions.answers import Accept
-from app.store.tasks import TaskStore
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.calls import Call
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.protocol.facts import TaskStated
+from mcp_progress_monitor.sessions.answers import Accept
+from mcp_progress_monitor.store.tasks import TaskStore
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.resumable import Place, running, the_job
 from tests.integration.tasks import ERAS, begun, called, saved_tasks, sent, task_call
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.monitor import Monitor
-    from app.sessions.definitions import Era
+    from mcp_progress_monitor.monitor import Monitor
+    from mcp_progress_monitor.sessions.definitions import Era
 
 REQUESTS: dict[str, Any] = {
     "tools/call": mcp_types.CallToolRequest,

@@ -12,19 +12,19 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from app.problem import ProblemError
-from app.resuming.servers import ServerChangedError
-from app.sessions.answers import Decline
-from app.sessions.definitions import StdioDefinition
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.resuming.servers import ServerChangedError
+from mcp_progress_monitor.sessions.answers import Decline
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.resumable import Place, running, the_job
 from tests.integration.tasks import ERAS, begun, called, saved_tasks, task_call
 from tests.patience import PATIENCE_S
 from tests.unit.store.samples import query
 
 if TYPE_CHECKING:
-    from app.monitor import Monitor
-    from app.sessions.definitions import Era
+    from mcp_progress_monitor.monitor import Monitor
+    from mcp_progress_monitor.sessions.definitions import Era
     from tests.integration.watching import Watch
 
 ROOT = Path(__file__).parents[2]
@@ -143,7 +143,7 @@ async def test_a_task_that_the_server_has_forgotten_meanwhile_is_told_and_remove
 async def test_a_task_whose_time_is_over_is_told_as_expired_and_removed(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.resuming.following._LOOK_S", 0.05)
+    monkeypatch.setattr("mcp_progress_monitor.resuming.following._LOOK_S", 0.05)
     await left(place, "per-request", "task_never_ends", ttl_s=3600)
     query(place.data_dir, "UPDATE tasks SET began_when = began_when - 3600")
     async with running(place, is_connected=False) as (monitor, watch):
@@ -161,7 +161,7 @@ async def test_a_task_whose_time_is_over_is_told_as_expired_and_removed(
 async def test_two_programs_never_follow_one_task(
     place: Place, era: Era, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.resuming.following._LOOK_S", 0.1)
+    monkeypatch.setattr("mcp_progress_monitor.resuming.following._LOOK_S", 0.1)
     async with running(place, era=era) as (monitor, watch):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(called, monitor, "task_asks", era)  # which ends when it is answered

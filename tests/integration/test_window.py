@@ -30,7 +30,14 @@ def start(data_dir: Path, started: list[subprocess.Popen[str]]) -> Start:
     """Start the program with these arguments; it does not outlive the test."""
 
     def start(*arguments: str) -> subprocess.Popen[str]:
-        command = [sys.executable, "-m", "app", "--data-dir", str(data_dir), *arguments]
+        command = [
+            sys.executable,
+            "-m",
+            "mcp_progress_monitor",
+            "--data-dir",
+            str(data_dir),
+            *arguments,
+        ]
         pipe = subprocess.PIPE
         started.append(subprocess.Popen(command, stdout=pipe, stderr=pipe, text=True))
         return started[-1]
@@ -48,7 +55,7 @@ def _end(window: subprocess.Popen[str], within_s: float) -> tuple[int, str]:
 
 
 def _server_arguments(*options: str) -> tuple[str, ...]:
-    return ("--", sys.executable, "-m", "app.demo", *options)
+    return ("--", sys.executable, "-m", "mcp_progress_monitor.demo", *options)
 
 
 def _wait_for_child(window: subprocess.Popen[str]) -> int:

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from app.protocol.frame import Channel
+from mcp_progress_monitor.protocol.frame import Channel
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from app.monitor import Monitor, Update
-    from app.protocol.facts import Fact
+    from mcp_progress_monitor.monitor import Monitor, Update
+    from mcp_progress_monitor.protocol.facts import Fact
 
 
 class Watch:

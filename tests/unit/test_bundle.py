@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app import bundle, paths
-from app.sessions.definitions import StdioDefinition, demo_definition
-from app.sessions.process import environment_of
+from mcp_progress_monitor import bundle, paths
+from mcp_progress_monitor.sessions.definitions import StdioDefinition, demo_definition
+from mcp_progress_monitor.sessions.process import environment_of
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,25 +9,25 @@ from typing import TYPE_CHECKING, cast
 import anyio
 import pytest
 
-from app.calls import AutoResume, Call, Calls, Outcome
-from app.problem import ProblemError
-from app.sessions.call_clock import CallClock, Clocks
-from app.sessions.clock import Clock
-from app.sessions.definitions import StdioDefinition
-from app.sessions.limits import USUAL, LimitChoice, Limits
-from app.sessions.snapshot import ServerSnapshot
-from app.tracker.snapshot import Changes, JobSnapshot, JobState
-from app.tracker.tracker import Tracker
+from mcp_progress_monitor.calls import AutoResume, Call, Calls, Outcome
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.sessions.call_clock import CallClock, Clocks
+from mcp_progress_monitor.sessions.clock import Clock
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.sessions.limits import USUAL, LimitChoice, Limits
+from mcp_progress_monitor.sessions.snapshot import ServerSnapshot
+from mcp_progress_monitor.tracker.snapshot import Changes, JobSnapshot, JobState
+from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.unit.sessions.playbook import PlayedServer, by_method, connection_to
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from app.protocol.facts import Fact
-    from app.protocol.frame import Frame
-    from app.sessions.connection import Connection
-    from app.sessions.manager import Manager
-    from app.tracker.snapshot import JobId
+    from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.protocol.frame import Frame
+    from mcp_progress_monitor.sessions.connection import Connection
+    from mcp_progress_monitor.sessions.manager import Manager
+    from mcp_progress_monitor.tracker.snapshot import JobId
 
 
 CALL = Call("played", "tools/call", {"name": "t"})

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app import looking
-from app.looking import Sight
-from app.problem import ProblemError
+from mcp_progress_monitor import looking
+from mcp_progress_monitor.looking import Sight
+from mcp_progress_monitor.problem import ProblemError
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="files of POSIX")
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from app.monitor import Call, Monitor, Update
-from app.problem import ProblemError
-from app.sessions.clock import Clock
-from app.sessions.definitions import StdioDefinition
-from app.sessions.snapshot import ServerState
+from mcp_progress_monitor.monitor import Call, Monitor, Update
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.sessions.clock import Clock
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.sessions.snapshot import ServerState
 
 
 def server(name: str = "a") -> StdioDefinition:
@@ -90,7 +90,7 @@ async def test_what_is_not_there_is_none() -> None:
 
 
 async def test_nothing_is_published_while_nothing_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.monitor._TICK_S", 0.005)
+    monkeypatch.setattr("mcp_progress_monitor.monitor._TICK_S", 0.005)
     async with Monitor() as monitor:
         heard: list[Update] = []
         monitor.subscribe(heard.append)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app import __version__, paths
-from app.problem import ProblemError
+from mcp_progress_monitor import __version__, paths
+from mcp_progress_monitor.problem import ProblemError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -76,7 +76,7 @@ def test_a_data_folder_that_is_closed_to_us_is_a_problem(
 @linux_only
 def test_who_has_no_home_is_asked_for_a_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_DATA_HOME")
-    monkeypatch.setattr("app.paths.home", nothing)
+    monkeypatch.setattr("mcp_progress_monitor.paths.home", nothing)
     with pytest.raises(ProblemError, match="no home folder"):
         paths.data_dir()
 
@@ -103,7 +103,7 @@ def test_a_missing_resource_is_named() -> None:
 
 
 def test_the_package_can_be_imported_from_the_import_root() -> None:
-    assert (paths.import_root() / "app" / "paths.py").is_file()
+    assert (paths.import_root() / "mcp_progress_monitor" / "paths.py").is_file()
 
 
 def test_the_program_is_started_again_from_any_folder(

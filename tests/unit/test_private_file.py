@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app import private_file
+from mcp_progress_monitor import private_file
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app import text
+from mcp_progress_monitor import text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,8 +8,8 @@ import sys
 
 import pytest
 
-from app import paths
-from app.timed_regex import LONGEST, BadPatternError, compiled_pattern, is_match
+from mcp_progress_monitor import paths
+from mcp_progress_monitor.timed_regex import LONGEST, BadPatternError, compiled_pattern, is_match
 
 RUNAWAYS = [
     ("^(a|aa)+$", "a" * 60 + "!"),
@@ -68,5 +68,5 @@ def test_what_is_no_pattern_is_refused_with_its_place() -> None:
 
 
 def test_the_engine_is_loaded_by_the_first_pattern() -> None:
-    code = "import sys, app.timed_regex; sys.exit('regex' in sys.modules)"
+    code = "import sys, mcp_progress_monitor.timed_regex; sys.exit('regex' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], cwd=paths.import_root(), check=True)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.updates import Listeners, Update
+from mcp_progress_monitor.updates import Listeners, Update
 
 if TYPE_CHECKING:
     from collections.abc import Callable

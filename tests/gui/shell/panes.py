@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Made:
-    """Stands for `app.shell.late_panes.Late` where the pane is there."""
+    """Stands for `shell.late_panes.Late` where the pane is there."""
 
     def when_made(self, join: Callable[[], None]) -> None:
         """Call `join` at once."""
@@ -17,7 +17,7 @@ class Made:
 
 
 class Panes:
-    """Stands for `app.shell.late_panes.LatePanes`."""
+    """Stands for `shell.late_panes.LatePanes`."""
 
     def __init__(self) -> None:
         self.job = self.stderr = Made()

@@ -6,11 +6,11 @@ import json
 import sys
 from typing import TYPE_CHECKING, Any
 
-from app.models.servers import ROW
-from app.sessions.definitions import demo_definition
-from app.shell.options import WindowOptions
-from app.shell.program import Program
-from app.widgets.consent_dialog import ConsentDialog
+from mcp_progress_monitor.models.servers import ROW
+from mcp_progress_monitor.sessions.definitions import demo_definition
+from mcp_progress_monitor.shell.options import WindowOptions
+from mcp_progress_monitor.shell.program import Program
+from mcp_progress_monitor.widgets.consent_dialog import ConsentDialog
 from tests.gui.shell.programs import until_quit
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QApplication
 
-    from app.sessions.definitions import ServerDefinition
-    from app.sessions.snapshot import ServerState
+    from mcp_progress_monitor.sessions.definitions import ServerDefinition
+    from mcp_progress_monitor.sessions.snapshot import ServerState
 
 
 def running(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QWidget
 
-from app.shell.afterwards import Afterwards
+from mcp_progress_monitor.shell.afterwards import Afterwards
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

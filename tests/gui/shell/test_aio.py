@@ -10,8 +10,8 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from app.problem import Problem, ProblemError
-from app.shell.aio import Tasks
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.shell.aio import Tasks
 from tests.patience import PATIENCE_S
 
 pytestmark = pytest.mark.anyio
@@ -84,7 +84,7 @@ def test_the_loop_runs_processes_and_returns_what_main_returns() -> None:
     script = """
         import sys, anyio
         from PySide6.QtWidgets import QApplication, QLabel
-        from app.shell.aio import run_on_qt
+        from mcp_progress_monitor.shell.aio import run_on_qt
 
         async def main():
             label = QLabel("shown")
@@ -111,7 +111,7 @@ def test_no_thread_is_left_within_qt_when_the_interpreter_ends() -> None:
     script = """
         import sys, threading, time, anyio, qasync
         from PySide6.QtWidgets import QApplication
-        from app.shell.aio import run_on_qt
+        from mcp_progress_monitor.shell.aio import run_on_qt
 
         tell = qasync.QEventLoop.call_soon_threadsafe
 

@@ -9,11 +9,11 @@ from typing import Any
 import anyio
 import pytest
 
-from app.monitor import Call, Monitor
-from app.sessions.definitions import HttpDefinition
-from app.sessions.http import posts, streams
-from app.sessions.snapshot import ServerState
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.monitor import Call, Monitor
+from mcp_progress_monitor.sessions.definitions import HttpDefinition
+from mcp_progress_monitor.sessions.http import posts, streams
+from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.http_servers import http_server
 from tests.integration.watching import Watch
 

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import anyio
 from PySide6.QtWidgets import QLabel
 
-from app.problem import Problem
-from app.recording.settings import FOLDER
-from app.shell.application import Opening
-from app.shell.options import WindowOptions
-from app.shell.program import Program
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.recording.settings import FOLDER
+from mcp_progress_monitor.shell.application import Opening
+from mcp_progress_monitor.shell.options import WindowOptions
+from mcp_progress_monitor.shell.program import Program
 from tests.gui.shell.programs import until, until_quit
 
 if TYPE_CHECKING:

@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtWidgets import QMessageBox
 
-from app.catalogue.trust import Trust
-from app.models.catalogue_values import Entered, ValueKind
-from app.monitor import Call
-from app.problem import Problem, ProblemError
-from app.sessions.definitions import StdioDefinition, demo_definition
-from app.sessions.snapshot import ServerState
-from app.shell.options import WindowOptions
-from app.shell.program import Program
-from app.widgets.server_editor import ServerEditor
+from mcp_progress_monitor.catalogue.trust import Trust
+from mcp_progress_monitor.models.catalogue_values import Entered, ValueKind
+from mcp_progress_monitor.monitor import Call
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.sessions.definitions import StdioDefinition, demo_definition
+from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.shell.options import WindowOptions
+from mcp_progress_monitor.shell.program import Program
+from mcp_progress_monitor.widgets.server_editor import ServerEditor
 from tests.gui.shell.programs import until, until_quit
 from tests.gui.shell.saved import (
     agree,

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.catalogue.trust import FILE_NAME as TRUST
-from app.catalogue.trust import Trust
-from app.sessions.definitions import StdioDefinition, demo_definition
-from app.sessions.snapshot import ServerState
-from app.widgets.server_editor import ServerEditor
+from mcp_progress_monitor.catalogue.trust import FILE_NAME as TRUST
+from mcp_progress_monitor.catalogue.trust import Trust
+from mcp_progress_monitor.sessions.definitions import StdioDefinition, demo_definition
+from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.widgets.server_editor import ServerEditor
 from tests.gui.shell.programs import until
 from tests.gui.shell.saved import demo_entry, names_shown, running, save, state, told
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QApplication
 
-    from app.problem import Problem
+    from mcp_progress_monitor.problem import Problem
 
 
 pytestmark = pytest.mark.anyio

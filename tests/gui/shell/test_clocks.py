@@ -8,13 +8,13 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.models.job_columns import Column
-from app.monitor import Call
-from app.sessions.definitions import demo_definition
-from app.sessions.limits import Limits
-from app.shell.options import WindowOptions
-from app.shell.program import Program
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.models.job_columns import Column
+from mcp_progress_monitor.monitor import Call
+from mcp_progress_monitor.sessions.definitions import demo_definition
+from mcp_progress_monitor.sessions.limits import Limits
+from mcp_progress_monitor.shell.options import WindowOptions
+from mcp_progress_monitor.shell.program import Program
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.gui.shell.programs import until, until_quit
 
 if TYPE_CHECKING:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, cast
 import anyio
 import pytest
 
-from app.problem import Problem, ProblemError
-from app.sessions.connect_failure import not_connected
-from app.shell.control import Control
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.sessions.connect_failure import not_connected
+from mcp_progress_monitor.shell.control import Control
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Coroutine
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from anyio.abc import TaskGroup
     from PySide6.QtWidgets import QApplication
 
-    from app.monitor import Monitor
-    from app.shell.aio import Tasks
+    from mcp_progress_monitor.monitor import Monitor
+    from mcp_progress_monitor.shell.aio import Tasks
 
 pytestmark = pytest.mark.anyio
 

@@ -10,24 +10,24 @@ from PySide6.QtCore import Signal
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from app.models.feed import Feed
-from app.models.servers import ServersModel
-from app.paths import resource
-from app.problem import Problem, ProblemError
-from app.sessions.snapshot import ServerState
-from app.shell.doctoring import Doctoring
-from app.widgets.appearance import Appearance
-from app.widgets.notice_bar import NoticeBar
-from app.widgets.server_list import ServerList
+from mcp_progress_monitor.models.feed import Feed
+from mcp_progress_monitor.models.servers import ServersModel
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.shell.doctoring import Doctoring
+from mcp_progress_monitor.widgets.appearance import Appearance
+from mcp_progress_monitor.widgets.notice_bar import NoticeBar
+from mcp_progress_monitor.widgets.server_list import ServerList
 from tests.doctor_stand_ins import CRASHED
 from tests.server_stand_ins import FakeServers, server
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from app.filtering.chosen import LogFilter
-    from app.sessions.doctor import DoctorReport
-    from app.shell.main_window import MainWindow
+    from mcp_progress_monitor.filtering.chosen import LogFilter
+    from mcp_progress_monitor.sessions.doctor import DoctorReport
+    from mcp_progress_monitor.shell.main_window import MainWindow
 
 PROBLEM = Problem("It ended", "crawler")
 

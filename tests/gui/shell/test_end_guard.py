@@ -14,12 +14,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton
 
-from app.monitor import Call
-from app.sessions.definitions import demo_definition
-from app.sessions.snapshot import ServerState
-from app.tracker.snapshot import JobState
-from app.widgets.job_questions import EndQuestion
-from app.widgets.server_questions import RemoveQuestion
+from mcp_progress_monitor.monitor import Call
+from mcp_progress_monitor.sessions.definitions import demo_definition
+from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.widgets.job_questions import EndQuestion
+from mcp_progress_monitor.widgets.server_questions import RemoveQuestion
 from tests.gui.shell.programs import until
 from tests.gui.shell.saved import running, state
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
-    from app.shell.program import Program
+    from mcp_progress_monitor.shell.program import Program
 
 pytestmark = pytest.mark.anyio
 
@@ -154,7 +154,7 @@ async def test_saving_a_running_server_in_order_to_connect_it_asks(
 ) -> None:
     async with busy(qapp, data_dir) as program:
         program.catalogue_dialogs.edit("demo")
-        from app.widgets.server_editor import ServerEditor
+        from mcp_progress_monitor.widgets.server_editor import ServerEditor
 
         (editor,) = program.window.findChildren(ServerEditor)
         editor.connect_button.click()

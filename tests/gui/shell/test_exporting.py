@@ -13,10 +13,10 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QApplication, QFileDialog, QMainWindow
 
-from app.exports.wish import Form, Wish
-from app.filtering.chosen import LogFilter
-from app.shell.aio import Tasks
-from app.shell.exporting import ExportDialog, Exporting
+from mcp_progress_monitor.exports.wish import Form, Wish
+from mcp_progress_monitor.filtering.chosen import LogFilter
+from mcp_progress_monitor.shell.aio import Tasks
+from mcp_progress_monitor.shell.exporting import ExportDialog, Exporting
 from tests.gui.shell.panes import Panes
 from tests.patience import PATIENCE_S
 from tests.unit.exports.sessions import Session
@@ -24,8 +24,8 @@ from tests.unit.exports.sessions import Session
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from app.problem import Problem
-    from app.updates import Update
+    from mcp_progress_monitor.problem import Problem
+    from mcp_progress_monitor.updates import Update
 
 
 class Recorded(Session):

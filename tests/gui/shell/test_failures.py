@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.shell.failures import Failures
+from mcp_progress_monitor.shell.failures import Failures
 
 if TYPE_CHECKING:
-    from app.problem import Problem
+    from mcp_progress_monitor.problem import Problem
 
 
 def _raised(text: str) -> ValueError:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.shell import garbage
-from app.shell.garbage import Garbage
+from mcp_progress_monitor.shell import garbage
+from mcp_progress_monitor.shell.garbage import Garbage
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -9,10 +9,10 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit
 
-from app.problem import Problem, ProblemError
-from app.sessions.definitions import StdioDefinition
-from app.widgets.catalogue_export_dialog import CatalogueExportDialog
-from app.widgets.import_dialog import ImportDialog
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.widgets.catalogue_export_dialog import CatalogueExportDialog
+from mcp_progress_monitor.widgets.import_dialog import ImportDialog
 from tests.gui.shell.programs import until
 from tests.gui.shell.saved import asked, names_shown, running, save, told, written_by
 
@@ -47,7 +47,9 @@ async def test_an_imported_server_is_saved_and_asks_before_it_first_runs(
 def keyring_there(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether there is a keyring, as far as the dialog can see; there is one at first."""
     answer = [True]
-    monkeypatch.setattr("app.sessions.keyring_system.is_available", lambda: answer[0])
+    monkeypatch.setattr(
+        "mcp_progress_monitor.sessions.keyring_system.is_available", lambda: answer[0]
+    )
     return answer
 
 

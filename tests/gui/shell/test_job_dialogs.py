@@ -8,14 +8,14 @@ import pytest
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from app.problem import Problem
-from app.resuming.servers import ServerChangedError
-from app.sessions.definitions import StdioDefinition
-from app.sessions.snapshot import ServerSnapshot
-from app.shell.job_dialogs import JobDialogs
-from app.shell.preferences import Preferences
-from app.widgets.job_questions import ForgetQuestion, ReissueQuestion
-from app.widgets.saved_server_dialog import SavedServerDialog
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.resuming.servers import ServerChangedError
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.sessions.snapshot import ServerSnapshot
+from mcp_progress_monitor.shell.job_dialogs import JobDialogs
+from mcp_progress_monitor.shell.preferences import Preferences
+from mcp_progress_monitor.widgets.job_questions import ForgetQuestion, ReissueQuestion
+from mcp_progress_monitor.widgets.saved_server_dialog import SavedServerDialog
 from tests.job_stand_ins import FakeJobs, resumable
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDockWidget, QLabel, QMainWindow
 
-from app.shell.late_panes import Late
-from app.shell.options import WindowOptions
-from app.shell.program import Program
+from mcp_progress_monitor.shell.late_panes import Late
+from mcp_progress_monitor.shell.options import WindowOptions
+from mcp_progress_monitor.shell.program import Program
 from tests.gui.shell.programs import until, until_quit
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ import pytest
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
-from app.shell.lifetime import Lifetime
+from mcp_progress_monitor.shell.lifetime import Lifetime
 from tests.integration.commands import ROOT
 from tests.patience import PATIENCE_S
 
@@ -59,8 +59,8 @@ import sys
 import anyio
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication, QWidget
-from app.shell import lifetime
-from app.shell.aio import run_on_qt
+from mcp_progress_monitor.shell import lifetime
+from mcp_progress_monitor.shell.aio import run_on_qt
 
 lifetime._LAST_S = float(sys.argv[2])
 application = QApplication([])

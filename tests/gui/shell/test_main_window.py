@@ -11,17 +11,17 @@ from PySide6.QtGui import QAction, QShortcut
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
-from app.monitor import Monitor
-from app.paths import resource
-from app.problem import Problem
-from app.shell.main_window import MainWindow
-from app.shell.models import Models
-from app.shell.preferences import Preferences
-from app.shell.status_bar import StatusBar
-from app.shell.tool_bar import SavedServer
-from app.tracker.snapshot import Changes
-from app.widgets.appearance import Appearance
-from app.widgets.tab_order import controls_in
+from mcp_progress_monitor.monitor import Monitor
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.shell.main_window import MainWindow
+from mcp_progress_monitor.shell.models import Models
+from mcp_progress_monitor.shell.preferences import Preferences
+from mcp_progress_monitor.shell.status_bar import StatusBar
+from mcp_progress_monitor.shell.tool_bar import SavedServer
+from mcp_progress_monitor.tracker.snapshot import Changes
+from mcp_progress_monitor.widgets.appearance import Appearance
+from mcp_progress_monitor.widgets.tab_order import controls_in
 from tests.job_stand_ins import FakeJobs, job, resumable
 
 if TYPE_CHECKING:

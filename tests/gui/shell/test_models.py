@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import QObject
 
-from app.models.servers import ABOUT
-from app.monitor import Monitor
-from app.protocol.conversation import Conversation
-from app.sessions.snapshot import ServerState
-from app.shell.models import Models
+from mcp_progress_monitor.models.servers import ABOUT
+from mcp_progress_monitor.monitor import Monitor
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.shell.models import Models
 from tests.server_stand_ins import FakeServers, server
 from tests.unit.models.log_frames import ticks
 

@@ -10,15 +10,15 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QLabel
 
-from app.monitor import Monitor
-from app.paths import resource
-from app.protocol.frame import Channel, Frame
-from app.shell.main_window import MainWindow
-from app.shell.models import Models
-from app.shell.navigation import Navigation, copied
-from app.shell.preferences import Preferences
-from app.shell.status_bar import StatusBar
-from app.widgets.appearance import Appearance
+from mcp_progress_monitor.monitor import Monitor
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.protocol.frame import Channel, Frame
+from mcp_progress_monitor.shell.main_window import MainWindow
+from mcp_progress_monitor.shell.models import Models
+from mcp_progress_monitor.shell.navigation import Navigation, copied
+from mcp_progress_monitor.shell.preferences import Preferences
+from mcp_progress_monitor.shell.status_bar import StatusBar
+from mcp_progress_monitor.widgets.appearance import Appearance
 from tests.job_stand_ins import answer, detail, job
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
     from pytestqt.qtbot import QtBot
 
-    from app.problem import Problem
-    from app.tracker.snapshot import JobDetail
+    from mcp_progress_monitor.problem import Problem
+    from mcp_progress_monitor.tracker.snapshot import JobDetail
 
 
 @pytest.fixture

@@ -13,10 +13,10 @@ import anyio.to_thread
 import pytest
 from PySide6.QtCore import QObject
 
-from app.playback.playback import Playback
-from app.shell.only_window import OnlyWindow, brought_to_front
-from app.shell.options import RecordingOptions
-from app.shell.recording_window import RecordingProgram
+from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.shell.only_window import OnlyWindow, brought_to_front
+from mcp_progress_monitor.shell.options import RecordingOptions
+from mcp_progress_monitor.shell.recording_window import RecordingProgram
 from tests.architecture.source import ROOT
 from tests.gui.shell.programs import until, until_quit
 from tests.unit.recording.written import Written
@@ -32,7 +32,7 @@ ANOTHER = """
 import sys
 from pathlib import Path
 from PySide6.QtCore import QCoreApplication
-from app.shell.only_window import OnlyWindow, brought_to_front
+from mcp_progress_monitor.shell.only_window import OnlyWindow, brought_to_front
 application = QCoreApplication([])
 recording, data_dir = map(Path, sys.argv[1:3])
 if sys.argv[3] == "open":

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import QByteArray
 
-from app.shell.preferences import Preferences
+from mcp_progress_monitor.shell.preferences import Preferences
 
 if TYPE_CHECKING:
     from pathlib import Path

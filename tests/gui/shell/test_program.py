@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from app.problem import Problem
-from app.sessions.definitions import StdioDefinition
-from app.shell.aio import run_on_qt
-from app.shell.options import WindowOptions
-from app.shell.program import Program
-from app.store.chains import Origin
-from app.store.resumes import FILE
-from app.tracker.snapshot import JobState
-from app.widgets.job_questions import ForgetQuestion
-from app.widgets.saved_server_dialog import SavedServerDialog
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.shell.aio import run_on_qt
+from mcp_progress_monitor.shell.options import WindowOptions
+from mcp_progress_monitor.shell.program import Program
+from mcp_progress_monitor.store.chains import Origin
+from mcp_progress_monitor.store.resumes import FILE
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.widgets.job_questions import ForgetQuestion
+from mcp_progress_monitor.widgets.saved_server_dialog import SavedServerDialog
 from tests.gui.shell.programs import until, until_quit
 from tests.unit.store.samples import PARAMS, begun, opened, query
 

@@ -11,13 +11,13 @@ import pytest
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QLineEdit
 
-from app.monitor import Call
-from app.sessions.definitions import demo_definition
-from app.sessions.rules import QuestionRules, Rule
-from app.shell.options import WindowOptions
-from app.shell.program import Program
-from app.tracker.snapshot import JobState
-from app.widgets.sampling_body import SamplingBody
+from mcp_progress_monitor.monitor import Call
+from mcp_progress_monitor.sessions.definitions import demo_definition
+from mcp_progress_monitor.sessions.rules import QuestionRules, Rule
+from mcp_progress_monitor.shell.options import WindowOptions
+from mcp_progress_monitor.shell.program import Program
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.widgets.sampling_body import SamplingBody
 from tests.gui.shell.programs import until, until_quit
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QApplication
 
-    from app.calls import Outcome
-    from app.sessions.definitions import Era
-    from app.widgets.question_view import QuestionView
+    from mcp_progress_monitor.calls import Outcome
+    from mcp_progress_monitor.sessions.definitions import Era
+    from mcp_progress_monitor.widgets.question_view import QuestionView
 
 pytestmark = pytest.mark.anyio
 

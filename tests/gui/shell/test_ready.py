@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtCore import QCoreApplication, QTimer
 
-from app.shell import ready
-from app.shell.ready import ReadyQueue
+from mcp_progress_monitor.shell import ready
+from mcp_progress_monitor.shell.ready import ReadyQueue
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -8,13 +8,13 @@ import pytest
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QLabel
 
-from app.exports.wish import Form, Wish
-from app.models.replay import Mode
-from app.playback.playback import Playback
-from app.protocol.frame import Channel
-from app.shell.options import RecordingOptions
-from app.shell.recording_window import RecordingProgram
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.exports.wish import Form, Wish
+from mcp_progress_monitor.models.replay import Mode
+from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.shell.options import RecordingOptions
+from mcp_progress_monitor.shell.recording_window import RecordingProgram
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.gui.shell.programs import until, until_quit
 from tests.unit.recording.written import Written
 

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtWidgets import QFileDialog, QMessageBox
 
-from app.problem import Problem
-from app.recording.settings import RecordingSettings, load_settings, save_settings
-from app.shell.options import WindowOptions
-from app.shell.program import Program
-from app.widgets.recordings_dialog import RecordingsDialog
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.recording.settings import RecordingSettings, load_settings, save_settings
+from mcp_progress_monitor.shell.options import WindowOptions
+from mcp_progress_monitor.shell.program import Program
+from mcp_progress_monitor.widgets.recordings_dialog import RecordingsDialog
 from tests.gui.shell.programs import until, until_quit
 from tests.unit.recording.written import Written
 
@@ -35,7 +35,7 @@ def started(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
         started.append(list(command))
         return "refused" not in command[-1]
 
-    monkeypatch.setattr("app.shell.recordings.start_detached", start)
+    monkeypatch.setattr("mcp_progress_monitor.shell.recordings.start_detached", start)
     return started
 
 

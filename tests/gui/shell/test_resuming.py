@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from app.calls import AutoResume
-from app.problem import Problem, ProblemError
-from app.resuming.servers import ServerChangedError
-from app.sessions.definitions import StdioDefinition
-from app.shell.aio import Tasks
-from app.shell.resuming import Resuming
+from mcp_progress_monitor.calls import AutoResume
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.resuming.servers import ServerChangedError
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.shell.aio import Tasks
+from mcp_progress_monitor.shell.resuming import Resuming
 from tests.job_stand_ins import job
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QApplication
 
-    from app.tracker.snapshot import JobSnapshot
+    from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
 pytestmark = [pytest.mark.anyio, pytest.mark.usefixtures("qapp")]
 

@@ -9,8 +9,8 @@ from PySide6.QtCore import QObject
 from PySide6.QtGui import QGuiApplication, QPalette
 from PySide6.QtWidgets import QCheckBox, QTreeView, QTreeWidget
 
-from app.shell.preferences import Preferences
-from app.shell.scheme import SchemeChoice, is_dark
+from mcp_progress_monitor.shell.preferences import Preferences
+from mcp_progress_monitor.shell.scheme import SchemeChoice, is_dark
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

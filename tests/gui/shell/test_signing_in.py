@@ -9,10 +9,10 @@ import httpx2
 import pytest
 from PySide6.QtGui import QDesktopServices
 
-from app.sessions.definitions import HttpDefinition
-from app.sessions.snapshot import ServerState
-from app.shell.options import WindowOptions
-from app.shell.program import Program
+from mcp_progress_monitor.sessions.definitions import HttpDefinition
+from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.shell.options import WindowOptions
+from mcp_progress_monitor.shell.program import Program
 from tests.gui.shell.programs import until, until_quit
 from tests.integration.http_servers import http_server
 

@@ -9,7 +9,7 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QToolButton
 
-from app.shell.split_button import SplitButton
+from mcp_progress_monitor.shell.split_button import SplitButton
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

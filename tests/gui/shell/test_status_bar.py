@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtGui import QPalette
 
-from app.paths import resource
-from app.problem import Problem
-from app.sessions.snapshot import ServerState, SignIn
-from app.shell.status_bar import StatusBar
-from app.widgets.appearance import Appearance
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.sessions.snapshot import ServerState, SignIn
+from mcp_progress_monitor.shell.status_bar import StatusBar
+from mcp_progress_monitor.widgets.appearance import Appearance
 from tests.server_stand_ins import FakeServers, server
 from tests.unit.models.log_frames import ticks
 from tests.unit.models.log_tape import TapedLog

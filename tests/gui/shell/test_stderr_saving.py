@@ -10,14 +10,14 @@ import pytest
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QFileDialog, QWidget
 
-from app.exports import private_file
-from app.exports.private_file import PrivateFile
-from app.paths import resource
-from app.protocol.frame import Channel, Frame
-from app.shell.aio import Tasks
-from app.shell.stderr_saving import StderrSaving
-from app.widgets.appearance import Appearance
-from app.widgets.stderr_pane import StderrPane
+from mcp_progress_monitor.exports import private_file
+from mcp_progress_monitor.exports.private_file import PrivateFile
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.protocol.frame import Channel, Frame
+from mcp_progress_monitor.shell.aio import Tasks
+from mcp_progress_monitor.shell.stderr_saving import StderrSaving
+from mcp_progress_monitor.widgets.appearance import Appearance
+from mcp_progress_monitor.widgets.stderr_pane import StderrPane
 from tests.gui.shell.panes import Panes
 from tests.patience import PATIENCE_S
 
@@ -26,8 +26,8 @@ if TYPE_CHECKING:
 
     from pytestqt.qtbot import QtBot
 
-    from app.problem import Problem
-    from app.shell.main_window import MainWindow
+    from mcp_progress_monitor.problem import Problem
+    from mcp_progress_monitor.shell.main_window import MainWindow
 
 
 class Window(QWidget):

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.models.servers import ABOUT, STORY
-from app.monitor import Call
-from app.playback.playback import Playback
-from app.protocol.facts import RequestMade
-from app.sessions.definitions import demo_definition
-from app.shell.options import RecordingOptions, WindowOptions
-from app.shell.program import Program
-from app.shell.recording_window import RecordingProgram
-from app.tracker.snapshot import JobState
-from app.widgets.tasks_dialog import TasksDialog
+from mcp_progress_monitor.models.servers import ABOUT, STORY
+from mcp_progress_monitor.monitor import Call
+from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.protocol.facts import RequestMade
+from mcp_progress_monitor.sessions.definitions import demo_definition
+from mcp_progress_monitor.shell.options import RecordingOptions, WindowOptions
+from mcp_progress_monitor.shell.program import Program
+from mcp_progress_monitor.shell.recording_window import RecordingProgram
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.widgets.tasks_dialog import TasksDialog
 from tests.gui.shell.programs import until, until_quit
 
 if TYPE_CHECKING:
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
     from PySide6.QtWidgets import QApplication
 
-    from app.sessions.definitions import Era
-    from app.shell.main_window import MainWindow
-    from app.tracker.snapshot import JobId, JobSnapshot
-    from app.updates import Update
+    from mcp_progress_monitor.sessions.definitions import Era
+    from mcp_progress_monitor.shell.main_window import MainWindow
+    from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
+    from mcp_progress_monitor.updates import Update
 
 pytestmark = pytest.mark.anyio
 

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.paths import resource
-from app.widgets.appearance import Appearance
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.widgets.appearance import Appearance
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 
-from app.models.job_columns import Column
+from mcp_progress_monitor.models.job_columns import Column
 
 if TYPE_CHECKING:
     from PySide6.QtCore import SignalInstance
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.job_list import JobList
+    from mcp_progress_monitor.widgets.job_list import JobList
 
 LEFT = Qt.MouseButton.LeftButton
 PLAIN = Qt.KeyboardModifier.NoModifier

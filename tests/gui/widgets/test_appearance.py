@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtGui import QColor, QIcon, QImage, QPalette
 
-from app.paths import resource
-from app.tracker.snapshot import Failure, JobState
-from app.widgets.appearance import (
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.tracker.snapshot import Failure, JobState
+from mcp_progress_monitor.widgets.appearance import (
     STATE_TONES,
     Appearance,
     Tone,

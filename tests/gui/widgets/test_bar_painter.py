@@ -9,13 +9,13 @@ import pytest
 from PySide6.QtCore import QRectF
 from PySide6.QtGui import QImage, QPainter
 
-from app.tracker.snapshot import JobSnapshot, JobState
-from app.widgets.appearance import tone_of
-from app.widgets.bar_painter import BarPainter, is_settling
+from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
+from mcp_progress_monitor.widgets.appearance import tone_of
+from mcp_progress_monitor.widgets.bar_painter import BarPainter, is_settling
 from tests.job_stand_ins import job, new_job
 
 if TYPE_CHECKING:
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 WIDTH = 200
 

@@ -22,16 +22,16 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.calls import AutoResume, Call
-from app.paths import resource
-from app.protocol.messages import Prompt, PromptArgument, Resource, Tool
-from app.protocol.tokens import AUTO
-from app.sessions.definitions import StdioDefinition
-from app.sessions.limits import USUAL
-from app.sessions.snapshot import ServerSnapshot, ServerState
-from app.widgets.appearance import Appearance
-from app.widgets.call_dialog import CallDialog
-from app.widgets.call_form import CallForm
+from mcp_progress_monitor.calls import AutoResume, Call
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.protocol.messages import Prompt, PromptArgument, Resource, Tool
+from mcp_progress_monitor.protocol.tokens import AUTO
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.sessions.limits import USUAL
+from mcp_progress_monitor.sessions.snapshot import ServerSnapshot, ServerState
+from mcp_progress_monitor.widgets.appearance import Appearance
+from mcp_progress_monitor.widgets.call_dialog import CallDialog
+from mcp_progress_monitor.widgets.call_form import CallForm
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

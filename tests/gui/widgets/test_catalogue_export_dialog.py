@@ -9,15 +9,15 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
-from app.catalogue.clients import CODEX, OURS
-from app.models.catalogue_export import ExportWish
-from app.problem import Problem
-from app.widgets.catalogue_export_dialog import CatalogueExportDialog
+from mcp_progress_monitor.catalogue.clients import CODEX, OURS
+from mcp_progress_monitor.models.catalogue_export import ExportWish
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.widgets.catalogue_export_dialog import CatalogueExportDialog
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import pytest
 from PySide6.QtCore import QPoint, QRect, QSize, Qt
 from PySide6.QtGui import QColor, QPainter, QPixmap
 
-from app.widgets import cell_pictures
-from app.widgets.cell_pictures import CellPictures
+from mcp_progress_monitor.widgets import cell_pictures
+from mcp_progress_monitor.widgets.cell_pictures import CellPictures
 
 _WHITE = QColor("white")
 _SIZE = QSize(20, 10)

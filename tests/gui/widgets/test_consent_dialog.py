@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QTreeWidgetItem
 
-from app.catalogue.consent_parts import Earlier
-from app.sessions.definitions import StdioDefinition
-from app.widgets.consent_dialog import ConsentDialog
+from mcp_progress_monitor.catalogue.consent_parts import Earlier
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.widgets.consent_dialog import ConsentDialog
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

@@ -10,14 +10,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
-from app.sessions.snapshot import ServerState
-from app.widgets.doctor_pane import DoctorPane
+from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.widgets.doctor_pane import DoctorPane
 from tests.doctor_stand_ins import CRASHED, NOT_FOUND, REFUSED
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 from PySide6.QtCore import QRect, QSize, Qt
 from PySide6.QtGui import QColor, QIcon, QImage, QPainter, QPixmap
 
-from app.widgets.drawn_icon import Drawing, DrawnIcon
+from mcp_progress_monitor.widgets.drawn_icon import Drawing, DrawnIcon
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLabel, QPlainTextEdit, QWidget
 
-from app.models.schema_check import SchemaProblem
-from app.sessions.answers import Accept, Decline
-from app.widgets.elicitation_body import ElicitationBody, refused_at
+from mcp_progress_monitor.models.schema_check import SchemaProblem
+from mcp_progress_monitor.sessions.answers import Accept, Decline
+from mcp_progress_monitor.widgets.elicitation_body import ElicitationBody, refused_at
 from tests.question_stand_ins import SCHEMA, form
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from app.sessions.questions import Question
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.sessions.questions import Question
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 
 @pytest.fixture

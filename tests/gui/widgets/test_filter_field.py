@@ -10,10 +10,10 @@ from PySide6.QtGui import QColor, QGuiApplication, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QPushButton, QToolButton, QVBoxLayout, QWidget
 
-from app.filtering.completion import Candidate, Completion
-from app.paths import resource
-from app.widgets.appearance import Appearance
-from app.widgets.filter_field import FilterField
+from mcp_progress_monitor.filtering.completion import Candidate, Completion
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.widgets.appearance import Appearance
+from mcp_progress_monitor.widgets.filter_field import FilterField
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

@@ -9,11 +9,11 @@ import pytest
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
-from app.models.schema import UNSET
-from app.sessions.answers import Accept
-from app.widgets.elicitation_body import ElicitationBody, defaults_of
-from app.widgets.schema_build import MOST_FIELDS
-from app.widgets.schema_form import SchemaForm
+from mcp_progress_monitor.models.schema import UNSET
+from mcp_progress_monitor.sessions.answers import Accept
+from mcp_progress_monitor.widgets.elicitation_body import ElicitationBody, defaults_of
+from mcp_progress_monitor.widgets.schema_build import MOST_FIELDS
+from mcp_progress_monitor.widgets.schema_form import SchemaForm
 from tests.hostile_schemas import hostile_schemas
 from tests.question_stand_ins import form as question_of
 
@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 
     from pytestqt.qtbot import QtBot
 
-    from app.models.schema import Schema
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.models.schema import Schema
+    from mcp_progress_monitor.widgets.appearance import Appearance
     from tests.hostile_schemas import Hostile
 
 _AT_MOST_S = 0.1

@@ -11,12 +11,12 @@ import pytest
 from PySide6.QtCore import QBuffer, QIODevice
 from PySide6.QtGui import QColor, QImage
 
-from app.widgets.image_view import ImageView
+from mcp_progress_monitor.widgets.image_view import ImageView
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 
 @pytest.fixture

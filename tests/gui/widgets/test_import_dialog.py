@@ -11,21 +11,21 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QComboBox, QLineEdit, QPushButton
 
-from app.catalogue.catalogue import Catalogue
-from app.catalogue.clients import CLAUDE_DESKTOP, VS_CODE, FoundFile
-from app.catalogue.entry import CatalogueEntry
-from app.catalogue.preview import preview
-from app.catalogue.reading import read_file
-from app.catalogue.variables import Variables
-from app.models.import_words import ImportWish, SecretsAs
-from app.problem import Problem, ProblemError
-from app.sessions.definitions import StdioDefinition
-from app.widgets.import_dialog import ImportDialog
+from mcp_progress_monitor.catalogue.catalogue import Catalogue
+from mcp_progress_monitor.catalogue.clients import CLAUDE_DESKTOP, VS_CODE, FoundFile
+from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.catalogue.preview import preview
+from mcp_progress_monitor.catalogue.reading import read_file
+from mcp_progress_monitor.catalogue.variables import Variables
+from mcp_progress_monitor.models.import_words import ImportWish, SecretsAs
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.widgets.import_dialog import ImportDialog
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 SERVERS = {
     "inputs": [

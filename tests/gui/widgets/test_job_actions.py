@@ -11,12 +11,12 @@ from PySide6.QtGui import QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QToolTip
 
-from app.models.filters import JobFilter
-from app.models.job_columns import Column
-from app.models.jobs import JobsModel
-from app.protocol.facts import Side
-from app.tracker.snapshot import Changes, JobState, TaskPicture
-from app.widgets.job_list import JobList
+from mcp_progress_monitor.models.filters import JobFilter
+from mcp_progress_monitor.models.job_columns import Column
+from mcp_progress_monitor.models.jobs import JobsModel
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.tracker.snapshot import Changes, JobState, TaskPicture
+from mcp_progress_monitor.widgets.job_list import JobList
 from tests.gui.widgets.job_lists import CONTROL, LEFT, PLAIN, SHIFT, click, heard, place_of
 from tests.job_stand_ins import FakeJobs, job, resumable
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 KEYS = (
     "open",

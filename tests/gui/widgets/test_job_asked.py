@@ -8,15 +8,15 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.protocol.facts import Side
-from app.tracker.snapshot import AskedPicture, JobState
-from app.widgets.job_pane import JobPane
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.tracker.snapshot import AskedPicture, JobState
+from mcp_progress_monitor.widgets.job_pane import JobPane
 from tests.job_stand_ins import FakeJobs, answer, detail, job
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 
 @pytest.fixture

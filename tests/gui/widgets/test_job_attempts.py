@@ -9,8 +9,8 @@ import pytest
 from PySide6.QtCore import QItemSelectionModel
 from PySide6.QtGui import QGuiApplication
 
-from app.tracker.snapshot import AttemptPicture, JobState
-from app.widgets.job_attempts import AttemptsSection
+from mcp_progress_monitor.tracker.snapshot import AttemptPicture, JobState
+from mcp_progress_monitor.widgets.job_attempts import AttemptsSection
 from tests.job_stand_ins import detail, job, resumable
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QPalette
 from PySide6.QtTest import QTest
 
-from app.sessions.call_clock import Clocks
-from app.sessions.limits import Limit, Limits
-from app.tracker.snapshot import JobState
-from app.widgets.appearance import Appearance, Tone
-from app.widgets.job_clocks import ClockLine, JobClocks
-from app.widgets.job_pane import JobPane
+from mcp_progress_monitor.sessions.call_clock import Clocks
+from mcp_progress_monitor.sessions.limits import Limit, Limits
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.widgets.appearance import Appearance, Tone
+from mcp_progress_monitor.widgets.job_clocks import ClockLine, JobClocks
+from mcp_progress_monitor.widgets.job_pane import JobPane
 from tests.job_stand_ins import FakeJobs, TimedJobs, job
 
 if TYPE_CHECKING:

@@ -9,12 +9,12 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from app.models.filters import JobFilter, JobGroup
-from app.models.job_columns import Column
-from app.models.jobs import JobsModel
-from app.tracker.snapshot import Changes, JobState
-from app.widgets.job_list import JobList
-from app.widgets.scrolling import is_in_sight
+from mcp_progress_monitor.models.filters import JobFilter, JobGroup
+from mcp_progress_monitor.models.job_columns import Column
+from mcp_progress_monitor.models.jobs import JobsModel
+from mcp_progress_monitor.tracker.snapshot import Changes, JobState
+from mcp_progress_monitor.widgets.job_list import JobList
+from mcp_progress_monitor.widgets.scrolling import is_in_sight
 from tests.job_stand_ins import FakeJobs, job
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 
 @pytest.fixture

@@ -10,10 +10,10 @@ from PySide6.QtGui import QHelpEvent, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QToolTip
 
-from app.models.filters import JobFilter, JobGroup
-from app.models.job_columns import COLUMNS, FIRST_SHOWN, Column
-from app.models.jobs import JobsModel
-from app.tracker.snapshot import (
+from mcp_progress_monitor.models.filters import JobFilter, JobGroup
+from mcp_progress_monitor.models.job_columns import COLUMNS, FIRST_SHOWN, Column
+from mcp_progress_monitor.models.jobs import JobsModel
+from mcp_progress_monitor.tracker.snapshot import (
     Changes,
     Failure,
     JobState,
@@ -21,7 +21,7 @@ from app.tracker.snapshot import (
     StreamPicture,
     StreamStep,
 )
-from app.widgets.job_list import JobList
+from mcp_progress_monitor.widgets.job_list import JobList
 from tests.gui.widgets.job_lists import CONTROL, LEFT, PLAIN, SHIFT, click, heard, place_of
 from tests.job_stand_ins import FakeJobs, job, new_job
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 
 @pytest.fixture

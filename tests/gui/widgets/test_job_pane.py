@@ -10,19 +10,26 @@ from PySide6.QtCore import QEvent, Qt, QTimer
 from PySide6.QtGui import QHelpEvent
 from PySide6.QtWidgets import QLabel, QStyleOptionViewItem, QToolButton, QToolTip
 
-from app.models import job_texts
-from app.models.jobs import JobsModel
-from app.models.ticks import FRAME, TickColumn
-from app.tracker.snapshot import Changes, Failure, JobState, Mark, StreamPicture, StreamStep
-from app.widgets.job_pane import JobPane
-from app.widgets.job_ticks import TickDelegate
+from mcp_progress_monitor.models import job_texts
+from mcp_progress_monitor.models.jobs import JobsModel
+from mcp_progress_monitor.models.ticks import FRAME, TickColumn
+from mcp_progress_monitor.tracker.snapshot import (
+    Changes,
+    Failure,
+    JobState,
+    Mark,
+    StreamPicture,
+    StreamStep,
+)
+from mcp_progress_monitor.widgets.job_pane import JobPane
+from mcp_progress_monitor.widgets.job_ticks import TickDelegate
 from tests.job_stand_ins import FakeJobs, answer, course, detail, job, new_job, resumable
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from app.tracker.snapshot import JobDetail, JobSnapshot
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.tracker.snapshot import JobDetail, JobSnapshot
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 
 class CountingJobs(FakeJobs):

@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QMessageBox, QPushButton
 
-from app.tracker.snapshot import JobState
-from app.widgets.job_questions import ForgetQuestion, ReissueQuestion
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.widgets.job_questions import ForgetQuestion, ReissueQuestion
 from tests.job_stand_ins import job, resumable
 
 if TYPE_CHECKING:

@@ -8,11 +8,11 @@ import pytest
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtGui import QPaintEvent
 
-from app.models.filters import JobFilter
-from app.models.jobs import JobsModel
-from app.tracker.snapshot import Changes
-from app.widgets.job_list import JobList
-from app.widgets.job_table import ROWS_AT_ONCE, JobTable
+from mcp_progress_monitor.models.filters import JobFilter
+from mcp_progress_monitor.models.jobs import JobsModel
+from mcp_progress_monitor.tracker.snapshot import Changes
+from mcp_progress_monitor.widgets.job_list import JobList
+from mcp_progress_monitor.widgets.job_table import ROWS_AT_ONCE, JobTable
 from tests.job_stand_ins import FakeJobs, job
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from PySide6.QtWidgets import QApplication
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 _JOBS = range(1, 41)
 

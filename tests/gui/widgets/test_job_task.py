@@ -10,14 +10,14 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QToolButton
 
-from app.tracker.snapshot import TaskPicture, TaskStep
-from app.widgets.job_pane import JobPane
+from mcp_progress_monitor.tracker.snapshot import TaskPicture, TaskStep
+from mcp_progress_monitor.widgets.job_pane import JobPane
 from tests.job_stand_ins import FakeJobs, detail, job
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 TASK = TaskPicture("<b>t-1</b>", "working", "Step 3", 500, 61.2, 213.2, 12, polled_s=2.4)
 LEFT = Qt.MouseButton.LeftButton

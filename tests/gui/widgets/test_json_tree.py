@@ -9,8 +9,8 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
-from app.protocol.jsonrpc import Elided
-from app.widgets.json_tree import FilterWish, JsonTree
+from mcp_progress_monitor.protocol.jsonrpc import Elided
+from mcp_progress_monitor.widgets.json_tree import FilterWish, JsonTree
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

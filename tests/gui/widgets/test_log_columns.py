@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtWidgets import QMenu
 
-from app.models.log import LogColumn
-from app.widgets.log_columns import FIRST, fitted
-from app.widgets.log_view import LogView
+from mcp_progress_monitor.models.log import LogColumn
+from mcp_progress_monitor.widgets.log_columns import FIRST, fitted
+from mcp_progress_monitor.widgets.log_view import LogView
 from tests.unit.models.log_tape import TapedLog
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 
 @pytest.fixture

@@ -10,14 +10,14 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QMenu, QPlainTextEdit, QPushButton, QToolButton
 
-from app.models.log import LogColumn, LogModel
-from app.models.log_notes import LogNotes
-from app.paths import resource
-from app.protocol.frame import Channel
-from app.widgets.appearance import Appearance
-from app.widgets.json_tree import FilterWish
-from app.widgets.log_pane import LogPane
-from app.widgets.note_editor import NoteEditor
+from mcp_progress_monitor.models.log import LogColumn, LogModel
+from mcp_progress_monitor.models.log_notes import LogNotes
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.widgets.appearance import Appearance
+from mcp_progress_monitor.widgets.json_tree import FilterWish
+from mcp_progress_monitor.widgets.log_pane import LogPane
+from mcp_progress_monitor.widgets.note_editor import NoteEditor
 from tests.unit.models.log_session import LogSession
 from tests.unit.models.test_log_jobs import Jobs
 
@@ -287,7 +287,7 @@ def test_the_menu_offers_what_can_be_done_and_leaves_the_keys_working(pane: LogP
 def test_much_is_copied_in_part_and_that_is_said(
     pane: LogPane, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.widgets.log_commands.COPIED_BYTES", 200)
+    monkeypatch.setattr("mcp_progress_monitor.widgets.log_commands.COPIED_BYTES", 200)
     pane.view.selectAll()
     _do(pane, "copy_raw")
     assert "of 11 rows" in _said(pane)[0]

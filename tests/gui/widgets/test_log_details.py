@@ -10,11 +10,11 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QTabWidget
 
-from app.models.log_notes import LogNotes
-from app.paths import resource
-from app.widgets.appearance import Appearance
-from app.widgets.json_tree import JsonTree
-from app.widgets.log_details import RAW_SHOWN, LogDetails
+from mcp_progress_monitor.models.log_notes import LogNotes
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.widgets.appearance import Appearance
+from mcp_progress_monitor.widgets.json_tree import JsonTree
+from mcp_progress_monitor.widgets.log_details import RAW_SHOWN, LogDetails
 from tests.unit.models.log_session import LogSession
 from tests.unit.models.test_log_jobs import Jobs
 

@@ -10,22 +10,22 @@ from PySide6.QtGui import QColor, QGuiApplication, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QMenu, QToolButton, QTreeWidget
 
-from app.filtering.chosen import LogFilter
-from app.filtering.completion import complete
-from app.filtering.parsing import parse
-from app.paths import resource
-from app.protocol.frame import Channel
-from app.protocol.frame_kind import FrameKind
-from app.recording.timeline import Timeline
-from app.widgets.appearance import Appearance
-from app.widgets.filter_field import FilterField
-from app.widgets.filter_help import EXAMPLES, FilterHelp
-from app.widgets.log_filter_bar import LogFilterBar
+from mcp_progress_monitor.filtering.chosen import LogFilter
+from mcp_progress_monitor.filtering.completion import complete
+from mcp_progress_monitor.filtering.parsing import parse
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.protocol.frame_kind import FrameKind
+from mcp_progress_monitor.recording.timeline import Timeline
+from mcp_progress_monitor.widgets.appearance import Appearance
+from mcp_progress_monitor.widgets.filter_field import FilterField
+from mcp_progress_monitor.widgets.filter_help import EXAMPLES, FilterHelp
+from mcp_progress_monitor.widgets.log_filter_bar import LogFilterBar
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from app.filtering.completion import Completion
+    from mcp_progress_monitor.filtering.completion import Completion
 
 _BAD = "token === 7"
 

@@ -19,19 +19,19 @@ from PySide6.QtWidgets import (
     QToolButton,
 )
 
-from app.filtering.chosen import LogFilter
-from app.models.log import LogColumn
-from app.paths import resource
-from app.protocol.frame import Channel
-from app.protocol.frame_kind import FrameKind
-from app.protocol.jsonrpc import Elided
-from app.widgets import log_view
-from app.widgets.appearance import Appearance
-from app.widgets.cell_pictures import CellPictures
-from app.widgets.json_tree import JsonTree
-from app.widgets.log_delegate import LogDelegate, cut_words
-from app.widgets.log_pane import LogPane
-from app.widgets.raw_view import RawView
+from mcp_progress_monitor.filtering.chosen import LogFilter
+from mcp_progress_monitor.models.log import LogColumn
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.protocol.frame_kind import FrameKind
+from mcp_progress_monitor.protocol.jsonrpc import Elided
+from mcp_progress_monitor.widgets import log_view
+from mcp_progress_monitor.widgets.appearance import Appearance
+from mcp_progress_monitor.widgets.cell_pictures import CellPictures
+from mcp_progress_monitor.widgets.json_tree import JsonTree
+from mcp_progress_monitor.widgets.log_delegate import LogDelegate, cut_words
+from mcp_progress_monitor.widgets.log_pane import LogPane
+from mcp_progress_monitor.widgets.raw_view import RawView
 from tests.unit.models.log_frames import frame, progress, ticks
 from tests.unit.models.log_tape import TapedLog
 from tests.unit.models.test_log_jobs import Jobs
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from PySide6.QtGui import QPixmap
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.log_view import LogView
+    from mcp_progress_monitor.widgets.log_view import LogView
 
 _CALL = {
     "jsonrpc": "2.0",
@@ -430,7 +430,7 @@ def test_rows_are_copied_as_lines_json_and_bytes(pane: LogPane, model: TapedLog)
 def test_too_many_rows_are_copied_in_part_and_that_is_said(
     pane: LogPane, model: TapedLog, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.widgets.log_view.COPIED_AT_MOST", 3)
+    monkeypatch.setattr("mcp_progress_monitor.widgets.log_view.COPIED_AT_MOST", 3)
     model.append(ticks(0, 10))
     pane.view.selectAll()
     next(a for a in pane.view.actions() if a.text() == "Copy as line").trigger()

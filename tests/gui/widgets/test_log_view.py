@@ -9,10 +9,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QFont
 from PySide6.QtTest import QTest
 
-from app.models.log import LogColumn
-from app.models.log_notes import LogNotes
-from app.widgets.log_delegate import LogDelegate
-from app.widgets.log_view import LogView
+from mcp_progress_monitor.models.log import LogColumn
+from mcp_progress_monitor.models.log_notes import LogNotes
+from mcp_progress_monitor.widgets.log_delegate import LogDelegate
+from mcp_progress_monitor.widgets.log_view import LogView
 from tests.unit.models.log_frames import ticks
 from tests.unit.models.log_tape import TapedLog
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import QModelIndex, QPersistentModelIndex
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 
 class CountingLog(TapedLog):

@@ -10,16 +10,16 @@ from PySide6.QtGui import QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
-from app.models.messages import MessagesModel
-from app.protocol.facts import NotificationReceived, Side
-from app.sessions.log_levels import LOG_LEVELS
-from app.widgets.appearance import Tone
-from app.widgets.messages_pane import MessagesPane, level_tone
+from mcp_progress_monitor.models.messages import MessagesModel
+from mcp_progress_monitor.protocol.facts import NotificationReceived, Side
+from mcp_progress_monitor.sessions.log_levels import LOG_LEVELS
+from mcp_progress_monitor.widgets.appearance import Tone
+from mcp_progress_monitor.widgets.messages_pane import MessagesPane, level_tone
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 
 def message(number: int, level: Any, data: str = "said") -> NotificationReceived:

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QWidget
 
-from app.widgets.note_editor import LONGEST, NoteEditor
+from mcp_progress_monitor.widgets.note_editor import LONGEST, NoteEditor
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

@@ -8,8 +8,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
-from app.problem import Problem
-from app.widgets.notice_bar import NoticeBar
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.widgets.notice_bar import NoticeBar
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from PySide6.QtGui import QTextDocument
 
-from app.widgets.column_fit import fitted
-from app.widgets.plain_text import plain_tip, typed_text
+from mcp_progress_monitor.widgets.column_fit import fitted
+from mcp_progress_monitor.widgets.plain_text import plain_tip, typed_text
 
 
 def test_a_tip_reads_as_what_was_sent() -> None:

@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from PySide6.QtCore import QPoint
 from PySide6.QtTest import QTest
 
-from app.tracker.chart_scale import Span, drawable, label_places, span
-from app.tracker.snapshot import ChartPoint, JobState
-from app.widgets.appearance import STATE_TONES
-from app.widgets.progress_chart import ProgressChart
+from mcp_progress_monitor.tracker.chart_scale import Span, drawable, label_places, span
+from mcp_progress_monitor.tracker.snapshot import ChartPoint, JobState
+from mcp_progress_monitor.widgets.appearance import STATE_TONES
+from mcp_progress_monitor.widgets.progress_chart import ProgressChart
 from tests.job_stand_ins import course, detail, job
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QImage
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 
 @pytest.fixture

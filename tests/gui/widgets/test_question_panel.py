@@ -11,13 +11,13 @@ from PySide6.QtGui import QColor, QPalette
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
-from app.models.questions import QuestionsModel
-from app.problem import Problem
-from app.sessions.answers import Accept, Decline, Dismiss
-from app.widgets import question_panel as panels
-from app.widgets.appearance import Tone, contrast
-from app.widgets.question_panel import QuestionPanel
-from app.widgets.question_view import QuestionView
+from mcp_progress_monitor.models.questions import QuestionsModel
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.sessions.answers import Accept, Decline, Dismiss
+from mcp_progress_monitor.widgets import question_panel as panels
+from mcp_progress_monitor.widgets.appearance import Tone, contrast
+from mcp_progress_monitor.widgets.question_panel import QuestionPanel
+from mcp_progress_monitor.widgets.question_view import QuestionView
 from tests.gui.widgets.job_lists import CONTROL, heard
 from tests.job_stand_ins import job
 from tests.question_stand_ins import FakeQuestions, form, page, sampling
@@ -25,8 +25,8 @@ from tests.question_stand_ins import FakeQuestions, form, page, sampling
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from app.sessions.questions import Question
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.sessions.questions import Question
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 
 @pytest.fixture

@@ -9,14 +9,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QToolButton
 
-from app.models.filters import JobFilter
-from app.models.job_columns import Column
-from app.models.jobs import JobsModel
-from app.models.servers import ServersModel
-from app.sessions.snapshot import ServerState
-from app.widgets.job_list import JobList
-from app.widgets.job_pane import JobPane
-from app.widgets.server_list import ServerList
+from mcp_progress_monitor.models.filters import JobFilter
+from mcp_progress_monitor.models.job_columns import Column
+from mcp_progress_monitor.models.jobs import JobsModel
+from mcp_progress_monitor.models.servers import ServersModel
+from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.widgets.job_list import JobList
+from mcp_progress_monitor.widgets.job_pane import JobPane
+from mcp_progress_monitor.widgets.server_list import ServerList
 from tests.gui.widgets.job_lists import CONTROL, LEFT, PLAIN, heard, place_of
 from tests.job_stand_ins import FakeJobs, job, resumable
 from tests.server_stand_ins import FakeServers, server
@@ -24,7 +24,7 @@ from tests.server_stand_ins import FakeServers, server
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 WHY = "Not in a recording"
 CHANGING = (

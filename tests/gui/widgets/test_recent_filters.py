@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from PySide6.QtWidgets import QMenu, QWidget
 
-from app.widgets.recent_filters import MOST, RecentFilters
+from mcp_progress_monitor.widgets.recent_filters import MOST, RecentFilters
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

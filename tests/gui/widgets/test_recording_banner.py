@@ -9,13 +9,13 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel
 
-from app.problem import Problem
-from app.widgets.recording_banner import RecordingBanner
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.widgets.recording_banner import RecordingBanner
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 CUT = Problem("The end of the recording is cut off", "line 12")
 

@@ -10,9 +10,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMessageBox
 
-from app.recording.folder import RecordingEntry
-from app.recording.settings import RecordingSettings
-from app.widgets.recordings_dialog import RecordingsDialog
+from mcp_progress_monitor.recording.folder import RecordingEntry
+from mcp_progress_monitor.recording.settings import RecordingSettings
+from mcp_progress_monitor.widgets.recordings_dialog import RecordingsDialog
 from tests.gui.widgets.job_lists import heard
 
 if TYPE_CHECKING:

@@ -9,14 +9,14 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from app.models.replay import Mode, Replay
-from app.widgets.replay_bar import ReplayBar
+from mcp_progress_monitor.models.replay import Mode, Replay
+from mcp_progress_monitor.widgets.replay_bar import ReplayBar
 from tests.unit.models.test_replay import FakePlayer
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 CONTROL = Qt.KeyboardModifier.ControlModifier
 SHIFT = Qt.KeyboardModifier.ShiftModifier

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtWidgets import QPushButton
 
-from app.sessions.rules import Root
-from app.widgets.roots_dialog import RootsDialog, as_folder, as_uri
+from mcp_progress_monitor.sessions.rules import Root
+from mcp_progress_monitor.widgets.roots_dialog import RootsDialog, as_folder, as_uri
 from tests.gui.widgets.job_lists import heard
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 ROOTS = (Root(uri="file:///srv/my%20data", name="Data"), Root(uri="file://host/share"))
 

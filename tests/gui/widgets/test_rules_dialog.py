@@ -9,14 +9,14 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPlainTextEdit
 
-from app.sessions.rules import QuestionRules, Rule
-from app.widgets.rules_dialog import RulesDialog
+from mcp_progress_monitor.sessions.rules import QuestionRules, Rule
+from mcp_progress_monitor.widgets.rules_dialog import RulesDialog
 from tests.gui.widgets.job_lists import CONTROL, heard
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 RULES = QuestionRules(
     sampling=Rule(mode="decline", delay_s=5),

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
-from app.sessions.answers import Refused, Sampled
-from app.widgets.conversation_view import ConversationView
-from app.widgets.image_view import ImageView
-from app.widgets.sampling_body import SamplingBody
+from mcp_progress_monitor.sessions.answers import Refused, Sampled
+from mcp_progress_monitor.widgets.conversation_view import ConversationView
+from mcp_progress_monitor.widgets.image_view import ImageView
+from mcp_progress_monitor.widgets.sampling_body import SamplingBody
 from tests.question_stand_ins import drawn, said, sampling
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 HINTED = {"modelPreferences": {"hints": [{"name": "small"}]}}
 

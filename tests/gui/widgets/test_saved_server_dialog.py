@@ -9,9 +9,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel
 
-from app.problem import Problem
-from app.sessions.definitions import StdioDefinition
-from app.widgets.saved_server_dialog import SavedServerDialog
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.widgets.saved_server_dialog import SavedServerDialog
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

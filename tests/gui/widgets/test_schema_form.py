@@ -23,9 +23,9 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from app.paths import resource
-from app.widgets.appearance import Appearance
-from app.widgets.schema_form import SchemaForm
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.widgets.appearance import Appearance
+from mcp_progress_monitor.widgets.schema_form import SchemaForm
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

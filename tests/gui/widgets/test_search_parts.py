@@ -10,7 +10,7 @@ from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from app.widgets.search_parts import SearchField, add_keys, search_button
+from mcp_progress_monitor.widgets.search_parts import SearchField, add_keys, search_button
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

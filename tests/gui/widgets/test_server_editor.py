@@ -9,26 +9,26 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
-from app.catalogue.entry import CatalogueEntry
-from app.models.catalogue_draft import EditedServer, Reading, ServerKind
-from app.models.catalogue_values import Entered, ValueKind
-from app.problem import Problem
-from app.sessions.definitions import (
+from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.models.catalogue_draft import EditedServer, Reading, ServerKind
+from mcp_progress_monitor.models.catalogue_values import Entered, ValueKind
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.sessions.definitions import (
     FileWatch,
     HttpDefinition,
     OAuthClient,
     RestartPolicy,
     StdioDefinition,
 )
-from app.widgets.server_editor import ServerEditor
-from app.widgets.tab_order import controls_in
+from mcp_progress_monitor.widgets.server_editor import ServerEditor
+from mcp_progress_monitor.widgets.tab_order import controls_in
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 COMMAND = CatalogueEntry(
     StdioDefinition(

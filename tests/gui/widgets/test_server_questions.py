@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 
-from app.widgets.server_questions import RemoveQuestion
+from mcp_progress_monitor.widgets.server_questions import RemoveQuestion
 from tests.job_stand_ins import job
 
 if TYPE_CHECKING:

@@ -11,23 +11,23 @@ from PySide6.QtGui import QAction, QFontMetrics, QGuiApplication, QHelpEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QMenu, QToolButton, QToolTip
 
-from app.catalogue.entry import CatalogueEntry
-from app.models.filters import GroupsModel, JobFilter, JobGroup
-from app.models.jobs import JobsModel
-from app.models.servers import ServerRow, ServersModel
-from app.problem import Problem
-from app.protocol.messages import Resource
-from app.sessions.news import ResourceUpdates
-from app.sessions.server_settings import ServerSettings
-from app.sessions.snapshot import Health, Retry, ServerState, SignIn
-from app.tracker.snapshot import JobState
-from app.widgets.job_filters import JobFilterEdit, JobFilters
-from app.widgets.level_menu import LevelMenu
-from app.widgets.resource_menu import ResourceMenu
-from app.widgets.row_faces import wrapped
-from app.widgets.server_list import ServerList
-from app.widgets.side_delegate import face_of
-from app.widgets.side_filter import MANY
+from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.models.filters import GroupsModel, JobFilter, JobGroup
+from mcp_progress_monitor.models.jobs import JobsModel
+from mcp_progress_monitor.models.servers import ServerRow, ServersModel
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.protocol.messages import Resource
+from mcp_progress_monitor.sessions.news import ResourceUpdates
+from mcp_progress_monitor.sessions.server_settings import ServerSettings
+from mcp_progress_monitor.sessions.snapshot import Health, Retry, ServerState, SignIn
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.widgets.job_filters import JobFilterEdit, JobFilters
+from mcp_progress_monitor.widgets.level_menu import LevelMenu
+from mcp_progress_monitor.widgets.resource_menu import ResourceMenu
+from mcp_progress_monitor.widgets.row_faces import wrapped
+from mcp_progress_monitor.widgets.server_list import ServerList
+from mcp_progress_monitor.widgets.side_delegate import face_of
+from mcp_progress_monitor.widgets.side_filter import MANY
 from tests.job_stand_ins import FakeJobs, job
 from tests.server_stand_ins import FakeServers, server
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from PySide6.QtCore import SignalInstance
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 PLAIN = Qt.KeyboardModifier.NoModifier
 

@@ -8,14 +8,14 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 
-from app.sessions.snapshot import SignIn
-from app.widgets.sign_in_bar import SignInBar
+from mcp_progress_monitor.sessions.snapshot import SignIn
+from mcp_progress_monitor.widgets.sign_in_bar import SignInBar
 from tests.gui.widgets.job_lists import heard
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 URL = "https://Login.example.com/authorize?state=<b>x</b>" + "s" * 300
 ONE = SignIn("remote", URL)

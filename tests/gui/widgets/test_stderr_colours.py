@@ -7,10 +7,10 @@ import itertools
 import pytest
 from PySide6.QtGui import QColor, QPalette
 
-from app.models.ansi import PLAIN, Colour, Style
-from app.paths import resource
-from app.widgets.appearance import Appearance, Tone, contrast
-from app.widgets.stderr_colours import LEAST_CONTRAST, StderrColours
+from mcp_progress_monitor.models.ansi import PLAIN, Colour, Style
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.widgets.appearance import Appearance, Tone, contrast
+from mcp_progress_monitor.widgets.stderr_colours import LEAST_CONTRAST, StderrColours
 
 pytestmark = pytest.mark.usefixtures("qapp")
 COLOURS: list[Colour | None] = [None, *range(16), (0, 0, 0), (255, 255, 255), (128, 128, 128)]

@@ -10,13 +10,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QDockWidget, QMainWindow
 
-from app.protocol.frame import Channel, Frame
-from app.widgets.stderr_pane import LINES, SLICE, StderrPane
+from mcp_progress_monitor.protocol.frame import Channel, Frame
+from mcp_progress_monitor.widgets.stderr_pane import LINES, SLICE, StderrPane
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 
 def _frames(count: int, start: int = 0) -> list[Frame]:

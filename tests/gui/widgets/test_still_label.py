@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLayout, QWidget
 
-from app.widgets.still_label import StillLabel
+from mcp_progress_monitor.widgets.still_label import StillLabel
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

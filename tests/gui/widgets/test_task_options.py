@@ -6,18 +6,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.models.json_input import InputError
-from app.models.offers import Offer, OfferKind
-from app.protocol.task_requests import EXTENSION, TaskWish
-from app.sessions.snapshot import ServerState
-from app.widgets.task_options import TaskOptions
+from mcp_progress_monitor.models.json_input import InputError
+from mcp_progress_monitor.models.offers import Offer, OfferKind
+from mcp_progress_monitor.protocol.task_requests import EXTENSION, TaskWish
+from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.widgets.task_options import TaskOptions
 from tests.server_stand_ins import server
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from app.sessions.snapshot import ServerSnapshot
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.sessions.snapshot import ServerSnapshot
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 CORE: dict[str, Any] = {"tasks": {"requests": {"tools": {"call": {}}}}}
 

@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.models.server_tasks import ListedTask
-from app.problem import Problem
-from app.protocol.task_state import TaskView
-from app.widgets.tasks_dialog import TasksDialog
+from mcp_progress_monitor.models.server_tasks import ListedTask
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.protocol.task_state import TaskView
+from mcp_progress_monitor.widgets.tasks_dialog import TasksDialog
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 
 def listed(

@@ -10,10 +10,10 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QToolButton, QVBoxLayout, QWidget
 
-from app.paths import resource
-from app.widgets.appearance import Appearance
-from app.widgets.json_tree import JsonTree
-from app.widgets.tree_search import TreeSearch
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.widgets.appearance import Appearance
+from mcp_progress_monitor.widgets.json_tree import JsonTree
+from mcp_progress_monitor.widgets.tree_search import TreeSearch
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

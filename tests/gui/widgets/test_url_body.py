@@ -9,8 +9,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
-from app.sessions.answers import Accept
-from app.widgets.url_body import UrlBody
+from mcp_progress_monitor.sessions.answers import Accept
+from mcp_progress_monitor.widgets.url_body import UrlBody
 from tests.gui.widgets.job_lists import heard
 from tests.question_stand_ins import page
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from pytestqt.qtbot import QtBot
 
-    from app.widgets.appearance import Appearance
+    from mcp_progress_monitor.widgets.appearance import Appearance
 
 URL = "https://Login.example.com:8443/a?next=<b>x</b>&state=" + "s" * 400
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.association.linux import LinuxAssociation, exec_line
-from app.problem import ProblemError
-from app.recording.format import HEADER, SUFFIX
+from mcp_progress_monitor.association.linux import LinuxAssociation, exec_line
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.recording.format import HEADER, SUFFIX
 
 if TYPE_CHECKING:
     from collections.abc import Callable

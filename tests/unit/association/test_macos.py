@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.association.macos import MacosAssociation
+from mcp_progress_monitor.association.macos import MacosAssociation
 
 
 def test_the_way_by_hand_names_the_command_and_changes_nothing() -> None:

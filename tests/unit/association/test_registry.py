@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.association.registry import WindowsRegistry
+from mcp_progress_monitor.association.registry import WindowsRegistry
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

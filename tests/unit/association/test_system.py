@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.association.linux import LinuxAssociation
-from app.association.macos import MacosAssociation
-from app.association.system import association_here
-from app.association.windows import WindowsAssociation
+from mcp_progress_monitor.association.linux import LinuxAssociation
+from mcp_progress_monitor.association.macos import MacosAssociation
+from mcp_progress_monitor.association.system import association_here
+from mcp_progress_monitor.association.windows import WindowsAssociation
 from tests.unit.association.test_registry import FakeWinreg
 
 if TYPE_CHECKING:

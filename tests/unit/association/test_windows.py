@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.association.windows import WindowsAssociation, windowless
-from app.problem import ProblemError
+from mcp_progress_monitor.association.windows import WindowsAssociation, windowless
+from mcp_progress_monitor.problem import ProblemError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,17 +5,17 @@ from __future__ import annotations
 import itertools
 from typing import TYPE_CHECKING
 
-from app.protocol.conversation import Conversation
-from app.protocol.facts import ProgressReceived, RequestMade, UnreadableReceived
-from app.protocol.frame import Channel, Frame
-from app.recording.format import HEADER
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.facts import ProgressReceived, RequestMade, UnreadableReceived
+from mcp_progress_monitor.protocol.frame import Channel, Frame
+from mcp_progress_monitor.recording.format import HEADER
 from tests.benchmarks.recordings import NEEDLE, ROUNDS, write_recording
 from tests.recorded_prefix import read_prefix
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.protocol.facts import Fact
+    from mcp_progress_monitor.protocol.facts import Fact
 
 COUNT = 15_000
 

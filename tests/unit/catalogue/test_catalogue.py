@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app import private_file
-from app.catalogue.catalogue import Catalogue
-from app.catalogue.entry import CatalogueEntry
-from app.problem import Problem, ProblemError
-from app.sessions.definitions import (
+from mcp_progress_monitor import private_file
+from mcp_progress_monitor.catalogue.catalogue import Catalogue
+from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.sessions.definitions import (
     FileWatch,
     HttpDefinition,
     OAuthClient,

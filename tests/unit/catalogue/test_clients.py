@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.catalogue.clients import FORMS, KNOWN, client_of, found_files
+from mcp_progress_monitor.catalogue.clients import FORMS, KNOWN, client_of, found_files
 
 if TYPE_CHECKING:
     from pathlib import Path

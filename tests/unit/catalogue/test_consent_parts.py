@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.catalogue.consent_parts import Earlier, changes_since, kept_parts
-from app.catalogue.trust import Trust
-from app.sessions.definitions import HttpDefinition, OAuthClient, StdioDefinition
+from mcp_progress_monitor.catalogue.consent_parts import Earlier, changes_since, kept_parts
+from mcp_progress_monitor.catalogue.trust import Trust
+from mcp_progress_monitor.sessions.definitions import HttpDefinition, OAuthClient, StdioDefinition
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.catalogue.documents import DEEPEST, read_json, read_toml, without_comments
-from app.problem import Problem, ProblemError
+from mcp_progress_monitor.catalogue.documents import DEEPEST, read_json, read_toml, without_comments
+from mcp_progress_monitor.problem import Problem, ProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from app.catalogue.documents import Document
+    from mcp_progress_monitor.catalogue.documents import Document
 
 
 def problem_of(read: Callable[[str, str, str], Document], words: str) -> Problem:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.catalogue import env_file
-from app.catalogue.env_file import read_env_file
-from app.problem import ProblemError
+from mcp_progress_monitor.catalogue import env_file
+from mcp_progress_monitor.catalogue.env_file import read_env_file
+from mcp_progress_monitor.problem import ProblemError
 
 if TYPE_CHECKING:
     from pathlib import Path

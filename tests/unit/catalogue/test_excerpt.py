@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.catalogue.excerpt import excerpt
+from mcp_progress_monitor.catalogue.excerpt import excerpt
 
 
 def test_the_place_is_marked_within_a_long_line() -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.catalogue.handed_on import handed_on, has_user, steers, without_gaps
-from app.sessions.definitions import HttpDefinition, StdioDefinition
+from mcp_progress_monitor.catalogue.handed_on import handed_on, has_user, steers, without_gaps
+from mcp_progress_monitor.sessions.definitions import HttpDefinition, StdioDefinition
 
 
 def test_references_are_told_and_values_are_not() -> None:

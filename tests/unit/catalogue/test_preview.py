@@ -8,26 +8,26 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.catalogue.catalogue import Catalogue
-from app.catalogue.entry import CatalogueEntry
-from app.catalogue.kept_secrets import Kept, values_of
-from app.catalogue.preview import (
+from mcp_progress_monitor.catalogue.catalogue import Catalogue
+from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.catalogue.kept_secrets import Kept, values_of
+from mcp_progress_monitor.catalogue.preview import (
     Standing,
     changes_between,
     imported_entry,
     preview,
     save_rows,
 )
-from app.catalogue.reading import ConfigFile, read_file
-from app.catalogue.secrets import in_keyring
-from app.catalogue.variables import Variables
-from app.sessions.definitions import HttpDefinition, RestartPolicy, StdioDefinition
+from mcp_progress_monitor.catalogue.reading import ConfigFile, read_file
+from mcp_progress_monitor.catalogue.secrets import in_keyring
+from mcp_progress_monitor.catalogue.variables import Variables
+from mcp_progress_monitor.sessions.definitions import HttpDefinition, RestartPolicy, StdioDefinition
 from tests.unit.catalogue.test_secrets import Drawer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.sessions.definitions import ServerDefinition
+    from mcp_progress_monitor.sessions.definitions import ServerDefinition
 
 
 @pytest.fixture
@@ -227,7 +227,7 @@ def test_many_servers_are_not_each_compared_with_all_that_are_saved(
         compared.append(found.name)
         return changes_between(held, found, *more)
 
-    monkeypatch.setattr("app.catalogue.preview.changes_between", counted)
+    monkeypatch.setattr("mcp_progress_monitor.catalogue.preview.changes_between", counted)
     servers = [
         StdioDefinition(name=f"s{number}", command="npx", args=(f"c{number}",))
         for number in range(40)

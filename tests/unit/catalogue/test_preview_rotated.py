@@ -7,25 +7,25 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.catalogue.catalogue import Catalogue
-from app.catalogue.entry import CatalogueEntry
-from app.catalogue.preview import (
+from mcp_progress_monitor.catalogue.catalogue import Catalogue
+from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.catalogue.preview import (
     Standing,
     imported_entry,
     preview,
     renewed_secrets,
     secrets_in_question,
 )
-from app.catalogue.reading import ConfigFile, read_file
-from app.catalogue.variables import Variables
-from app.problem import Problem, ProblemError
-from app.sessions.definitions import HttpDefinition, StdioDefinition
+from mcp_progress_monitor.catalogue.reading import ConfigFile, read_file
+from mcp_progress_monitor.catalogue.variables import Variables
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.sessions.definitions import HttpDefinition, StdioDefinition
 from tests.unit.catalogue.test_secrets import Drawer
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.sessions.definitions import ServerDefinition
+    from mcp_progress_monitor.sessions.definitions import ServerDefinition
 
 WEB = HttpDefinition(
     name="w", url="https://h/x", headers={"Authorization": "Bearer ${keyring:w/Authorization}"}

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from app.catalogue.clients import CLAUDE_CODE, CODEX, client_of
-from app.catalogue.reading import ConfigFile, read_file
-from app.catalogue.variables import Variables
-from app.problem import Problem, ProblemError
-from app.sessions.definitions import StdioDefinition, made_definition
+from mcp_progress_monitor.catalogue.clients import CLAUDE_CODE, CODEX, client_of
+from mcp_progress_monitor.catalogue.reading import ConfigFile, read_file
+from mcp_progress_monitor.catalogue.variables import Variables
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.sessions.definitions import StdioDefinition, made_definition
 from tests.growth import is_linear
 from tests.unit.catalogue.expected import EXPECTED
 

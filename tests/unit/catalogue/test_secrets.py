@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.catalogue.secrets import (
+from mcp_progress_monitor.catalogue.secrets import (
     bare_url,
     in_environment,
     in_keyring,
@@ -14,8 +14,8 @@ from app.catalogue.secrets import (
     without_secret_members,
     without_values,
 )
-from app.problem import ProblemError
-from app.sessions.definitions import HttpDefinition, OAuthClient, StdioDefinition
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.sessions.definitions import HttpDefinition, OAuthClient, StdioDefinition
 
 PROCESS = StdioDefinition(
     name="my db",

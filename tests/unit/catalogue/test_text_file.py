@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.catalogue import text_file
-from app.catalogue.text_file import read_text, write_private
-from app.problem import Problem, ProblemError
+from mcp_progress_monitor.catalogue import text_file
+from mcp_progress_monitor.catalogue.text_file import read_text, write_private
+from mcp_progress_monitor.problem import Problem, ProblemError
 
 if TYPE_CHECKING:
     from pathlib import Path

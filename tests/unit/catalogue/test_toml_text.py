@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.catalogue.toml_text import UneditableError, toml_value, with_entries
+from mcp_progress_monitor.catalogue.toml_text import UneditableError, toml_value, with_entries
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 _PLAIN = (

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app import private_file
-from app.catalogue.alone import alone
-from app.catalogue.trust import Trust
-from app.problem import ProblemError
-from app.sessions.definitions import HttpDefinition, RestartPolicy, StdioDefinition
+from mcp_progress_monitor import private_file
+from mcp_progress_monitor.catalogue.alone import alone
+from mcp_progress_monitor.catalogue.trust import Trust
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.sessions.definitions import HttpDefinition, RestartPolicy, StdioDefinition
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -202,7 +202,7 @@ def test_one_taken_back_and_one_given_at_once_are_both_kept(
 def test_while_another_program_writes_without_end_consent_holds_until_ours_ends(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.catalogue.alone._PATIENCE_S", 0)
+    monkeypatch.setattr("mcp_progress_monitor.catalogue.alone._PATIENCE_S", 0)
     trust = Trust(file)
     with alone(file, "it"), pytest.raises(ProblemError, match="Another program is changing"):
         trust.agree(SERVER)

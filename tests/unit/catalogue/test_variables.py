@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.catalogue.variables import (
+from mcp_progress_monitor.catalogue.variables import (
     Input,
     Resolver,
     Syntax,
@@ -16,8 +16,8 @@ from app.catalogue.variables import (
     read_inputs,
     referred_answers,
 )
-from app.problem import ProblemError
-from app.sessions.references import NoKeyring
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.sessions.references import NoKeyring
 
 ALL = Syntax.NAMED | Syntax.SHELL | Syntax.DOLLAR
 VARIABLES = Variables(environment={"A": "1"}, home=Path("/srv/ada"), workspace=Path("/w/shop"))

@@ -8,13 +8,21 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.catalogue.clients import CODEX, FORMS, OURS, VS_CODE, ZED, Client, client_of
-from app.catalogue.entry import CatalogueEntry
-from app.catalogue.reading import read_file
-from app.catalogue.variables import Variables
-from app.catalogue.writing import write_file
-from app.problem import ProblemError
-from app.sessions.definitions import HttpDefinition, OAuthClient, StdioDefinition
+from mcp_progress_monitor.catalogue.clients import (
+    CODEX,
+    FORMS,
+    OURS,
+    VS_CODE,
+    ZED,
+    Client,
+    client_of,
+)
+from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.catalogue.reading import read_file
+from mcp_progress_monitor.catalogue.variables import Variables
+from mcp_progress_monitor.catalogue.writing import write_file
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.sessions.definitions import HttpDefinition, OAuthClient, StdioDefinition
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -179,7 +187,7 @@ def test_a_file_that_the_toml_library_would_spoil_is_left_alone(
     file = tmp_path / "config.toml"
     file.write_text("depth = 1\n")
     spoilt = "[mcp_servers.off]\ncommand = 'z'\nargs = []\nenabled = false\ndepth = 1\n"
-    monkeypatch.setattr("app.catalogue.toml_text.with_entries", lambda *_: spoilt)
+    monkeypatch.setattr("mcp_progress_monitor.catalogue.toml_text.with_entries", lambda *_: spoilt)
     with pytest.raises(ProblemError, match="not written over"):
         write_file([OFF], CODEX, file)
     assert file.read_text() == "depth = 1\n"

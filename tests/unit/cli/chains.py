@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.store.chains import Origin, SavedChain, Standing
+from mcp_progress_monitor.store.chains import Origin, SavedChain, Standing
 
 NOW = 1_795_190_467.0
 """The wall time of tests about saved jobs."""

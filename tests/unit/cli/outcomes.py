@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from app.monitor import Outcome
+from mcp_progress_monitor.monitor import Outcome
 
 if TYPE_CHECKING:
-    from app.tracker.snapshot import Failure, JobState
+    from mcp_progress_monitor.tracker.snapshot import Failure, JobState
 
 
 def outcome(

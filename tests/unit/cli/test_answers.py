@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from app.cli.answers import answer_text, is_error, messages_text, resource_text
+from mcp_progress_monitor.cli.answers import answer_text, is_error, messages_text, resource_text
 
 
 def text_of(result: Any) -> str:

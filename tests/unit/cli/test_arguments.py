@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.cli.arguments import convert, example, property_types, read_document
-from app.cli.exits import CommandFailed, ExitCode
+from mcp_progress_monitor.cli.arguments import convert, example, property_types, read_document
+from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.cli import main
+from mcp_progress_monitor.cli import main
 
 if TYPE_CHECKING:
     from pathlib import Path

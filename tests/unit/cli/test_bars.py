@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from rich.console import Console
 
-from app.cli.bars import BarMeter
-from app.protocol.facts import Side
-from app.tracker.snapshot import Changes, JobState, TaskPicture
+from mcp_progress_monitor.cli.bars import BarMeter
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.tracker.snapshot import Changes, JobState, TaskPicture
 from tests.job_stand_ins import FakeJobs, job
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.cli.codes import code_of, first_failure
-from app.cli.exits import ExitCode
-from app.tracker.snapshot import Failure, JobState
+from mcp_progress_monitor.cli.codes import code_of, first_failure
+from mcp_progress_monitor.cli.exits import ExitCode
+from mcp_progress_monitor.tracker.snapshot import Failure, JobState
 from tests.unit.cli.outcomes import outcome
 
 FAILURE = Failure("server", "No")

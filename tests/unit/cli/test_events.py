@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.exits import CommandFailed, ExitCode
-from app.problem import Problem
-from app.tracker.snapshot import Failure, JobState
+from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.tracker.snapshot import Failure, JobState
 from tests.unit.cli.outcomes import outcome
 from tests.unit.cli.traffic import notice, tick
 from tests.unit.cli.witness import Witness

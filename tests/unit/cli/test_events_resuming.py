@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.monitor import Update
-from app.problem import Problem
-from app.tracker.snapshot import Changes, Failure, JobState
+from mcp_progress_monitor.monitor import Update
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.tracker.snapshot import Changes, Failure, JobState
 from tests.job_stand_ins import FakeJobs, job
 from tests.unit.cli.outcomes import outcome
 from tests.unit.cli.witness import Witness
@@ -16,7 +16,7 @@ from tests.unit.cli.witness import Witness
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.sessions.questions import Question
+    from mcp_progress_monitor.sessions.questions import Question
 
 
 @pytest.fixture

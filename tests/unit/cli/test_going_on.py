@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from app.cli.going_on import resume_command, tell_command
-from app.cli.output import Output
-from app.cli.saved_id import SavedId
+from mcp_progress_monitor.cli.going_on import resume_command, tell_command
+from mcp_progress_monitor.cli.output import Output
+from mcp_progress_monitor.cli.saved_id import SavedId
 
 
 def test_the_users_folder_is_named_from_anywhere_and_quoted(

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from app.cli.interrupts import Interrupts
-from app.cli.output import Output
+from mcp_progress_monitor.cli.interrupts import Interrupts
+from mcp_progress_monitor.cli.output import Output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.cli.irregular import Irregularities
+from mcp_progress_monitor.cli.irregular import Irregularities
 from tests.unit.cli.traffic import Traffic, tick
 
 SAME = "The server handed out the token that it had been given"

@@ -9,10 +9,10 @@ from typing import Any
 import anyio
 import pytest
 
-from app.cli.lines import LineMeter
-from app.cli.output import Output
-from app.protocol.facts import Side
-from app.tracker.snapshot import Changes, JobState, TaskPicture
+from mcp_progress_monitor.cli.lines import LineMeter
+from mcp_progress_monitor.cli.output import Output
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.tracker.snapshot import Changes, JobState, TaskPicture
 from tests.job_stand_ins import FakeJobs, job
 
 

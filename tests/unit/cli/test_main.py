@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from app.cli import main
-from app.cli.exits import CommandFailed, ExitCode
-from app.problem import Problem, ProblemError
+from mcp_progress_monitor.cli import main
+from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
+from mcp_progress_monitor.problem import Problem, ProblemError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
             raise error
 
         module = SimpleNamespace(list_tools=list_tools)
-        monkeypatch.setitem(sys.modules, "app.cli.tools", module)
+        monkeypatch.setitem(sys.modules, "mcp_progress_monitor.cli.tools", module)
 
     return fail_with
 
@@ -110,7 +110,7 @@ def test_a_full_disk_is_no_defect(
 def test_the_code_is_told_where_the_words_cannot_be(words: list[str], code: int) -> None:
     with Path("/dev/full").open("w") as full:
         done = subprocess.run(
-            [sys.executable, "-m", "app", *words],
+            [sys.executable, "-m", "mcp_progress_monitor", *words],
             stderr=full,
             stdout=subprocess.DEVNULL,
             check=False,

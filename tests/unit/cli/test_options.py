@@ -9,12 +9,12 @@ from typing import Any
 
 import pytest
 
-from app import __version__
-from app.calls import AutoResume
-from app.cli import main
-from app.cli.options import CommonOptions
-from app.cli.order import automatic
-from app.cli.saved_id import SavedId
+from mcp_progress_monitor import __version__
+from mcp_progress_monitor.calls import AutoResume
+from mcp_progress_monitor.cli import main
+from mcp_progress_monitor.cli.options import CommonOptions
+from mcp_progress_monitor.cli.order import automatic
+from mcp_progress_monitor.cli.saved_id import SavedId
 
 
 @pytest.fixture
@@ -26,10 +26,10 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         seen.append((*args, *kwargs.values()))
         return 0
 
-    monkeypatch.setitem(sys.modules, "app.cli.call", _Module(call_tool=note))
-    monkeypatch.setitem(sys.modules, "app.cli.resume", _Module(resume_jobs=note))
-    monkeypatch.setitem(sys.modules, "app.cli.tools", _Module(list_tools=note))
-    monkeypatch.setitem(sys.modules, "app.cli.window", _Module(open_window=note))
+    monkeypatch.setitem(sys.modules, "mcp_progress_monitor.cli.call", _Module(call_tool=note))
+    monkeypatch.setitem(sys.modules, "mcp_progress_monitor.cli.resume", _Module(resume_jobs=note))
+    monkeypatch.setitem(sys.modules, "mcp_progress_monitor.cli.tools", _Module(list_tools=note))
+    monkeypatch.setitem(sys.modules, "mcp_progress_monitor.cli.window", _Module(open_window=note))
     return seen
 
 
@@ -191,7 +191,7 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 def test_help_and_version_load_nothing_heavy(words: list[str]) -> None:
     heavy = ["anyio", "asyncio", "pydantic", "jsonschema", "rich", "PySide6", "logging"]
     script = (
-        "import sys; from app.cli import main; main(sys.argv[1:]);"
+        "import sys; from mcp_progress_monitor.cli import main; main(sys.argv[1:]);"
         f"found = [m for m in {heavy} if m in sys.modules]; sys.exit(','.join(found) or 0)"
     )
     ran = subprocess.run(

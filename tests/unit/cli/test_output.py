@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.cli.output import Output
+from mcp_progress_monitor.cli.output import Output
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

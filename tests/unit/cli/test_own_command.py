@@ -6,7 +6,7 @@ import shlex
 import sys
 from typing import TYPE_CHECKING
 
-from app.cli.own_command import own_command
+from mcp_progress_monitor.cli.own_command import own_command
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -15,9 +15,9 @@ if TYPE_CHECKING:
 
 
 def test_a_checkout_is_started_as_it_was(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys, "argv", ["/checkout/app/__main__.py"])
+    monkeypatch.setattr(sys, "argv", ["/checkout/app/mcp_progress_monitor/__main__.py"])
     monkeypatch.setattr(sys, "executable", "/my env/bin/python")
-    assert own_command("resume", "3") == "'/my env/bin/python' -m app resume 3"
+    assert own_command("resume", "3") == "'/my env/bin/python' -m mcp_progress_monitor resume 3"
 
 
 def test_an_installed_program_is_called_by_its_name(

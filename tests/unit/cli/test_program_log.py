@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.cli.program_log import log_to_stderr
+from mcp_progress_monitor.cli.program_log import log_to_stderr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

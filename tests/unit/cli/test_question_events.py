@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.cli.question_events import asking_job
-from app.monitor import Update
-from app.tracker.snapshot import Failure, JobState
+from mcp_progress_monitor.cli.question_events import asking_job
+from mcp_progress_monitor.monitor import Update
+from mcp_progress_monitor.tracker.snapshot import Failure, JobState
 from tests.job_stand_ins import FakeJobs, job
 from tests.unit.cli.asking.questions import asked
 from tests.unit.cli.outcomes import outcome

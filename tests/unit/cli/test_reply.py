@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.cli.reply import as_json, exact_member, exact_outcome, exact_result
+from mcp_progress_monitor.cli.reply import as_json, exact_member, exact_outcome, exact_result
 
 if TYPE_CHECKING:
     from collections.abc import Callable

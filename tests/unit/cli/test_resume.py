@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 import pytest
 
-from app.cli import main, visit
-from app.monitor import AutoResume, Outcome
-from app.problem import Problem, ProblemError
-from app.store.resumes import FILE
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.cli import main, visit
+from mcp_progress_monitor.monitor import AutoResume, Outcome
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.store.resumes import FILE
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.job_stand_ins import FakeJobs, job
 from tests.server_stand_ins import server
 from tests.unit.cli.outcomes import outcome
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from app.monitor import Update
-    from app.recording.recorder import Recorder
-    from app.sessions.definitions import ServerDefinition
-    from app.sessions.questions import Question
-    from app.sessions.snapshot import ServerSnapshot
-    from app.tracker.snapshot import JobId
+    from mcp_progress_monitor.monitor import Update
+    from mcp_progress_monitor.recording.recorder import Recorder
+    from mcp_progress_monitor.sessions.definitions import ServerDefinition
+    from mcp_progress_monitor.sessions.questions import Question
+    from mcp_progress_monitor.sessions.snapshot import ServerSnapshot
+    from mcp_progress_monitor.tracker.snapshot import JobId
 
 
 class FakeMonitor(FakeJobs):

@@ -12,18 +12,18 @@ import anyio
 import pytest
 from filelock import FileLock
 
-from app.cli import main
-from app.cli.saved_list import SavedJobs, document, listing
-from app.problem import Problem
-from app.store.chains import Standing
-from app.store.resumes import FILE, ResumeStore
-from app.store.tasks import SavedTask, TaskStanding
+from mcp_progress_monitor.cli import main
+from mcp_progress_monitor.cli.saved_list import SavedJobs, document, listing
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.store.chains import Standing
+from mcp_progress_monitor.store.resumes import FILE, ResumeStore
+from mcp_progress_monitor.store.tasks import SavedTask, TaskStanding
 from tests.unit.cli.chains import NOW, asked, chain
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.store.chains import SavedChain
+    from mcp_progress_monitor.store.chains import SavedChain
 
 
 def entry(saved: SavedChain) -> dict[str, Any]:
@@ -169,7 +169,7 @@ class TestCommand:
         if is_there:
             assert main(["resume", "--list", "--data-dir", str(data_dir)]) == 0
             capsys.readouterr()
-        monkeypatch.setattr("app.store.opening.Opener._make_private", refuse)
+        monkeypatch.setattr("mcp_progress_monitor.store.opening.Opener._make_private", refuse)
         code = 8 if is_there else 0 if words else 2
         assert main(["resume", *words, "--data-dir", str(data_dir)]) == code
         said = capsys.readouterr()
@@ -272,7 +272,7 @@ def test_a_locked_store_is_never_said_to_be_empty(
     capsys: pytest.CaptureFixture[str],
     form: list[str],
 ) -> None:
-    monkeypatch.setattr("app.store.opening.BUSY_S", 0.05)
+    monkeypatch.setattr("mcp_progress_monitor.store.opening.BUSY_S", 0.05)
     anyio.run(_made, data_dir)
     with FileLock(data_dir / f"{FILE}.lock"):
         assert main(["resume", "--list", *form, "--data-dir", str(data_dir)]) == 8

@@ -7,8 +7,8 @@ import json
 import pytest
 from mcp.shared.auth import OAuthClientMetadata
 
-from app.cli import main
-from app.sessions.http.callback import HOST, PATH, REGISTERED_PORT
+from mcp_progress_monitor.cli import main
+from mcp_progress_monitor.sessions.http.callback import HOST, PATH, REGISTERED_PORT
 
 URL = "https://user.example/client.json"
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.catalogue.catalogue import FILE_NAME, Catalogue
-from app.catalogue.entry import CatalogueEntry
-from app.cli import main
-from app.sessions.definitions import HttpDefinition, StdioDefinition
+from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue
+from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.cli import main
+from mcp_progress_monitor.sessions.definitions import HttpDefinition, StdioDefinition
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, ClassVar
 
 import pytest
 
-from app.catalogue.catalogue import FILE_NAME, Catalogue
-from app.cli import main, servers_secrets
-from app.problem import Problem, ProblemError
+from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue
+from mcp_progress_monitor.cli import main, servers_secrets
+from mcp_progress_monitor.problem import Problem, ProblemError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.catalogue.catalogue import FILE_NAME, Catalogue
-from app.catalogue.entry import CatalogueEntry
-from app.cli import main
-from app.sessions.definitions import HttpDefinition, StdioDefinition
-from app.sessions.http.sign_in import key_of
-from app.sessions.http.token_store import FILE_NAME as SIGN_INS
-from app.sessions.http.token_store import TokenStore
+from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue
+from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.cli import main
+from mcp_progress_monitor.sessions.definitions import HttpDefinition, StdioDefinition
+from mcp_progress_monitor.sessions.http.sign_in import key_of
+from mcp_progress_monitor.sessions.http.token_store import FILE_NAME as SIGN_INS
+from mcp_progress_monitor.sessions.http.token_store import TokenStore
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from app.catalogue.catalogue import FILE_NAME, Catalogue
-from app.catalogue.entry import CatalogueEntry
-from app.catalogue.trust import FILE_NAME as TRUST
-from app.catalogue.trust import Trust
-from app.cli import main
-from app.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue
+from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.catalogue.trust import FILE_NAME as TRUST
+from mcp_progress_monitor.catalogue.trust import Trust
+from mcp_progress_monitor.cli import main
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
 
 SAVED = StdioDefinition(name="a", command="rm", args=("-rf", "a b"), env={"T": "${env:SECRET}"})
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, cast
 
-from app.cli.sign_ins import SignInTeller, sign_in_lines
-from app.problem import Problem, ProblemError
-from app.sessions.definitions import HttpDefinition
-from app.sessions.snapshot import ServerSnapshot, SignIn
-from app.updates import Update
+from mcp_progress_monitor.cli.sign_ins import SignInTeller, sign_in_lines
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.sessions.definitions import HttpDefinition
+from mcp_progress_monitor.sessions.snapshot import ServerSnapshot, SignIn
+from mcp_progress_monitor.updates import Update
 from tests.unit.cli.witness import Witness
 
 if TYPE_CHECKING:
-    from app.cli.front import Front
-    from app.monitor import Monitor
+    from mcp_progress_monitor.cli.front import Front
+    from mcp_progress_monitor.monitor import Monitor
 
 URL = "https://user@login.example:8443/authorize?client_id=a&state=b"
 

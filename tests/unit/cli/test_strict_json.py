@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.cli.strict_json import strict_json
+from mcp_progress_monitor.cli.strict_json import strict_json
 
 
 @pytest.mark.parametrize(("text", "value"), [("1.5", 1.5), ("[1e3]", [1000.0]), ('"a"', "a")])

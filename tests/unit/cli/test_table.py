@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.cli.table import aligned
+from mcp_progress_monitor.cli.table import aligned
 
 
 def test_columns_stand_below_each_other_however_wide_their_letters_are() -> None:

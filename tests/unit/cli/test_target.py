@@ -8,16 +8,16 @@ from pathlib import Path
 import click
 import pytest
 
-from app import paths
-from app.catalogue.catalogue import FILE_NAME, Catalogue
-from app.catalogue.entry import CatalogueEntry
-from app.catalogue.trust import FILE_NAME as TRUST
-from app.catalogue.trust import Trust
-from app.cli.consent import trusting_command
-from app.cli.exits import CommandFailed, ExitCode
-from app.cli.options import CommonOptions
-from app.cli.target import named_servers, one_server, url_definition
-from app.sessions.definitions import HttpDefinition, StdioDefinition
+from mcp_progress_monitor import paths
+from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue
+from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.catalogue.trust import FILE_NAME as TRUST
+from mcp_progress_monitor.catalogue.trust import Trust
+from mcp_progress_monitor.cli.consent import trusting_command
+from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
+from mcp_progress_monitor.cli.options import CommonOptions
+from mcp_progress_monitor.cli.target import named_servers, one_server, url_definition
+from mcp_progress_monitor.sessions.definitions import HttpDefinition, StdioDefinition
 
 
 @pytest.fixture
@@ -199,10 +199,12 @@ def test_a_server_of_a_file_needs_consent_and_nothing_else_of_it(
 def test_the_command_that_agrees_can_be_typed_whatever_the_server_is_called(
     data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("sys.argv", ["/checkout/app/__main__.py"])
+    monkeypatch.setattr("sys.argv", ["/checkout/app/mcp_progress_monitor/__main__.py"])
     common = CommonOptions(config=Path("a b"), data_dir=data_dir)
     assert trusting_command("-x", common).endswith(f"--config 'a b' --data-dir {data_dir} -- -x")
-    assert trusting_command("x y", CommonOptions()).endswith(" -m app servers trust 'x y'")
+    assert trusting_command("x y", CommonOptions()).endswith(
+        " -m mcp_progress_monitor servers trust 'x y'"
+    )
 
 
 def test_consent_is_for_one_folder(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.cli.task_lines import TaskLines
+from mcp_progress_monitor.cli.task_lines import TaskLines
 from tests.unit.cli.traffic import Traffic, notice
 
 TASK: dict[str, Any] = {

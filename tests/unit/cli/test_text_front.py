@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.cli.output import Output
-from app.cli.text_front import TextFront
-from app.problem import Problem
-from app.tracker.snapshot import Failure, JobState
+from mcp_progress_monitor.cli.output import Output
+from mcp_progress_monitor.cli.text_front import TextFront
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.tracker.snapshot import Failure, JobState
 from tests.unit.cli.outcomes import outcome
 from tests.unit.cli.traffic import Traffic, notice, tick
 from tests.unit.sessions.questioned import question
@@ -20,7 +20,7 @@ from tests.unit.sessions.questioned import question
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from app.tracker.snapshot import Changes
+    from mcp_progress_monitor.tracker.snapshot import Changes
 
 
 class Meter:

@@ -6,13 +6,13 @@ import dataclasses
 import json
 from typing import Any
 
-from app.cli.tools import document, listing
-from app.problem import Problem
-from app.protocol.eras import Era
-from app.protocol.messages import read_tools
-from app.protocol.reading import Elided
-from app.sessions.definitions import StdioDefinition
-from app.sessions.snapshot import ServerSnapshot
+from mcp_progress_monitor.cli.tools import document, listing
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.protocol.eras import Era
+from mcp_progress_monitor.protocol.messages import read_tools
+from mcp_progress_monitor.protocol.reading import Elided
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.sessions.snapshot import ServerSnapshot
 
 
 def server(*tools: dict[str, Any]) -> ServerSnapshot:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.cli.turns import Turns
+from mcp_progress_monitor.cli.turns import Turns
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

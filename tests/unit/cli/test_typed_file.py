@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.cli import typed_file
-from app.cli.typed_file import read_typed
+from mcp_progress_monitor.cli import typed_file
+from mcp_progress_monitor.cli.typed_file import read_typed
 
 posix_only = pytest.mark.skipif(sys.platform == "win32", reason="pipes and devices of POSIX")
 

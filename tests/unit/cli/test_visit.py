@@ -9,31 +9,31 @@ from typing import TYPE_CHECKING, Any, Self
 import anyio
 import pytest
 
-from app.cli import visit
-from app.cli.exits import CommandFailed, ExitCode
-from app.cli.output import Output
-from app.cli.recorded import Recorded
-from app.cli.saved import Saved
-from app.cli.visit import connected, run_visit
-from app.monitor import Update
-from app.problem import Problem, ProblemError
-from app.recording.recorder import Recorder
-from app.sessions.definitions import StdioDefinition
-from app.sessions.keyring_system import SystemKeyring
-from app.sessions.snapshot import ServerSnapshot, SignIn
+from mcp_progress_monitor.cli import visit
+from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
+from mcp_progress_monitor.cli.output import Output
+from mcp_progress_monitor.cli.recorded import Recorded
+from mcp_progress_monitor.cli.saved import Saved
+from mcp_progress_monitor.cli.visit import connected, run_visit
+from mcp_progress_monitor.monitor import Update
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.recording.recorder import Recorder
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.sessions.keyring_system import SystemKeyring
+from mcp_progress_monitor.sessions.snapshot import ServerSnapshot, SignIn
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from app.cli.front import Front
-    from app.monitor import Monitor, Outcome
-    from app.sessions.questions import Question
-    from app.sessions.references import Keyring
-    from app.sessions.settings_file import SettingsFile
-    from app.store.resumes import ResumeStore
-    from app.tracker.snapshot import JobId
+    from mcp_progress_monitor.cli.front import Front
+    from mcp_progress_monitor.monitor import Monitor, Outcome
+    from mcp_progress_monitor.sessions.questions import Question
+    from mcp_progress_monitor.sessions.references import Keyring
+    from mcp_progress_monitor.sessions.settings_file import SettingsFile
+    from mcp_progress_monitor.store.resumes import ResumeStore
+    from mcp_progress_monitor.tracker.snapshot import JobId
 
 DEFINITION = StdioDefinition(name="demo", command="unused")
 

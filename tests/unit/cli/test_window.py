@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.cli import main
+from mcp_progress_monitor.cli import main
 
 if TYPE_CHECKING:
-    from app.shell.options import WindowOptions
+    from mcp_progress_monitor.shell.options import WindowOptions
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[WindowOptions]:
         return 0
 
     module = SimpleNamespace(run_window=run_window)
-    monkeypatch.setitem(sys.modules, "app.shell.application", module)
+    monkeypatch.setitem(sys.modules, "mcp_progress_monitor.shell.application", module)
     return opened
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from app.cli import words
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.cli import words
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.job_stand_ins import job, new_job
 
 

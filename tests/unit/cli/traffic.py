@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from app.monitor import Update
-from app.protocol.conversation import Conversation
-from app.protocol.framing import FrameNumbers, Framer
-from app.tracker.tracker import Tracker
+from mcp_progress_monitor.monitor import Update
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.tracker.tracker import Tracker
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from app.protocol.frame import Frame
-    from app.sessions.questions import Question
-    from app.tracker.snapshot import JobId, JobSnapshot
+    from mcp_progress_monitor.protocol.frame import Frame
+    from mcp_progress_monitor.sessions.questions import Question
+    from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
 
 class Traffic:

@@ -6,8 +6,8 @@ import io
 import json
 from typing import Any
 
-from app.cli.events import JobBook, JsonEvents
-from app.cli.output import Output
+from mcp_progress_monitor.cli.events import JobBook, JsonEvents
+from mcp_progress_monitor.cli.output import Output
 from tests.unit.cli.traffic import Traffic
 
 

@@ -7,22 +7,22 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from app.demo.eras import (
+from mcp_progress_monitor.demo.eras import (
     CAPABILITIES_STAMP,
     ERAS,
     PER_REQUEST_VERSIONS,
     VERSION_STAMP,
     Negotiation,
 )
-from app.demo.server import Server
-from app.demo.tools import TOOLS
-from app.demo.wire import Wire
+from mcp_progress_monitor.demo.server import Server
+from mcp_progress_monitor.demo.tools import TOOLS
+from mcp_progress_monitor.demo.wire import Wire
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from app.demo.tool import Tool
+    from mcp_progress_monitor.demo.tool import Tool
 
 NEWEST_HANDSHAKE = "2025-11-25"
 PER_REQUEST = PER_REQUEST_VERSIONS[-1]

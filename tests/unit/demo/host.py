@@ -14,7 +14,7 @@ import mcp_types
 import mcp_types.methods as official
 from mcp_types import jsonrpc
 
-from app.demo.eras import TASKS_EXTENSION
+from mcp_progress_monitor.demo.eras import TASKS_EXTENSION
 from tests.unit.demo.client import PER_REQUEST, Client, Message, Played, Sink
 
 if TYPE_CHECKING:

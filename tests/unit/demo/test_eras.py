@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.demo.eras import (
+from mcp_progress_monitor.demo.eras import (
     CAPABILITIES_STAMP,
     ERAS,
     HANDSHAKE_VERSIONS,

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.demo.eras import ERAS
-from app.demo.options import PROFILES, parse
+from mcp_progress_monitor.demo.eras import ERAS
+from mcp_progress_monitor.demo.options import PROFILES, parse
 
 
 def test_the_default_is_polite_and_speaks_everything() -> None:
@@ -74,4 +74,4 @@ def test_nonsense_about_http_ends_with_a_message(
 def test_the_help_has_examples(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         parse(["--help"])
-    assert "python -m app.demo --http 8123 --resumable" in capsys.readouterr().out
+    assert "python -m mcp_progress_monitor.demo --http 8123 --resumable" in capsys.readouterr().out

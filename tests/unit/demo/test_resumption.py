@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import mcp_types.methods
 import pytest
 
-from app.demo.eras import ERAS
+from mcp_progress_monitor.demo.eras import ERAS
 from tests.unit.demo.client import Client
 
 if TYPE_CHECKING:
@@ -19,8 +19,8 @@ INTERVIEW = ("prompts/get", {"name": "interview", "arguments": {"topic": "rain"}
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.demo.resources._SECTION_S", 0)
-    monkeypatch.setattr("app.demo.prompts._EXAMPLE_S", 0)
+    monkeypatch.setattr("mcp_progress_monitor.demo.resources._SECTION_S", 0)
+    monkeypatch.setattr("mcp_progress_monitor.demo.prompts._EXAMPLE_S", 0)
 
 
 def _text(method: str, result: dict[str, Any]) -> str:

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.demo.rounds import STATES
+from mcp_progress_monitor.demo.rounds import STATES
 from tests.unit.demo.client import PER_REQUEST, Message, Played
 from tests.unit.demo.host import Host
 

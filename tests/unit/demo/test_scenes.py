@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from app.demo.scenes import DEMO_CALLS
-from app.demo.schemas import complete
-from app.demo.tools import TOOLS
+from mcp_progress_monitor.demo.scenes import DEMO_CALLS
+from mcp_progress_monitor.demo.schemas import complete
+from mcp_progress_monitor.demo.tools import TOOLS
 
 
 def test_there_are_ten() -> None:

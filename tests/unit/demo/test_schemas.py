@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.demo import schemas
-from app.demo.schemas import ArgumentError, complete
-from app.demo.tools import TOOLS
+from mcp_progress_monitor.demo import schemas
+from mcp_progress_monitor.demo.schemas import ArgumentError, complete
+from mcp_progress_monitor.demo.tools import TOOLS
 
 SCHEMA = schemas.record(
     count=schemas.integer("", 3, 1, 10),

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.demo.tool import NO_ARGUMENTS, Tool
-from app.demo.tools import TOOLS
+from mcp_progress_monitor.demo.tool import NO_ARGUMENTS, Tool
+from mcp_progress_monitor.demo.tools import TOOLS
 from tests.unit.demo.client import PATIENCE_S, PER_REQUEST, Client
 
 if TYPE_CHECKING:
-    from app.demo.call import Call
-    from app.demo.messages import JsonObject
+    from mcp_progress_monitor.demo.call import Call
+    from mcp_progress_monitor.demo.messages import JsonObject
 
 
 def stumble(_call: Call) -> JsonObject:
@@ -208,14 +208,14 @@ def test_closing_cancels_what_is_running() -> None:
 
 
 def test_a_slow_resource_reports_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.demo.resources._SECTION_S", 0)
+    monkeypatch.setattr("mcp_progress_monitor.demo.resources._SECTION_S", 0)
     played = Client().request("resources/read", {"uri": "demo://report"}, "r")
     assert played.values == list(range(1, 21))
     assert "Section 20" in played.result["contents"][0]["text"]
 
 
 def test_a_slow_prompt_reports_progress(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.demo.prompts._EXAMPLE_S", 0)
+    monkeypatch.setattr("mcp_progress_monitor.demo.prompts._EXAMPLE_S", 0)
     params = {"name": "explain", "arguments": {"topic": "rain"}}
     played = Client().request("prompts/get", params, "p")
     assert played.values == list(range(1, 9))

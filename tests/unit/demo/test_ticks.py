@@ -7,7 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.demo.ticks import blocks
+from mcp_progress_monitor.demo.ticks import blocks
 
 
 def _ticks(data: bytes) -> list[dict[str, object]]:

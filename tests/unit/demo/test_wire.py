@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from app.demo.wire import PeerGoneError, Wire
+from mcp_progress_monitor.demo.wire import PeerGoneError, Wire
 from tests.unit.demo.client import NoSource, Sink
 
 

@@ -5,23 +5,23 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from app.protocol.conversation import Conversation
-from app.protocol.frame import server_name
-from app.protocol.framing import FrameNumbers, Framer
-from app.protocol.http_events import Teller
-from app.protocol.sse import SseParser
-from app.recording.timeline import Timeline
-from app.sessions.definitions import StdioDefinition
-from app.sessions.snapshot import ServerSnapshot, ServerState
-from app.tracker.tracker import Tracker
-from app.updates import Update
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.frame import server_name
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.protocol.http_events import Teller
+from mcp_progress_monitor.protocol.sse import SseParser
+from mcp_progress_monitor.recording.timeline import Timeline
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.sessions.snapshot import ServerSnapshot, ServerState
+from mcp_progress_monitor.tracker.tracker import Tracker
+from mcp_progress_monitor.updates import Update
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.protocol.facts import Fact
-    from app.protocol.frame import Frame
-    from app.tracker.snapshot import JobDetail, JobId, JobSnapshot
+    from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.protocol.frame import Frame
+    from mcp_progress_monitor.tracker.snapshot import JobDetail, JobId, JobSnapshot
 
 PROGRESS_TOKEN = "prog-1"
 BEGUN_WHEN = 1_795_190_467.123

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from app.exports.forms import pieces
-from app.exports.mark_words import MarkWords
-from app.exports.redaction import Redaction
-from app.exports.wish import Form, Wish
-from app.filtering.chosen import LogFilter
-from app.filtering.errors import FilterError
+from mcp_progress_monitor.exports.forms import pieces
+from mcp_progress_monitor.exports.mark_words import MarkWords
+from mcp_progress_monitor.exports.redaction import Redaction
+from mcp_progress_monitor.exports.wish import Form, Wish
+from mcp_progress_monitor.filtering.chosen import LogFilter
+from mcp_progress_monitor.filtering.errors import FilterError
 from tests.unit.exports.sessions import Session
 
 

@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from app.exports import har_exchange
-from app.exports.forms import pieces
-from app.exports.mark_words import MarkWords
-from app.exports.redaction import REMOVED, Redaction
-from app.exports.wish import Form, Wish
-from app.filtering.chosen import LogFilter
-from app.problem import ProblemError
+from mcp_progress_monitor.exports import har_exchange
+from mcp_progress_monitor.exports.forms import pieces
+from mcp_progress_monitor.exports.mark_words import MarkWords
+from mcp_progress_monitor.exports.redaction import REMOVED, Redaction
+from mcp_progress_monitor.exports.wish import Form, Wish
+from mcp_progress_monitor.filtering.chosen import LogFilter
+from mcp_progress_monitor.problem import ProblemError
 from tests.unit.exports.sessions import HttpSession, Session
 
 TICK = b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"prog-1",'

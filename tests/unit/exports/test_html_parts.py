@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from jinja2 import UndefinedError
 
-from app.exports.html_parts import facts, joined, render, table
-from app.paths import resource
+from mcp_progress_monitor.exports.html_parts import facts, joined, render, table
+from mcp_progress_monitor.paths import resource
 
 HOSTILE = "</b><script>'\"&\u202e\ud800"
 ESCAPED = "&lt;/b&gt;&lt;script&gt;&#39;&#34;&amp;\\u202e\\ud800"

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from app.exports.html_report import HtmlReport
-from app.exports.mark_words import MarkWords
-from app.exports.redaction import Redaction
+from mcp_progress_monitor.exports.html_report import HtmlReport
+from mcp_progress_monitor.exports.mark_words import MarkWords
+from mcp_progress_monitor.exports.redaction import Redaction
 from tests.unit.exports.pages import Page
 from tests.unit.exports.sessions import Session
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.exports.html_report import HtmlReport
-from app.exports.mark_words import MarkWords
-from app.exports.redaction import NOTE, Redaction
+from mcp_progress_monitor.exports.html_report import HtmlReport
+from mcp_progress_monitor.exports.mark_words import MarkWords
+from mcp_progress_monitor.exports.redaction import NOTE, Redaction
 from tests.unit.exports.pages import Page
 from tests.unit.exports.sessions import Session
 

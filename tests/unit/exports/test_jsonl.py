@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.exports.jsonl import JsonLines, iso
-from app.exports.mark_words import UNKNOWN, MarkWords
-from app.exports.places import chosen
-from app.exports.redaction import Redaction
+from mcp_progress_monitor.exports.jsonl import JsonLines, iso
+from mcp_progress_monitor.exports.mark_words import UNKNOWN, MarkWords
+from mcp_progress_monitor.exports.places import chosen
+from mcp_progress_monitor.exports.redaction import Redaction
 from tests.unit.exports.sessions import Session
 
 if TYPE_CHECKING:

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from app.exports.private_file import PrivateFile
-from app.problem import ProblemError
+from mcp_progress_monitor.exports.private_file import PrivateFile
+from mcp_progress_monitor.problem import ProblemError
 
 
 def test_it_is_whole_and_for_its_owner_alone(tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.exports import secret_members, secret_words
-from app.exports.redaction import REMOVED, Redaction
-from app.protocol.reading import Elided
+from mcp_progress_monitor.exports import secret_members, secret_words
+from mcp_progress_monitor.exports.redaction import REMOVED, Redaction
+from mcp_progress_monitor.protocol.reading import Elided
 from tests.growth import is_linear
 
 SECRET = "Zq7XvHunter2"

@@ -8,13 +8,13 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from app.exports.forms import pieces
-from app.exports.mark_words import MarkWords
-from app.exports.redaction import Redaction
-from app.exports.wish import Form, Wish
-from app.playback.playback import Playback
-from app.problem import ProblemError
-from app.protocol.frame import Channel
+from mcp_progress_monitor.exports.forms import pieces
+from mcp_progress_monitor.exports.mark_words import MarkWords
+from mcp_progress_monitor.exports.redaction import Redaction
+from mcp_progress_monitor.exports.wish import Form, Wish
+from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.protocol.frame import Channel
 from tests.unit.recording.written import Written
 
 if TYPE_CHECKING:

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.exports.redaction import Redaction
-from app.exports.snippet import snippet
-from app.problem import ProblemError
-from app.text import visible
+from mcp_progress_monitor.exports.redaction import Redaction
+from mcp_progress_monitor.exports.snippet import snippet
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.text import visible
 from tests.unit.exports.sessions import Session
 
 

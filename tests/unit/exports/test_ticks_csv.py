@@ -7,9 +7,9 @@ import io
 
 import pytest
 
-from app.exports.places import chosen
-from app.exports.redaction import Redaction
-from app.exports.ticks_csv import COLUMNS, TicksCsv, safe_cell
+from mcp_progress_monitor.exports.places import chosen
+from mcp_progress_monitor.exports.redaction import Redaction
+from mcp_progress_monitor.exports.ticks_csv import COLUMNS, TicksCsv, safe_cell
 from tests.unit.exports.sessions import Session
 
 

@@ -5,19 +5,19 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from app.filtering.chosen import LogFilter
-from app.filtering.compiling import compiled
-from app.filtering.search import Search
-from app.protocol.conversation import Conversation
-from app.protocol.framing import FrameNumbers, Framer
-from app.recording.format import escaped
-from app.recording.timeline import Timeline
+from mcp_progress_monitor.filtering.chosen import LogFilter
+from mcp_progress_monitor.filtering.compiling import compiled
+from mcp_progress_monitor.filtering.search import Search
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.recording.format import escaped
+from mcp_progress_monitor.recording.timeline import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
-    from app.protocol.facts import Fact
-    from app.protocol.frame import Frame
+    from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.protocol.frame import Frame
 
 WHEN = 1_800_000_000.0
 """Wall time at monotonic time 0."""
@@ -30,7 +30,7 @@ class Memory:
         self.content = bytearray()
 
     def read(self, offset: int, size: int) -> bytes:
-        """See `app.recording.timeline.Bytes`."""
+        """See `recording.timeline.Bytes`."""
         return bytes(self.content[offset : offset + size])
 
 

@@ -7,21 +7,21 @@ import re
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from app.filtering.expression import And, Comparison, Moment, Not, Or, Text
-from app.filtering.fields import LEVELS
-from app.protocol.facts import (
+from mcp_progress_monitor.filtering.expression import And, Comparison, Moment, Not, Or, Text
+from mcp_progress_monitor.filtering.fields import LEVELS
+from mcp_progress_monitor.protocol.facts import (
     ProgressReceived,
     RequestAnswered,
     RequestCancelled,
     RequestMade,
     Side,
 )
-from app.protocol.frame_kind import kind_of
+from mcp_progress_monitor.protocol.frame_kind import kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from app.filtering.expression import Expression
+    from mcp_progress_monitor.filtering.expression import Expression
     from tests.unit.filtering.logs import Entry
 
 _MISSING = object()

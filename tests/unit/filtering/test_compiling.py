@@ -11,7 +11,7 @@ from tests.unit.filtering.logs import Log, all_of
 from tests.unit.filtering.strategies import EXPRESSIONS, logs
 
 if TYPE_CHECKING:
-    from app.filtering.expression import Expression
+    from mcp_progress_monitor.filtering.expression import Expression
 
 
 @given(logs(), EXPRESSIONS)

@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.filtering.completion import MOST, complete
-from app.filtering.fields import FIELDS
+from mcp_progress_monitor.filtering.completion import MOST, complete
+from mcp_progress_monitor.filtering.fields import FIELDS
 from tests.unit.filtering.logs import Log, notification
 
 if TYPE_CHECKING:
-    from app.recording.timeline import Timeline
+    from mcp_progress_monitor.recording.timeline import Timeline
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.filtering.literals import required
+from mcp_progress_monitor.filtering.literals import required
 from tests.unit.filtering.logs import Log
 
 _PARTS = st.sampled_from(

@@ -8,9 +8,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.filtering.errors import FilterError
-from app.filtering.expression import And, Comparison, Expression, Moment, Not, Or, Text
-from app.filtering.parsing import DEEPEST, LONGEST, parse
+from mcp_progress_monitor.filtering.errors import FilterError
+from mcp_progress_monitor.filtering.expression import (
+    And,
+    Comparison,
+    Expression,
+    Moment,
+    Not,
+    Or,
+    Text,
+)
+from mcp_progress_monitor.filtering.parsing import DEEPEST, LONGEST, parse
 from tests.unit.filtering.strategies import EXPRESSIONS
 
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.filtering import patterns
-from app.filtering.chosen import LogFilter
-from app.filtering.compiling import compiled
-from app.filtering.errors import FilterError
-from app.filtering.search import Search
-from app.protocol.frame import Channel
-from app.protocol.frame_kind import FrameKind
+from mcp_progress_monitor.filtering import patterns
+from mcp_progress_monitor.filtering.chosen import LogFilter
+from mcp_progress_monitor.filtering.compiling import compiled
+from mcp_progress_monitor.filtering.errors import FilterError
+from mcp_progress_monitor.filtering.search import Search
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.protocol.frame_kind import FrameKind
 from tests.unit.filtering.logs import WHEN, Log, all_of, error, notification
 
 if TYPE_CHECKING:
-    from app.filtering.stride import Stride
+    from mcp_progress_monitor.filtering.stride import Stride
 
 _HOSTILE = 'text matches "^(a|aa)+$"'
 """Takes 2^40 steps to fail on forty letters and something else."""
@@ -326,8 +326,8 @@ def test_names_too_long_for_the_index_are_looked_up() -> None:
 def test_words_across_the_pieces_of_a_long_message_are_found(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("app.filtering.stride.LONG", 64)
-    monkeypatch.setattr("app.filtering.stride._GROUP_BYTES", 64)
+    monkeypatch.setattr("mcp_progress_monitor.filtering.stride.LONG", 64)
+    monkeypatch.setattr("mcp_progress_monitor.filtering.stride._GROUP_BYTES", 64)
     log = Log()
     log.receive(b"x" * 60 + b"Needle" + b"x" * 500 + b"pin", b"y" * 600)
     log.send(b"a\n" + b"\\" * 61 + b"\nq" + b"z" * 100)

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.filtering.expression import And, Comparison, Not, Or, Text, path_text
-from app.filtering.parsing import parse
-from app.filtering.terms import term, text_term, with_term
+from mcp_progress_monitor.filtering.expression import And, Comparison, Not, Or, Text, path_text
+from mcp_progress_monitor.filtering.parsing import parse
+from mcp_progress_monitor.filtering.terms import term, text_term, with_term
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 _STEPS = st.lists(_TEXT.filter(bool) | st.integers(0, 99), max_size=3).map(tuple)

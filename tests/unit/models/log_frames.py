@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from app.protocol.frame import Channel, Frame
+from mcp_progress_monitor.protocol.frame import Channel, Frame
 
 TOKEN = "abc"
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from app.protocol.conversation import Conversation
-from app.protocol.frame import Channel
-from app.recording.recorder import Recorder
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.recording.recorder import Recorder
 from tests.unit.models.log_frames import frame
 
 if TYPE_CHECKING:
-    from app.recording.timeline import Timeline
+    from mcp_progress_monitor.recording.timeline import Timeline
 
 
 class LogSession:

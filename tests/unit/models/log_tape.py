@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.models.log import LogModel
-from app.protocol.conversation import Conversation
-from app.recording.timeline import Timeline
+from mcp_progress_monitor.models.log import LogModel
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.recording.timeline import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.protocol.frame import Frame
+    from mcp_progress_monitor.protocol.frame import Frame
 
 
 class Memory:

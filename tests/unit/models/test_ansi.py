@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.models.ansi import PLAIN, Colour, Run, Style, plain, runs, styled
+from mcp_progress_monitor.models.ansi import PLAIN, Colour, Run, Style, plain, runs, styled
 
 RED = Style(foreground=1)
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.models.asked import asked_rows
-from app.protocol.facts import Side
-from app.tracker.snapshot import AskedPicture, JobState
+from mcp_progress_monitor.models.asked import asked_rows
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.tracker.snapshot import AskedPicture, JobState
 from tests.job_stand_ins import FakeJobs, answer, detail, job
 
 pytestmark = pytest.mark.usefixtures("qapp")

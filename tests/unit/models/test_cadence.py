@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.models.cadence import FORGIVEN_MS, INTERVAL_MS, Cadence
+from mcp_progress_monitor.models.cadence import FORGIVEN_MS, INTERVAL_MS, Cadence
 
 
 def moments(cadence: Cadence, news: list[float], late: list[float]) -> list[float]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from app.models.call_memory import CallMemory
+from mcp_progress_monitor.models.call_memory import CallMemory
 
 
 def test_the_last_arguments_come_back_after_saving() -> None:

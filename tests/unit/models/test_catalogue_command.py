@@ -8,8 +8,8 @@ import hypothesis.strategies as st
 import pytest
 from hypothesis import given
 
-from app.models.catalogue_command import joined_command, split_command, usual_name
-from app.models.json_input import InputError
+from mcp_progress_monitor.models.catalogue_command import joined_command, split_command, usual_name
+from mcp_progress_monitor.models.json_input import InputError
 
 posix = pytest.mark.skipif(os.name != "posix", reason="quotes differ on Windows")
 

@@ -6,10 +6,16 @@ import dataclasses
 
 import pytest
 
-from app.catalogue.entry import CatalogueEntry
-from app.models.catalogue_draft import Draft, ServerKind, draft_of, kind_of, read_draft
-from app.models.catalogue_values import Entered, ValueKind
-from app.sessions.definitions import HttpDefinition, RestartPolicy, StdioDefinition
+from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.models.catalogue_draft import (
+    Draft,
+    ServerKind,
+    draft_of,
+    kind_of,
+    read_draft,
+)
+from mcp_progress_monitor.models.catalogue_values import Entered, ValueKind
+from mcp_progress_monitor.sessions.definitions import HttpDefinition, RestartPolicy, StdioDefinition
 
 COMMAND = Draft(command="python -m server")
 URL = Draft(kind=ServerKind.URL, url="https://example.com/mcp")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import sys
 
-from app.models.catalogue_preview import preview_lines
-from app.sessions.definitions import HttpDefinition, StdioDefinition
+from mcp_progress_monitor.models.catalogue_preview import preview_lines
+from mcp_progress_monitor.sessions.definitions import HttpDefinition, StdioDefinition
 
 
 def test_a_command_is_shown_word_by_word_with_names_and_masked_values() -> None:

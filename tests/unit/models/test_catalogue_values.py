@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.models.catalogue_values import (
+from mcp_progress_monitor.models.catalogue_values import (
     Entered,
     ValueKind,
     doubled,

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from app.models.clocks import ClockSource, limit_words, near_limit, with_near_limit
-from app.models.job_texts import status
-from app.protocol.facts import Side
-from app.sessions.call_clock import Clocks
-from app.sessions.limits import Limit
-from app.tracker.snapshot import JobState, NearLimit
+from mcp_progress_monitor.models.clocks import ClockSource, limit_words, near_limit, with_near_limit
+from mcp_progress_monitor.models.job_texts import status
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.sessions.call_clock import Clocks
+from mcp_progress_monitor.sessions.limits import Limit
+from mcp_progress_monitor.tracker.snapshot import JobState, NearLimit
 from tests.job_stand_ins import FakeJobs, TimedJobs, job
 
 

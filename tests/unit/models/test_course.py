@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtTest import QAbstractItemModelTester
 
-from app.models.course import FIRST_FRAME, CourseModel
-from app.tracker.snapshot import Mark, Phase
+from mcp_progress_monitor.models.course import FIRST_FRAME, CourseModel
+from mcp_progress_monitor.tracker.snapshot import Mark, Phase
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.models.definition_words import words_of
-from app.sessions.definitions import HttpDefinition, OAuthClient, StdioDefinition
+from mcp_progress_monitor.models.definition_words import words_of
+from mcp_progress_monitor.sessions.definitions import HttpDefinition, OAuthClient, StdioDefinition
 
 
 def test_variables_are_told_with_what_they_take_in_and_what_they_steer() -> None:

@@ -6,10 +6,10 @@ import dataclasses
 
 import pytest
 
-from app.models.doctor_texts import Line, Look, as_text, happened, sections
-from app.problem import Problem
-from app.sessions.doctor import DoctorReport, HttpNote, Searched
-from app.sessions.snapshot import Health, Retry, ServerState
+from mcp_progress_monitor.models.doctor_texts import Line, Look, as_text, happened, sections
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.sessions.doctor import DoctorReport, HttpNote, Searched
+from mcp_progress_monitor.sessions.snapshot import Health, Retry, ServerState
 from tests.doctor_stand_ins import CRASHED, NOT_FOUND, REFUSED
 
 pytestmark = pytest.mark.usefixtures("qapp")

@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import QCoreApplication
 
-from app.models.cadence import FORGIVEN_MS, INTERVAL_MS
-from app.models.feed import APART_MS, Feed, UpdateRead, merged
-from app.protocol.facts import NotificationReceived, Side
-from app.protocol.frame import Channel, Frame
-from app.tracker.snapshot import Changes
+from mcp_progress_monitor.models.cadence import FORGIVEN_MS, INTERVAL_MS
+from mcp_progress_monitor.models.feed import APART_MS, Feed, UpdateRead, merged
+from mcp_progress_monitor.protocol.facts import NotificationReceived, Side
+from mcp_progress_monitor.protocol.frame import Channel, Frame
+from mcp_progress_monitor.tracker.snapshot import Changes
 from tests.job_stand_ins import tick
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from pytestqt.qtbot import QtBot
 
-    from app.protocol.facts import Fact
+    from mcp_progress_monitor.protocol.facts import Fact
 
 
 pytestmark = pytest.mark.usefixtures("qapp")

@@ -7,10 +7,17 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtTest import QAbstractItemModelTester
 
-from app.models.filters import COUNT, GROUP, GROUP_OF_STATE, GroupsModel, JobFilter, JobGroup
-from app.models.jobs import JobsModel
-from app.protocol.facts import Side
-from app.tracker.snapshot import Changes, JobState
+from mcp_progress_monitor.models.filters import (
+    COUNT,
+    GROUP,
+    GROUP_OF_STATE,
+    GroupsModel,
+    JobFilter,
+    JobGroup,
+)
+from mcp_progress_monitor.models.jobs import JobsModel
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.tracker.snapshot import Changes, JobState
 from tests.job_stand_ins import FakeJobs, job, new_job, resumable
 
 if TYPE_CHECKING:

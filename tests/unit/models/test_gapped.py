@@ -7,7 +7,7 @@ import bisect
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.models.gapped import without
+from mcp_progress_monitor.models.gapped import without
 
 _places = st.integers(0, 12)
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.catalogue.entry import CatalogueEntry
-from app.catalogue.entry_reading import Found
-from app.catalogue.preview import ImportRow, Standing
-from app.catalogue.variables import Input
-from app.models.import_words import (
+from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.catalogue.entry_reading import Found
+from mcp_progress_monitor.catalogue.preview import ImportRow, Standing
+from mcp_progress_monitor.catalogue.variables import Input
+from mcp_progress_monitor.models.import_words import (
     asked_in,
     detail_lines,
     found_name,
@@ -14,8 +14,8 @@ from app.models.import_words import (
     standing_word,
     what_it_is,
 )
-from app.problem import Problem
-from app.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
 
 FOUND = StdioDefinition(name="db", command="new", args=("a b",), env={"KEY": "hush"})
 HELD = CatalogueEntry(StdioDefinition(name="db", command="old", cwd="/srv"))

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from app.models import job_attempts
-from app.tracker.snapshot import AttemptPicture, JobState
+from mcp_progress_monitor.models import job_attempts
+from mcp_progress_monitor.tracker.snapshot import AttemptPicture, JobState
 
 
 def test_there_is_a_word_for_each_title() -> None:

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from app.models import job_texts
-from app.tracker.snapshot import Failure, JobState, Mark
+from mcp_progress_monitor.models import job_texts
+from mcp_progress_monitor.tracker.snapshot import Failure, JobState, Mark
 from tests.job_stand_ins import job, new_job, resumable
 
 

@@ -8,11 +8,11 @@ import pytest
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
-from app.models.job_columns import COLUMNS, Column
-from app.models.jobs import SETTLED_AFTER_S, SNAPSHOT, JobsModel
-from app.protocol.facts import Side
-from app.sessions.call_clock import Clocks
-from app.tracker.snapshot import Changes, JobState, Mark
+from mcp_progress_monitor.models.job_columns import COLUMNS, Column
+from mcp_progress_monitor.models.jobs import SETTLED_AFTER_S, SNAPSHOT, JobsModel
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.sessions.call_clock import Clocks
+from mcp_progress_monitor.tracker.snapshot import Changes, JobState, Mark
 from tests.job_stand_ins import FakeJobs, TimedJobs, job, new_job, resumable
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from pytestqt.qtbot import QtBot
 
-    from app.tracker.snapshot import JobSnapshot
+    from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
 pytestmark = pytest.mark.usefixtures("qapp")
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.models.json_input import InputError, read_json, read_number, write_json
+from mcp_progress_monitor.models.json_input import InputError, read_json, read_number, write_json
 
 
 def test_integers_of_any_size_stay_exact() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from app.models.json_search import hits
-from app.protocol.jsonrpc import Elided
+from mcp_progress_monitor.models.json_search import hits
+from mcp_progress_monitor.protocol.jsonrpc import Elided
 
 
 def _hits(value: Any, words: str) -> list[tuple[int, ...]]:

@@ -8,8 +8,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.models.json_text import compact, pretty, searchable
-from app.protocol.jsonrpc import Elided
+from mcp_progress_monitor.models.json_text import compact, pretty, searchable
+from mcp_progress_monitor.protocol.jsonrpc import Elided
 
 
 def test_small_values_are_shown_whole() -> None:

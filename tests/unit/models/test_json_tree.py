@@ -8,8 +8,8 @@ import pytest
 from PySide6.QtCore import QModelIndex
 from PySide6.QtTest import QAbstractItemModelTester
 
-from app.models.json_tree import BLOCK, JsonTreeModel
-from app.protocol.jsonrpc import Elided
+from mcp_progress_monitor.models.json_tree import BLOCK, JsonTreeModel
+from mcp_progress_monitor.protocol.jsonrpc import Elided
 
 pytestmark = pytest.mark.usefixtures("qapp")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.models.json_input import InputError
-from app.models.limit_input import read_limit
-from app.sessions.limits import LONGEST_LIMIT_S, USUAL, LimitChoice
+from mcp_progress_monitor.models.json_input import InputError
+from mcp_progress_monitor.models.limit_input import read_limit
+from mcp_progress_monitor.sessions.limits import LONGEST_LIMIT_S, USUAL, LimitChoice
 
 
 @pytest.mark.parametrize(

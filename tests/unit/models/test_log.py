@@ -8,12 +8,12 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
-from app.filtering.chosen import LogFilter
-from app.filtering.errors import FilterError
-from app.models import log
-from app.models.log import LogColumn, LogModel
-from app.protocol.frame import Channel
-from app.protocol.frame_kind import FrameKind
+from mcp_progress_monitor.filtering.chosen import LogFilter
+from mcp_progress_monitor.filtering.errors import FilterError
+from mcp_progress_monitor.models import log
+from mcp_progress_monitor.models.log import LogColumn, LogModel
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.protocol.frame_kind import FrameKind
 from tests.unit.models.log_frames import frame, progress, ticks
 from tests.unit.models.log_tape import TapedLog
 

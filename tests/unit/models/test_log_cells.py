@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.models.log import LogColumn
-from app.models.log_head import LARGE
-from app.protocol.frame import Channel
-from app.protocol.frame_kind import FrameKind
+from mcp_progress_monitor.models.log import LogColumn
+from mcp_progress_monitor.models.log_head import LARGE
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.protocol.frame_kind import FrameKind
 from tests.unit.models.log_frames import frame, progress
 from tests.unit.models.log_tape import TapedLog
 
@@ -114,7 +114,7 @@ def test_a_reply_at_once_took_less_than_a_millisecond(model: TapedLog) -> None:
 
 
 def test_words_do_not_pile_up(model: TapedLog, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.models.log_cells._REMEMBERED", 10)
+    monkeypatch.setattr("mcp_progress_monitor.models.log_cells._REMEMBERED", 10)
     model.append([progress(number) for number in range(50)])
     assert len(set(_texts(model, LogColumn.TIME))) == 50
     _texts(model, LogColumn.SUMMARY)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from app.models.log_copy import as_json, as_raw
-from app.protocol.frame import Channel
+from mcp_progress_monitor.models.log_copy import as_json, as_raw
+from mcp_progress_monitor.protocol.frame import Channel
 from tests.unit.models.log_frames import frame
 
 

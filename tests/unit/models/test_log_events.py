@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.models.log_events import summary_of
+from mcp_progress_monitor.models.log_events import summary_of
 
 
 @pytest.mark.parametrize(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.models.log_facts import facts_of
-from app.protocol.frame import Channel
+from mcp_progress_monitor.models.log_facts import facts_of
+from mcp_progress_monitor.protocol.frame import Channel
 from tests.unit.models.log_session import LogSession
 
 

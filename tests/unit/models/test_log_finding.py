@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.filtering.chosen import LogFilter
-from app.filtering.errors import FilterError
-from app.models.log_finding import LogFinding
+from mcp_progress_monitor.filtering.chosen import LogFilter
+from mcp_progress_monitor.filtering.errors import FilterError
+from mcp_progress_monitor.models.log_finding import LogFinding
 from tests.unit.models.log_frames import frame, ticks
 from tests.unit.models.log_tape import Tape
 

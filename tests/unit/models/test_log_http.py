@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.models.log_http import words_of, words_of_cut
-from app.models.log_row import describe
-from app.protocol.frame import Channel, Frame
-from app.protocol.frame_kind import FrameKind
-from app.protocol.jsonrpc import encode
+from mcp_progress_monitor.models.log_http import words_of, words_of_cut
+from mcp_progress_monitor.models.log_row import describe
+from mcp_progress_monitor.protocol.frame import Channel, Frame
+from mcp_progress_monitor.protocol.frame_kind import FrameKind
+from mcp_progress_monitor.protocol.jsonrpc import encode
 from tests.unit.protocol.wire import JSON
 
 NAMES = (

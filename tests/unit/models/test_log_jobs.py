@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from app.models.log_jobs import job_at, job_of_frame
-from app.protocol.facts import Side
-from app.protocol.frame import Channel
-from app.protocol.jsonrpc import decode
-from app.tracker.snapshot import JobSnapshot, JobState
+from mcp_progress_monitor.models.log_jobs import job_at, job_of_frame
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.protocol.jsonrpc import decode
+from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
 from tests.unit.models.log_frames import frame
 from tests.unit.models.log_session import LogSession
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.models.log_jumps import Jump, target
+from mcp_progress_monitor.models.log_jumps import Jump, target
 from tests.unit.models.log_session import LogSession
 
 

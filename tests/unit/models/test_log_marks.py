@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.models.log_marks import LogMarks
+from mcp_progress_monitor.models.log_marks import LogMarks
 
 
 def test_a_mark_is_found_by_its_number() -> None:

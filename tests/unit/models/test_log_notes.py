@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.models.log_notes import LogNotes
+from mcp_progress_monitor.models.log_notes import LogNotes
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.models.log_row import SUMMARY_LENGTH, LogRow, describe
-from app.protocol.conversation import Conversation
-from app.protocol.frame import Channel, Frame
-from app.protocol.frame_kind import FrameKind, kind_of
+from mcp_progress_monitor.models.log_row import SUMMARY_LENGTH, LogRow, describe
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.frame import Channel, Frame
+from mcp_progress_monitor.protocol.frame_kind import FrameKind, kind_of
 from tests.unit.models.log_frames import frame, progress
 
 if TYPE_CHECKING:
@@ -78,7 +78,7 @@ def test_the_first_bytes_of_a_message_are_never_decoded(monkeypatch: pytest.Monk
     def fail(*_: object, **__: object) -> None:
         raise AssertionError("decoded")
 
-    monkeypatch.setattr("app.models.log_row.decode", fail)
+    monkeypatch.setattr("mcp_progress_monitor.models.log_row.decode", fail)
     head = frame(1, b'{"jsonrpc":"2.0","id":7,"method":"x","params":{"text":"' + b"x" * 3_000)
     row = describe(head, FrameKind.REQUEST, is_whole=False)
     assert (row.method, row.key) == ("x", "7")

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.filtering.chosen import LogFilter
-from app.filtering.compiling import compiled
-from app.filtering.search import Search
-from app.models.log import LogColumn
-from app.models.log_terms import (
+from mcp_progress_monitor.filtering.chosen import LogFilter
+from mcp_progress_monitor.filtering.compiling import compiled
+from mcp_progress_monitor.filtering.search import Search
+from mcp_progress_monitor.models.log import LogColumn
+from mcp_progress_monitor.models.log_terms import (
     cell_term,
     job_term,
     request_term,
@@ -18,11 +18,11 @@ from app.models.log_terms import (
     token_term,
     value_term,
 )
-from app.protocol.frame import Channel
+from mcp_progress_monitor.protocol.frame import Channel
 from tests.unit.models.log_session import LogSession
 
 if TYPE_CHECKING:
-    from app.protocol.frame import Frame
+    from mcp_progress_monitor.protocol.frame import Frame
 
 _ODD = 'an "odd" name\\'
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.models.message_reading import read_message
-from app.protocol.frame import Channel
-from app.protocol.jsonrpc import OVERSIZED, Elided, Kind
-from app.protocol.outline import finish
+from mcp_progress_monitor.models.message_reading import read_message
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, Elided, Kind
+from mcp_progress_monitor.protocol.outline import finish
 from tests.unit.models.log_frames import frame
 
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from app.models import messages
-from app.models.messages import KEPT, NUMBER, RANK, MessageFilter, MessagesModel
-from app.protocol.facts import NotificationReceived, Side
-from app.sessions.log_levels import LOG_LEVELS
+from mcp_progress_monitor.models import messages
+from mcp_progress_monitor.models.messages import KEPT, NUMBER, RANK, MessageFilter, MessagesModel
+from mcp_progress_monitor.protocol.facts import NotificationReceived, Side
+from mcp_progress_monitor.sessions.log_levels import LOG_LEVELS
 
 pytestmark = pytest.mark.usefixtures("qapp")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from PySide6.QtTest import QAbstractItemModelTester
 
-from app.models.offers import OfferKind, OffersModel, offers_of, unlisted
-from app.protocol.messages import Prompt, PromptArgument, Resource, Tool
-from app.sessions.definitions import StdioDefinition
-from app.sessions.snapshot import ServerSnapshot
+from mcp_progress_monitor.models.offers import OfferKind, OffersModel, offers_of, unlisted
+from mcp_progress_monitor.protocol.messages import Prompt, PromptArgument, Resource, Tool
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.sessions.snapshot import ServerSnapshot
 
 _SERVER = ServerSnapshot(
     "db",

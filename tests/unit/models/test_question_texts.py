@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.models.question_texts import (
+from mcp_progress_monitor.models.question_texts import (
     about,
     answer_words,
     asked,
@@ -13,7 +13,7 @@ from app.models.question_texts import (
     phase_of,
     result_words,
 )
-from app.protocol.facts import Side
+from mcp_progress_monitor.protocol.facts import Side
 from tests.job_stand_ins import answer, job
 from tests.question_stand_ins import drawn, form, page, said, sampling
 

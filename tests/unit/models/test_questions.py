@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import pytest
 from PySide6.QtTest import QAbstractItemModelTester
 
-from app.models.questions import ABOUT, QUESTION, QuestionsModel
-from app.protocol.facts import Side
+from mcp_progress_monitor.models.questions import ABOUT, QUESTION, QuestionsModel
+from mcp_progress_monitor.protocol.facts import Side
 from tests.job_stand_ins import job
 from tests.question_stand_ins import FakeQuestions, form, page, sampling
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.models.raw_text import page_at, page_before
+from mcp_progress_monitor.models.raw_text import page_at, page_before
 
 
 def test_invalid_bytes_and_control_characters_are_escaped_and_marked() -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.models.replay import Mode, Replay
+from mcp_progress_monitor.models.replay import Mode, Replay
 
 if TYPE_CHECKING:
     from pytestqt.qtbot import QtBot

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.models.result_parts import PartKind, parts
+from mcp_progress_monitor.models.result_parts import PartKind, parts
 from tests.job_stand_ins import answer
 
 TEXT, IMAGE, JSON = PartKind.TEXT, PartKind.IMAGE, PartKind.JSON

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types import CreateMessageResult
 
-from app.models.result_parts import PartKind
-from app.models.sampling import hinted_model, messages, sampled, wishes
+from mcp_progress_monitor.models.result_parts import PartKind
+from mcp_progress_monitor.models.sampling import hinted_model, messages, sampled, wishes
 from tests.question_stand_ins import said
 from tests.unit.protocol.wire import JSON
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.models.schema import (
+from mcp_progress_monitor.models.schema import (
     FieldKind,
     choices,
     fits_kind,
@@ -18,7 +18,7 @@ from app.models.schema import (
     variant_title,
     variants,
 )
-from app.models.schema_words import range_words
+from mcp_progress_monitor.models.schema_words import range_words
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.models.schema_check import SchemaProblem, validate
+from mcp_progress_monitor.models.schema_check import SchemaProblem, validate
 
 _SCHEMA = {
     "type": "object",

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from app.catalogue.entry import CatalogueEntry
-from app.models.server_wishes import Wish, can, can_all
-from app.models.servers import ServerRow
-from app.sessions.definitions import HttpDefinition
-from app.sessions.snapshot import ServerSnapshot, ServerState
+from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.models.server_wishes import Wish, can, can_all
+from mcp_progress_monitor.models.servers import ServerRow
+from mcp_progress_monitor.sessions.definitions import HttpDefinition
+from mcp_progress_monitor.sessions.snapshot import ServerSnapshot, ServerState
 from tests.server_stand_ins import server
 
 

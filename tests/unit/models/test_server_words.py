@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from app.catalogue.entry import CatalogueEntry
-from app.models.server_words import about, health_words, retry_words, story
-from app.problem import Problem
-from app.sessions.definitions import HttpDefinition
-from app.sessions.snapshot import Health, Retry, ServerSnapshot, ServerState, SignIn
+from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.models.server_words import about, health_words, retry_words, story
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.sessions.definitions import HttpDefinition
+from mcp_progress_monitor.sessions.snapshot import (
+    Health,
+    Retry,
+    ServerSnapshot,
+    ServerState,
+    SignIn,
+)
 from tests.server_stand_ins import server
 
 pytestmark = pytest.mark.usefixtures("qapp")

@@ -9,10 +9,10 @@ import pytest
 from PySide6.QtCore import QPersistentModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
-from app.catalogue.entry import CatalogueEntry
-from app.models.servers import ABOUT, ROW, SERVER, STORY, ServersModel
-from app.problem import Problem
-from app.sessions.snapshot import Retry, ServerSnapshot, ServerState
+from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.models.servers import ABOUT, ROW, SERVER, STORY, ServersModel
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.sessions.snapshot import Retry, ServerSnapshot, ServerState
 from tests.server_stand_ins import FakeServers, server
 
 if TYPE_CHECKING:

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from app.models.stderr_finding import HITS_IN_A_LINE, PATIENCE, Finder
-from app.timed_regex import BadPatternError
+from mcp_progress_monitor.models.stderr_finding import HITS_IN_A_LINE, PATIENCE, Finder
+from mcp_progress_monitor.timed_regex import BadPatternError
 
 
 def test_words_are_found_in_any_case_unless_it_counts() -> None:

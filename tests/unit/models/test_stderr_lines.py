@@ -6,10 +6,16 @@ import json
 
 import pytest
 
-from app.models import stderr_lines
-from app.models.stderr_lines import KEPT_BYTES, LINES, StderrLines, is_of_life, life_line
-from app.protocol.frame import Channel, Frame
-from app.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.models import stderr_lines
+from mcp_progress_monitor.models.stderr_lines import (
+    KEPT_BYTES,
+    LINES,
+    StderrLines,
+    is_of_life,
+    life_line,
+)
+from mcp_progress_monitor.protocol.frame import Channel, Frame
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 
 pytestmark = pytest.mark.usefixtures("qapp")
 

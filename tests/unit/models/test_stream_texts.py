@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.models import stream_texts
-from app.tracker.snapshot import JobSnapshot, JobState, StreamPicture, StreamStep
+from mcp_progress_monitor.models import stream_texts
+from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState, StreamPicture, StreamStep
 from tests.job_stand_ins import job
 
 

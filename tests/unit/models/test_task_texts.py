@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.models import job_texts, task_texts
-from app.tracker.snapshot import JobState, TaskPicture, TaskStep
+from mcp_progress_monitor.models import job_texts, task_texts
+from mcp_progress_monitor.tracker.snapshot import JobState, TaskPicture, TaskStep
 from tests.job_stand_ins import detail, job, new_job
 
 TASK = TaskPicture("t-1", "working", "Step 3", 500, 61.2, 213.2, 12, True, polled_s=2.4)

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
 from PySide6.QtTest import QAbstractItemModelTester
 
-from app.models.ticks import FRAME, MARK, TickColumn, TicksModel
+from mcp_progress_monitor.models.ticks import FRAME, MARK, TickColumn, TicksModel
 from tests.job_stand_ins import tick
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, Qt
 
-from app.models.titled_table import TitledTable
+from mcp_progress_monitor.models.titled_table import TitledTable
 
 
 class OneRow(TitledTable):

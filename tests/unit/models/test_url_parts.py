@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.models.url_parts import url_parts
+from mcp_progress_monitor.models.url_parts import url_parts
 
 pytestmark = pytest.mark.usefixtures("qapp")
 

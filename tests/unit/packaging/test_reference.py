@@ -58,7 +58,7 @@ def test_every_command_has_a_section_with_its_own_options() -> None:
 
 
 def test_every_filter_field_has_a_row() -> None:
-    from app.filtering.fields import FIELDS
+    from mcp_progress_monitor.filtering.fields import FIELDS
 
     page = reference.filter_fields()
     assert all(f"| `{name}` |" in page for name in FIELDS)

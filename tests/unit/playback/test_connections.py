@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.playback.connections import CONNECTIONS_KEPT, Connections
-from app.protocol.frame import Channel, Frame
+from mcp_progress_monitor.playback.connections import CONNECTIONS_KEPT, Connections
+from mcp_progress_monitor.protocol.frame import Channel, Frame
 
 _CALL = b'{"jsonrpc":"2.0","id":1,"method":"tools/call"}'
 

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.playback.playback import Playback
-from app.protocol.frame import Channel
+from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.protocol.frame import Channel
 from tests.unit.playback.test_servers import negotiated
 from tests.unit.recording.written import Written
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.sessions.snapshot import ServerSnapshot
+    from mcp_progress_monitor.sessions.snapshot import ServerSnapshot
 
 
 @pytest.fixture

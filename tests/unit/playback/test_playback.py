@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.playback.playback import Playback
-from app.problem import ProblemError
-from app.protocol.frame import Channel
-from app.sessions.snapshot import ServerState
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.unit.recording.written import AT, WHEN, Written, tick
 
 if TYPE_CHECKING:
-    from app.updates import Update
+    from mcp_progress_monitor.updates import Update
 
 GOLDEN = Path(__file__).parents[2] / "recordings"
 
@@ -204,7 +204,7 @@ def test_connections_that_speak_in_turns_are_read_as_one_by_one(
     while playback.advance(0.01):
         pass
     assert len(updates) < 20
-    monkeypatch.setattr("app.playback.playback._TOGETHER", 0)
+    monkeypatch.setattr("mcp_progress_monitor.playback.playback._TOGETHER", 0)
     apart = loaded(file)
     assert [playback.detail(job) for job in playback.jobs()] == [
         apart.detail(job) for job in apart.jobs()
@@ -335,7 +335,7 @@ def test_marks_are_in_the_index(tmp_path: Path) -> None:
 def test_jobs_of_a_hostile_file_are_bounded_and_it_is_said(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.playback.playback.RUNNING_KEPT", 10)
+    monkeypatch.setattr("mcp_progress_monitor.playback.playback.RUNNING_KEPT", 10)
     written = Written()
     for identity in range(30):
         written.call(identity, token=identity)

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.playback.playback import Playback
-from app.playback.servers import SERVERS_KEPT
-from app.protocol.frame import Channel
-from app.sessions.definitions import HttpDefinition
-from app.sessions.snapshot import ServerSnapshot, ServerState
+from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.playback.servers import SERVERS_KEPT
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.sessions.definitions import HttpDefinition
+from mcp_progress_monitor.sessions.snapshot import ServerSnapshot, ServerState
 from tests.unit.recording.written import Written
 
 if TYPE_CHECKING:

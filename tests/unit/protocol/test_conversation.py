@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.protocol.conversation import Conversation
-from app.protocol.facts import (
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.facts import (
     CallEnded,
     CallTimedOut,
     CancelRequested,
@@ -30,9 +30,9 @@ from app.protocol.facts import (
     StreamResumed,
     UnreadableReceived,
 )
-from app.protocol.framing import FrameNumbers, Framer
-from app.protocol.jsonrpc import OVERSIZED, Elided, Kind, encode
-from app.protocol.ledger import MOST_REMEMBERED
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, Elided, Kind, encode
+from mcp_progress_monitor.protocol.ledger import MOST_REMEMBERED
 from tests.unit.protocol.wire import (
     JSON,
     Wire,
@@ -46,7 +46,7 @@ from tests.unit.protocol.wire import (
 )
 
 if TYPE_CHECKING:
-    from app.protocol.facts import Fact
+    from mcp_progress_monitor.protocol.facts import Fact
 
 LINES = st.one_of(
     st.binary(max_size=20),

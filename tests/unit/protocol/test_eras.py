@@ -9,8 +9,8 @@ import pytest
 from mcp_types import methods
 from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
 
-from app.protocol import eras
-from app.protocol.eras import ClientIdentity, Era
+from mcp_progress_monitor.protocol import eras
+from mcp_progress_monitor.protocol.eras import ClientIdentity, Era
 
 CLIENT = ClientIdentity({"name": "monitor", "version": "1"}, {"roots": {}})
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.protocol.facts import (
+from mcp_progress_monitor.protocol.facts import (
     ConnectionNegotiated,
     Fact,
     ProgressReceived,
@@ -17,8 +17,8 @@ from app.protocol.facts import (
     Side,
     Standing,
 )
-from app.protocol.reply_places import OTHER_STREAM
-from app.protocol.runs import FrameRun
+from mcp_progress_monitor.protocol.reply_places import OTHER_STREAM
+from mcp_progress_monitor.protocol.runs import FrameRun
 from tests.unit.protocol.wire import (
     Wire,
     as_bytes,

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.protocol.header_marks import marked_arguments, marks_problem
+from mcp_progress_monitor.protocol.header_marks import marked_arguments, marks_problem
 
 
 def marked(name: object, kind: object = "string") -> dict[str, Any]:

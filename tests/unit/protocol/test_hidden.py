@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.protocol.hidden import HIDDEN, shown_data, without_tokens
+from mcp_progress_monitor.protocol.hidden import HIDDEN, shown_data, without_tokens
 
 if TYPE_CHECKING:
-    from app.protocol.facts import JsonObject
+    from mcp_progress_monitor.protocol.facts import JsonObject
 
 SECRET = "who-has-it-can-go-on"
 TOKEN = {"nextResumeToken": SECRET}

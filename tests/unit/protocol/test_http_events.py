@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.protocol.http_events import Bodies, Teller
-from app.protocol.jsonrpc import encode
-from app.protocol.reading import read_value
-from app.protocol.sse import SseParser
+from mcp_progress_monitor.protocol.http_events import Bodies, Teller
+from mcp_progress_monitor.protocol.jsonrpc import encode
+from mcp_progress_monitor.protocol.reading import read_value
+from mcp_progress_monitor.protocol.sse import SseParser
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from app.protocol.sse import SseEvent
+    from mcp_progress_monitor.protocol.sse import SseEvent
 
 MOST = 1 << 20
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.protocol.jsonrpc import (
+from mcp_progress_monitor.protocol.jsonrpc import (
     OVERSIZED,
     Elided,
     Kind,
@@ -18,7 +18,7 @@ from app.protocol.jsonrpc import (
     decode_in_slices,
     encode,
 )
-from app.protocol.outline import finish
+from mcp_progress_monitor.protocol.outline import finish
 from tests.unit.protocol.wire import JSON, TEXT, as_bytes, error, notification, request, result
 
 OBJECTS = st.dictionaries(TEXT, JSON, max_size=4)

@@ -9,8 +9,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.protocol.facts import Standing
-from app.protocol.ledger import MOST_REMEMBERED, MOST_TASKS, Ledger, OpenRequest, key_of
+from mcp_progress_monitor.protocol.facts import Standing
+from mcp_progress_monitor.protocol.ledger import (
+    MOST_REMEMBERED,
+    MOST_TASKS,
+    Ledger,
+    OpenRequest,
+    key_of,
+)
 
 LOOKALIKES: list[Any] = [7, "7", 7.0, True, 1, 1.0, "true", None, "null", [], {}, "[]", [7]]
 

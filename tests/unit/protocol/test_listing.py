@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.protocol.listing import read_list_result
-from app.protocol.reading import DEEPEST, Elided, NotJsonError
+from mcp_progress_monitor.protocol.listing import read_list_result
+from mcp_progress_monitor.protocol.reading import DEEPEST, Elided, NotJsonError
 from tests.unit.protocol.wire import JSON, TEXT
 
 

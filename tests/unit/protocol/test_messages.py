@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.protocol.messages import (
+from mcp_progress_monitor.protocol.messages import (
     Prompt,
     PromptArgument,
     Resource,
@@ -15,7 +15,7 @@ from app.protocol.messages import (
     read_resources,
     read_tools,
 )
-from app.protocol.reading import Elided
+from mcp_progress_monitor.protocol.reading import Elided
 
 
 def test_a_tool_is_read_whole() -> None:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from app.problem import Problem
-from app.protocol.eras import Agreement, ClientIdentity, Era
-from app.protocol.facts import RequestAnswered, Side, Standing
-from app.protocol.opening import Ask, Await, Opening, Reopen, Step
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.protocol.eras import Agreement, ClientIdentity, Era
+from mcp_progress_monitor.protocol.facts import RequestAnswered, Side, Standing
+from mcp_progress_monitor.protocol.opening import Ask, Await, Opening, Reopen, Step
 
 CLIENT = ClientIdentity({"name": "monitor", "version": "1"}, {})
 MODERN = {"supportedVersions": ["2026-07-28"], "capabilities": {}}

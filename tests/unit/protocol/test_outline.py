@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.protocol import outline
-from app.protocol.outline import (
+from mcp_progress_monitor.protocol import outline
+from mcp_progress_monitor.protocol.outline import (
     LARGEST_DECODED,
     MOST_MEMBERS,
     Slices,
@@ -19,7 +19,7 @@ from app.protocol.outline import (
     finish,
     outlined,
 )
-from app.protocol.reading import Elided, NotJsonError, Reading
+from mcp_progress_monitor.protocol.reading import Elided, NotJsonError, Reading
 from tests.unit.protocol.wire import JSON, TEXT
 
 BIG = "x" * LARGEST_DECODED

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.problem import ProblemError
-from app.protocol import eras
-from app.protocol.eras import ClientIdentity
-from app.protocol.facts import RequestAnswered, RequestMade
-from app.protocol.peer import AUTO, Peer, TokenChoice, TokenSource
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.protocol import eras
+from mcp_progress_monitor.protocol.eras import ClientIdentity
+from mcp_progress_monitor.protocol.facts import RequestAnswered, RequestMade
+from mcp_progress_monitor.protocol.peer import AUTO, Peer, TokenChoice, TokenSource
 from tests.unit.protocol.wire import JSON, TEXT, Wire, result
 
 CLIENT = ClientIdentity({"name": "monitor", "version": "1"}, {})

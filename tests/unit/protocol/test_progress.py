@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.protocol.conversation import Conversation
-from app.protocol.exchanges import Exchanges
-from app.protocol.facts import MESSAGE_LIMIT, ProgressReceived, Side, Standing
-from app.protocol.framing import FrameNumbers, Framer
-from app.protocol.jsonrpc import decode, encode
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.exchanges import Exchanges
+from mcp_progress_monitor.protocol.facts import MESSAGE_LIMIT, ProgressReceived, Side, Standing
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.protocol.jsonrpc import decode, encode
 from tests.unit.protocol.wire import TEXT, Wire, as_bytes, call, notification, progress
 
 if TYPE_CHECKING:
-    from app.protocol.facts import Fact
+    from mcp_progress_monitor.protocol.facts import Fact
 
 TOKENS = ("a", "a:b", "\N{SNOWMAN}", "7", 7, 0, -1)
 

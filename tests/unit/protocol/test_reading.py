@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.protocol.reading import (
+from mcp_progress_monitor.protocol.reading import (
     DEEPEST,
     Elided,
     NotJsonError,

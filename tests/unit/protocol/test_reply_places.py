@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.protocol.facts import Standing
-from app.protocol.frame import Channel, Frame, Part
-from app.protocol.reply_places import PLACES_KEPT, ReplyPlaces
+from mcp_progress_monitor.protocol.facts import Standing
+from mcp_progress_monitor.protocol.frame import Channel, Frame, Part
+from mcp_progress_monitor.protocol.reply_places import PLACES_KEPT, ReplyPlaces
 
 
 def frame(number: int, part: Part | None = None) -> Frame:

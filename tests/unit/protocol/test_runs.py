@@ -9,19 +9,19 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.protocol.conversation import Conversation
-from app.protocol.facts import MESSAGE_LIMIT
-from app.protocol.framing import FrameNumbers, Framer
-from app.protocol.jsonrpc import OVERSIZED, encode
-from app.protocol.runs import FrameRun, TickRun, at_of, fact_of
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.facts import MESSAGE_LIMIT
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, encode
+from mcp_progress_monitor.protocol.runs import FrameRun, TickRun, at_of, fact_of
 from tests.unit.protocol.test_progress import TOKENS, progress_lines
 from tests.unit.protocol.wire import as_bytes, call, progress, result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.protocol.facts import Fact
-    from app.protocol.frame import Frame
+    from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.protocol.frame import Frame
 
 TICK = as_bytes(progress("a", 1))
 # Which stand for other things among lines that are joined than alone.

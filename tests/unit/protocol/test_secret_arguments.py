@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from app.protocol.secret_arguments import holds_login, replaced_arguments, shown_arguments
+from mcp_progress_monitor.protocol.secret_arguments import (
+    holds_login,
+    replaced_arguments,
+    shown_arguments,
+)
 
 
 @pytest.mark.parametrize(

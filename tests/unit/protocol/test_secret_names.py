@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.protocol.secret_names import (
+from mcp_progress_monitor.protocol.secret_names import (
     is_secret_header,
     is_secret_name,
     is_secret_setting,

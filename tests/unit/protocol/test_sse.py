@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.protocol import sse
-from app.protocol.sse import SseEvent, SseParser, SseTooLargeError
+from mcp_progress_monitor.protocol import sse
+from mcp_progress_monitor.protocol.sse import SseEvent, SseParser, SseTooLargeError
 
 MOST = 1 << 20
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.protocol.sse import SseEvent, SseParser
-from app.protocol.sse_long import LONGEST_FIELD, PIECE
+from mcp_progress_monitor.protocol.sse import SseEvent, SseParser
+from mcp_progress_monitor.protocol.sse_long import LONGEST_FIELD, PIECE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

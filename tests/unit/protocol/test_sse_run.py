@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.protocol.sse import SseEvent, SseParser, SseTooLargeError
-from app.protocol.sse_run import Shape, SseRun, shape_of
+from mcp_progress_monitor.protocol.sse import SseEvent, SseParser, SseTooLargeError
+from mcp_progress_monitor.protocol.sse_run import Shape, SseRun, shape_of
 
 MOST = 1 << 20
 HEADS = (

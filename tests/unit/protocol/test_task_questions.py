@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.protocol.task_questions import digest, digests
+from mcp_progress_monitor.protocol.task_questions import digest, digests
 
 
 def test_questions_that_differ_differ_whatever_the_order_of_members() -> None:

@@ -7,10 +7,10 @@ from typing import Any
 import mcp_types
 import pytest
 
-from app.problem import ProblemError
-from app.protocol import eras
-from app.protocol.eras import ClientIdentity
-from app.protocol.task_requests import (
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.protocol import eras
+from mcp_progress_monitor.protocol.eras import ClientIdentity
+from mcp_progress_monitor.protocol.task_requests import (
     EXTENSION,
     TaskOffer,
     TaskWay,

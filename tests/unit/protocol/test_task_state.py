@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from mcp_types import Task
 
-from app.protocol.task_state import (
+from mcp_progress_monitor.protocol.task_state import (
     MESSAGE_LIMIT,
     TaskStatus,
     TaskView,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.protocol.facts import (
+from mcp_progress_monitor.protocol.facts import (
     Fact,
     JsonObject,
     ProgressReceived,
@@ -17,8 +17,14 @@ from app.protocol.facts import (
     Standing,
     TaskStated,
 )
-from app.protocol.ledger import MOST_TASKS
-from app.protocol.tasks import RELATED, created_task, live_task, related_task, task_named_by
+from mcp_progress_monitor.protocol.ledger import MOST_TASKS
+from mcp_progress_monitor.protocol.tasks import (
+    RELATED,
+    created_task,
+    live_task,
+    related_task,
+    task_named_by,
+)
 from tests.unit.protocol.wire import (
     JSON,
     Wire,

@@ -8,7 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from app.protocol.tokens import TokenSource
+from mcp_progress_monitor.protocol.tokens import TokenSource
 
 
 @pytest.mark.requirement("FR-1")

@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from hypothesis import strategies as st
 
-from app.protocol.conversation import Conversation
-from app.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 
 if TYPE_CHECKING:
-    from app.protocol.facts import Fact
-    from app.protocol.frame import Frame
+    from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.protocol.frame import Frame
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 SCALARS = (

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from app.problem import ProblemError
-from app.recording.beginning import check_new, recorder_for
-from app.recording.settings import RecordingSettings, save_settings
-from app.sessions.clock import Clock
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.recording.beginning import check_new, recorder_for
+from mcp_progress_monitor.recording.settings import RecordingSettings, save_settings
+from mcp_progress_monitor.sessions.clock import Clock
 
 CLOCK = Clock()
 

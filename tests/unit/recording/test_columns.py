@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.protocol.conversation import Conversation
-from app.protocol.frame import Channel, Frame
-from app.recording import columns
-from app.recording.columns import Columns
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.frame import Channel, Frame
+from mcp_progress_monitor.recording import columns
+from mcp_progress_monitor.recording.columns import Columns
 from tests.unit.recording.wire import Wire, reply, request
 from tests.unit.recording.wire import tick as tick_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from app.protocol.facts import Fact
-    from app.recording.columns import Segment
+    from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.recording.columns import Segment
 
 NAMES = ("ats", "kinds", "sources", "methods", "tokens", "exchanges")
 CALL = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"_meta":{"progressToken":"t"}}}'
@@ -102,7 +102,7 @@ def test_numbers_beyond_a_column_are_cut_and_nothing_is_lost() -> None:
 def test_a_reply_has_its_requests_token_until_far_more_requests_were_made(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("app.recording.columns._TOKENS_KEPT", 4)
+    monkeypatch.setattr("mcp_progress_monitor.recording.columns._TOKENS_KEPT", 4)
     columns, conversation = Columns(), Conversation("demo#1")
     for number in range(1, 8):
         raw = CALL.replace(b'"id":1', b'"id":%d' % number)

@@ -10,7 +10,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from app.recording.disk_thread import DiskThread
+from mcp_progress_monitor.recording.disk_thread import DiskThread
 
 
 async def test_work_is_done_in_another_thread_and_its_result_returned() -> None:
@@ -66,7 +66,7 @@ async def test_the_thread_ends_when_it_is_told_to() -> None:
 def test_a_disk_that_never_answers_does_not_keep_the_program_from_ending() -> None:
     program = (
         "import anyio, threading\n"
-        "from app.recording.disk_thread import DiskThread\n"
+        "from mcp_progress_monitor.recording.disk_thread import DiskThread\n"
         "async def main():\n"
         "    with anyio.move_on_after(0.05):\n"
         "        await DiskThread().do(threading.Event().wait)\n"

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING
 
 from hypothesis import given
 
-from app.protocol.runs import FrameRun
-from app.recording.encoder import Encoder
-from app.recording.format import header, unescaped
-from app.recording.reader import RecordingReader
+from mcp_progress_monitor.protocol.runs import FrameRun
+from mcp_progress_monitor.recording.encoder import Encoder
+from mcp_progress_monitor.recording.format import header, unescaped
+from mcp_progress_monitor.recording.reader import RecordingReader
 from tests.recorded_prefix import read_prefix
 from tests.unit.recording.wire import CONNECTIONS, Taken, Wire, reply, request, tick, traffic
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.protocol.frame import Frame
+    from mcp_progress_monitor.protocol.frame import Frame
 
 
 class Written:

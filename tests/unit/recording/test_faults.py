@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.problem import Problem
-from app.recording.faults import Faults
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.recording.faults import Faults
 
 
 def test_very_many_cases_of_a_kind_are_one_problem() -> None:

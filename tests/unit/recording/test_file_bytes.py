@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.recording.file_bytes import FileBytes
+from mcp_progress_monitor.recording.file_bytes import FileBytes
 
 if TYPE_CHECKING:
     from pathlib import Path

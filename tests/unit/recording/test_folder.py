@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.problem import ProblemError
-from app.recording.folder import RecordingsFolder, part_path, run_of
-from app.recording.format import header
-from app.recording.settings import RecordingSettings
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.recording.folder import RecordingsFolder, part_path, run_of
+from mcp_progress_monitor.recording.format import header
+from mcp_progress_monitor.recording.settings import RecordingSettings
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -194,7 +194,7 @@ class TestPruning:
         path = put(folder, OLD)
         program = (
             "import os, sys, pathlib\n"
-            "from app.recording.folder import RecordingsFolder\n"
+            "from mcp_progress_monitor.recording.folder import RecordingsFolder\n"
             "path = pathlib.Path(sys.argv[1])\n"
             "RecordingsFolder(path.parent).begin(path)\n"
             "os.kill(os.getpid(), 9)\n"

@@ -5,9 +5,9 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.protocol.frame import Channel
-from app.protocol.outline import finish
-from app.recording.format import (
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.protocol.outline import finish
+from mcp_progress_monitor.recording.format import (
     HEADER,
     VERSION,
     escaped,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.recording.growing_part import GrowingPart
+from mcp_progress_monitor.recording.growing_part import GrowingPart
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.recording.lines import HEAD_BYTES, Block, read_blocks
+from mcp_progress_monitor.recording.lines import HEAD_BYTES, Block, read_blocks
 
 if TYPE_CHECKING:
     from io import FileIO

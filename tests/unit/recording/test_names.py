@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.recording.names import NONE, Names, is_long, key_of
+from mcp_progress_monitor.recording.names import NONE, Names, is_long, key_of
 
 
 def test_values_are_numbered_from_one_in_the_order_of_their_coming() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.recording.numbering import MOST_NUMBER, Numbers
+from mcp_progress_monitor.recording.numbering import MOST_NUMBER, Numbers
 
 
 class _Clashes:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.problem import ProblemError
-from app.protocol.frame import Channel
-from app.recording.faults import Faults
-from app.recording.format import prefix
-from app.recording.parts import open_part, parts_of
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.recording.faults import Faults
+from mcp_progress_monitor.recording.format import prefix
+from mcp_progress_monitor.recording.parts import open_part, parts_of
 from tests.unit.recording.written import Written
 
 if TYPE_CHECKING:

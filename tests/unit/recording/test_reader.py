@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.protocol.facts import UnreadableReceived
-from app.protocol.frame import Channel, Part
-from app.recording.format import NUMBER, escaped
-from app.recording.reader import Chunk, FileBytes, RecordingReader
-from app.recording.timeline import Timeline
+from mcp_progress_monitor.protocol.facts import UnreadableReceived
+from mcp_progress_monitor.protocol.frame import Channel, Part
+from mcp_progress_monitor.recording.format import NUMBER, escaped
+from mcp_progress_monitor.recording.reader import Chunk, FileBytes, RecordingReader
+from mcp_progress_monitor.recording.timeline import Timeline
 from tests.unit.recording.written import AT, WHEN, Written, tick
 
 if TYPE_CHECKING:
-    from app.protocol.frame import Frame
+    from mcp_progress_monitor.protocol.frame import Frame
 
 GOLDEN = Path(__file__).parents[2] / "recordings"
 
@@ -190,7 +190,9 @@ def test_a_last_line_without_a_line_feed_counts_if_it_is_whole(tmp_path: Path) -
 def test_a_line_of_more_than_can_be_held_is_known_by_its_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.recording.lines.read_blocks.__defaults__", (3_000_000, 1 << 20))
+    monkeypatch.setattr(
+        "mcp_progress_monitor.recording.lines.read_blocks.__defaults__", (3_000_000, 1 << 20)
+    )
     written = Written()
     written.call()
     written.line(Channel.RECEIVED, b'{"x":"' + b"y" * 5_000_000 + b'"}', 1.0)

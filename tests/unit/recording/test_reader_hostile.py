@@ -10,10 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from app.playback.playback import Playback
-from app.problem import ProblemError
-from app.protocol.frame import Channel
-from app.recording.format import HEADER, NUMBER, escaped, prefix
+from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.recording.format import HEADER, NUMBER, escaped, prefix
 from tests.unit.recording.written import Written, tick
 
 if TYPE_CHECKING:

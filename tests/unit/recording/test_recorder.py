@@ -13,20 +13,20 @@ import anyio
 import pytest
 from hypothesis import given
 
-from app.protocol.frame_kind import FrameKind
-from app.recording import recorder as module
-from app.recording.folder import RecordingsFolder
-from app.recording.reader import RecordingReader
-from app.recording.recorder import Recorder
-from app.recording.settings import RecordingSettings
-from app.recording.writer import Writer
+from mcp_progress_monitor.protocol.frame_kind import FrameKind
+from mcp_progress_monitor.recording import recorder as module
+from mcp_progress_monitor.recording.folder import RecordingsFolder
+from mcp_progress_monitor.recording.reader import RecordingReader
+from mcp_progress_monitor.recording.recorder import Recorder
+from mcp_progress_monitor.recording.settings import RecordingSettings
+from mcp_progress_monitor.recording.writer import Writer
 from tests.unit.recording.wire import CONNECTIONS, Taken, Wire, reply, request, tick, traffic
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence
     from pathlib import Path
 
-    from app.protocol.frame import Frame
+    from mcp_progress_monitor.protocol.frame import Frame
 
 MB = 1024 * 1024
 

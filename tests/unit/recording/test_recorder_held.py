@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.lowlevel
 
-from app.recording import recorder as module
-from app.recording.columns import ROWS
-from app.recording.recorder import Recorder
-from app.recording.writer import Writer
+from mcp_progress_monitor.recording import recorder as module
+from mcp_progress_monitor.recording.columns import ROWS
+from mcp_progress_monitor.recording.recorder import Recorder
+from mcp_progress_monitor.recording.writer import Writer
 from tests.unit.recording.wire import Wire, reply, tick
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from app.recording.reader import RecordingReader
-from app.recording.recorder import Recorder
+from mcp_progress_monitor.recording.reader import RecordingReader
+from mcp_progress_monitor.recording.recorder import Recorder
 from tests.unit.recording.wire import Wire, reply
 
 if TYPE_CHECKING:

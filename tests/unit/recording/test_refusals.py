@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from app.recording.refusals import refusal, stuck, unfinished
+from mcp_progress_monitor.recording.refusals import refusal, stuck, unfinished
 
 PATH = Path("/data/a.mcprec")
 

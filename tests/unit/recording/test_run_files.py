@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.recording.folder import RecordingsFolder
-from app.recording.run_files import RunFiles
-from app.recording.settings import RecordingSettings
+from mcp_progress_monitor.recording.folder import RecordingsFolder
+from mcp_progress_monitor.recording.run_files import RunFiles
+from mcp_progress_monitor.recording.settings import RecordingSettings
 
 if TYPE_CHECKING:
     from pathlib import Path

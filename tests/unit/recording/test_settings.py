@@ -7,8 +7,13 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.problem import ProblemError
-from app.recording.settings import FOLDER, RecordingSettings, load_settings, save_settings
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.recording.settings import (
+    FOLDER,
+    RecordingSettings,
+    load_settings,
+    save_settings,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

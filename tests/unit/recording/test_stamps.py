@@ -6,10 +6,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from app.protocol.frame import Channel
-from app.recording.format import VERSION, prefix
-from app.recording.stamps import Stamps
-from app.recording.versions import FORMS
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.recording.format import VERSION, prefix
+from mcp_progress_monitor.recording.stamps import Stamps
+from mcp_progress_monitor.recording.versions import FORMS
 from tests.recorded_prefix import read_prefix
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from app.protocol.frame import Channel
-from app.recording.parts import open_part
-from app.recording.tail import first_stamp, last_stamp
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.recording.parts import open_part
+from mcp_progress_monitor.recording.tail import first_stamp, last_stamp
 from tests.unit.recording.written import AT, Written
 
 if TYPE_CHECKING:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from app.protocol.frame import Channel
-from app.recording.format import VERSION
-from app.recording.names import Source
-from app.recording.stamps import Stamps
-from app.recording.versions import FORMS
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.recording.format import VERSION
+from mcp_progress_monitor.recording.names import Source
+from mcp_progress_monitor.recording.stamps import Stamps
+from mcp_progress_monitor.recording.versions import FORMS
 
 
 def test_every_version_up_to_this_one_can_be_read() -> None:

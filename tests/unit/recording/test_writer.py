@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.recording import writer as module
-from app.recording.writer import Writer
+from mcp_progress_monitor.recording import writer as module
+from mcp_progress_monitor.recording.writer import Writer
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from app.protocol.frame import Channel
-from app.recording.format import header, prefix
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.recording.format import header, prefix
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import anyio
 
-from app.protocol.eras import ClientIdentity
-from app.protocol.framing import FrameNumbers
-from app.protocol.tokens import TokenSource
-from app.resuming.comeback import Comebacks
-from app.sessions.clock import Clock
-from app.sessions.connector import Connector
-from app.sessions.definitions import RestartPolicy, StdioDefinition
-from app.sessions.manager import Manager
-from app.store.chains import Origin
+from mcp_progress_monitor.protocol.eras import ClientIdentity
+from mcp_progress_monitor.protocol.framing import FrameNumbers
+from mcp_progress_monitor.protocol.tokens import TokenSource
+from mcp_progress_monitor.resuming.comeback import Comebacks
+from mcp_progress_monitor.sessions.clock import Clock
+from mcp_progress_monitor.sessions.connector import Connector
+from mcp_progress_monitor.sessions.definitions import RestartPolicy, StdioDefinition
+from mcp_progress_monitor.sessions.manager import Manager
+from mcp_progress_monitor.store.chains import Origin
 from tests.unit.sessions.playbook import Log
 
 DEFINITION = StdioDefinition(name="s", command="c")

@@ -6,10 +6,10 @@ import itertools
 
 import pytest
 
-from app.problem import ProblemError
-from app.protocol.reading import Elided
-from app.protocol.tokens import AUTO
-from app.resuming.origins import origin_params, token_like
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.protocol.reading import Elided
+from mcp_progress_monitor.protocol.tokens import AUTO
+from mcp_progress_monitor.resuming.origins import origin_params, token_like
 
 
 def test_the_bytes_of_a_request_tell_more_than_its_outline() -> None:

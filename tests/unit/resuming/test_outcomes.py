@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from app.resuming.outcomes import OUTCOMES, STATES
-from app.store.chains import Outcome
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.resuming.outcomes import OUTCOMES, STATES
+from mcp_progress_monitor.store.chains import Outcome
+from mcp_progress_monitor.tracker.snapshot import JobState
 
 
 def test_every_end_has_a_word_on_both_sides() -> None:

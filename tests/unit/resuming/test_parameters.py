@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from app.protocol.eras import ClientIdentity, stamps
-from app.protocol.jsonrpc import canonical
-from app.protocol.peer import Peer
-from app.protocol.reading import Elided
-from app.protocol.tokens import TokenSource
-from app.resuming import parameters
+from mcp_progress_monitor.protocol.eras import ClientIdentity, stamps
+from mcp_progress_monitor.protocol.jsonrpc import canonical
+from mcp_progress_monitor.protocol.peer import Peer
+from mcp_progress_monitor.protocol.reading import Elided
+from mcp_progress_monitor.protocol.tokens import TokenSource
+from mcp_progress_monitor.resuming import parameters
 from tests.unit.protocol.wire import JSON
 
 _STAMPS = stamps("2026-07-28", ClientIdentity({"name": "x", "version": "1"}, {}), "info")

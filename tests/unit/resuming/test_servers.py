@@ -6,17 +6,17 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.problem import ProblemError
-from app.resuming.servers import (
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.resuming.servers import (
     ServerChangedError,
     definition_to_add,
     known_server,
     saved_definition,
     was_run,
 )
-from app.sessions.definitions import StdioDefinition
-from app.sessions.snapshot import ServerSnapshot, ServerState
-from app.store.chains import Origin
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.sessions.snapshot import ServerSnapshot, ServerState
+from mcp_progress_monitor.store.chains import Origin
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

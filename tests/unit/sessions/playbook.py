@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 
-from app.problem import Problem, ProblemError
-from app.protocol.framing import FrameNumbers, Framer
-from app.protocol.tokens import TokenSource
-from app.sessions.clock import Clock
-from app.sessions.connection import Connection
-from app.sessions.transport import Piped
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.protocol.tokens import TokenSource
+from mcp_progress_monitor.sessions.clock import Clock
+from mcp_progress_monitor.sessions.connection import Connection
+from mcp_progress_monitor.sessions.transport import Piped
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
-    from app.protocol.facts import Fact, JsonObject
-    from app.protocol.frame import Frame
-    from app.sessions.connection import Room
+    from mcp_progress_monitor.protocol.facts import Fact, JsonObject
+    from mcp_progress_monitor.protocol.frame import Frame
+    from mcp_progress_monitor.sessions.connection import Room
 
 Message: TypeAlias = dict[str, Any]
 Script: TypeAlias = Callable[[Message], Iterable[Message | bytes]]

@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from app.protocol.eras import ClientIdentity, Era
-from app.sessions.call_clock import CallClock, Hold
-from app.sessions.clock import Clock
-from app.sessions.desk import Desk
-from app.sessions.incoming import Context, Incoming
-from app.sessions.questions import Question, Questions
-from app.sessions.rounds import Rounds
-from app.sessions.rules import QuestionRules
-from app.sessions.server_settings import ServerSettings
-from app.sessions.settings_file import SettingsFile
+from mcp_progress_monitor.protocol.eras import ClientIdentity, Era
+from mcp_progress_monitor.sessions.call_clock import CallClock, Hold
+from mcp_progress_monitor.sessions.clock import Clock
+from mcp_progress_monitor.sessions.desk import Desk
+from mcp_progress_monitor.sessions.incoming import Context, Incoming
+from mcp_progress_monitor.sessions.questions import Question, Questions
+from mcp_progress_monitor.sessions.rounds import Rounds
+from mcp_progress_monitor.sessions.rules import QuestionRules
+from mcp_progress_monitor.sessions.server_settings import ServerSettings
+from mcp_progress_monitor.sessions.settings_file import SettingsFile
 from tests.unit.sessions.playbook import PlayedServer, connection_to
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from app.sessions.rules import Root
+    from mcp_progress_monitor.sessions.rules import Root
     from tests.unit.sessions.playbook import Message, Script
 
 ASK = QuestionRules()

@@ -7,18 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from app.protocol.task_requests import EXTENSION, TaskOffer, TaskWay
-from app.protocol.task_state import read_task
-from app.sessions.call_clock import CallClock
-from app.sessions.task_run import Followed, TaskRun
+from mcp_progress_monitor.protocol.task_requests import EXTENSION, TaskOffer, TaskWay
+from mcp_progress_monitor.protocol.task_state import read_task
+from mcp_progress_monitor.sessions.call_clock import CallClock
+from mcp_progress_monitor.sessions.task_run import Followed, TaskRun
 from tests.unit.sessions.playbook import Log, PlayedServer, connection_to, error, result
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
 
-    from app.protocol.facts import JsonObject
-    from app.protocol.task_state import TaskView
-    from app.sessions.task_input import Asker
+    from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.protocol.task_state import TaskView
+    from mcp_progress_monitor.sessions.task_input import Asker
     from tests.unit.sessions.playbook import Message
 
 CORE = TaskOffer(TaskWay.CORE, {"tasks": {"cancel": {}, "requests": {"tools": {"call": {}}}}})

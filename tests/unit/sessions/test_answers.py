@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.sessions.answers import (
+from mcp_progress_monitor.sessions.answers import (
     Accept,
     Answer,
     Decline,

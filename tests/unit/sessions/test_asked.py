@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.protocol.eras import Era
-from app.sessions.answers import RpcError
-from app.sessions.asked import ELICITATION, ROOTS, read_asked
-from app.sessions.asked import SAMPLING as CREATE
-from app.sessions.rules import QuestionRules
+from mcp_progress_monitor.protocol.eras import Era
+from mcp_progress_monitor.sessions.answers import RpcError
+from mcp_progress_monitor.sessions.asked import ELICITATION, ROOTS, read_asked
+from mcp_progress_monitor.sessions.asked import SAMPLING as CREATE
+from mcp_progress_monitor.sessions.rules import QuestionRules
 from tests.unit.sessions.questioned import FORM, SAMPLING, SCHEMA
 
 ALL = QuestionRules().capabilities(Era.HANDSHAKE)

@@ -12,9 +12,9 @@ from anyio.lowlevel import checkpoint
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.problem import ProblemError
-from app.sessions.call_clock import CallClock, Clocks, Hold
-from app.sessions.limits import LONGEST_LIMIT_S, Limit, Limits
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.sessions.call_clock import CallClock, Clocks, Hold
+from mcp_progress_monitor.sessions.limits import LONGEST_LIMIT_S, Limit, Limits
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable

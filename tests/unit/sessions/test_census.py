@@ -10,7 +10,7 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from app.sessions import census, watchdog
+from mcp_progress_monitor.sessions import census, watchdog
 
 pytestmark = [
     pytest.mark.anyio,

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.problem import Problem
-from app.sessions.connect_failure import DEFECT_HINT, ended, ending, lost, silent
-from app.sessions.doctor import HttpNote
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.sessions.connect_failure import DEFECT_HINT, ended, ending, lost, silent
+from mcp_progress_monitor.sessions.doctor import HttpNote
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,13 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from app.sessions import connect_limit
-from app.sessions.connect_limit import ConnectLimit, Waiting, not_signed_in, waiting_words
+from mcp_progress_monitor.sessions import connect_limit
+from mcp_progress_monitor.sessions.connect_limit import (
+    ConnectLimit,
+    Waiting,
+    not_signed_in,
+    waiting_words,
+)
 
 
 async def test_the_limit_ends_what_takes_longer() -> None:

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from app.problem import Problem, ProblemError
-from app.protocol.conversation import Conversation
-from app.protocol.facts import ConnectionClosed, ConnectionOpened, RequestMade
-from app.protocol.frame import Channel
-from app.sessions import connect_failure
-from app.sessions.exchange import End, Limits
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.facts import ConnectionClosed, ConnectionOpened, RequestMade
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.sessions import connect_failure
+from mcp_progress_monitor.sessions.exchange import End, Limits
 from tests.unit.sessions.playbook import (
     Log,
     PlayedServer,
@@ -26,9 +26,9 @@ from tests.unit.sessions.playbook import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from app.protocol.facts import Fact
-    from app.protocol.frame import Frame
-    from app.sessions.connection import Connection
+    from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.protocol.frame import Frame
+    from mcp_progress_monitor.sessions.connection import Connection
     from tests.unit.sessions.playbook import Message
 
 

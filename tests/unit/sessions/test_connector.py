@@ -9,22 +9,22 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from app.problem import Problem, ProblemError
-from app.protocol.eras import ClientIdentity
-from app.protocol.framing import FrameNumbers
-from app.protocol.tokens import TokenSource
-from app.sessions.clock import Clock
-from app.sessions.connector import Connector
-from app.sessions.definitions import FileWatch, RestartPolicy, StdioDefinition
-from app.sessions.manager import Manager
-from app.sessions.snapshot import ServerState
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.protocol.eras import ClientIdentity
+from mcp_progress_monitor.protocol.framing import FrameNumbers
+from mcp_progress_monitor.protocol.tokens import TokenSource
+from mcp_progress_monitor.sessions.clock import Clock
+from mcp_progress_monitor.sessions.connector import Connector
+from mcp_progress_monitor.sessions.definitions import FileWatch, RestartPolicy, StdioDefinition
+from mcp_progress_monitor.sessions.manager import Manager
+from mcp_progress_monitor.sessions.snapshot import ServerState
 from tests.many_servers import connect_all
 from tests.unit.sessions.playbook import INITIALIZED, Log, PlayedServer, by_method
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
 
-    from app.protocol.framing import Framer
+    from mcp_progress_monitor.protocol.framing import Framer
 
 SOON = RestartPolicy(first_delay_s=0.01, longest_delay_s=0.01, limit=2)
 LATE = RestartPolicy(first_delay_s=600, longest_delay_s=600)
@@ -38,7 +38,7 @@ class Stage:
     """A connector whose servers are played: each connection meets the next one."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, *, mends: bool = True) -> None:
-        monkeypatch.setattr("app.sessions.manager.transport_for", self._next)
+        monkeypatch.setattr("mcp_progress_monitor.sessions.manager.transport_for", self._next)
         self.log = Log()
         self.servers: list[PlayedServer] = []
         self.is_broken = False
@@ -272,7 +272,7 @@ async def test_a_defect_in_watching_files_ends_nothing_else(
     async def fail(*_given: object) -> None:
         raise RuntimeError
 
-    monkeypatch.setattr("app.sessions.connector.FileWatcher.run", fail)
+    monkeypatch.setattr("mcp_progress_monitor.sessions.connector.FileWatcher.run", fail)
     async with playing(Stage(monkeypatch)) as stage:
         watched = definition(watch=FileWatch(is_on=True))
         await stage.connector.disconnect("s")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pydantic
 import pytest
 
-from app.sessions.definitions import StdioDefinition, demo_definition
+from mcp_progress_monitor.sessions.definitions import StdioDefinition, demo_definition
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -91,3 +91,25 @@ def test_a_path_in_another_folder_is_another_program_to_agree_to(
     assert (server.consent_key != here) is is_another
     assert (server.deciding_folder is not None) is is_another
     assert server.fingerprint == StdioDefinition(name="a", **fields).fingerprint
+
+
+def test_the_demo_server_that_version_0_1_0_saved_is_started_by_its_name_of_today() -> None:
+    saved = {
+        "name": "demo",
+        "command": "/opt/old/bin/python",
+        "args": ["-m", "app.demo", "--era", "handshake"],
+        "env": {"PYTHONPATH": "/opt/old", "LANG": "C"},
+    }
+    definition = StdioDefinition.model_validate(saved)
+    today = demo_definition("--era", "handshake")
+    assert (definition.command, definition.args) == (today.command, today.args)
+    assert definition.env == {"LANG": "C"}
+    assert (
+        definition.model_dump()
+        == StdioDefinition.model_validate(definition.model_dump()).model_dump()
+    )
+
+
+def test_args_that_are_no_list_are_refused_as_before() -> None:
+    with pytest.raises(pydantic.ValidationError):
+        StdioDefinition.model_validate({"name": "a", "command": "b", "args": 3})

@@ -5,11 +5,11 @@ from __future__ import annotations
 import dataclasses
 import sys
 
-from app.problem import Problem
-from app.sessions.definitions import HttpDefinition, StdioDefinition
-from app.sessions.doctor import DoctorReport, HttpNote
-from app.sessions.doctor_causes import causes_of
-from app.sessions.snapshot import Health, ServerState
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.sessions.definitions import HttpDefinition, StdioDefinition
+from mcp_progress_monitor.sessions.doctor import DoctorReport, HttpNote
+from mcp_progress_monitor.sessions.doctor_causes import causes_of
+from mcp_progress_monitor.sessions.snapshot import Health, ServerState
 
 STDIO = StdioDefinition(name="s", command=sys.executable)
 HTTP = HttpDefinition(name="s", url="http://h.example/mcp")

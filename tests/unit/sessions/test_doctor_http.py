@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.problem import Problem
-from app.sessions import doctor_http
-from app.sessions.doctor import DoctorReport, HttpNote
-from app.sessions.snapshot import ServerState
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.sessions import doctor_http
+from mcp_progress_monitor.sessions.doctor import DoctorReport, HttpNote
+from mcp_progress_monitor.sessions.snapshot import ServerState
 
 URL = "https://host.example/mcp"
 

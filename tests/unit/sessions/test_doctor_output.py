@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.sessions import doctor_output
-from app.sessions.doctor import DoctorReport
-from app.sessions.snapshot import ServerState
+from mcp_progress_monitor.sessions import doctor_output
+from mcp_progress_monitor.sessions.doctor import DoctorReport
+from mcp_progress_monitor.sessions.snapshot import ServerState
 
 
 def report(*stderr: str, first: bytes = b"", **fields: Any) -> DoctorReport:

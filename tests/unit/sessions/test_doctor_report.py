@@ -7,10 +7,10 @@ import os
 import sys
 from typing import TYPE_CHECKING
 
-from app.sessions.definitions import HttpDefinition, StdioDefinition
-from app.sessions.doctor import Searched
-from app.sessions.doctor_report import report_of
-from app.sessions.snapshot import ServerSnapshot, ServerState
+from mcp_progress_monitor.sessions.definitions import HttpDefinition, StdioDefinition
+from mcp_progress_monitor.sessions.doctor import Searched
+from mcp_progress_monitor.sessions.doctor_report import report_of
+from mcp_progress_monitor.sessions.snapshot import ServerSnapshot, ServerState
 from tests.unit.sessions.playbook import PlayedServer, by_method, connection_to
 
 if TYPE_CHECKING:

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
-from app.sessions import doctor_start
-from app.sessions.doctor import DoctorReport, Searched
-from app.sessions.snapshot import ServerState
+from mcp_progress_monitor.sessions import doctor_start
+from mcp_progress_monitor.sessions.doctor import DoctorReport, Searched
+from mcp_progress_monitor.sessions.snapshot import ServerState
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="rights and signals")
 

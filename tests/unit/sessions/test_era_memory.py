@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from app.protocol.eras import Agreement, Era
-from app.sessions.clock import Clock
-from app.sessions.definitions import StdioDefinition
-from app.sessions.era_memory import FILE_NAME, KEPT_S, EraMemory, Verdict, said_by
+from mcp_progress_monitor.protocol.eras import Agreement, Era
+from mcp_progress_monitor.sessions.clock import Clock
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.sessions.era_memory import FILE_NAME, KEPT_S, EraMemory, Verdict, said_by
 
 if TYPE_CHECKING:
     from pathlib import Path

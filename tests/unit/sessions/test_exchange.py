@@ -5,9 +5,9 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from app.protocol.facts import RequestAnswered, Side, Standing
-from app.protocol.peer import Outgoing
-from app.sessions.exchange import End, Exchange, Limits
+from mcp_progress_monitor.protocol.facts import RequestAnswered, Side, Standing
+from mcp_progress_monitor.protocol.peer import Outgoing
+from mcp_progress_monitor.sessions.exchange import End, Exchange, Limits
 
 
 class Time:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.sessions import census
-from app.sessions.family import Family
+from mcp_progress_monitor.sessions import census
+from mcp_progress_monitor.sessions.family import Family
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -13,15 +13,22 @@ import anyio.to_thread
 import pytest
 import watchfiles
 
-from app.sessions import file_watch
-from app.sessions.definitions import FileWatch, HttpDefinition, StdioDefinition
-from app.sessions.file_watch import FileWatcher, InFolders, Watched, named, watched, words_of
+from mcp_progress_monitor.sessions import file_watch
+from mcp_progress_monitor.sessions.definitions import FileWatch, HttpDefinition, StdioDefinition
+from mcp_progress_monitor.sessions.file_watch import (
+    FileWatcher,
+    InFolders,
+    Watched,
+    named,
+    watched,
+    words_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Iterator
     from pathlib import Path
 
-    from app.problem import Problem
+    from mcp_progress_monitor.problem import Problem
 
 
 def server(folder: Path, *paths: str, **fields: Any) -> StdioDefinition:
@@ -300,5 +307,5 @@ def test_a_flood_of_changes_is_looked_through_without_a_path_for_each(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folders = InFolders([str(tmp_path)], ("*.py",))
-    monkeypatch.setattr("app.sessions.file_watch.Path", None)
+    monkeypatch.setattr("mcp_progress_monitor.sessions.file_watch.Path", None)
     assert folders.counts(str(tmp_path / "deep" / "a.py"))

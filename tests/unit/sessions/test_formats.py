@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.sessions.formats import format_problems
+from mcp_progress_monitor.sessions.formats import format_problems
 
 
 def _found(wanted: str, value: object) -> list[str]:

@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from app.problem import ProblemError
-from app.protocol.eras import Era
-from app.sessions.questions import Accept, Decline, Dismiss, Refused, Sampled
-from app.sessions.rules import QuestionRules, Root, Rule
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.protocol.eras import Era
+from mcp_progress_monitor.sessions.questions import Accept, Decline, Dismiss, Refused, Sampled
+from mcp_progress_monitor.sessions.rules import QuestionRules, Root, Rule
 from tests.unit.sessions.questioned import FORM, SAMPLED, SAMPLING, questioned, request
 
 CREATE = "sampling/createMessage"

@@ -19,9 +19,9 @@ from keyring.errors import (
     PasswordSetError,
 )
 
-from app.problem import Problem, ProblemError
-from app.sessions import keyring_system
-from app.sessions.keyring_system import SERVICE, SystemKeyring, is_available
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.sessions import keyring_system
+from mcp_progress_monitor.sessions.keyring_system import SERVICE, SystemKeyring, is_available
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,9 +6,9 @@ import math
 
 import pytest
 
-from app.problem import ProblemError
-from app.sessions.definitions import StdioDefinition
-from app.sessions.limits import (
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.sessions.limits import (
     LONGEST_LIMIT_S,
     USUAL,
     LimitChoice,

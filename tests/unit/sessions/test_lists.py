@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from app.protocol.messages import ALL_LISTS
-from app.sessions import lists
-from app.sessions.lists import ServerLists
+from mcp_progress_monitor.protocol.messages import ALL_LISTS
+from mcp_progress_monitor.sessions import lists
+from mcp_progress_monitor.sessions.lists import ServerLists
 from tests.unit.sessions.playbook import PlayedServer, by_method, connection_to, error, result
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from app.sessions.connection import Connection
+    from mcp_progress_monitor.sessions.connection import Connection
     from tests.unit.sessions.playbook import Message, Script
 
 ALL: dict[str, Any] = {"tools": {}, "resources": {}, "prompts": {}}

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import anyio
 
-from app.problem import Problem
-from app.protocol.conversation import Conversation
-from app.protocol.framing import FrameNumbers, Framer
-from app.protocol.runs import FrameRun
-from app.protocol.tokens import AUTO, TokenSource
-from app.sessions.call_clock import CallClock
-from app.sessions.clock import Clock
-from app.sessions.exchange import End, Exchange
-from app.sessions.limits import Limits
-from app.sessions.mail import Mail
-from app.sessions.transport import Loss
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.protocol.runs import FrameRun
+from mcp_progress_monitor.protocol.tokens import AUTO, TokenSource
+from mcp_progress_monitor.sessions.call_clock import CallClock
+from mcp_progress_monitor.sessions.clock import Clock
+from mcp_progress_monitor.sessions.exchange import End, Exchange
+from mcp_progress_monitor.sessions.limits import Limits
+from mcp_progress_monitor.sessions.mail import Mail
+from mcp_progress_monitor.sessions.transport import Loss
 
 
 def _early() -> float:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from app.problem import Problem, ProblemError
-from app.protocol.eras import ClientIdentity
-from app.protocol.framing import FrameNumbers
-from app.protocol.tokens import TokenSource
-from app.sessions.clock import Clock
-from app.sessions.definitions import StdioDefinition
-from app.sessions.manager import Manager
-from app.sessions.snapshot import ServerState
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.protocol.eras import ClientIdentity
+from mcp_progress_monitor.protocol.framing import FrameNumbers
+from mcp_progress_monitor.protocol.tokens import TokenSource
+from mcp_progress_monitor.sessions.clock import Clock
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.sessions.manager import Manager
+from mcp_progress_monitor.sessions.snapshot import ServerState
 from tests.unit.sessions.playbook import Log
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from app.problem import Problem
-from app.sessions.definitions import RestartPolicy
-from app.sessions.mending import Mending
-from app.sessions.snapshot import Retry
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.sessions.definitions import RestartPolicy
+from mcp_progress_monitor.sessions.mending import Mending
+from mcp_progress_monitor.sessions.snapshot import Retry
 
 POLICY = RestartPolicy(first_delay_s=1, longest_delay_s=5, limit=4, calm_s=60)
 LAST = Problem("The server ended with exit code 4", "run-it", "Look.", "last words")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.sessions.names import unique_name
+from mcp_progress_monitor.sessions.names import unique_name
 
 
 def test_a_taken_name_gets_the_next_free_number() -> None:

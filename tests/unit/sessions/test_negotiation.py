@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from app.problem import ProblemError
-from app.protocol import eras
-from app.protocol.eras import ClientIdentity
-from app.sessions.negotiation import Negotiation, ReopenError, opening_of
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.protocol import eras
+from mcp_progress_monitor.protocol.eras import ClientIdentity
+from mcp_progress_monitor.sessions.negotiation import Negotiation, ReopenError, opening_of
 from tests.unit.sessions.playbook import (
     INITIALIZED,
     PlayedServer,
@@ -21,9 +21,9 @@ from tests.unit.sessions.playbook import (
 )
 
 if TYPE_CHECKING:
-    from app.protocol.eras import Agreement
-    from app.sessions.connection import Connection
-    from app.sessions.definitions import Era
+    from mcp_progress_monitor.protocol.eras import Agreement
+    from mcp_progress_monitor.sessions.connection import Connection
+    from mcp_progress_monitor.sessions.definitions import Era
     from tests.unit.sessions.playbook import Message, Script
 
 CLIENT = ClientIdentity({"name": "us", "version": "1"}, {})

@@ -6,15 +6,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.problem import ProblemError
-from app.protocol.eras import ClientIdentity, Era
-from app.sessions.negotiation import Negotiation, opening_of
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.protocol.eras import ClientIdentity, Era
+from mcp_progress_monitor.sessions.negotiation import Negotiation, opening_of
 from tests.unit.sessions.http.scripted import Asked, Out, connected, event, reply
 from tests.unit.sessions.playbook import INITIALIZED
 
 if TYPE_CHECKING:
-    from app.sessions.connection import Connection
-    from app.sessions.definitions import Era as EraChoice
+    from mcp_progress_monitor.sessions.connection import Connection
+    from mcp_progress_monitor.sessions.definitions import Era as EraChoice
     from tests.unit.sessions.http.scripted import Script
 
 CLIENT = ClientIdentity({"name": "us", "version": "1"}, {})

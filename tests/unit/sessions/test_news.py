@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from app.problem import Problem
-from app.protocol.eras import LOG_LEVEL_KEY, Agreement
-from app.sessions.news import News
-from app.sessions.server_settings import ServerSettings
-from app.sessions.transport import Loss
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.protocol.eras import LOG_LEVEL_KEY, Agreement
+from mcp_progress_monitor.sessions.news import News
+from mcp_progress_monitor.sessions.server_settings import ServerSettings
+from mcp_progress_monitor.sessions.transport import Loss
 from tests.unit.sessions.playbook import PlayedServer, by_method, connection_to, result
 
 if TYPE_CHECKING:
@@ -170,7 +170,7 @@ async def test_a_server_that_refuses_to_be_listened_to_is_left_alone() -> None:
 async def test_a_subscription_that_the_server_ends_is_begun_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("app.sessions.news._PAUSES_S", (0.0, 60.0))
+    monkeypatch.setattr("mcp_progress_monitor.sessions.news._PAUSES_S", (0.0, 60.0))
 
     def ending(message: Message) -> list[Message]:
         params = {"requestId": message.get("id")}
@@ -185,7 +185,7 @@ async def test_a_subscription_that_the_server_ends_is_begun_again(
 async def test_a_server_whose_stream_alone_was_lost_is_listened_to_again(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("app.sessions.news._PAUSES_S", (0.0, 60.0))
+    monkeypatch.setattr("mcp_progress_monitor.sessions.news._PAUSES_S", (0.0, 60.0))
     async with reading(by_method(), "2026-07-28", tools={"listChanged": True}) as reader:
         await reader.server.until_sent("subscriptions/listen")
         request = next(number for number in range(20) if reader.connection.is_due(number))

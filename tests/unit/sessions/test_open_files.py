@@ -8,13 +8,13 @@ import sys
 
 import pytest
 
-from app.sessions import open_files
+from mcp_progress_monitor.sessions import open_files
 
 
 def _limits_after(soft: int, hard: int) -> list[int]:
     """The limits of a process of its own, after room was made in it."""
     code = (
-        "import resource; from app.sessions import open_files\n"
+        "import resource; from mcp_progress_monitor.sessions import open_files\n"
         f"resource.setrlimit(resource.RLIMIT_NOFILE, ({soft}, {hard}))\n"
         "open_files.make_room()\n"
         "print(*resource.getrlimit(resource.RLIMIT_NOFILE))\n"

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.sessions.phases import Phase, Phases
+from mcp_progress_monitor.sessions.phases import Phase, Phases
 
 ALL = list(Phase)
 

@@ -11,10 +11,10 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from app.sessions import census, process
-from app.sessions.definitions import StdioDefinition
-from app.sessions.family import Family
-from app.sessions.process import ServerProcess
+from mcp_progress_monitor.sessions import census, process
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.sessions.family import Family
+from mcp_progress_monitor.sessions.process import ServerProcess
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:

@@ -8,23 +8,23 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from app.protocol import eras
-from app.protocol.eras import Era
-from app.protocol.exchanges import LISTEN
-from app.protocol.facts import ConnectionNegotiated
-from app.protocol.framing import FrameNumbers, Framer
-from app.protocol.tokens import TokenSource
-from app.sessions import pulse as pulse_module
-from app.sessions.clock import Clock
-from app.sessions.connection import Connection
-from app.sessions.limits import Limits
-from app.sessions.pulse import Pulse
+from mcp_progress_monitor.protocol import eras
+from mcp_progress_monitor.protocol.eras import Era
+from mcp_progress_monitor.protocol.exchanges import LISTEN
+from mcp_progress_monitor.protocol.facts import ConnectionNegotiated
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.protocol.tokens import TokenSource
+from mcp_progress_monitor.sessions import pulse as pulse_module
+from mcp_progress_monitor.sessions.clock import Clock
+from mcp_progress_monitor.sessions.connection import Connection
+from mcp_progress_monitor.sessions.limits import Limits
+from mcp_progress_monitor.sessions.pulse import Pulse
 from tests.unit.sessions.playbook import Log, PlayedServer, by_method, no_wait
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Coroutine
 
-    from app.sessions.exchange import Exchange
+    from mcp_progress_monitor.sessions.exchange import Exchange
 
 INTERVAL_S = 30.0
 

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from app.problem import ProblemError
-from app.sessions.call_clock import CallClock, Hold
-from app.sessions.phases import Phase
-from app.sessions.questions import BY_RULE, Accept, Decline, Pending, Question, Questions
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.sessions.call_clock import CallClock, Hold
+from mcp_progress_monitor.sessions.phases import Phase
+from mcp_progress_monitor.sessions.questions import (
+    BY_RULE,
+    Accept,
+    Decline,
+    Pending,
+    Question,
+    Questions,
+)
 from tests.unit.sessions.questioned import question
 
 

@@ -8,12 +8,12 @@ import threading
 
 import pytest
 
-from app.sessions import reaching
-from app.sessions.definitions import HttpDefinition, StdioDefinition
+from mcp_progress_monitor.sessions import reaching
+from mcp_progress_monitor.sessions.definitions import HttpDefinition, StdioDefinition
 
 pytestmark = pytest.mark.anyio
 
-_HTTP = "app.sessions.http.transport"
+_HTTP = "mcp_progress_monitor.sessions.http.transport"
 
 
 @pytest.fixture

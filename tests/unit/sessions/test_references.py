@@ -7,8 +7,8 @@ import threading
 import anyio
 import pytest
 
-from app.problem import Problem, ProblemError
-from app.sessions.references import DOTS, NoKeyring, masked, names_in, resolved
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.sessions.references import DOTS, NoKeyring, masked, names_in, resolved
 
 pytestmark = pytest.mark.anyio
 

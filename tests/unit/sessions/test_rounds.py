@@ -10,18 +10,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.protocol.eras import Era
-from app.protocol.tokens import AUTO
-from app.sessions.exchange import End, Limits
-from app.sessions.questions import Accept, Decline, Refused, Sampled
-from app.sessions.rounds import InputError, Required, read_pages, read_required
-from app.sessions.rules import QuestionRules, Rule
+from mcp_progress_monitor.protocol.eras import Era
+from mcp_progress_monitor.protocol.tokens import AUTO
+from mcp_progress_monitor.sessions.exchange import End, Limits
+from mcp_progress_monitor.sessions.questions import Accept, Decline, Refused, Sampled
+from mcp_progress_monitor.sessions.rounds import InputError, Required, read_pages, read_required
+from mcp_progress_monitor.sessions.rules import QuestionRules, Rule
 from tests.unit.sessions.questioned import FORM, SAMPLED, SAMPLING, questioned
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from app.sessions.exchange import Exchange
+    from mcp_progress_monitor.sessions.exchange import Exchange
     from tests.unit.sessions.playbook import Message
     from tests.unit.sessions.questioned import Questioned
 

@@ -7,9 +7,9 @@ from typing import Any
 import pydantic
 import pytest
 
-from app.protocol.eras import Era
-from app.sessions.answers import Accept, Decline, Refused, Sampled
-from app.sessions.rules import QuestionRules, Root, Rule
+from mcp_progress_monitor.protocol.eras import Era
+from mcp_progress_monitor.sessions.answers import Accept, Decline, Refused, Sampled
+from mcp_progress_monitor.sessions.rules import QuestionRules, Root, Rule
 from tests.unit.sessions.questioned import SAMPLED
 
 ROOTS = [Root(uri="file:///a", name="A")]

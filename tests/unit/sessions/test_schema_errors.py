@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.sessions.schema_errors import TOOK_TOO_LONG, Findings, find_errors
-from app.sessions.stopwatch import Stopwatch
+from mcp_progress_monitor.sessions.schema_errors import TOOK_TOO_LONG, Findings, find_errors
+from mcp_progress_monitor.sessions.stopwatch import Stopwatch
 
 RUNAWAYS = [("^(a|aa)+$", "a" * 60 + "!"), ("(x+x+)+y", "x" * 3_000)]
 DRAFTS = ["draft/2020-12", "draft/2019-09", "draft-07"]

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.sessions.schema_shape import shape_of
-from app.sessions.stopwatch import Stopwatch, TimeUpError
+from mcp_progress_monitor.sessions.schema_shape import shape_of
+from mcp_progress_monitor.sessions.stopwatch import Stopwatch, TimeUpError
 from tests.growth import is_linear
 
 

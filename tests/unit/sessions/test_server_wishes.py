@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.monitor import Monitor
-from app.problem import ProblemError
-from app.sessions.definitions import StdioDefinition
-from app.sessions.snapshot import ServerState
+from mcp_progress_monitor.monitor import Monitor
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.sessions.snapshot import ServerState
 from tests.many_servers import connect_all, disconnect_all
 
 

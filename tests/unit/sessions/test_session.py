@@ -9,16 +9,16 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from app.problem import Problem, ProblemError
-from app.protocol.eras import ClientIdentity, Era
-from app.protocol.frame import Channel
-from app.sessions import mail
-from app.sessions.clock import Clock
-from app.sessions.definitions import StdioDefinition
-from app.sessions.desk import Desk
-from app.sessions.exchange import End
-from app.sessions.session import Session
-from app.sessions.snapshot import ServerState
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.protocol.eras import ClientIdentity, Era
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.sessions import mail
+from mcp_progress_monitor.sessions.clock import Clock
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.sessions.desk import Desk
+from mcp_progress_monitor.sessions.exchange import End
+from mcp_progress_monitor.sessions.session import Session
+from mcp_progress_monitor.sessions.snapshot import ServerState
 from tests.unit.sessions.playbook import (
     INITIALIZED,
     Log,
@@ -31,7 +31,7 @@ from tests.unit.sessions.playbook import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from app.sessions.definitions import Era as EraChoice
+    from mcp_progress_monitor.sessions.definitions import Era as EraChoice
     from tests.unit.sessions.playbook import Message
 
 CLIENT = ClientIdentity({"name": "us", "version": "1"}, {})
@@ -220,7 +220,7 @@ async def test_a_defect_of_ours_fails_the_session_alone(monkeypatch: pytest.Monk
     async def broken(_self: object) -> None:
         raise ZeroDivisionError
 
-    monkeypatch.setattr("app.sessions.negotiation.Negotiation.run", broken)
+    monkeypatch.setattr("mcp_progress_monitor.sessions.negotiation.Negotiation.run", broken)
     async with lived(Life([well_behaved()])) as session:
         with pytest.raises(ProblemError, match="defect"):
             await session.ready()
@@ -311,8 +311,8 @@ async def test_while_the_user_signs_in_the_time_for_connecting_stands_still() ->
 
 
 async def test_a_sign_in_that_never_ends_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.sessions.connect_limit.SIGN_IN_S", 0.05)
-    monkeypatch.setattr("app.sessions.connect_limit._LATER_S", 0.0)
+    monkeypatch.setattr("mcp_progress_monitor.sessions.connect_limit.SIGN_IN_S", 0.05)
+    monkeypatch.setattr("mcp_progress_monitor.sessions.connect_limit._LATER_S", 0.0)
     life = Life([PlayedServer(by_method())], era="handshake")
     async with lived(life) as session:
         await anyio.wait_all_tasks_blocked()

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.problem import ProblemError
-from app.sessions.rules import QuestionRules, Root, Rule
-from app.sessions.server_settings import ServerSettings
-from app.sessions.settings_file import SettingsFile
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.sessions.rules import QuestionRules, Root, Rule
+from mcp_progress_monitor.sessions.server_settings import ServerSettings
+from mcp_progress_monitor.sessions.settings_file import SettingsFile
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.sessions.definitions import StdioDefinition
-from app.sessions.snapshot import ServerSnapshot, ServerState
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.sessions.snapshot import ServerSnapshot, ServerState
 
 DEFINITION = StdioDefinition(name="here", command="c")
 

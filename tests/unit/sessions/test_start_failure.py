@@ -5,8 +5,8 @@ from __future__ import annotations
 import errno
 from typing import TYPE_CHECKING
 
-from app.sessions.definitions import StdioDefinition
-from app.sessions.start_failure import folder_problem, start_problem
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.sessions.start_failure import folder_problem, start_problem
 
 if TYPE_CHECKING:
     from pathlib import Path

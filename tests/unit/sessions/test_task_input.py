@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from app.sessions.rounds import InputError
-from app.sessions.task_end import TaskFate
+from mcp_progress_monitor.sessions.rounds import InputError
+from mcp_progress_monitor.sessions.task_end import TaskFate
 from tests.unit.sessions.task_play import ANSWER, EXTENDED, TaskServer, followed, of_extension
 
 if TYPE_CHECKING:
-    from app.protocol.facts import JsonObject
+    from mcp_progress_monitor.protocol.facts import JsonObject
 
 FORM = {"method": "elicitation/create", "params": {"message": "?", "requestedSchema": {}}}
 OTHER = {"method": "elicitation/create", "params": {"message": "!", "requestedSchema": {}}}
@@ -121,7 +121,7 @@ async def test_an_answer_is_not_given_to_another_question_that_took_its_key() ->
 
 
 async def test_answers_that_are_not_taken_are_sent_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.sessions.task_input._PAUSES_S", (0.0, 0.0))
+    monkeypatch.setattr("mcp_progress_monitor.sessions.task_input._PAUSES_S", (0.0, 0.0))
     both = of_extension("input_required", inputRequests={"a": FORM})
     replies: list[Any] = [-32603, -32603, {}]
 

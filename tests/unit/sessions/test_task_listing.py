@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from app.problem import ProblemError
-from app.protocol.task_requests import TaskOffer, TaskWay
-from app.sessions.task_listing import list_tasks
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.protocol.task_requests import TaskOffer, TaskWay
+from mcp_progress_monitor.sessions.task_listing import list_tasks
 from tests.unit.sessions.playbook import PlayedServer, connection_to, error, result
 from tests.unit.sessions.task_play import CORE, EXTENDED, task_of
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from app.sessions.connection import Connection
+    from mcp_progress_monitor.sessions.connection import Connection
     from tests.unit.sessions.playbook import Message
 
 LISTED = TaskOffer(TaskWay.CORE, {"tasks": {"list": {}}})
@@ -104,7 +104,7 @@ async def test_a_refused_list_is_told_in_the_servers_words() -> None:
 
 
 async def test_a_list_that_does_not_come_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.sessions.task_listing._LIMIT_S", 0.05)
+    monkeypatch.setattr("mcp_progress_monitor.sessions.task_listing._LIMIT_S", 0.05)
     server = PlayedServer(lambda _message: [])
     async with connected(server) as connection:
         with pytest.raises(ProblemError, match="it did not answer in time"):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.sessions.task_pace import Pace
+from mcp_progress_monitor.sessions.task_pace import Pace
 
 
 @pytest.mark.parametrize(

@@ -5,8 +5,8 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from app.sessions import time_limit
-from app.sessions.exchange import End, Limits
+from mcp_progress_monitor.sessions import time_limit
+from mcp_progress_monitor.sessions.exchange import End, Limits
 from tests.unit.sessions.playbook import PlayedServer, by_method, connection_to
 
 

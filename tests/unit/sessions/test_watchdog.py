@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app import paths
-from app.sessions.process_guard import ProcessGuard
-from app.sessions.watchdog import MARK, mark_of
+from mcp_progress_monitor import paths
+from mcp_progress_monitor.sessions.process_guard import ProcessGuard
+from mcp_progress_monitor.sessions.watchdog import MARK, mark_of
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
@@ -203,7 +203,7 @@ def test_without_a_watchdog_the_servers_groups_are_ended(monkeypatch: pytest.Mon
 
     guard = ProcessGuard()
     with monkeypatch.context() as patch:
-        patch.setattr("app.sessions.process_guard.subprocess.Popen", refuse)
+        patch.setattr("mcp_progress_monitor.sessions.process_guard.subprocess.Popen", refuse)
         mark = guard.prepare()
     server = subprocess.Popen([sys.executable, "-c", _STUBBORN], start_new_session=True)
     guard.add(server.pid, mark)

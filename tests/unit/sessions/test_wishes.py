@@ -8,22 +8,22 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from app.problem import ProblemError
-from app.protocol.eras import CAPABILITIES_KEY, ClientIdentity, Era
-from app.protocol.framing import FrameNumbers
-from app.protocol.tokens import TokenSource
-from app.sessions.clock import Clock
-from app.sessions.definitions import StdioDefinition
-from app.sessions.desk import Desk
-from app.sessions.manager import Manager
-from app.sessions.rules import QuestionRules, Root, Rule
-from app.sessions.wishes import Wishes, read_roots
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.protocol.eras import CAPABILITIES_KEY, ClientIdentity, Era
+from mcp_progress_monitor.protocol.framing import FrameNumbers
+from mcp_progress_monitor.protocol.tokens import TokenSource
+from mcp_progress_monitor.sessions.clock import Clock
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.sessions.desk import Desk
+from mcp_progress_monitor.sessions.manager import Manager
+from mcp_progress_monitor.sessions.rules import QuestionRules, Root, Rule
+from mcp_progress_monitor.sessions.wishes import Wishes, read_roots
 from tests.unit.sessions.playbook import INITIALIZED, PlayedServer, by_method, connection_to
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
-    from app.sessions.connection import Connection
+    from mcp_progress_monitor.sessions.connection import Connection
 
 ROOTS = [Root(uri="file:///a")]
 DISCOVERED = {

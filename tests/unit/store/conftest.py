@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from app.store.resumes import ResumeStore
+    from mcp_progress_monitor.store.resumes import ResumeStore
 
 
 @pytest.fixture

@@ -6,14 +6,14 @@ import sqlite3
 from contextlib import asynccontextmanager, closing
 from typing import TYPE_CHECKING, Any
 
-from app.store.chains import Origin, SavedChain, Standing
-from app.store.resumes import FILE, ResumeStore
+from mcp_progress_monitor.store.chains import Origin, SavedChain, Standing
+from mcp_progress_monitor.store.resumes import FILE, ResumeStore
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from app.store.chains import ChainId
+    from mcp_progress_monitor.store.chains import ChainId
 
 PARAMS: dict[str, Any] = {
     "name": "export",

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from app.problem import ProblemError
-from app.store.database import Database
-from app.store.resumes import FILE, ResumeStore
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.store.database import Database
+from mcp_progress_monitor.store.resumes import FILE, ResumeStore
 from tests.unit.store.samples import STANDING, begun, contents, opened, query, the_chain
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Disk:
         self._pages = 2**30
         self._connections: list[sqlite3.Connection] = []
         self._connect: Callable[..., sqlite3.Connection] = sqlite3.connect
-        monkeypatch.setattr("app.store.opening.sqlite3.connect", self.connect)
+        monkeypatch.setattr("mcp_progress_monitor.store.opening.sqlite3.connect", self.connect)
 
     def connect(self, *arguments: Any, **options: Any) -> sqlite3.Connection:
         connection = self._connect(*arguments, **options)
@@ -56,8 +56,8 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for locks of other programs hardly at all."""
-    monkeypatch.setattr("app.store.opening.BUSY_S", 0.02)
-    monkeypatch.setattr("app.store.database.BUSY_S", 0.02)
+    monkeypatch.setattr("mcp_progress_monitor.store.opening.BUSY_S", 0.02)
+    monkeypatch.setattr("mcp_progress_monitor.store.database.BUSY_S", 0.02)
 
 
 async def test_a_full_disk_is_told_and_changes_nothing(data_dir: Path, disk: Disk) -> None:
@@ -99,7 +99,7 @@ async def test_a_disk_that_is_full_from_the_start_lets_one_read(
         raise sqlite3.OperationalError("database or disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr("app.store.opening.Opener._migrate", full)
+        patched.setattr("mcp_progress_monitor.store.opening.Opener._migrate", full)
         store = ResumeStore(data_dir)
         await store.open()
         assert store.problem is not None

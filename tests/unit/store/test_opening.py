@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import pytest
 from filelock import FileLock
 
-from app.store.opening import Opened, Opener
+from mcp_progress_monitor.store.opening import Opened, Opener
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -254,7 +254,7 @@ def test_a_file_in_place_of_the_folder_is_an_obstacle(path: Path) -> None:
 
 def test_one_program_opens_at_a_time(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write(path, "hello")
-    monkeypatch.setattr("app.store.opening.BUSY_S", 0.05)
+    monkeypatch.setattr("mcp_progress_monitor.store.opening.BUSY_S", 0.05)
     with FileLock(path.with_name(f"{path.name}.lock")), opened(path) as result:
         assert texts(result) == ["hello"]
         assert result.obstacle is not None
@@ -265,7 +265,7 @@ def test_a_file_that_was_never_made_ready_has_nothing_to_read(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path.touch()
-    monkeypatch.setattr("app.store.opening.BUSY_S", 0.05)
+    monkeypatch.setattr("mcp_progress_monitor.store.opening.BUSY_S", 0.05)
     with FileLock(path.with_name(f"{path.name}.lock")), opened(path) as result:
         assert result.connection is None
         assert result.obstacle is not None

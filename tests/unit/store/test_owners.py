@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.problem import ProblemError
-from app.store.owners import Owners
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.store.owners import Owners
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

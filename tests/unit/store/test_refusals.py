@@ -10,7 +10,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from app.store.refusals import damage, is_damage, problem_of
+from mcp_progress_monitor.store.refusals import damage, is_damage, problem_of
 
 
 def _sqlite(code: int) -> sqlite3.Error:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from app.problem import ProblemError
-from app.store.chains import Origin, Outcome, Standing
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.store.chains import Origin, Outcome, Standing
 from tests.unit.store.samples import (
     ORIGIN,
     PARAMS,
@@ -27,7 +27,7 @@ from tests.unit.store.samples import (
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.store.resumes import ResumeStore
+    from mcp_progress_monitor.store.resumes import ResumeStore
 
 ENDINGS = [
     Outcome.FAILED,
@@ -81,7 +81,7 @@ async def test_the_collector_rests_while_chains_are_made_and_is_left_as_it_was(
         seen.append(gc.isenabled())
         raise ValueError
 
-    monkeypatch.setattr("app.store.rows.chain_of", unreadable)
+    monkeypatch.setattr("mcp_progress_monitor.store.rows.chain_of", unreadable)
     (gc.enable if was_enabled else gc.disable)()
     try:
         await store.chains()

@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.cli.saved_list import SavedJobs, document, listing
-from app.store.chains import Outcome
-from app.store.resumes import FILE, ResumeStore
-from app.store.tasks import TaskStanding, Times
+from mcp_progress_monitor.cli.saved_list import SavedJobs, document, listing
+from mcp_progress_monitor.store.chains import Outcome
+from mcp_progress_monitor.store.resumes import FILE, ResumeStore
+from mcp_progress_monitor.store.tasks import TaskStanding, Times
 from tests.unit.store.samples import ORIGIN, STANDING, begun, opened, query
 
 if TYPE_CHECKING:

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from app.problem import ProblemError
-from app.store.chains import Outcome, Standing
-from app.store.resumes import FILE
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.store.chains import Outcome, Standing
+from mcp_progress_monitor.store.resumes import FILE
 from tests.unit.store.samples import (
     SHARED_UNTIL,
     STANDING,

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.protocol.jsonrpc import canonical
-from app.store import rows, statements
-from app.store.chains import Origin, Outcome, SavedAttempt, SavedChain, Standing
+from mcp_progress_monitor.protocol.jsonrpc import canonical
+from mcp_progress_monitor.store import rows, statements
+from mcp_progress_monitor.store.chains import Origin, Outcome, SavedAttempt, SavedChain, Standing
 from tests.unit.store.samples import ORIGIN
 
 # Surrogates and NUL included: a server may send any of them.

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.problem import ProblemError
-from app.store import rows
-from app.store.chains import Standing
-from app.store.resumes import FILE
-from app.store.tasks import TaskStanding, Times
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.store import rows
+from mcp_progress_monitor.store.chains import Standing
+from mcp_progress_monitor.store.resumes import FILE
+from mcp_progress_monitor.store.tasks import TaskStanding, Times
 from tests.unit.store.samples import ORIGIN, begun, contents, opened, query, the_chain
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.store.resumes import ResumeStore
-    from app.store.tasks import SavedTask, SavedTaskId
+    from mcp_progress_monitor.store.resumes import ResumeStore
+    from mcp_progress_monitor.store.tasks import SavedTask, SavedTaskId
 
 HALF = "half a pair \ud83d"
 STANDING = TaskStanding(

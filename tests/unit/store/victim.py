@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from app.problem import ProblemError
-from app.store.chains import Standing
-from app.store.resumes import ResumeStore
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.store.chains import Standing
+from mcp_progress_monitor.store.resumes import ResumeStore
 from tests.unit.store.samples import SHARED_UNTIL, begun, opened
 
 if TYPE_CHECKING:

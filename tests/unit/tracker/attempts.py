@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.tracker.tracker import Tracker
+from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.unit.tracker.story import Story
 
 PARAMS: dict[str, Any] = {"name": "export", "arguments": {"rows": 3}}

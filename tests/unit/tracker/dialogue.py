@@ -5,14 +5,14 @@ from __future__ import annotations
 import collections
 from typing import TYPE_CHECKING, Any
 
-from app.protocol.conversation import Conversation
-from app.protocol.framing import FrameNumbers, Framer
-from app.tracker.tracker import Tracker
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.unit.protocol.wire import as_bytes, notification, request, result
 
 if TYPE_CHECKING:
-    from app.protocol.facts import Fact
-    from app.tracker.snapshot import Changes, JobDetail, JobSnapshot, JobState
+    from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.tracker.snapshot import Changes, JobDetail, JobSnapshot, JobState
 
 MOMENTS = {"createdAt": "2025-11-25T10:30:00Z", "lastUpdatedAt": "2025-11-25T10:40:00Z"}
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from app.protocol.facts import (
+from mcp_progress_monitor.protocol.facts import (
     CallTimedOut,
     CancelRequested,
     ConnectionClosed,
@@ -18,12 +18,12 @@ from app.protocol.facts import (
     Side,
     Standing,
 )
-from app.tracker.snapshot import Changes
-from app.tracker.tracker import Tracker
+from mcp_progress_monitor.tracker.snapshot import Changes
+from mcp_progress_monitor.tracker.tracker import Tracker
 
 if TYPE_CHECKING:
-    from app.protocol.facts import Fact
-    from app.tracker.snapshot import JobDetail, JobSnapshot
+    from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.tracker.snapshot import JobDetail, JobSnapshot
 
 CONNECTION = "local-db#1"
 

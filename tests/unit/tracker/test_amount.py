@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.tracker.amount import as_float, fraction, is_above
+from mcp_progress_monitor.tracker.amount import as_float, fraction, is_above
 
 NUMBERS = st.one_of(
     st.integers(),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from app.protocol.facts import RequestAnswered, Side, Standing, TaskStated
-from app.protocol.task_state import TaskView
-from app.tracker.asked import CHILDREN_KEPT, Asked
+from mcp_progress_monitor.protocol.facts import RequestAnswered, Side, Standing, TaskStated
+from mcp_progress_monitor.protocol.task_state import TaskView
+from mcp_progress_monitor.tracker.asked import CHILDREN_KEPT, Asked
 
 
 def asks(message: str) -> dict[str, Any]:

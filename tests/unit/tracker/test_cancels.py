@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.tracker import marks
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker import marks
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.unit.protocol.wire import notification
 from tests.unit.tracker.dialogue import Dialogue, flat, nested
 

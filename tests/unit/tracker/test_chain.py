@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from app.tracker import marks
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker import marks
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.unit.tracker.attempts import resumable, resumed
 from tests.unit.tracker.story import Story
 
@@ -82,7 +82,7 @@ def test_ticks_chart_and_phases_go_on_over_the_attempts() -> None:
 
 
 def test_a_long_chain_stays_within_bounds(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("app.tracker.chain.ATTEMPTS_KEPT", 5)
+    monkeypatch.setattr("mcp_progress_monitor.tracker.chain.ATTEMPTS_KEPT", 5)
     story = Story()
     first = resumable(story, newest="t")
     requests = []

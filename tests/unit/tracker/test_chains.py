@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.tracker import marks
-from app.tracker.rows import Rows
-from app.tracker.snapshot import JobState
-from app.tracker.tracker import Tracker
+from mcp_progress_monitor.tracker import marks
+from mcp_progress_monitor.tracker.rows import Rows
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.unit.tracker.attempts import resumable, resumed, saving
 from tests.unit.tracker.story import CONNECTION, Story
 

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.protocol.facts import ConnectionClosed, RequestAnswered, Side, Standing
-from app.tracker import endings
-from app.tracker.snapshot import Failure, JobState
+from mcp_progress_monitor.protocol.facts import ConnectionClosed, RequestAnswered, Side, Standing
+from mcp_progress_monitor.tracker import endings
+from mcp_progress_monitor.tracker.snapshot import Failure, JobState
 
 if TYPE_CHECKING:
     from tests.unit.tracker.story import Story

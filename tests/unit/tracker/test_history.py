@@ -7,7 +7,7 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.tracker.history import CAPACITY, Chart
+from mcp_progress_monitor.tracker.history import CAPACITY, Chart
 
 _COURSES = st.lists(st.tuples(st.floats(0, 50), st.floats(-1e9, 1e9)), min_size=1, max_size=300)
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.protocol.facts import (
+from mcp_progress_monitor.protocol.facts import (
     ConnectionClosed,
     Fact,
     ProgressReceived,
@@ -21,10 +21,10 @@ from app.protocol.facts import (
     Side,
     Standing,
 )
-from app.protocol.tasks import RELATED
-from app.tracker.rows import Rows
-from app.tracker.snapshot import JobState
-from app.tracker.tracker import Tracker
+from mcp_progress_monitor.protocol.tasks import RELATED
+from mcp_progress_monitor.tracker.rows import Rows
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.unit.protocol.wire import JSON, notification, progress, request, result
 from tests.unit.tracker.dialogue import Dialogue, flat, nested
 from tests.unit.tracker.story import Story
@@ -34,7 +34,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 META = {"_meta": {RELATED: {"taskId": "T"}}}
-_OURS = ("*/app/tracker/*", "*/app/protocol/*", "<string>")
+_OURS = (
+    "*/app/mcp_progress_monitor/tracker/*",
+    "*/app/mcp_progress_monitor/protocol/*",
+    "<string>",
+)
 _REQUESTS = st.sampled_from([1, 2, 3, 4, 5])
 _RESUME = st.sampled_from([None, "t1", "t2", "", 3])
 _KNOWN = st.one_of(st.none(), _REQUESTS)

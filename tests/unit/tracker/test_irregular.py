@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.protocol.facts import (
+from mcp_progress_monitor.protocol.facts import (
     Fact,
     NotificationReceived,
     RequestAnswered,
@@ -16,10 +16,10 @@ from app.protocol.facts import (
     Standing,
     UnreadableReceived,
 )
-from app.tracker.irregular import irregularities
+from mcp_progress_monitor.tracker.irregular import irregularities
 
 if TYPE_CHECKING:
-    from app.protocol.facts import JsonObject
+    from mcp_progress_monitor.protocol.facts import JsonObject
     from tests.unit.tracker.story import Story
 
 _HEAD = (7, "local-db#1", 1.0, 1e9)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from app.tracker.job import TICKS_KEPT
-from app.tracker.rows import FRESH_KEPT, Rows
-from app.tracker.snapshot import JobState
-from app.tracker.tracker import Tracker
+from mcp_progress_monitor.tracker.job import TICKS_KEPT
+from mcp_progress_monitor.tracker.rows import FRESH_KEPT, Rows
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.unit.tracker.story import Story
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.tracker import marks
+from mcp_progress_monitor.tracker import marks
 from tests.unit.tracker.attempts import PARAMS, resumable
 from tests.unit.tracker.story import Story
 

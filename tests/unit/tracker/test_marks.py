@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.tracker import marks
-from app.tracker.marks import Marks
+from mcp_progress_monitor.tracker import marks
+from mcp_progress_monitor.tracker.marks import Marks
 from tests.unit.protocol.wire import progress
 from tests.unit.tracker.dialogue import Dialogue
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.protocol.facts import RequestMade, Side
-from app.tracker import naming
+from mcp_progress_monitor.protocol.facts import RequestMade, Side
+from mcp_progress_monitor.tracker import naming
 
 
 def _request(method: str, params: dict[str, Any]) -> RequestMade:

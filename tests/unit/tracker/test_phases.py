@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.tracker.phases import CAPACITY, Phases
+from mcp_progress_monitor.tracker.phases import CAPACITY, Phases
 
 
 @pytest.mark.parametrize(

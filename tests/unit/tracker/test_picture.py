@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
     from tests.unit.tracker.story import Story

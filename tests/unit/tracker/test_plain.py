@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from app.protocol.facts import RequestMade, Side
-from app.tracker.plain import PLAIN_KEPT, PlainRequests
+from mcp_progress_monitor.protocol.facts import RequestMade, Side
+from mcp_progress_monitor.tracker.plain import PLAIN_KEPT, PlainRequests
 
 
 def _request(number: int, connection: str = "s#1") -> RequestMade:

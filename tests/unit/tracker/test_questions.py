@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from app.protocol.facts import Side
-from app.protocol.tasks import RELATED
-from app.tracker import marks
-from app.tracker.asked import CHILDREN_KEPT, ROUNDS_KEPT
-from app.tracker.rows import Rows
-from app.tracker.snapshot import JobState
-from app.tracker.tracker import Tracker
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.protocol.tasks import RELATED
+from mcp_progress_monitor.tracker import marks
+from mcp_progress_monitor.tracker.asked import CHILDREN_KEPT, ROUNDS_KEPT
+from mcp_progress_monitor.tracker.rows import Rows
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.growth import is_linear
 from tests.unit.protocol.wire import notification, progress, request, result
 from tests.unit.tracker.dialogue import Dialogue, nested

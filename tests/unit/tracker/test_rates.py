@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.tracker.rates import LONGEST_ETA_S, Rates, Rhythm, eta
+from mcp_progress_monitor.tracker.rates import LONGEST_ETA_S, Rates, Rhythm, eta
 from tests.unit.tracker.story import Story
 
 if TYPE_CHECKING:

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from app.protocol.task_state import TaskView
-from app.tracker.chain import Restored
-from app.tracker.endings import Ending
-from app.tracker.restoring import RestoredTask
-from app.tracker.snapshot import AttemptPicture, Failure, JobState
+from mcp_progress_monitor.protocol.task_state import TaskView
+from mcp_progress_monitor.tracker.chain import Restored
+from mcp_progress_monitor.tracker.endings import Ending
+from mcp_progress_monitor.tracker.restoring import RestoredTask
+from mcp_progress_monitor.tracker.snapshot import AttemptPicture, Failure, JobState
 from tests.unit.tracker.attempts import PARAMS, resumed, saving
 from tests.unit.tracker.dialogue import Dialogue, nested
 

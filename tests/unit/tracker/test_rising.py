@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.protocol.facts import RequestMade, Side
-from app.protocol.runs import TickRun, fact_of
-from app.tracker import rising
-from app.tracker.job import TICKS_KEPT, Job
-from app.tracker.rates import SAMPLE_S
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.protocol.facts import RequestMade, Side
+from mcp_progress_monitor.protocol.runs import TickRun, fact_of
+from mcp_progress_monitor.tracker import rising
+from mcp_progress_monitor.tracker.job import TICKS_KEPT, Job
+from mcp_progress_monitor.tracker.rates import SAMPLE_S
+from mcp_progress_monitor.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

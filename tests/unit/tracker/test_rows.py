@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from app.protocol.facts import Side
-from app.tracker.rows import Rows
-from app.tracker.snapshot import JobState
-from app.tracker.tracker import Tracker
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.tracker.rows import Rows
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.unit.tracker.story import Story
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.snapshot import JobState
 
 
 def test_a_job_is_over_in_all_states_but_those_that_go_on() -> None:

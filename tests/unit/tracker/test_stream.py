@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from app.protocol.facts import Side
-from app.tracker import marks
-from app.tracker.snapshot import JobState, StreamStep
-from app.tracker.stream import STEPS_KEPT
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.tracker import marks
+from mcp_progress_monitor.tracker.snapshot import JobState, StreamStep
+from mcp_progress_monitor.tracker.stream import STEPS_KEPT
 from tests.unit.protocol.wire import call, progress, result
 from tests.unit.tracker.dialogue import Dialogue
 

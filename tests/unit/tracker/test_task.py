@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from app.protocol.tasks import RELATED
-from app.tracker import marks
-from app.tracker.snapshot import JobState
+from mcp_progress_monitor.protocol.tasks import RELATED
+from mcp_progress_monitor.tracker import marks
+from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.unit.protocol.wire import progress, request, result
 from tests.unit.tracker.dialogue import Dialogue, flat, nested
 

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from app.protocol.tasks import RELATED
-from app.tracker import marks
-from app.tracker.rows import Rows
-from app.tracker.snapshot import JobState
-from app.tracker.tracker import Tracker
+from mcp_progress_monitor.protocol.tasks import RELATED
+from mcp_progress_monitor.tracker import marks
+from mcp_progress_monitor.tracker.rows import Rows
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.unit.protocol.wire import progress
 from tests.unit.tracker.dialogue import Dialogue, flat, nested
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from app.protocol.task_state import TaskView
-from app.protocol.tasks import RELATED
-from app.tracker.restoring import RestoredTask
-from app.tracker.snapshot import JobState
-from app.tracker.tracker import Tracker
+from mcp_progress_monitor.protocol.task_state import TaskView
+from mcp_progress_monitor.protocol.tasks import RELATED
+from mcp_progress_monitor.tracker.restoring import RestoredTask
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.unit.protocol.wire import notification, progress
 from tests.unit.tracker.dialogue import Dialogue, flat, nested
 

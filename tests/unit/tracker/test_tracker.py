@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.protocol.facts import (
+from mcp_progress_monitor.protocol.facts import (
     ConnectionOpened,
     NotificationReceived,
     OutputChecked,
@@ -14,9 +14,9 @@ from app.protocol.facts import (
     StderrReceived,
     UnreadableReceived,
 )
-from app.tracker.rows import Rows
-from app.tracker.snapshot import Changes, Failure, JobState
-from app.tracker.tracker import CANCEL_GRACE_S, Tracker
+from mcp_progress_monitor.tracker.rows import Rows
+from mcp_progress_monitor.tracker.snapshot import Changes, Failure, JobState
+from mcp_progress_monitor.tracker.tracker import CANCEL_GRACE_S, Tracker
 from tests.unit.tracker.story import CONNECTION, Story
 
 if TYPE_CHECKING:

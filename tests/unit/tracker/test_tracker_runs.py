@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.protocol.conversation import Conversation
-from app.protocol.framing import FrameNumbers, Framer
-from app.protocol.jsonrpc import encode
-from app.protocol.runs import FrameRun, TickRun
-from app.tracker.job import TICKS_KEPT
-from app.tracker.tracker import Tracker
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.protocol.jsonrpc import encode
+from mcp_progress_monitor.protocol.runs import FrameRun, TickRun
+from mcp_progress_monitor.tracker.job import TICKS_KEPT
+from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.unit.protocol.wire import call, error, notification, progress, result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from app.protocol.frame import Frame
-    from app.tracker.snapshot import Changes, JobDetail
+    from mcp_progress_monitor.protocol.frame import Frame
+    from mcp_progress_monitor.tracker.snapshot import Changes, JobDetail
 
 TOKENS = ("a", "b", 7)
 GRACE_S = 5.0

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from app.protocol.facts import Side
-from app.tracker import marks
-from app.tracker.snapshot import JobState
-from app.tracker.verdicts import INVALID_PARAMS, REFUSED
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.tracker import marks
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.verdicts import INVALID_PARAMS, REFUSED
 from tests.unit.tracker.attempts import resumable, resumed, saving
 from tests.unit.tracker.story import Story
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
-from app.cli.asking.dialogue import Dialogue
-from app.cli.asking.keyboard import HungUpError, Keyboard
-from app.cli.output import Output
-from app.sessions.questions import Question
+from mcp_progress_monitor.cli.asking.dialogue import Dialogue
+from mcp_progress_monitor.cli.asking.keyboard import HungUpError, Keyboard
+from mcp_progress_monitor.cli.output import Output
+from mcp_progress_monitor.sessions.questions import Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from app.cli.asking.answer_file import EXAMPLE, AnswerFile, Found, read_answers
-from app.cli.asking.rules import KINDS
-from app.cli.exits import CommandFailed, ExitCode
-from app.sessions.questions import Accept, Decline, Dismiss, Refused, Sampled
+from mcp_progress_monitor.cli.asking.answer_file import EXAMPLE, AnswerFile, Found, read_answers
+from mcp_progress_monitor.cli.asking.rules import KINDS
+from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
+from mcp_progress_monitor.sessions.questions import Accept, Decline, Dismiss, Refused, Sampled
 from tests.unit.cli.asking.questions import asked, form
 
 

@@ -10,14 +10,21 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from app.cli.asking.answer_file import read_answers
-from app.cli.asking.asker import Asker, action_of, turning_away
-from app.cli.asking.means import Means
-from app.cli.asking.rules import Ruled
-from app.monitor import Update
-from app.problem import Problem, ProblemError
-from app.sessions.answers import check_answer
-from app.sessions.questions import BY_RULE, Accept, Decline, Dismiss, Refused, Sampled
+from mcp_progress_monitor.cli.asking.answer_file import read_answers
+from mcp_progress_monitor.cli.asking.asker import Asker, action_of, turning_away
+from mcp_progress_monitor.cli.asking.means import Means
+from mcp_progress_monitor.cli.asking.rules import Ruled
+from mcp_progress_monitor.monitor import Update
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.sessions.answers import check_answer
+from mcp_progress_monitor.sessions.questions import (
+    BY_RULE,
+    Accept,
+    Decline,
+    Dismiss,
+    Refused,
+    Sampled,
+)
 from tests.job_stand_ins import FakeJobs, job
 from tests.unit.cli.asking.questions import Talk, Typist, asked, form
 
@@ -25,11 +32,11 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
     from pathlib import Path
 
-    from app.cli.exits import CommandFailed
-    from app.monitor import Outcome
-    from app.sessions.questions import Answer, Question
-    from app.sessions.snapshot import SignIn
-    from app.tracker.snapshot import JobId
+    from mcp_progress_monitor.cli.exits import CommandFailed
+    from mcp_progress_monitor.monitor import Outcome
+    from mcp_progress_monitor.sessions.questions import Answer, Question
+    from mcp_progress_monitor.sessions.snapshot import SignIn
+    from mcp_progress_monitor.tracker.snapshot import JobId
 
 pytestmark = pytest.mark.anyio
 

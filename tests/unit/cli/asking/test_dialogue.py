@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.cli.asking.keyboard import HungUpError
+from mcp_progress_monitor.cli.asking.keyboard import HungUpError
 from tests.unit.cli.asking.questions import Talk
 
 pytestmark = pytest.mark.anyio

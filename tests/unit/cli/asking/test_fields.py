@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from app.cli.asking.fields import Choice, Field, fields_of
+from mcp_progress_monitor.cli.asking.fields import Choice, Field, fields_of
 from tests.unit.cli.asking.questions import form
 
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.cli.asking.form_prompt import fill_in
-from app.cli.asking.keyboard import HungUpError
-from app.sessions.questions import Accept, Answer, Decline, Dismiss
+from mcp_progress_monitor.cli.asking.form_prompt import fill_in
+from mcp_progress_monitor.cli.asking.keyboard import HungUpError
+from mcp_progress_monitor.sessions.questions import Accept, Answer, Decline, Dismiss
 from tests.unit.cli.asking.questions import Talk, asked, form
 
 pytestmark = pytest.mark.anyio

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from app.cli.asking.keyboard import HungUpError, Keyboard, terminal_of_user
+from mcp_progress_monitor.cli.asking.keyboard import HungUpError, Keyboard, terminal_of_user
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.cli.asking.prompts import prompt
-from app.sessions.questions import Accept, Decline, Refused, Sampled
+from mcp_progress_monitor.cli.asking.prompts import prompt
+from mcp_progress_monitor.sessions.questions import Accept, Decline, Refused, Sampled
 from tests.unit.cli.asking.questions import Talk, asked
 
 pytestmark = pytest.mark.anyio

@@ -5,18 +5,18 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from app.cli.asking.answer_file import read_answers
-from app.cli.asking.rules import Ruled, WindowRules
-from app.sessions.answers import Accept, Decline
-from app.sessions.definitions import StdioDefinition
-from app.sessions.rules import QuestionRules, Root, Rule
-from app.sessions.server_settings import ServerSettings
-from app.sessions.settings_file import FILE_NAME, SettingsFile
+from mcp_progress_monitor.cli.asking.answer_file import read_answers
+from mcp_progress_monitor.cli.asking.rules import Ruled, WindowRules
+from mcp_progress_monitor.sessions.answers import Accept, Decline
+from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.sessions.rules import QuestionRules, Root, Rule
+from mcp_progress_monitor.sessions.server_settings import ServerSettings
+from mcp_progress_monitor.sessions.settings_file import FILE_NAME, SettingsFile
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from app.cli.asking.answer_file import AnswerFile
+    from mcp_progress_monitor.cli.asking.answer_file import AnswerFile
 
 DEMO = StdioDefinition(name="demo", command="é").fingerprint
 ANOTHER = StdioDefinition(name="demo", command="f").fingerprint

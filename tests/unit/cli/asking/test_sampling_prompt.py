@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from app.cli.asking.sampling_prompt import answer_as_model
-from app.sessions.questions import Answer, Refused, Sampled
+from mcp_progress_monitor.cli.asking.sampling_prompt import answer_as_model
+from mcp_progress_monitor.sessions.questions import Answer, Refused, Sampled
 from tests.unit.cli.asking.questions import Talk, asked
 
 pytestmark = pytest.mark.anyio

@@ -6,8 +6,8 @@ import webbrowser
 
 import pytest
 
-from app.cli.asking.url_prompt import visit_page
-from app.sessions.questions import Accept, Answer, Decline, Dismiss
+from mcp_progress_monitor.cli.asking.url_prompt import visit_page
+from mcp_progress_monitor.sessions.questions import Accept, Answer, Decline, Dismiss
 from tests.unit.cli.asking.questions import Talk, asked
 
 pytestmark = pytest.mark.anyio

@@ -9,12 +9,12 @@ import threading
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from app.demo.eras import CAPABILITIES_STAMP, PER_REQUEST_VERSIONS, VERSION_STAMP
-from app.demo.http.restoring import restore
-from app.demo.http.serving import HttpServer
-from app.demo.http.sessions import Sessions
-from app.demo.http.site import Site
-from app.demo.options import parse
+from mcp_progress_monitor.demo.eras import CAPABILITIES_STAMP, PER_REQUEST_VERSIONS, VERSION_STAMP
+from mcp_progress_monitor.demo.http.restoring import restore
+from mcp_progress_monitor.demo.http.serving import HttpServer
+from mcp_progress_monitor.demo.http.sessions import Sessions
+from mcp_progress_monitor.demo.http.site import Site
+from mcp_progress_monitor.demo.options import parse
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from app.demo.eras import CAPABILITIES_STAMP, TASKS_EXTENSION
+from mcp_progress_monitor.demo.eras import CAPABILITIES_STAMP, TASKS_EXTENSION
 from tests.unit.demo.http.site import Client, Message, called, mirrored, request, running, stamped
 
 if TYPE_CHECKING:

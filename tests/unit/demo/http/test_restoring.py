@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from app.demo.http.journal import Archive, FolderTakenError
+from mcp_progress_monitor.demo.http.journal import Archive, FolderTakenError
 from tests.unit.demo.http.site import Client, called, request, running
 
 if TYPE_CHECKING:

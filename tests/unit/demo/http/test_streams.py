@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from app.demo.http.streams import Manner, Stream, numbered
+from mcp_progress_monitor.demo.http.streams import Manner, Stream, numbered
 
 LINE = b"x" * 1_000
 RESUMABLE = Manner(is_resumable=True)

@@ -102,7 +102,7 @@ def test_an_expired_task_is_gone_with_its_file(
     host = Host(CORE, state_dir=tmp_path)
     task_id = host.begin_task("task_work", ttl_s=60, **SLOW)["taskId"]
     assert (tmp_path / "tasks" / f"{task_id}.json").exists()
-    monkeypatch.setattr("app.demo.tasks.task.time.time", lambda: 1e11)
+    monkeypatch.setattr("mcp_progress_monitor.demo.tasks.task.time.time", lambda: 1e11)
     assert "error" in host.task(task_id)
     assert list((tmp_path / "tasks").glob("*.json")) == []
     host.server.close()
@@ -119,7 +119,7 @@ def test_without_a_folder_nothing_outlives_the_server(isolated_home: Path) -> No
 def test_a_folder_belongs_to_one_server_at_a_time(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.demo.tasks.store._LOCKED_S", 0.05)
+    monkeypatch.setattr("mcp_progress_monitor.demo.tasks.store._LOCKED_S", 0.05)
     first, second = Host(CORE, state_dir=tmp_path), Host(CORE, state_dir=tmp_path)
     task_id = first.begin_task("task_work", **SLOW)["taskId"]
     assert "error" in second.task(task_id)

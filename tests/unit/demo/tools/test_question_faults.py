@@ -10,8 +10,8 @@ import mcp_types.methods
 import pydantic
 import pytest
 
-from app.demo.eras import Dialect
-from app.demo.tools.question_faults import WRONG_QUESTIONS, WRONG_RESULTS
+from mcp_progress_monitor.demo.eras import Dialect
+from mcp_progress_monitor.demo.tools.question_faults import WRONG_QUESTIONS, WRONG_RESULTS
 from tests.unit.demo.client import PER_REQUEST, Message, Played
 from tests.unit.demo.host import CORE, Host
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from app.demo import queries
-from app.demo.eras import ERAS, HANDSHAKE_VERSIONS
-from app.demo.rounds import STATES
+from mcp_progress_monitor.demo import queries
+from mcp_progress_monitor.demo.eras import ERAS, HANDSHAKE_VERSIONS
+from mcp_progress_monitor.demo.rounds import STATES
 from tests.unit.demo.client import PER_REQUEST, Message, Played
 from tests.unit.demo.host import CORE, Host
 

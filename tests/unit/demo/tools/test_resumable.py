@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import mcp_types.methods
 import pytest
 
-from app.demo.eras import ERAS
-from app.demo.tools import TOOLS
-from app.demo.tools.resumable import FAULTS
+from mcp_progress_monitor.demo.eras import ERAS
+from mcp_progress_monitor.demo.tools import TOOLS
+from mcp_progress_monitor.demo.tools.resumable import FAULTS
 from tests.unit.demo.client import TOKEN, Client, Message, Played
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def test_a_cancelled_attempt_loses_no_chunk(tmp_path: Path) -> None:
 def test_a_cancelled_attempt_makes_room_at_once_and_says_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.demo.resumption._LOCKED_S", 0.05)
+    monkeypatch.setattr("mcp_progress_monitor.demo.resumption._LOCKED_S", 0.05)
     export = Export(tmp_path, interval_s=30)
     request_id = export.client.begin("tools/call", export.request["params"], TOKEN)
     _wait_for_attempt(tmp_path / "export.json", 1)
@@ -184,7 +184,7 @@ def test_a_cancelled_attempt_makes_room_at_once_and_says_nothing(
 def test_two_attempts_at_once_are_told_apart(
     tmp_path: Path, interrupter: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.demo.resumption._LOCKED_S", 0.05)
+    monkeypatch.setattr("mcp_progress_monitor.demo.resumption._LOCKED_S", 0.05)
     export = Export(tmp_path, interval_s=30)
     client = export.client
     request_id = client.begin("tools/call", export.request["params"], TOKEN)
@@ -240,11 +240,11 @@ def test_a_token_can_lie_outside_the_meta(tmp_path: Path) -> None:
 
 def test_a_token_can_expire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     export = Export(tmp_path, expires_s=60)
-    monkeypatch.setattr("app.demo.resumption.time.time", lambda: 1_000.0)
+    monkeypatch.setattr("mcp_progress_monitor.demo.resumption.time.time", lambda: 1_000.0)
     first = export.start().next_token
-    monkeypatch.setattr("app.demo.resumption.time.time", lambda: 1_059.0)
+    monkeypatch.setattr("mcp_progress_monitor.demo.resumption.time.time", lambda: 1_059.0)
     second = export.resume(first).next_token
-    monkeypatch.setattr("app.demo.resumption.time.time", lambda: 1_120.0)
+    monkeypatch.setattr("mcp_progress_monitor.demo.resumption.time.time", lambda: 1_120.0)
     assert "expired after 60 s" in refusal(export.resume(second))
     assert export.chunks == [1, 2, 3, 4, 5, 6]
 

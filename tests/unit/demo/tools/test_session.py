@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from app.demo.eras import ERAS, HANDSHAKE_VERSIONS, LOG_LEVEL_STAMP
-from app.demo.logs import LEVELS
-from app.demo.news import LISTS
+from mcp_progress_monitor.demo.eras import ERAS, HANDSHAKE_VERSIONS, LOG_LEVEL_STAMP
+from mcp_progress_monitor.demo.logs import LEVELS
+from mcp_progress_monitor.demo.news import LISTS
 from tests.unit.demo.client import PER_REQUEST, Message, Played
 from tests.unit.demo.host import Host
 

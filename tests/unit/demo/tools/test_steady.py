@@ -8,8 +8,8 @@ from typing import Any
 import mcp_types.methods
 import pytest
 
-from app.demo.eras import ERAS
-from app.demo.tools import steady
+from mcp_progress_monitor.demo.eras import ERAS
+from mcp_progress_monitor.demo.tools import steady
 from tests.unit.demo.client import Client, Played
 
 QUICK: dict[str, dict[str, Any]] = {

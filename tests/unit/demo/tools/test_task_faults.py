@@ -9,8 +9,8 @@ import mcp_types
 import pydantic
 import pytest
 
-from app.demo.tasks.wrong_fields import REPEATED_ID, WRONG_FIELDS
-from app.demo.tools.task_faults import JUMPS, TOOLS
+from mcp_progress_monitor.demo.tasks.wrong_fields import REPEATED_ID, WRONG_FIELDS
+from mcp_progress_monitor.demo.tools.task_faults import JUMPS, TOOLS
 from tests.unit.demo.client import PER_REQUEST, Message
 from tests.unit.demo.host import CORE, Host
 

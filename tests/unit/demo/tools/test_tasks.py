@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from app.demo.eras import ERAS, HANDSHAKE_VERSIONS
-from app.demo.tasks.task import RELATED
-from app.demo.tools import TOOLS
+from mcp_progress_monitor.demo.eras import ERAS, HANDSHAKE_VERSIONS
+from mcp_progress_monitor.demo.tasks.task import RELATED
+from mcp_progress_monitor.demo.tools import TOOLS
 from tests.unit.demo.client import PER_REQUEST, Message
 from tests.unit.demo.host import CORE, Host
 
@@ -152,7 +152,7 @@ def test_the_extension_s_terms_are_the_server_s(extension: Host) -> None:
 def test_time_over_the_task_is_gone(host: Host, monkeypatch: pytest.MonkeyPatch) -> None:
     task = host.begin_task("task_work", ttl_s=1, **SLOW)
     host.wait_for_task(task["taskId"], "working")
-    monkeypatch.setattr("app.demo.tasks.task.time.time", lambda: 1e11)
+    monkeypatch.setattr("mcp_progress_monitor.demo.tasks.task.time.time", lambda: 1e11)
     assert host.task(task["taskId"])["error"]["code"] == -32602
     if host.version == CORE:
         assert host.request("tasks/list").result["tasks"] == []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from app.demo.tools.texts import HOSTILE
+from mcp_progress_monitor.demo.tools.texts import HOSTILE
 from tests.unit.demo.client import Client
 
 

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from app.demo.tools.traffic import RUBBISH
+from mcp_progress_monitor.demo.tools.traffic import RUBBISH
 from tests.unit.demo.client import Client
 
 

@@ -8,7 +8,7 @@ import math
 
 import pytest
 
-from app.demo.tools.violations import WRONG_PARAMS
+from mcp_progress_monitor.demo.tools.violations import WRONG_PARAMS
 from tests.unit.demo.client import Client
 
 

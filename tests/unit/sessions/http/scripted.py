@@ -10,15 +10,15 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import anyio
 
-from app.protocol.framing import FrameNumbers, Framer
-from app.protocol.tokens import TokenSource
-from app.sessions.clock import Clock
-from app.sessions.connection import Connection
-from app.sessions.definitions import HttpDefinition
-from app.sessions.http.transport import HttpTransport
-from app.sessions.reaching import Means
-from app.sessions.references import NoKeyring
-from app.sessions.sign_ins import SignIns
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.protocol.tokens import TokenSource
+from mcp_progress_monitor.sessions.clock import Clock
+from mcp_progress_monitor.sessions.connection import Connection
+from mcp_progress_monitor.sessions.definitions import HttpDefinition
+from mcp_progress_monitor.sessions.http.transport import HttpTransport
+from mcp_progress_monitor.sessions.reaching import Means
+from mcp_progress_monitor.sessions.references import NoKeyring
+from mcp_progress_monitor.sessions.sign_ins import SignIns
 from tests.unit.sessions.playbook import Log
 
 if TYPE_CHECKING:
@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from anyio.abc import SocketStream, TaskGroup
 
-    from app.protocol.facts import Fact
-    from app.protocol.frame import Frame
-    from app.sessions.exchange import Exchange
+    from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.protocol.frame import Frame
+    from mcp_progress_monitor.sessions.exchange import Exchange
 
 PATIENCE_S = 10
 

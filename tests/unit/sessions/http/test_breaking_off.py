@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from app.sessions.exchange import End
-from app.sessions.http import posts, streams
+from mcp_progress_monitor.sessions.exchange import End
+from mcp_progress_monitor.sessions.http import posts, streams
 from tests.unit.sessions.http.scripted import (
     Asked,
     Line,
@@ -27,7 +27,7 @@ from tests.unit.sessions.http.scripted import (
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from app.sessions.exchange import Exchange
+    from mcp_progress_monitor.sessions.exchange import Exchange
 
 _MOST = 100_000
 _CHUNK = b"x" * 40_000
@@ -38,7 +38,7 @@ def small(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is too large is soon there."""
     monkeypatch.setattr(posts, "MOST_BYTES", _MOST)
     monkeypatch.setattr(streams, "MOST_BYTES", _MOST)
-    monkeypatch.setattr("app.sessions.http.intake._HELD_BYTES", 1000)
+    monkeypatch.setattr("mcp_progress_monitor.sessions.http.intake._HELD_BYTES", 1000)
 
 
 @pytest.fixture(autouse=True)

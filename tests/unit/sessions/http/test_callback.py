@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from app.problem import ProblemError
-from app.sessions.http import callback as module
-from app.sessions.http.callback import HOST, Answer, Callback, state_in
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.sessions.http import callback as module
+from mcp_progress_monitor.sessions.http.callback import HOST, Answer, Callback, state_in
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable

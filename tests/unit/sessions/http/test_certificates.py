@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 
-from app.sessions.http import certificates
+from mcp_progress_monitor.sessions.http import certificates
 
 if TYPE_CHECKING:
     from pathlib import Path

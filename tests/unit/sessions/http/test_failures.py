@@ -10,8 +10,13 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 
-from app.sessions.http.certificates import trusted
-from app.sessions.http.failures import BrokenError, UnreachableError, no_client, translated
+from mcp_progress_monitor.sessions.http.certificates import trusted
+from mcp_progress_monitor.sessions.http.failures import (
+    BrokenError,
+    UnreachableError,
+    no_client,
+    translated,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path

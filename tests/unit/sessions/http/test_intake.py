@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from app.protocol.frame import Channel, Frame
-from app.protocol.framing import FrameNumbers, Framer
-from app.protocol.http_events import Bodies
-from app.protocol.sse import SseEvent, SseTooLargeError
-from app.sessions.clock import Clock
-from app.sessions.http.intake import Body, End, Intake, Stream
+from mcp_progress_monitor.protocol.frame import Channel, Frame
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.protocol.http_events import Bodies
+from mcp_progress_monitor.protocol.sse import SseEvent, SseTooLargeError
+from mcp_progress_monitor.sessions.clock import Clock
+from mcp_progress_monitor.sessions.http.intake import Body, End, Intake, Stream
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

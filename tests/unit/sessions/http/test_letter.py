@@ -7,8 +7,13 @@ from typing import Any
 
 import pytest
 
-from app.protocol.eras import PER_REQUEST, VERSION_KEY
-from app.sessions.http.letter import encoded, mirrored, parameter_headers, read_letter
+from mcp_progress_monitor.protocol.eras import PER_REQUEST, VERSION_KEY
+from mcp_progress_monitor.sessions.http.letter import (
+    encoded,
+    mirrored,
+    parameter_headers,
+    read_letter,
+)
 
 
 def letter(method: str, **params: Any) -> Any:

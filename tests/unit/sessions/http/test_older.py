@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from app.sessions.exchange import End
+from mcp_progress_monitor.sessions.exchange import End
 from tests.unit.sessions.http.scripted import Asked, Out, Script, connected, event, reply
 
 if TYPE_CHECKING:

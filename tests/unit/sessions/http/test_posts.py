@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from app.protocol.eras import PER_REQUEST, as_object
-from app.protocol.frame import Channel
-from app.sessions.exchange import End
-from app.sessions.http import posts
+from mcp_progress_monitor.protocol.eras import PER_REQUEST, as_object
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.sessions.exchange import End
+from mcp_progress_monitor.sessions.http import posts
 from tests.unit.sessions.http.scripted import (
     Asked,
     Out,
@@ -24,8 +24,8 @@ from tests.unit.sessions.http.scripted import (
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from app.protocol.facts import JsonObject
-    from app.sessions.connection import Connection
+    from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.sessions.connection import Connection
 
 
 def answering(status: str, kind: str, body: bytes, **headers: str) -> Script:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from app.protocol.eras import PER_REQUEST
-from app.sessions.exchange import End
-from app.sessions.http import probe
+from mcp_progress_monitor.protocol.eras import PER_REQUEST
+from mcp_progress_monitor.sessions.exchange import End
+from mcp_progress_monitor.sessions.http import probe
 from tests.unit.sessions.http.scripted import Asked, Line, Out, connected, event, progress, reply
 
 if TYPE_CHECKING:
-    from app.sessions.exchange import Exchange
+    from mcp_progress_monitor.sessions.exchange import Exchange
 
 
 class Server:

@@ -8,14 +8,19 @@ import sys
 import httpx2
 import pytest
 
-from app.protocol.framing import FrameNumbers, Framer
-from app.sessions.clock import Clock
-from app.sessions.exchange import End
-from app.sessions.http.failures import UnreachableError
-from app.sessions.http.intake import Intake
-from app.sessions.http.proxies import Routes, is_choice_needed, is_this_machine, proxy_for
-from app.sessions.http.record import Record
-from app.sessions.http.wire import Request, Wire
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.sessions.clock import Clock
+from mcp_progress_monitor.sessions.exchange import End
+from mcp_progress_monitor.sessions.http.failures import UnreachableError
+from mcp_progress_monitor.sessions.http.intake import Intake
+from mcp_progress_monitor.sessions.http.proxies import (
+    Routes,
+    is_choice_needed,
+    is_this_machine,
+    proxy_for,
+)
+from mcp_progress_monitor.sessions.http.record import Record
+from mcp_progress_monitor.sessions.http.wire import Request, Wire
 from tests.unit.sessions.http.scripted import Asked, Out, connected, reply
 
 SOCKS = "socks5://me:secret@127.0.0.1:1"

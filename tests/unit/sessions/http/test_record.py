@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from app.protocol.framing import FrameNumbers, Framer
-from app.sessions.clock import Clock
-from app.sessions.http.intake import Intake
-from app.sessions.http.record import BODY_KEPT, Record
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.sessions.clock import Clock
+from mcp_progress_monitor.sessions.http.intake import Intake
+from mcp_progress_monitor.sessions.http.record import BODY_KEPT, Record
 
 URL = "http://user:pw@host/mcp"
 

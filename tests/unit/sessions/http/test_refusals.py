@@ -6,8 +6,8 @@ import datetime
 
 import pytest
 
-from app.sessions.http.refusals import Answer, no_message, redirected, refused
-from app.sessions.http.secrecy import Secrecy
+from mcp_progress_monitor.sessions.http.refusals import Answer, no_message, redirected, refused
+from mcp_progress_monitor.sessions.http.secrecy import Secrecy
 
 WHERE = "http://host/mcp"
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from app.sessions.http.secrecy import Secrecy
+from mcp_progress_monitor.sessions.http.secrecy import Secrecy
 
 
 def test_of_a_credential_scheme_and_length_are_told() -> None:

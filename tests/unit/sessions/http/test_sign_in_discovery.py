@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING, Any
 import httpx2
 import pytest
 
-from app.sessions.definitions import OAuthClient
-from app.sessions.http.callback import REGISTERED_PORT
-from app.sessions.http.sign_in import client_metadata
+from mcp_progress_monitor.sessions.definitions import OAuthClient
+from mcp_progress_monitor.sessions.http.callback import REGISTERED_PORT
+from mcp_progress_monitor.sessions.http.sign_in import client_metadata
 from tests.unit.sessions.http.authorization import ISSUER, SERVER, Site, port_of
 from tests.unit.sessions.http.visiting import problem_of, visiting
 
 if TYPE_CHECKING:
-    from app.problem import Problem
+    from mcp_progress_monitor.problem import Problem
 
 pytestmark = pytest.mark.anyio
 

@@ -9,11 +9,11 @@ import anyio
 import httpx2
 import pytest
 
-from app.sessions.definitions import OAuthClient
-from app.sessions.http import sign_in_flow
-from app.sessions.http.callback import REGISTERED_PORT
-from app.sessions.http.sign_in import auth_for, key_of, sign_out
-from app.sessions.http.token_store import FILE_NAME, TokenStore
+from mcp_progress_monitor.sessions.definitions import OAuthClient
+from mcp_progress_monitor.sessions.http import sign_in_flow
+from mcp_progress_monitor.sessions.http.callback import REGISTERED_PORT
+from mcp_progress_monitor.sessions.http.sign_in import auth_for, key_of, sign_out
+from mcp_progress_monitor.sessions.http.token_store import FILE_NAME, TokenStore
 from tests.unit.sessions.http import authorization
 from tests.unit.sessions.http.authorization import SERVER, port_of
 from tests.unit.sessions.http.visiting import problem_of, visiting
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from app.problem import Problem
+    from mcp_progress_monitor.problem import Problem
 
 pytestmark = pytest.mark.anyio
 

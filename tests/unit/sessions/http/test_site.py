@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from app.problem import Problem
-from app.protocol.framing import FrameNumbers, Framer
-from app.sessions.clock import Clock
-from app.sessions.definitions import HttpDefinition
-from app.sessions.http.letter import Letter, read_letter
-from app.sessions.http.site import Site
-from app.sessions.transport import Loss
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.sessions.clock import Clock
+from mcp_progress_monitor.sessions.definitions import HttpDefinition
+from mcp_progress_monitor.sessions.http.letter import Letter, read_letter
+from mcp_progress_monitor.sessions.http.site import Site
+from mcp_progress_monitor.sessions.transport import Loss
 
 if TYPE_CHECKING:
-    from app.protocol.facts import JsonObject
+    from mcp_progress_monitor.protocol.facts import JsonObject
 
 SCHEMA = {"properties": {"region": {"type": "string", "x-mcp-header": "Region"}}}
 STAMP = {"io.modelcontextprotocol/protocolVersion": "2026-07-28"}

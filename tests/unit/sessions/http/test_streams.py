@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from app.protocol.eras import INITIALIZED, PER_REQUEST
-from app.protocol.frame import Channel
-from app.sessions.exchange import End
-from app.sessions.http import posts, streams
+from mcp_progress_monitor.protocol.eras import INITIALIZED, PER_REQUEST
+from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.sessions.exchange import End
+from mcp_progress_monitor.sessions.http import posts, streams
 from tests.unit.sessions.http.scripted import (
     Asked,
     Line,

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from app.sessions.clock import Clock
-from app.sessions.exchange import End
-from app.sessions.http import streams
+from mcp_progress_monitor.sessions.clock import Clock
+from mcp_progress_monitor.sessions.exchange import End
+from mcp_progress_monitor.sessions.http import streams
 from tests.unit.sessions.http import scripted
 from tests.unit.sessions.http.scripted import Asked, Out, connected, event, progress
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     import pytest
 
-    from app.sessions.exchange import Exchange
+    from mcp_progress_monitor.sessions.exchange import Exchange
 
 
 async def ended_with(*messages: Mapping[str, object]) -> Exchange:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from filelock import FileLock
 
-from app.problem import ProblemError
-from app.sessions.http import token_store
-from app.sessions.http.token_store import FILE_NAME, TokenStore
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.sessions.http import token_store
+from mcp_progress_monitor.sessions.http.token_store import FILE_NAME, TokenStore
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -5,14 +5,14 @@ from __future__ import annotations
 import anyio
 import pytest
 
-from app.problem import ProblemError
-from app.protocol.eras import INITIALIZED
-from app.protocol.jsonrpc import encode
-from app.sessions import connect_failure, time_limit
-from app.sessions.exchange import End
-from app.sessions.http import transport
-from app.sessions.http.transport import HttpTransport
-from app.sessions.limits import Limits
+from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.protocol.eras import INITIALIZED
+from mcp_progress_monitor.protocol.jsonrpc import encode
+from mcp_progress_monitor.sessions import connect_failure, time_limit
+from mcp_progress_monitor.sessions.exchange import End
+from mcp_progress_monitor.sessions.http import transport
+from mcp_progress_monitor.sessions.http.transport import HttpTransport
+from mcp_progress_monitor.sessions.limits import Limits
 from tests.patience import PATIENCE_S
 from tests.unit.sessions.http.scripted import (
     Asked,

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from app.protocol.eras import PER_REQUEST
-from app.sessions.exchange import End
-from app.sessions.http import streams
+from mcp_progress_monitor.protocol.eras import PER_REQUEST
+from mcp_progress_monitor.sessions.exchange import End
+from mcp_progress_monitor.sessions.http import streams
 from tests.unit.sessions.http.scripted import (
     PATIENCE_S,
     Asked,

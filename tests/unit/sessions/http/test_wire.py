@@ -12,11 +12,11 @@ import anyio
 from anyio.lowlevel import checkpoint
 from anyio.streams.tls import TLSListener, TLSStream
 
-from app.protocol.framing import FrameNumbers, Framer
-from app.sessions.clock import Clock
-from app.sessions.http.intake import Intake
-from app.sessions.http.record import Record
-from app.sessions.http.wire import Request, Wire
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.sessions.clock import Clock
+from mcp_progress_monitor.sessions.http.intake import Intake
+from mcp_progress_monitor.sessions.http.record import Record
+from mcp_progress_monitor.sessions.http.wire import Request, Wire
 from tests.integration.http_servers import self_signed
 
 if TYPE_CHECKING:

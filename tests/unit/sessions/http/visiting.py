@@ -9,11 +9,11 @@ import anyio
 import httpx2
 import pytest
 
-from app.problem import Problem, ProblemError
-from app.sessions.definitions import HttpDefinition, OAuthClient
-from app.sessions.http.sign_in import auth_for
-from app.sessions.reaching import Means
-from app.sessions.references import NoKeyring
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.sessions.definitions import HttpDefinition, OAuthClient
+from mcp_progress_monitor.sessions.http.sign_in import auth_for
+from mcp_progress_monitor.sessions.reaching import Means
+from mcp_progress_monitor.sessions.references import NoKeyring
 from tests.unit.sessions.http.authorization import SERVER, Browser, Site
 
 if TYPE_CHECKING:

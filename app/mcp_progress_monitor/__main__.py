@@ -1,0 +1,40 @@
+"""`python -m mcp_progress_monitor`: the same as the installed command `mcp-progress-monitor`.
+
+Started by its path too, in an isolated Python or in a bundle, whose program this is.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+if not __package__ and not getattr(sys, "frozen", False):  # started by its path
+    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    import mcp_progress_monitor  # noqa: F401
+
+    del sys.path[0]
+
+
+def main() -> int:
+    """Be the program, or the part of it that the first argument names (`paths.internal_command`).
+
+    Parts are asked for by the program itself, in a bundle, where no Python can be started.
+    """
+    part, arguments = sys.argv[1:2], sys.argv[2:]
+    if part == ["watch-servers"]:
+        from mcp_progress_monitor.sessions import watchdog
+
+        return watchdog.main(arguments)
+    if part == ["serve-demo"]:
+        from mcp_progress_monitor.demo.__main__ import main as serve
+
+        return serve(arguments)
+    from mcp_progress_monitor import bundle
+    from mcp_progress_monitor.cli import main as run
+
+    bundle.restore_search_path()
+    return run()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,201 @@
+"""JSON as people write it (comments, trailing commas) and TOML: values, or where a mistake is."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import tomllib
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+
+from mcp_progress_monitor.catalogue.duplicates import duplicate_keys
+from mcp_progress_monitor.catalogue.excerpt import excerpt
+from mcp_progress_monitor.problem import Problem, ProblemError
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.catalogue.duplicates import DuplicateKey
+
+DEEPEST: Final = 100
+"""How far objects and arrays may be inside each other."""
+
+_PLACE: Final = re.compile(r" \(at (?:line (\d+), column (\d+)|end of document)\)$")
+_STRING: Final = r'"(?:[^"\\\n]++|\\.)*+(?:"|(?=\n)|\\?\Z)'
+"""Also one that does not end: looking for its end again and again would take forever."""
+_NOTED: Final = re.compile(rf"{_STRING}|//[^\n]*+|/\*.*?(?:\*/|\Z)", re.DOTALL)
+"""A string, or a comment. Strings are matched so that nothing in them is taken for a comment."""
+_TRAILING: Final = re.compile(rf"{_STRING}|,(?=\s*+[}}\]])", re.DOTALL)
+_NUMBER: Final = re.compile(rf"{_STRING}|(NaN|-?Infinity|-?[0-9]{{4300,}}+(?![0-9.eE]))", re.DOTALL)
+_ALL_BUT_LINE_ENDS: Final = re.compile(r"[^\r\n]")
+
+
+class Document(NamedTuple):
+    """What a file holds. Of members of one name in an object the first is in `value`."""
+
+    value: Any
+    duplicates: tuple[DuplicateKey, ...] = ()
+
+
+class Mistake(NamedTuple):
+    """Where something is wrong in a text; lines and columns are counted from 1."""
+
+    what: str
+    line: int
+    column: int
+
+
+def read_json(words: str, where: str, hint: str) -> Document:
+    """JSON with `//` and `/* */` comments and trailing commas allowed.
+
+    Raises:
+        ProblemError: it is none; with line, column and the line itself.
+    """
+    plain = without_comments(words)
+    try:
+        repeats: list[bool] = []
+        value = json.loads(plain, object_pairs_hook=_first_wins(repeats), parse_constant=_refused)
+    except json.JSONDecodeError as error:
+        mistake = Mistake(error.msg, error.lineno, error.colno)
+        raise ProblemError(_problem("JSON", words, where, hint, mistake)) from error
+    except RecursionError as error:
+        raise ProblemError(_too_deep(where, hint)) from error
+    except ValueError as error:  # NaN, or an integer of thousands of digits
+        mistake = _no_number(plain)
+        raise ProblemError(_problem("JSON", words, where, hint, mistake)) from error
+    _check_depth(value, where, hint)
+    return Document(value, tuple(duplicate_keys(plain)) if repeats else ())
+
+
+def is_plain_json(words: str) -> bool:
+    """Whether it is JSON and no more: else something is lost when it is written anew."""
+    try:
+        json.loads(words)
+    except ValueError:
+        return False
+    return True
+
+
+def json_text(value: object) -> str:
+    """JSON for people to read, which can be encoded."""
+    words = json.dumps(value, indent=2, ensure_ascii=False)
+    try:
+        words.encode()
+    except UnicodeEncodeError:  # half of a pair of surrogates, which JSON can escape
+        words = json.dumps(value, indent=2)
+    return f"{words}\n"
+
+
+def read_toml(words: str, where: str, hint: str) -> Document:
+    """TOML; `ProblemError` as with `read_json`. It refuses keys that are given twice itself."""
+    try:
+        value = tomllib.loads(words.replace("\r\n", "\n"))
+    except tomllib.TOMLDecodeError as error:
+        raise ProblemError(_problem("TOML", words, where, hint, _of_toml(error, words))) from error
+    except RecursionError as error:
+        raise ProblemError(_too_deep(where, hint)) from error
+    except ValueError as error:
+        raise ProblemError(
+            Problem(f"The configuration file is not TOML: {error}", where, hint)
+        ) from error
+    _check_depth(value, where, hint)
+    return Document(_as_json(value))
+
+
+def _as_json(value: Any) -> Any:
+    """A value of TOML as JSON has it: times and numbers without end are texts there."""
+    if isinstance(value, dict):
+        return {key: _as_json(inner) for key, inner in value.items()}
+    if isinstance(value, list):
+        return [_as_json(inner) for inner in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value if isinstance(value, str | int | float) else value.isoformat()
+
+
+def without_comments(words: str) -> str:
+    """JSON with spaces in place of comments and trailing commas: every place stays what it was."""
+    if "//" in words or "/*" in words:
+        words = _NOTED.sub(_blank, words)
+    return _TRAILING.sub(_blank, words)
+
+
+def _blank(found: re.Match[str]) -> str:
+    token = found[0]
+    return token if token.startswith('"') else _ALL_BUT_LINE_ENDS.sub(" ", token)
+
+
+class _FirstWins:
+    """Makes objects, and notes that a name came twice in one of them."""
+
+    def __init__(self, repeats: list[bool]) -> None:
+        self._repeats = repeats
+
+    def __call__(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        made = dict(pairs)
+        if len(made) == len(pairs):
+            return made
+        self._repeats.append(True)
+        first: dict[str, Any] = {}
+        for name, value in pairs:
+            first.setdefault(name, value)
+        return first
+
+
+def _first_wins(repeats: list[bool]) -> _FirstWins:
+    return _FirstWins(repeats)
+
+
+def _refused(constant: str) -> NoReturn:
+    raise ValueError(constant)
+
+
+def _no_number(plain: str) -> Mistake:
+    """Where a text that is JSON otherwise has what is no number, or one that nobody can read."""
+    found = next((each for each in _NUMBER.finditer(plain) if each[1] is not None), None)
+    if found is None:
+        return Mistake("a number cannot be read", 1, 1)
+    is_long = found[1].lstrip("-").isdigit()
+    what = "a number is too long" if is_long else f"{found[1]} is no number of JSON"
+    before = plain[: found.start(1)]
+    return Mistake(what, before.count("\n") + 1, len(before) - before.rfind("\n"))
+
+
+def _of_toml(error: tomllib.TOMLDecodeError, words: str) -> Mistake:
+    """What the library says in words, taken apart: it names the place in them alone."""
+    said = str(error)
+    place = _PLACE.search(said)
+    lines = words.split("\n")
+    if place is None:
+        return Mistake(said, 1, 1)
+    what = said[: place.start()]
+    if place[1] is None:
+        return Mistake(f"{what}, and the file ends", len(lines), len(lines[-1]) + 1)
+    return Mistake(what, int(place[1]), int(place[2]))
+
+
+def _problem(kind: str, words: str, where: str, hint: str, mistake: Mistake) -> Problem:
+    return Problem(
+        f"The configuration file is not {kind}: {mistake.what}",
+        f"{where}, line {mistake.line}, column {mistake.column}",
+        hint,
+        excerpt(words, mistake.line, mistake.column),
+    )
+
+
+def _too_deep(where: str, hint: str) -> Problem:
+    return Problem("The configuration file is nested too deeply", where, hint)
+
+
+def _check_depth(value: object, where: str, hint: str) -> None:
+    """Refuse what would be too deep for those who go through it by calling themselves."""
+    level = [value]
+    for _ in range(DEEPEST):
+        level = [inner for outer in level for inner in _members(outer)]
+        if not level:
+            return
+    raise ProblemError(_too_deep(where, hint))
+
+
+def _members(value: object) -> list[Any]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []

@@ -1,0 +1,255 @@
+"""Which values of a definition are secrets, and what stands in their place."""
+
+from __future__ import annotations
+
+import re
+import urllib.parse
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.protocol.secret_arguments import (
+    holds_login,
+    is_literal,
+    replaced_arguments,
+    replaced_in_header,
+)
+from mcp_progress_monitor.protocol.secret_names import is_secret_parameter, is_secret_setting
+from mcp_progress_monitor.sessions.references import names_in
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcp_progress_monitor.protocol.secret_arguments import Substitute
+    from mcp_progress_monitor.sessions.definitions import (
+        HttpDefinition,
+        OAuthClient,
+        ServerDefinition,
+    )
+    from mcp_progress_monitor.sessions.references import Keyring
+
+_NOT_IN_NAMES: Final = re.compile(r"[${}]")
+"""Characters that would end a reference."""
+_MOST_OF_A_NAME: Final = 100
+_NOT_OF_NAMES: Final = re.compile(r"[^A-Za-z0-9]+")
+
+
+def secrets_of(definition: ServerDefinition) -> dict[str, str]:
+    """Values that look like secrets by their names, and stand in the definition themselves.
+
+    Of variables also those with a URL and a password in it.
+    """
+    found: dict[str, str] = {}
+
+    def note(name: str, value: str) -> str:
+        found[name] = value
+        return value
+
+    replaced(definition, note, is_secret_setting)
+    return found
+
+
+def in_keyring(definition: ServerDefinition, keyring: Keyring) -> ServerDefinition:
+    """The definition with its secrets in the keyring, and references to them in their places.
+
+    Takes long: to be called in a thread.
+
+    Raises:
+        ProblemError: there is no keyring, or it is locked.
+    """
+
+    def put(name: str, value: str) -> str:
+        return stored(keyring_name(definition.name, name), value, keyring)
+
+    return replaced(definition, put, is_secret_setting)
+
+
+def keyring_name(server: str, name: str) -> str:
+    """What an import calls a server's secret in the keyring."""
+    return _NOT_IN_NAMES.sub("_", f"{server}/{name}")
+
+
+def stored(name: str, secret: str, keyring: Keyring) -> str:
+    """Put a secret into the keyring; a reference to it, to stand in its place.
+
+    Never over another secret, which some other server may refer to: the name gets a number then.
+    """
+    base = free = _NOT_IN_NAMES.sub("_", name)
+    number = 2
+    while keyring.get(free) not in {None, secret}:
+        if number > _MOST_OF_A_NAME:
+            hint = "Delete those that nothing refers to with the keyring's own program."
+            raise ProblemError(Problem("The keyring has too many secrets of one name", base, hint))
+        free = f"{base} {number}"
+        number += 1
+    keyring.put(free, secret)
+    return f"${{keyring:{free}}}"
+
+
+def keyring_names(value: Any) -> frozenset[str]:
+    """The secrets in the keyring that are referred to anywhere in a piece of a document."""
+    return _referred_to(value, "keyring")
+
+
+def environment_names(value: Any) -> frozenset[str]:
+    """The same of variables of the environment."""
+    return _referred_to(value, "env")
+
+
+def _referred_to(value: Any, kind: str) -> frozenset[str]:
+    if isinstance(value, str):
+        return frozenset(name for of, name in names_in(value) if of == kind)
+    if isinstance(value, dict):
+        value = (*value, *value.values())
+    elif not isinstance(value, list | tuple):
+        return frozenset()
+    return frozenset().union(*(_referred_to(inner, kind) for inner in value))
+
+
+def in_environment(definition: ServerDefinition) -> tuple[ServerDefinition, dict[str, str]]:
+    """The definition with its secrets referred to as variables, and those with what they were for.
+
+    Nothing is kept of the secrets: whoever starts the program sets the variables.
+    """
+    return _without(definition, is_secret_setting)
+
+
+def without_values(definition: ServerDefinition) -> tuple[ServerDefinition, dict[str, str]]:
+    """The same with every value of a variable and a header, whatever it is called."""
+    return _without(definition, _is_any)
+
+
+def without_keyring(definition: ServerDefinition) -> tuple[ServerDefinition, dict[str, str]]:
+    """The definition with variables in place of secrets in the keyring, which others cannot read.
+
+    Those variables, with what they are called in the keyring.
+    """
+    variables: dict[str, str] = {}
+
+    def refer(place: str, value: str) -> str:
+        for kind, name in names_in(value):
+            if kind == "keyring":
+                last = name.rpartition("/")[2]
+                is_whole = bool(place) and value == f"${{keyring:{name}}}"
+                variable = place if is_whole else _variable(definition.name, last)
+                variables[variable] = name
+                value = value.replace(f"${{keyring:{name}}}", f"${{env:{variable}}}")
+        return value
+
+    if definition.transport == "stdio":
+        env = {name: refer(name, value) for name, value in definition.env.items()}
+        args = tuple(refer("", word) for word in definition.args)
+        return definition.model_copy(update={"env": env, "args": args}), variables
+    headers = {name: refer("", value) for name, value in definition.headers.items()}
+    secret = definition.oauth.client_secret
+    kept = None if secret is None else refer("", secret)
+    oauth = definition.oauth.model_copy(update={"client_secret": kept})
+    return definition.model_copy(update={"headers": headers, "oauth": oauth}), variables
+
+
+def _is_any(_name: str) -> bool:
+    return True
+
+
+def _without(
+    definition: ServerDefinition, is_wanted: Callable[[str], bool]
+) -> tuple[ServerDefinition, dict[str, str]]:
+    variables: dict[str, str] = {}
+    values: dict[str, str] = {}
+
+    def refer(name: str, value: str) -> str:
+        is_variable = definition.transport == "stdio" and name in definition.env
+        base = variable = name if is_variable else _variable(definition.name, name)
+        number = 2
+        while values.setdefault(variable, value) != value:  # two passwords are two variables
+            variable = f"{base}_{number}"
+            number += 1
+        variables[variable] = name
+        return f"${{env:{variable}}}"
+
+    return replaced(definition, refer, is_wanted), variables
+
+
+def _variable(server: str, name: str) -> str:
+    """What a variable for a server's secret is called: `GITHUB_AUTHORIZATION`."""
+    return variable_name(f"{server}_{name}")
+
+
+def variable_name(words: str) -> str:
+    """A variable of the environment that is called like something else: `api-key` is `API_KEY`."""
+    return _NOT_OF_NAMES.sub("_", words).strip("_").upper() or "SECRET"
+
+
+def replaced(
+    definition: ServerDefinition, substitute: Substitute, is_wanted: Callable[[str], bool]
+) -> ServerDefinition:
+    """The definition with substitutes for the values whose names are wanted.
+
+    Of variables and headers those alone, and variables with a password in a URL; of arguments and
+    of OAuth what is a secret by its name anyway. A header keeps its scheme (`Bearer`). References
+    stay.
+    """
+    if definition.transport == "stdio":
+        env = {
+            name: substitute(name, value)
+            if is_literal(value) and (is_wanted(name) or holds_login(value))
+            else value
+            for name, value in definition.env.items()
+        }
+        args = replaced_arguments(definition.args, substitute)
+        return definition.model_copy(update={"env": env, "args": args})
+    headers = {
+        name: replaced_in_header(name, value, substitute) if is_wanted(name) else value
+        for name, value in definition.headers.items()
+    }
+    changes = {"headers": headers, "oauth": _oauth(definition, substitute)}
+    return definition.model_copy(update=changes)
+
+
+def _oauth(definition: HttpDefinition, substitute: Substitute) -> OAuthClient:
+    secret = definition.oauth.client_secret
+    if secret is None or not is_literal(secret):
+        return definition.oauth
+    named = substitute("client_secret", secret)
+    return definition.oauth.model_copy(update={"client_secret": named})
+
+
+def bare_url(url: str) -> tuple[str, tuple[str, ...]]:
+    """A URL without a user's name and password and without its parameters' secrets; those."""
+    parts = urllib.parse.urlsplit(url)
+    query = urllib.parse.parse_qsl(parts.query, keep_blank_values=True)
+    secrets = [name for name, value in query if is_secret_parameter(name) and value]
+    gone = (*secrets, *(["user"] if parts.username is not None else []))
+    if not gone:
+        return url, ()
+    kept = [(name, "" if name in secrets else value) for name, value in query]
+    host = parts.netloc.rpartition("@")[2]
+    bare = parts._replace(netloc=host, query=urllib.parse.urlencode(kept))
+    return bare.geturl(), gone
+
+
+def without_secret_members(members: Mapping[str, Any]) -> dict[str, Any]:
+    """Members that mean nothing to us, without those that are secrets by their names."""
+    return {
+        name: _without_secrets(value)
+        for name, value in members.items()
+        if not is_secret_setting(name)
+    }
+
+
+def _without_secrets(value: Any) -> Any:
+    if isinstance(value, dict):
+        return without_secret_members(value)
+    return [_without_secrets(inner) for inner in value] if isinstance(value, list) else value
+
+
+def secret_members(members: Any) -> tuple[str, ...]:
+    """The names of those that `without_secret_members` leaves out."""
+    if isinstance(members, list):
+        found = [name for inner in members for name in secret_members(inner)]
+    elif isinstance(members, dict):
+        found = [name for name in members if is_secret_setting(name)]
+        inside = [inner for name, inner in members.items() if not is_secret_setting(name)]
+        found += secret_members(inside)
+    else:
+        found = []
+    return tuple(dict.fromkeys(found))

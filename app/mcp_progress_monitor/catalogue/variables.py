@@ -1,0 +1,247 @@
+"""Variables of other clients: resolved, kept as references of ours, or asked for."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import os
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from mcp_progress_monitor.catalogue.secrets import stored, variable_name
+from mcp_progress_monitor.looking import home
+from mcp_progress_monitor.sessions.references import REFERENCE
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    from mcp_progress_monitor.sessions.references import Keyring
+
+WORKSPACE: Final = "workspaceFolder"
+HOME: Final = "userHome"
+_VARIABLE: Final = re.compile(r"\$\{([^${}]+)\}|\$([A-Za-z_][A-Za-z0-9_]*)")
+_SHELL: Final = re.compile(r"([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?", re.DOTALL)
+_PROJECT: Final = "CLAUDE_PROJECT_DIR"
+"""A variable that Claude Code sets for the servers of a project: its folder."""
+_ASKED_KINDS: Final = ("config:", "command:", "file:")
+
+
+class Syntax(enum.Flag):
+    """Which variables a client knows."""
+
+    NONE = 0
+    NAMED = enum.auto()
+    """`${workspaceFolder}`, `${userHome}`, `${pathSeparator}`, `${env:X}`, `${input:x}`."""
+    SHELL = enum.auto()
+    """`${X}` and `${X:-default}`, from the environment."""
+    DOLLAR = enum.auto()
+    """`$X`, from the environment."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Input:
+    """Something that only the user knows. `default` may be taken as it is; None is no answer.
+
+    With `stands_as_text` a part of its answer is of a command, a folder or a URL, where no
+    reference to the keyring can stand: the answer is in our file as it was typed.
+    """
+
+    id: str
+    description: str = ""
+    is_secret: bool = False
+    default: str | None = None
+    choices: tuple[str, ...] = ()
+    stands_as_text: bool = False
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Variables:
+    """What variables stand for. `answers` are those to inputs, by their ids.
+
+    Without `workspace` it is the folder of a file that belongs to a project, else asked for; so is
+    `home` where the system knows none.
+    """
+
+    environment: Mapping[str, str] = dataclasses.field(default_factory=lambda: dict(os.environ))
+    home: Path | None = dataclasses.field(default_factory=home)
+    workspace: Path | None = None
+    answers: Mapping[str, str] = dataclasses.field(default_factory=dict)
+
+
+class Resolver:
+    """Resolves the texts of one server's entry, and gathers what has to be asked and told."""
+
+    def __init__(
+        self, variables: Variables, syntax: Syntax, inputs: Mapping[str, Input] | None = None
+    ) -> None:
+        """`inputs` describe what `${input:…}` asks for; others are asked by their ids alone."""
+        self._variables = variables
+        self._syntax = syntax
+        self._inputs = inputs or {}
+        self._asks: dict[str, Input] = {}
+        self._takes_reference = True
+        self.notes: list[str] = []
+
+    @property
+    def asks(self) -> tuple[Input, ...]:
+        """What has no answer yet, in the order in which it was met."""
+        return tuple(self._asks.values())
+
+    def value(self, words: str) -> str:
+        """A text where references may stand: variables of the environment become such."""
+        return self._resolved(words, takes_reference=True)
+
+    def plain(self, words: str) -> str:
+        """A text where none may: variables are replaced by what they are now."""
+        return self._resolved(words, takes_reference=False)
+
+    def _resolved(self, words: str, *, takes_reference: bool) -> str:
+        if self._syntax is Syntax.NONE or "$" not in words:
+            return words
+        self._takes_reference = takes_reference
+        return _VARIABLE.sub(self._replaced, words)
+
+    def _replaced(self, found: re.Match[str]) -> str:
+        if found[2] is not None:
+            is_known = Syntax.DOLLAR in self._syntax
+            return self._of_environment(found[2], None, found[0]) if is_known else found[0]
+        name = found[1]
+        if Syntax.NAMED in self._syntax:
+            replaced = self._named(name, found[0])
+            if replaced is not None:
+                return replaced
+        shell = _SHELL.fullmatch(name) if Syntax.SHELL in self._syntax else None
+        if shell is None:
+            return found[0]
+        if shell[1] == _PROJECT and self._variables.workspace is not None:
+            return str(self._variables.workspace)
+        return self._of_environment(shell[1], shell[2], found[0])
+
+    def _named(self, name: str, whole: str) -> str | None:
+        """What a variable with a name of its own stands for; None if it is none of those."""
+        if name.startswith("env:"):
+            return self._of_environment(name[4:], None, whole)
+        if name.startswith("input:"):
+            return self._asked(name[6:], self._inputs.get(name[6:], Input(name[6:])), whole)
+        if name.startswith(_ASKED_KINDS):
+            return self._asked(name, Input(name, f"What {whole} stands for"), whole)
+        meaning = _MEANINGS.get(name)
+        return None if meaning is None else meaning(self, whole)
+
+    def _of_environment(self, name: str, default: str | None, whole: str) -> str:
+        value = self._variables.environment.get(name)
+        if self._takes_reference and (value is not None or default is None):
+            return f"${{env:{name}}}"
+        if value is not None:
+            self.notes.append(f"{name} of the environment is taken as it is now")
+            return value
+        if default is not None:
+            self.notes.append(f"{name} is not set: its default is taken")
+            return default
+        described = Input(f"env:{name}", f"The environment has no {name}")
+        return self._asked(described.id, described, whole)
+
+    def _asked(self, id_: str, described: Input, whole: str) -> str:
+        answer = self._variables.answers.get(id_)
+        is_text = not self._takes_reference
+        if answer is not None and not (is_text and REFERENCE.search(answer)):
+            return answer
+        known = self._asks.get(id_, described)
+        known = dataclasses.replace(known, stands_as_text=known.stands_as_text or is_text)
+        self._asks[id_] = known
+        return whole
+
+    def workspace(self, whole: str) -> str:
+        """The folder that is worked in."""
+        folder = self._variables.workspace
+        if folder is not None:
+            return str(folder)
+        described = Input(WORKSPACE, f"The folder that {whole} stands for")
+        return self._plainly_asked(described, whole)
+
+    def workspace_name(self, whole: str) -> str:
+        """The name of that folder alone."""
+        folder = self.workspace(whole)
+        return folder if folder == whole else Path(folder).name
+
+    def home(self, whole: str) -> str:
+        """The user's folder."""
+        folder = self._variables.home
+        if folder is not None:
+            return str(folder)
+        return self._plainly_asked(Input(HOME, f"The folder that {whole} stands for"), whole)
+
+    def separator(self, _whole: str) -> str:
+        """What stands between folders in a path."""
+        return os.sep
+
+    def _plainly_asked(self, described: Input, whole: str) -> str:
+        kept, self._takes_reference = self._takes_reference, True
+        try:
+            return self._asked(described.id, described, whole)
+        finally:
+            self._takes_reference = kept
+
+
+_MEANINGS: Final[Mapping[str, Callable[[Resolver, str], str]]] = {
+    WORKSPACE: Resolver.workspace,
+    "workspaceRoot": Resolver.workspace,
+    "cwd": Resolver.workspace,
+    "workspaceFolderBasename": Resolver.workspace_name,
+    HOME: Resolver.home,
+    "pathSeparator": Resolver.separator,
+    "/": Resolver.separator,
+}
+
+
+def read_inputs(found: object) -> dict[str, Input]:
+    """The inputs that VS Code's files describe, by id; what is no description is passed over."""
+    entries = found if isinstance(found, list) else []
+    read = [_input(entry) for entry in entries if isinstance(entry, dict)]
+    return {one.id: one for one in read if one.id}
+
+
+def _input(entry: Mapping[str, object]) -> Input:
+    options = entry.get("options")
+    choices = [_choice(option) for option in options] if isinstance(options, list) else []
+    default = entry.get("default")
+    return Input(
+        str(entry.get("id") or ""),
+        str(entry.get("description") or ""),
+        is_secret=entry.get("password") is True,
+        default=default if isinstance(default, str) else None,
+        choices=tuple(choices),
+    )
+
+
+def _choice(option: object) -> str:
+    return str(option.get("value", "")) if isinstance(option, dict) else str(option)
+
+
+def kept_answers(
+    asks: Iterable[Input], answers: Mapping[str, str], keyring: Keyring, prefix: str
+) -> dict[str, str]:
+    """Put the answers to secret inputs into the keyring; the answers, with references to those.
+
+    `prefix` begins their names there. Takes long: to be called in a thread.
+
+    Raises:
+        ProblemError: there is no keyring, or it is locked.
+    """
+    secret = _secret_answers(asks, answers)
+    kept = {id_: stored(f"{prefix}/{id_}", value, keyring) for id_, value in secret.items()}
+    return {**answers, **kept}
+
+
+def referred_answers(asks: Iterable[Input], answers: Mapping[str, str]) -> dict[str, str]:
+    """The answers, with variables of the environment in place of those to secret inputs."""
+    secret = _secret_answers(asks, answers)
+    return {**answers, **{id_: f"${{env:{variable_name(id_)}}}" for id_ in secret}}
+
+
+def _secret_answers(asks: Iterable[Input], answers: Mapping[str, str]) -> dict[str, str]:
+    """Those that are no references already, which tell nobody anything."""
+    wanted = [asked.id for asked in asks if asked.is_secret and not asked.stands_as_text]
+    given = {id_: answers[id_] for id_ in wanted if answers.get(id_)}
+    return {id_: answer for id_, answer in given.items() if not REFERENCE.fullmatch(answer)}

@@ -1,0 +1,239 @@
+"""The saved servers in the form of any known client, without secrets unless they are wanted."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from mcp_progress_monitor import text
+from mcp_progress_monitor.catalogue.client_entries import CAN_DISABLE, written_for
+from mcp_progress_monitor.catalogue.clients import (
+    CLAUDE_DESKTOP,
+    CODEX,
+    GEMINI,
+    INSPECTOR,
+    OURS,
+    ZED,
+)
+from mcp_progress_monitor.catalogue.documents import is_plain_json, json_text, read_json, read_toml
+from mcp_progress_monitor.catalogue.fields import EXAMPLE
+from mcp_progress_monitor.catalogue.own_form import written_entry
+from mcp_progress_monitor.catalogue.secrets import (
+    bare_url,
+    environment_names,
+    without_keyring,
+    without_secret_members,
+    without_values,
+)
+from mcp_progress_monitor.catalogue.text_file import decoded, read_bytes, write_private
+from mcp_progress_monitor.looking import Sight, sight_of
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.sessions.definitions import HttpDefinition
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+    from pathlib import Path
+
+    from mcp_progress_monitor.catalogue.clients import Client
+    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+
+
+_LOOK_UP_NOTHING: Final = frozenset({CLAUDE_DESKTOP, ZED, INSPECTOR})
+"""Clients in whose files a variable stands for itself."""
+
+
+class Written(NamedTuple):
+    """A configuration, and what is not in it that was in the catalogue, in words.
+
+    `kept` is a copy of the file as it was, where servers in it were written over.
+    """
+
+    text: str
+    left_out: tuple[str, ...] = ()
+    kept: Path | None = None
+
+
+def write_file(
+    entries: Iterable[CatalogueEntry],
+    client: Client,
+    path: Path | None = None,
+    *,
+    with_secrets: bool = False,
+) -> Written:
+    """The servers in a client's form; with `path` they are written there as well.
+
+    Without secrets, values of variables and headers are references to variables of the
+    environment, each told in `left_out`. What a file at `path` holds beside stays: servers of
+    other names, settings, and in TOML comments and order. Before servers of the same names are
+    replaced by others, the file is copied: values may be in it that are nowhere else.
+
+    Raises:
+        ProblemError: the file cannot be written, or holds what would be lost.
+    """
+    document, left_out = _document(list(entries), client, with_secrets=with_secrets)
+    merged = _merged_toml if client is CODEX else _merged_json
+    if path is None:
+        return Written(merged("", "", document, client).text, tuple(left_out))
+    try:
+        content = read_bytes(path)
+    except FileNotFoundError:
+        content = b""
+    words, is_replaced = merged(decoded(content, path), str(path), document, client)
+    kept = _free_beside(path) if is_replaced else None
+    if kept is not None:
+        write_private(kept, content)
+    write_private(path, words.encode())
+    return Written(words, tuple(left_out), kept)
+
+
+def _document(
+    entries: list[CatalogueEntry], client: Client, *, with_secrets: bool
+) -> tuple[dict[str, Any], list[str]]:
+    servers: dict[str, Any] = {}
+    left_out: list[str] = []
+    disabled: list[str] = []
+    for entry in entries:
+        reason = _unwritable(entry, client)
+        if reason:
+            left_out.append(f"{entry.name}: {reason}")
+            continue
+        kept = entry if client is OURS else _without_keyring(entry, client, left_out)
+        kept = kept if with_secrets else _bare(kept, client, left_out)
+        written = written_entry(kept) if client is OURS else written_for(client, kept)
+        if client is not OURS and entry.origin.startswith(client.title):
+            written = {**kept.unknown, **written}
+        servers[entry.name] = written
+        left_out += _not_looked_up(entry.name, written, client)
+        disabled += [entry.name] if entry.is_disabled else []
+    document: dict[str, Any] = {client.container: servers}
+    if client is GEMINI and disabled:
+        document["mcp"] = {"excluded": disabled}
+    return document, left_out
+
+
+def _unwritable(entry: CatalogueEntry, client: Client) -> str:
+    """Why a client's file cannot hold a server; "" if it can."""
+    if client is CLAUDE_DESKTOP and isinstance(entry.definition, HttpDefinition):
+        return "the file of Claude Desktop has no servers with a URL"
+    if entry.is_disabled and client is not OURS and client.key not in CAN_DISABLE:
+        return f"it is disabled, which {client.title} would not know"
+    return ""
+
+
+def _without_keyring(entry: CatalogueEntry, client: Client, left_out: list[str]) -> CatalogueEntry:
+    definition, variables = without_keyring(entry.definition)
+    for variable, name in variables.items():
+        left_out.append(f"{entry.name}: {name} of the keyring{_to_set(variable, client)}")
+    return dataclasses.replace(entry, definition=definition)
+
+
+def _to_set(variable: str, client: Client) -> str:
+    return "" if client in _LOOK_UP_NOTHING else f"; set {variable} in the environment"
+
+
+def _not_looked_up(name: str, written: dict[str, Any], client: Client) -> list[str]:
+    """References that stay text for a client: the user has to put the values in their places."""
+    if client is not CODEX and client not in _LOOK_UP_NOTHING:
+        return []
+    return [
+        f"{name}: {client.title} looks up no variable there; write the value in the place of "
+        f"${{env:{variable}}}"
+        for variable in sorted(environment_names(written))
+    ]
+
+
+def _bare(entry: CatalogueEntry, client: Client, left_out: list[str]) -> CatalogueEntry:
+    """The entry without values; each that is missed is noted."""
+    definition, variables = without_values(entry.definition)
+    if isinstance(definition, HttpDefinition):
+        url, gone = bare_url(definition.url)
+        definition = definition.model_copy(update={"url": url})
+        left_out += [f"{entry.name}: {part} of the URL" for part in gone]
+    for variable, name in variables.items():
+        left_out.append(f"{entry.name}: the value of {name}{_to_set(variable, client)}")
+    unknown = without_secret_members(entry.unknown)
+    return dataclasses.replace(entry, definition=definition, unknown=unknown)
+
+
+class _Merged(NamedTuple):
+    """What a file is to hold, and whether one of its servers is replaced by another."""
+
+    text: str
+    is_replaced: bool
+
+
+def _merged_json(words: str, where: str, document: dict[str, Any], client: Client) -> _Merged:
+    """The JSON `words`, which may be blank, with our servers put in."""
+    if not words.strip():
+        return _Merged(json_text(document), False)
+    held, duplicates = read_json(words, where, EXAMPLE)
+    if not isinstance(held, dict) or not is_plain_json(words):
+        raise ProblemError(_kept(where, "Comments in it would be lost"))
+    if duplicates:
+        name = text.one_line(duplicates[0].name, 60)
+        raise ProblemError(_kept(where, f"{name!r} is given twice in it: one would be lost"))
+    merged, is_replaced = _with_servers(held, document, client)
+    if client is GEMINI:
+        merged = _excluding(merged, document[client.container], document)
+    return _Merged(json_text(merged), is_replaced)
+
+
+def _merged_toml(words: str, where: str, document: dict[str, Any], client: Client) -> _Merged:
+    """The TOML `words`, which may be blank, with our servers put in."""
+    from mcp_progress_monitor.catalogue.toml_text import UneditableError, toml_value, with_entries
+
+    document = toml_value(document)
+    wanted, is_replaced = _with_servers(_read_toml(words, where), document, client)
+    try:
+        written = with_entries(words, client.container, document[client.container])
+        is_right = _read_toml(written, where) == wanted
+    except (UneditableError, ProblemError):
+        is_right = False
+    if not is_right:
+        reason = f"Its table {client.container!r} is written in a way that cannot be edited here"
+        raise ProblemError(_kept(where, reason))
+    return _Merged(written, is_replaced)
+
+
+def _read_toml(words: str, where: str) -> dict[str, Any]:
+    held: dict[str, Any] = read_toml(
+        words, where, "Correct the file, or write to another one."
+    ).value
+    return held
+
+
+def _with_servers(
+    held: dict[str, Any], document: Mapping[str, Any], client: Client
+) -> tuple[dict[str, Any], bool]:
+    """A configuration with our servers, and whether one of its own is replaced by another."""
+    servers = held.get(client.container)
+    inside = servers if isinstance(servers, dict) else {}
+    ours = document[client.container]
+    merged = {**held, client.container: {**inside, **ours}}
+    return merged, any(name in inside and inside[name] != ours[name] for name in ours)
+
+
+def _free_beside(path: Path) -> Path:
+    """Where a copy can go that is not there yet: the first of them has what the user wrote."""
+    kept, number = path.with_name(f"{path.name}.before"), 2
+    while sight_of(kept) is not Sight.NOTHING:
+        kept = path.with_name(f"{path.name}.before-{number}")
+        number += 1
+    return kept
+
+
+def _excluding(
+    held: dict[str, Any], ours: Mapping[str, Any], document: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Settings of Gemini CLI that name those of `ours` which are disabled, and no other of them."""
+    rules = held.get("mcp")
+    rules = rules if isinstance(rules, dict) else {}
+    named = rules.get("excluded")
+    others = [name for name in named if name not in ours] if isinstance(named, list) else []
+    excluded = [*others, *document.get("mcp", {}).get("excluded", ())]
+    return {**held, "mcp": {**rules, "excluded": excluded}} if excluded or named else held
+
+
+def _kept(where: str, reason: str) -> Problem:
+    hint = "Write to another file, and copy the servers from there."
+    return Problem("The file is there already, and is not written over", where, hint, reason)

@@ -1,0 +1,185 @@
+"""One request being served: what a tool sees of the connection."""
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Literal
+
+from mcp_progress_monitor.demo.connection import Connection
+from mcp_progress_monitor.demo.eras import LOG_LEVEL_STAMP, Dialect
+from mcp_progress_monitor.demo.logs import severity
+from mcp_progress_monitor.demo.messages import (
+    INVALID_PARAMS,
+    JsonObject,
+    RequestId,
+    RpcError,
+    error_reply,
+    notification,
+    progress_notification,
+    result_reply,
+)
+from mcp_progress_monitor.demo.rounds import InputRequiredError, Replay
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.demo.tasks.task import Task
+
+ProgressToken = str | int
+OnCancel = Literal["stop", "ignore", "error", "result"]
+ON_CANCEL: Final[tuple[OnCancel, ...]] = ("stop", "ignore", "error", "result")
+
+_MANY_ROUNDS: Final = frozenset({"tools/call", "prompts/get", "resources/read"})
+
+
+class CancelledCallError(Exception):
+    """The client cancelled the call, or went away."""
+
+
+class RefusedError(Exception):
+    """Ends a tool with a result that says in words why it cannot do what it was asked to."""
+
+
+class Call:
+    """A request between its arrival and its reply.
+
+    Every tool runs in a thread of its own and may block. A cancellation reaches it as
+    `CancelledCallError` out of the next `sleep`, which is why tools wait with nothing else.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        dialect: Dialect,
+        request_id: RequestId,
+        method: str,
+        params: JsonObject,
+        owner: object = None,
+    ) -> None:
+        """Serve request `request_id` in `dialect`, for `owner` where there is more than one.
+
+        Raises:
+            RpcError: The progress token is neither a string nor an integer, the log level none,
+                or the state of an earlier round was changed.
+        """
+        self.connection = connection
+        self.wire = connection.wire
+        self.questions = connection.questions
+        self.dialect = dialect
+        self.id = request_id
+        self.method = method
+        self.params = params
+        self.owner = owner
+        """Where the request came from, and what belongs to it goes."""
+        self.state_dir = connection.state_dir
+        """Where to keep what must outlive the server."""
+        self.result_meta: JsonObject = {}
+        """What goes into the `_meta` of the result, beside what is there."""
+        self.token = _progress_token(params)
+        self.replay = Replay(_answers(connection, dialect, method, params))
+        """What the client answered in earlier rounds."""
+        self.task: Task | None = None
+        """What the call has become, if it is a task."""
+        self.on_cancel: OnCancel = "stop"
+        self._log_level = _log_level(params)
+        self._cancelled = threading.Event()
+
+    def cancel(self) -> None:
+        """Note the client's wish; what comes of it depends on `on_cancel`."""
+        self._cancelled.set()
+
+    def sleep(self, seconds: float) -> None:
+        """Wait, or only look whether the call was cancelled when `seconds` is 0.
+
+        Raises:
+            CancelledCallError: The client cancelled the call and it listens to that.
+        """
+        if self.wire.is_catching_up:
+            seconds = 0
+        if self.on_cancel == "ignore":
+            time.sleep(seconds)
+        elif self._cancelled.wait(seconds):
+            raise CancelledCallError
+
+    def progress(
+        self, progress: float, total: float | None = None, message: str | None = None
+    ) -> None:
+        """Send one tick, unless the client gave no token."""
+        params: JsonObject = {"progress": progress}
+        if total is not None:
+            params["total"] = total
+        if message is not None and self.dialect.has_messages:
+            params["message"] = message
+        self.progress_with(params)
+
+    def progress_with(self, params: JsonObject) -> None:
+        """Send one tick with exactly these members beside the token, unless there is no token.
+
+        A task keeps its token until it ends (2025-11-25); one of the extension has no progress but
+        the words of its status.
+
+        Raises:
+            CancelledCallError: The task has ended meanwhile.
+        """
+        if self.task is not None:
+            if not self.task.report(self.token, params):
+                raise CancelledCallError
+        elif self.token is not None:
+            self.wire.send(progress_notification({"progressToken": self.token, **params}))
+
+    def log(self, level: str, data: object, logger: str, *, is_forced: bool = False) -> None:
+        """Send a log message if the client wants one of this level, or in any case."""
+        if is_forced or self._wants_log(level):
+            params: JsonObject = {"level": level, "logger": logger, "data": data}
+            if self.task is not None:
+                params["_meta"] = self.task.related
+            self.wire.send(notification("notifications/message", params))
+
+    def _wants_log(self, level: str) -> bool:
+        if not self.dialect.is_per_request:
+            return self.connection.log_level.wants(level)
+        return self._log_level is not None and severity(level) >= self._log_level
+
+    def asking(self, asked: InputRequiredError) -> JsonObject:
+        """Return the result that asks for input and remember the rounds so far."""
+        rounds, before = self.connection.rounds, self.replay.before
+        return rounds.ask(self.method, self.params, before, asked)
+
+    def reply(self, result: JsonObject) -> None:
+        """Send the result. Whoever calls it twice answers twice."""
+        self.wire.send(self.result_message(result))
+
+    def result_message(self, result: JsonObject) -> JsonObject:
+        """Return the reply as it would be sent, for the tools that wrap it in something."""
+        if self.result_meta:
+            result = {**result, "_meta": {**result.get("_meta", {}), **self.result_meta}}
+        return result_reply(self.id, self.dialect.dress(self.method, result))
+
+    def fail(self, error: RpcError) -> None:
+        """Send a JSON-RPC error in place of a result."""
+        self.wire.send(error_reply(self.id, error))
+
+
+def _log_level(params: JsonObject) -> int | None:
+    meta = params.get("_meta")
+    if not isinstance(meta, dict) or LOG_LEVEL_STAMP not in meta:
+        return None
+    return severity(meta[LOG_LEVEL_STAMP])
+
+
+def _answers(
+    connection: Connection, dialect: Dialect, method: str, params: JsonObject
+) -> tuple[JsonObject, ...]:
+    if not dialect.is_per_request or method not in _MANY_ROUNDS:
+        return ()
+    return connection.rounds.answers(method, params)
+
+
+def _progress_token(params: JsonObject) -> ProgressToken | None:
+    meta = params.get("_meta")
+    token = meta.get("progressToken") if isinstance(meta, dict) else None
+    if isinstance(token, bool) or not isinstance(token, str | int | None):
+        raise RpcError(INVALID_PARAMS, "progressToken must be a string or an integer")
+    return token
+
+
+Method = Callable[[Call], JsonObject | None]
+"""Serves a call and returns its result, or None when it replied itself or never will."""

@@ -1,0 +1,124 @@
+"""Notices that come without being part of a call: changed lists, updated resources, task states.
+
+With a handshake a client just gets them (of resources, those it subscribed to). In revision
+2026-07-28 it opens a `subscriptions/listen` that names what it wants; that is acknowledged first,
+and every notice carries the id of that request (spec 2026-07-28, basic, patterns, subscriptions).
+"""
+
+import threading
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Final
+
+from mcp_progress_monitor.demo.messages import (
+    INVALID_PARAMS,
+    JsonObject,
+    RequestId,
+    RpcError,
+    notification,
+)
+from mcp_progress_monitor.demo.wire import Wire
+
+SUBSCRIPTION_ID: Final = "io.modelcontextprotocol/subscriptionId"
+LISTS: Final = {
+    "tools": "toolsListChanged",
+    "prompts": "promptsListChanged",
+    "resources": "resourcesListChanged",
+}
+"""Each list that may change, and what a listener calls the news of it."""
+_KINDS: Final = {
+    **dict.fromkeys(LISTS.values(), bool),
+    "resourceSubscriptions": list,
+    "taskIds": list,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class _Listener:
+    id: RequestId
+    wanted: JsonObject
+    owner: object
+
+    def hears(self, kind: str, value: object) -> bool:
+        """Whether it named this kind, and in it this very resource or task."""
+        wanted = self.wanted.get(kind, False)
+        return value in wanted if isinstance(wanted, list) else bool(wanted)
+
+
+class News:
+    """Who wants to hear what."""
+
+    def __init__(self, wire: Wire, *, acknowledges: bool = True) -> None:
+        """Tell it through `wire`; without `acknowledges` no listener learns that it is one."""
+        self._wire = wire
+        self._acknowledges = acknowledges
+        self._listeners: dict[tuple[object, RequestId], _Listener] = {}
+        self._subscribed: set[str] = set()
+        self._lock = threading.Lock()
+
+    def subscribe(self, uri: object) -> None:
+        """Serve `resources/subscribe`."""
+        self._subscribed.add(_uri(uri))
+
+    def unsubscribe(self, uri: object) -> None:
+        """Serve `resources/unsubscribe`."""
+        self._subscribed.discard(_uri(uri))
+
+    def listen(
+        self, listener_id: RequestId, wanted: object, task_ids: Iterable[str], owner: object = None
+    ) -> None:
+        """Acknowledge a `subscriptions/listen` and begin to serve it; of tasks, only `task_ids`.
+
+        Where requests have an `owner` each hears on its own way.
+
+        Raises:
+            RpcError: What it wants is not what can be wanted.
+        """
+        honoured = _checked(wanted)
+        if "taskIds" in honoured:
+            known = set(task_ids)
+            honoured["taskIds"] = [task for task in honoured["taskIds"] if task in known]
+        listener = _Listener(listener_id, honoured, owner)
+        with self._lock:
+            if self._acknowledges:
+                method = "notifications/subscriptions/acknowledged"
+                acknowledgement = _marked(listener, notifications=honoured)
+                self._wire.send(notification(method, acknowledgement), owner)
+            self._listeners[owner, listener_id] = listener
+
+    def stop(self, listener_id: RequestId, owner: object = None) -> None:
+        """End a subscription."""
+        with self._lock:
+            del self._listeners[owner, listener_id]
+
+    def tell(self, kind: str, value: object, method: str, make: Callable[[], JsonObject]) -> int:
+        """Send a notice to each listener that wants it, and return how many those were."""
+        with self._lock:
+            listeners = [each for each in self._listeners.values() if each.hears(kind, value)]
+            for listener in listeners:
+                self._wire.send(notification(method, _marked(listener, **make())), listener.owner)
+        return len(listeners)
+
+    def has_subscribed(self, uri: str) -> bool:
+        """Tell whether a client of the handshake era wants to hear of this resource."""
+        return uri in self._subscribed
+
+
+def _marked(listener: _Listener, **params: Any) -> JsonObject:
+    return {**params, "_meta": {SUBSCRIPTION_ID: listener.id}}
+
+
+def _checked(wanted: object) -> JsonObject:
+    if not isinstance(wanted, dict):
+        raise RpcError(INVALID_PARAMS, "subscriptions/listen needs notifications, an object")
+    known = {name: value for name, value in wanted.items() if name in _KINDS}
+    for name, value in known.items():
+        if not isinstance(value, _KINDS[name]):
+            raise RpcError(INVALID_PARAMS, f"notifications.{name} has a wrong type")
+    return known
+
+
+def _uri(uri: object) -> str:
+    if not isinstance(uri, str):
+        raise RpcError(INVALID_PARAMS, "A subscription needs uri, a string")
+    return uri

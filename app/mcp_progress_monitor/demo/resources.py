@@ -1,0 +1,132 @@
+"""A few resources, one of them slow enough to report progress while it is read."""
+
+import base64
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from mcp_progress_monitor.demo.call import Call
+from mcp_progress_monitor.demo.messages import INVALID_PARAMS, JsonObject, RpcError
+from mcp_progress_monitor.demo.resumption import in_parts
+
+_SECTIONS: Final = 20
+_SECTION_S: Final = 0.15
+_VOLUMES: Final = 6
+_VOLUMES_AT_ONCE: Final = 2
+_PICTURE: Final = (
+    b'<svg xmlns="http://www.w3.org/2000/svg" width="64" height="12">'
+    b'<rect width="64" height="12" rx="3" fill="#ccc"/>'
+    b'<rect width="40" height="12" rx="3" fill="#37c"/></svg>'
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A row in the table of resources; `read` returns the one contents entry without its uri."""
+
+    uri: str
+    title: str
+    description: str
+    mime_type: str
+    read: Callable[[Call], JsonObject]
+
+    def listed(self) -> JsonObject:
+        """Return the entry in `resources/list`."""
+        return {
+            "uri": self.uri,
+            "name": self.uri.removeprefix("demo://"),
+            "title": self.title,
+            "description": self.description,
+            "mimeType": self.mime_type,
+        }
+
+
+def list_resources(call: Call) -> JsonObject:
+    """Serve `resources/list`."""
+    return {"resources": [resource.listed() for resource in _offered(call)]}
+
+
+def list_templates(_call: Call) -> JsonObject:
+    """Serve `resources/templates/list`: there are none."""
+    return {"resourceTemplates": []}
+
+
+def read(call: Call) -> JsonObject:
+    """Serve `resources/read`.
+
+    Raises:
+        RpcError: There is no resource of that address.
+    """
+    uri = call.params.get("uri")
+    if not isinstance(uri, str):
+        raise RpcError(INVALID_PARAMS, "resources/read needs uri, a string")
+    for resource in _offered(call):
+        if resource.uri == uri:
+            entry = {"uri": uri, "mimeType": resource.mime_type, **resource.read(call)}
+            return {"contents": [entry]}
+    raise RpcError(call.dialect.not_found_code, "Resource not found", {"uri": uri})
+
+
+def _offered(call: Call) -> tuple[Resource, ...]:
+    return (*RESOURCES, EXTRA) if "resources" in call.connection.extras else RESOURCES
+
+
+def _counter(call: Call) -> JsonObject:
+    return {"text": str(call.connection.counts.get(COUNTER, 0))}
+
+
+def _extra(_call: Call) -> JsonObject:
+    return {"text": "I was not always here."}
+
+
+def _welcome(_call: Call) -> JsonObject:
+    return {"text": "This server shows every way of reporting progress, good and bad."}
+
+
+def _settings(_call: Call) -> JsonObject:
+    return {"text": json.dumps({"sections": _SECTIONS, "seconds_each": _SECTION_S})}
+
+
+def _picture(_call: Call) -> JsonObject:
+    return {"blob": base64.b64encode(_PICTURE).decode()}
+
+
+def _report(call: Call) -> JsonObject:
+    for section in range(1, _SECTIONS + 1):
+        call.sleep(_SECTION_S)
+        call.progress(section, _SECTIONS, f"Writing section {section} of {_SECTIONS}")
+    lines = [f"## Section {section}\n\nNothing to report." for section in range(1, _SECTIONS + 1)]
+    return {"text": "\n\n".join(lines)}
+
+
+def _archive(call: Call) -> JsonObject:
+    lines = [f"Volume {volume}: nothing happened." for volume in range(1, _VOLUMES + 1)]
+    return {"text": in_parts(call, "resource-archive", lines, _VOLUMES_AT_ONCE, _SECTION_S)}
+
+
+COUNTER: Final = "demo://counter"
+"""The resource that `update_resource` updates."""
+EXTRA: Final = Resource(
+    "demo://extra", "Extra", "Comes and goes with change_list", "text/plain", _extra
+)
+RESOURCES: Final = (
+    Resource("demo://welcome", "Welcome", "A line of text", "text/plain", _welcome),
+    Resource("demo://settings", "Settings", "A small document", "application/json", _settings),
+    Resource("demo://picture", "Picture", "A small picture", "image/svg+xml", _picture),
+    Resource(
+        "demo://report",
+        "Slow report",
+        "Written while you wait, with progress for each section",
+        "text/markdown",
+        _report,
+    ),
+    Resource(
+        "demo://archive",
+        "Resumable archive",
+        "Read a part at a time: what there is so far, and a token to go on with",
+        "text/plain",
+        _archive,
+    ),
+    Resource(COUNTER, "Counter", "Counts with update_resource", "text/plain", _counter),
+)

@@ -1,0 +1,174 @@
+"""Work in chunks that a later request goes on with, even after the server was started again.
+
+Source: the draft "Resuming": a result with `nextResumeToken` in its `_meta` may be gone on with by
+the same request with that token as `resumeToken`; what the server does not take is -32602.
+"""
+
+import contextlib
+import json
+import os
+import re
+import secrets
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from mcp_progress_monitor.demo.call import Call
+from mcp_progress_monitor.demo.locks import has_locked
+from mcp_progress_monitor.demo.messages import INTERNAL_ERROR, INVALID_PARAMS, JsonObject, RpcError
+
+_NAME: Final = re.compile(r"[\w-]{1,64}")
+_LOOK_EVERY_S: Final = 0.02
+_LOCKED_S: Final = 2.0
+
+
+class Work:
+    """One piece of work, in two files that outlive the server.
+
+    `NAME.txt` has a line for each finished chunk and is the truth of what is done: a chunk that
+    was written is never written again. `NAME.json` keeps what request it is, how many attempts
+    there were, and which tokens were given out.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        """Keep the files in `folder`, which is made if need be.
+
+        Raises:
+            RpcError: `name` makes no good name of a file.
+        """
+        if not _NAME.fullmatch(name):
+            raise RpcError(INVALID_PARAMS, "A job's name has letters, digits, - and _, 64 at most")
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self.output = folder / f"{name}.txt"
+        self._state_file = folder / f"{name}.json"
+        self._state: JsonObject = {}
+
+    @property
+    def attempts(self) -> int:
+        """How many requests have worked on it, the one being served included."""
+        return int(self._state["attempts"])
+
+    @property
+    def lines(self) -> list[str]:
+        """What was written so far, a line for each chunk."""
+        return self.output.read_text(encoding="utf-8").splitlines()
+
+    def begin(self, request: str) -> None:
+        """Begin from the start; what was there is gone."""
+        self.output.write_bytes(b"")
+        self._save({"request": request, "attempts": 1, "tokens": {}})
+
+    def resume(self, request: str, token: Any, expires_s: float) -> None:
+        """Go on where the work stands; tokens live for `expires_s`, for ever if that is 0.
+
+        Raises:
+            RpcError: -32602, because we do not take the token or the request is another one.
+        """
+        state = self._load()
+        issued = state["tokens"].get(json.dumps(token))
+        if issued is None:
+            raise RpcError(INVALID_PARAMS, "Unknown resume token, or its operation is complete")
+        if expires_s and time.time() > issued + expires_s:
+            raise RpcError(INVALID_PARAMS, f"The resume token expired after {expires_s:g} s")
+        if state["request"] != request:
+            raise RpcError(INVALID_PARAMS, "The parameters are not those of the first request")
+        self._cut_to_whole_lines()
+        self._save({**state, "attempts": state["attempts"] + 1})
+
+    def write(self, line: str) -> None:
+        """Finish a chunk: all of it is in the file, or nothing that counts."""
+        with self.output.open("ab", buffering=0) as file:
+            file.write(f"{line}\n".encode())
+
+    def issue(self, token: Any) -> Any:
+        """Remember that `token` was given out just now, and return it."""
+        self._save({**self._state, "tokens": {**self.tokens, json.dumps(token): time.time()}})
+        return token
+
+    @property
+    def tokens(self) -> JsonObject:
+        """The tokens that are good for going on, as JSON, the newest last; and when each began."""
+        return dict(self._state["tokens"])
+
+    def finish(self) -> None:
+        """Take no token any more."""
+        self._save({**self._state, "tokens": {}})
+
+    def _load(self) -> JsonObject:
+        try:
+            state: JsonObject = json.loads(self._state_file.read_bytes())
+        except FileNotFoundError:
+            return {"request": "", "attempts": 0, "tokens": {}}
+        return state
+
+    def _save(self, state: JsonObject) -> None:
+        """Replace the state as a whole: a server that dies here leaves the old one or the new."""
+        new = self._state_file.with_suffix(".new")
+        new.write_text(json.dumps(state), encoding="utf-8")
+        new.replace(self._state_file)
+        self._state = state
+
+    def _cut_to_whole_lines(self) -> None:
+        content = self.output.read_bytes()
+        os.truncate(self.output, content.rfind(b"\n") + 1)
+
+    @contextlib.contextmanager
+    def locked(self, call: Call) -> Iterator[None]:
+        """Keep other attempts out, those of a server that is about to end included.
+
+        Raises:
+            RpcError: One of them does not end.
+        """
+        lock = os.open(self._state_file.with_suffix(".lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        try:
+            deadline = time.monotonic() + _LOCKED_S
+            while not has_locked(lock):
+                if time.monotonic() >= deadline:
+                    raise RpcError(INTERNAL_ERROR, "Another attempt of this job is in flight")
+                call.sleep(_LOOK_EVERY_S)
+            yield
+        finally:
+            os.close(lock)
+
+
+@contextlib.contextmanager
+def attempt(
+    call: Call, name: str, *, expires_s: float = 0, ignores_tokens: bool = False
+) -> Iterator[Work]:
+    """Begin the work called `name`, or go on with it if the request has a token of ours.
+
+    Raises:
+        RpcError: The token or the request is refused, or another attempt is in flight.
+    """
+    work = Work(call.state_dir, name)
+    params = dict(call.params)
+    meta = params.pop("_meta", None)
+    request = json.dumps([call.method, params], sort_keys=True)
+    has_token = isinstance(meta, dict) and "resumeToken" in meta
+    with work.locked(call):
+        if has_token and not ignores_tokens:
+            work.resume(request, meta["resumeToken"], expires_s)
+        else:
+            work.begin(request)
+        yield work
+
+
+def in_parts(call: Call, name: str, lines: list[str], per_attempt: int, pause_s: float) -> str:
+    """Write some of `lines` and return all that is written; with a token unless that is all."""
+    with attempt(call, name) as work:
+        done = len(work.lines)
+        for number, line in enumerate(lines[done : done + per_attempt], start=done + 1):
+            call.sleep(pause_s)
+            work.write(line)
+            call.progress(number, len(lines), f"Part {number} of {len(lines)}")
+        if len(work.lines) < len(lines):
+            call.result_meta["nextResumeToken"] = work.issue(new_token())
+        else:
+            work.finish()
+        return "\n".join(work.lines)
+
+
+def new_token() -> str:
+    """A token that tells nothing to anybody."""
+    return secrets.token_urlsafe(12)

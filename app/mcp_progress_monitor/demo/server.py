@@ -1,0 +1,236 @@
+"""The server: takes lines, serves each request in its own thread, minds cancellations."""
+
+import json
+import threading
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from mcp_progress_monitor.demo.call import Call, CancelledCallError
+from mcp_progress_monitor.demo.connection import Connection
+from mcp_progress_monitor.demo.content import Content
+from mcp_progress_monitor.demo.eras import Negotiation
+from mcp_progress_monitor.demo.messages import (
+    INTERNAL_ERROR,
+    INVALID_REQUEST,
+    METHOD_NOT_FOUND,
+    PARSE_ERROR,
+    REQUEST_CANCELLED,
+    JsonObject,
+    RequestId,
+    RpcError,
+    error_reply,
+    result_reply,
+    text_result,
+)
+from mcp_progress_monitor.demo.news import News
+from mcp_progress_monitor.demo.options import default_state_dir
+from mcp_progress_monitor.demo.questions import Questions
+from mcp_progress_monitor.demo.rounds import InputRequiredError
+from mcp_progress_monitor.demo.tasks.service import TaskService
+from mcp_progress_monitor.demo.tasks.store import Store
+from mcp_progress_monitor.demo.tool import Tool
+from mcp_progress_monitor.demo.wire import PeerGoneError, Wire
+
+_CLOSING_TIME_S: Final = 0.3
+
+
+class Server:
+    """One connection with one client.
+
+    Lines are read in the thread that calls `run`; each request is served in a daemon thread, so
+    that a slow one holds up nobody and none keeps the process alive.
+    """
+
+    def __init__(
+        self,
+        wire: Wire,
+        negotiation: Negotiation,
+        tools: Sequence[Tool],
+        *,
+        page_size: int = 0,
+        ignored_methods: Iterable[str] = (),
+        state_dir: Path | None = None,
+        later_tools: Sequence[Tool] = (),
+        acknowledges: bool = True,
+        store: Store | None = None,
+        has_many_clients: bool = False,
+    ) -> None:
+        """Serve `tools`; requests for `ignored_methods` get no answer at all.
+
+        Once a tool was called there are `later_tools`, if any, instead. Work that can be gone on
+        with is kept in `state_dir`, by default a folder of the user's; tasks only if it is given.
+        Without `acknowledges` no listener is told that it is one. Servers of one process share
+        their `store` of tasks. With `has_many_clients` ids are unique only for each owner.
+        """
+        self._wire = wire
+        self._negotiation = negotiation
+        self._ignored = frozenset(ignored_methods)
+        news = News(wire, acknowledges=acknowledges)
+        folder = state_dir or default_state_dir()
+        self._connection = Connection(wire, Questions(wire), news, folder)
+        store = store or store_in(state_dir)
+        self._tasks = TaskService(self._connection, store, page_size)
+        content = Content(tools, page_size, self._tasks, later_tools)
+        self._methods = {**content.methods(), **self._tasks.methods()}
+        self._has_many_clients = has_many_clients
+        self._calls: dict[tuple[object, RequestId], tuple[Call, threading.Thread]] = {}
+        self._lock = threading.Lock()
+
+    def run(self) -> None:
+        """Serve until the client closes its end of stdin."""
+        for line in self._wire.lines():
+            self.receive(line)
+
+    def receive(self, line: bytes, owner: object = None) -> None:
+        """Take one line: a message, a batch where the revision has them, or rubbish.
+
+        `owner` is where the line came from, if there is more than one such place.
+        """
+        with self._wire.serving(owner):
+            self._receive(line, owner)
+
+    def _receive(self, line: bytes, owner: object) -> None:
+        try:
+            message = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            return self._refuse(RpcError(PARSE_ERROR, f"Not JSON: {error}"))
+        session = self._negotiation.session
+        if isinstance(message, list) and session is not None and session.has_batches:
+            for member in message:
+                self._receive_one(member, owner)
+            return None
+        return self._receive_one(message, owner)
+
+    def join(self, timeout_s: float) -> None:
+        """Wait until no request is being served, at most `timeout_s` for each."""
+        for _, thread in self._open():
+            thread.join(timeout_s)
+
+    def close(self) -> None:
+        """Cancel whatever is still running and give it a moment to end."""
+        self._tasks.close()
+        calls = self._open()
+        for call, _ in calls:
+            call.cancel()
+        for _, thread in calls:
+            thread.join(_CLOSING_TIME_S / len(calls))
+
+    def cancel(self, owner: object) -> None:
+        """Cancel all calls of that owner: it no longer waits for them."""
+        for call, _ in self._open():
+            if call.owner is owner:
+                call.cancel()
+
+    def cancel_all(self) -> None:
+        """Cancel all calls, and leave tasks alone."""
+        for call, _ in self._open():
+            call.cancel()
+
+    def _open(self) -> list[tuple[Call, threading.Thread]]:
+        with self._lock:
+            return list(self._calls.values())
+
+    def _receive_one(self, message: Any, owner: object) -> None:
+        if not isinstance(message, dict) or message.get("jsonrpc") != "2.0":
+            return self._refuse(RpcError(INVALID_REQUEST, "Not a JSON-RPC 2.0 message"))
+        method, params = message.get("method"), message.get("params", {})
+        if method is None and ("result" in message or "error" in message):
+            return self._connection.questions.answered(message)
+        if not isinstance(method, str) or not isinstance(params, dict):
+            return self._refuse(RpcError(INVALID_REQUEST, "Method or params have a wrong type"))
+        if "id" not in message:
+            return self._notified(method, params)
+        return self._requested(message["id"], method, params, owner)
+
+    def _refuse(self, error: RpcError) -> None:
+        self._wire.send(error_reply(None, error))
+
+    def _notified(self, method: str, params: JsonObject) -> None:
+        if method == "notifications/initialized":
+            self._negotiation.initialized()
+        elif method == "notifications/cancelled":
+            self._cancel(params.get("requestId"))
+        elif method == "notifications/progress":
+            self._connection.questions.progressed(params)
+
+    def _cancel(self, request_id: object) -> None:
+        """Cancel that call; one that ended meanwhile, or never was, is no concern of ours."""
+        for call, _ in self._open():
+            if call.id == request_id:
+                call.cancel()
+
+    def _requested(self, request_id: Any, method: str, params: JsonObject, owner: object) -> None:
+        if isinstance(request_id, bool) or not isinstance(request_id, str | int):
+            return self._refuse(RpcError(INVALID_REQUEST, "An id is a string or an integer"))
+        if method in self._ignored:
+            return self._wire.began(owner)
+        try:
+            self._begin(request_id, method, params, owner)
+        except RpcError as error:
+            self._wire.send(error_reply(request_id, error))
+        return None
+
+    def _begin(self, request_id: RequestId, method: str, params: JsonObject, owner: object) -> None:
+        if method == "initialize":
+            return self._wire.send(result_reply(request_id, self._negotiation.initialize(params)))
+        dialect = self._negotiation.dialect(method, params)
+        if method == "server/discover":
+            result = dialect.dress(method, self._negotiation.discover())
+            return self._wire.send(result_reply(request_id, result))
+        if method not in self._methods:
+            raise RpcError(METHOD_NOT_FOUND, f"No method {method}")
+        return self._start(Call(self._connection, dialect, request_id, method, params, owner))
+
+    def _start(self, call: Call) -> None:
+        name = f"{call.method} {call.id}"
+        thread = threading.Thread(target=self._serve, args=(call,), name=name, daemon=True)
+        with self._lock:
+            if self._key(call) in self._calls:
+                raise RpcError(INVALID_REQUEST, f"Request {call.id!r} is still open")
+            self._calls[self._key(call)] = call, thread
+        self._wire.began(call.owner)
+        thread.start()
+
+    def _key(self, call: Call) -> tuple[object, RequestId]:
+        return (call.owner if self._has_many_clients else None), call.id
+
+    def _serve(self, call: Call) -> None:
+        try:
+            with self._wire.serving(call.owner):
+                self._answer(call)
+        except PeerGoneError:
+            return
+        finally:
+            with self._lock:
+                del self._calls[self._key(call)]
+            self._wire.ended(call.owner)
+
+    def _answer(self, call: Call) -> None:
+        try:
+            result = self._methods[call.method](call)
+        except InputRequiredError as asked:
+            call.reply(call.asking(asked))
+        except RpcError as error:
+            call.fail(error)
+        except CancelledCallError:
+            _end_cancelled(call)
+        except PeerGoneError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the client must learn that its call is over
+            call.fail(RpcError(INTERNAL_ERROR, f"{type(error).__name__}: {error}"))
+        else:
+            if result is not None:
+                call.reply(result)
+
+
+def store_in(state_dir: Path | None) -> Store:
+    """Return the tasks of a server with that folder, which are its alone."""
+    return Store(None if state_dir is None else state_dir / "tasks")
+
+
+def _end_cancelled(call: Call) -> None:
+    if call.on_cancel == "error":
+        call.fail(RpcError(REQUEST_CANCELLED, "Request cancelled"))
+    elif call.on_cancel == "result":
+        call.reply(text_result("Stopped before the end, as you asked."))

@@ -1,0 +1,88 @@
+"""Tools about the rest of a session: log messages, lists that change, resources that do."""
+
+from typing import Final
+
+from mcp_progress_monitor.demo.call import Call
+from mcp_progress_monitor.demo.logs import LEVELS
+from mcp_progress_monitor.demo.messages import JsonObject, notification, text_result
+from mcp_progress_monitor.demo.news import LISTS
+from mcp_progress_monitor.demo.resources import COUNTER
+from mcp_progress_monitor.demo.schemas import choice, flag, integer, record, text
+from mcp_progress_monitor.demo.tool import Tool
+from mcp_progress_monitor.demo.tools.steady import interval
+
+
+def log_levels(call: Call, logger: str, interval_s: float, even_if_unwanted: bool) -> JsonObject:
+    """Log at every level, from the least severe."""
+    for index, level in enumerate(LEVELS, start=1):
+        call.sleep(interval_s)
+        data = {"message": f"This is {level}", "number": index} if index % 2 else f"This is {level}"
+        call.log(level, data, logger, is_forced=even_if_unwanted)
+        call.progress(index, len(LEVELS), f"Logged at level {level}")
+    return text_result(f"Logged at {len(LEVELS)} levels; you got those you wanted.")
+
+
+def change_list(call: Call, list: str, even_if_unasked: bool) -> JsonObject:  # noqa: A002
+    """Add an entry to a list or take it away again, and tell so."""
+    extras = call.connection.extras
+    extras.symmetric_difference_update({list})
+    method = f"notifications/{list}/list_changed"
+    told = call.connection.news.tell(LISTS[list], None, method, dict)
+    if even_if_unasked or not call.dialect.is_per_request:
+        call.wire.announce(notification(method, {}))
+        told += 1
+    change = "has one entry more" if list in extras else "is as it was"
+    return text_result(f"The list of {list} {change}; told {told} times.")
+
+
+def update_resource(call: Call, times: int, interval_s: float, even_if_unasked: bool) -> JsonObject:
+    """Count in a resource, and tell those who follow it."""
+    method, told = "notifications/resources/updated", 0
+    news, counts = call.connection.news, call.connection.counts
+    for step in range(1, times + 1):
+        call.sleep(interval_s)
+        counts[COUNTER] = counts.get(COUNTER, 0) + 1
+        told += news.tell("resourceSubscriptions", COUNTER, method, _counter)
+        if even_if_unasked or news.has_subscribed(COUNTER):
+            call.wire.announce(notification(method, _counter()))
+            told += 1
+        call.progress(step, times, f"Counted to {counts[COUNTER]}")
+    return text_result(f"{COUNTER} is at {counts[COUNTER]}; told {told} times.")
+
+
+def _counter() -> JsonObject:
+    return {"uri": COUNTER}
+
+
+TOOLS: Final = (
+    Tool(
+        log_levels,
+        "Log messages",
+        "Logs at every level; you get those that you asked for.",
+        record(
+            logger=text("The logger's name", "demo"),
+            interval_s=interval(0.1),
+            even_if_unwanted=flag("Send all of them, wanted or not"),
+        ),
+    ),
+    Tool(
+        change_list,
+        "Change a list",
+        "Adds an entry to a list, or takes it away, and tells so.",
+        record(
+            list=choice("Which list", *LISTS),
+            even_if_unasked=flag("Tell without a subscription, too (2026-07-28)"),
+        ),
+        lasts=False,
+    ),
+    Tool(
+        update_resource,
+        "Update a resource",
+        "Counts in demo://counter, and tells those who subscribed to it.",
+        record(
+            times=integer("How often", 3, 1, 1_000_000),
+            interval_s=interval(0.5),
+            even_if_unasked=flag("Tell without a subscription, too"),
+        ),
+    ),
+)

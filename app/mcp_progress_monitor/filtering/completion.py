@@ -1,0 +1,175 @@
+"""What could stand at the cursor of a filter: fields, operators, values seen in the log."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from mcp_progress_monitor.filtering.fields import FIELDS, OPERATORS, ROOTS, Type
+from mcp_progress_monitor.filtering.terms import written
+from mcp_progress_monitor.protocol.frame import server_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from mcp_progress_monitor.filtering.fields import Field
+    from mcp_progress_monitor.recording.timeline import Timeline
+
+MOST: Final = 50
+"""Candidates that are given."""
+_LOOKED_AT: Final = 5_000
+"""Values of the newest that are looked at for candidates."""
+_LONGEST: Final = 10_000
+_TOKEN: Final = re.compile(
+    r"""(?P<text>"(?:[^"\\]|\\.)*+"?|'(?:[^'\\]|\\.)*+'?)|(?P<op>[=!<>]=?)|(?P<mark>[(),])"""
+    r"""|(?P<word>(?:[^\s"'(),=<>!\[]|!(?!=)|\["(?:[^"\\]|\\.)*+"?\]?|\[)+)""",
+    re.DOTALL,
+)
+_WHOLE_OPERATORS: Final = ("==", "!=", "<=", ">=")
+_OPERATOR_SIGNS: Final = "=!<>"
+_BEFORE_A_CONDITION: Final = ("(", "and", "or", "not")
+_JOINS: Final = {"and": "both are true", "or": "one is true", "not": "what follows is not true"}
+
+
+class Candidate(NamedTuple):
+    """A text that could stand there, as the language writes it, and what it means (or nothing)."""
+
+    text: str
+    meaning: str
+
+
+class Completion(NamedTuple):
+    """What could replace the characters from `start` up to `end`; the likeliest first."""
+
+    start: int
+    end: int
+    candidates: list[Candidate]
+
+
+class _Piece(NamedTuple):
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+def complete(text: str, cursor: int, timeline: Timeline) -> Completion:
+    """What could stand at `cursor` (characters from 0); takes some milliseconds at most."""
+    cursor = max(0, min(cursor, len(text)))
+    if len(text) > _LONGEST:
+        return Completion(cursor, cursor, [])
+    pieces = list(_pieces(text))
+    here = next((p for p in pieces if p.start < cursor <= p.end and p.kind != "mark"), None)
+    before = [piece for piece in pieces if piece.end <= (cursor if here is None else here.start)]
+    start, end = (cursor, cursor) if here is None else (here.start, here.end)
+    typed = text[start:cursor]
+    if here is not None and typed in _WHOLE_OPERATORS:
+        before, start, end, typed = [*before, here], cursor, cursor, ""
+    return Completion(start, end, _fitting(_offered(before, typed, timeline), typed))
+
+
+def _offered(before: list[_Piece], typed: str, timeline: Timeline) -> Iterable[Candidate]:
+    """All that could stand behind some pieces."""
+    field = _compared(before)
+    if field is not None:
+        return _values(field, timeline)
+    field = _field(before[-1].text) if before and before[-1].kind == "word" else None
+    if field is not None:
+        return [*_operators(field), *_joins()]
+    if typed[:1] in _OPERATOR_SIGNS and typed:
+        return ()
+    is_first = not before or before[-1].text.lower() in _BEFORE_A_CONDITION
+    return [*_fields(), *_joins()] if typed or is_first else [*_joins(), *_fields()]
+
+
+def _pieces(text: str) -> Iterator[_Piece]:
+    for found in _TOKEN.finditer(text):
+        yield _Piece(found.lastgroup or "", found[0], found.start(), found.end())
+
+
+def _field(text: str) -> Field | None:
+    root = re.split(r"[.\[]", text, maxsplit=1)[0]
+    return FIELDS.get(text) or (FIELDS[root] if root in ROOTS else None)
+
+
+def _compared(before: list[_Piece]) -> Field | None:
+    """The field whose value is wanted next; None when something else is."""
+    rest = list(before)
+    if _is_list(rest):
+        while rest[-1].text != "(":
+            rest.pop()
+        rest.pop()
+    elif rest and rest[-1].text.lower() == "in":
+        return None
+    if len(rest) < 2 or rest[-1].text.lower() not in OPERATORS or rest[-2].kind != "word":
+        return None
+    return _field(rest[-2].text)
+
+
+def _is_list(before: list[_Piece]) -> bool:
+    """Whether a value of a list is wanted next."""
+    if not before or before[-1].text not in ("(", ","):
+        return False
+    opening = next((i for i in range(len(before) - 1, -1, -1) if before[i].text == "("), 0)
+    return opening > 0 and before[opening - 1].text.lower() == "in"
+
+
+def _operators(field: Field) -> Iterator[Candidate]:
+    for op, meaning in OPERATORS.items():
+        if _makes_sense(op, field.type):
+            yield Candidate(op, meaning)
+
+
+def _makes_sense(op: str, kind: Type) -> bool:
+    if op in ("contains", "matches"):
+        return kind.is_textual
+    return kind.is_ordered or op in ("==", "!=", "in")
+
+
+def _fields() -> Iterator[Candidate]:
+    for field in FIELDS.values():
+        yield Candidate(field.name, field.meaning)
+
+
+def _joins() -> Iterator[Candidate]:
+    for word, meaning in _JOINS.items():
+        yield Candidate(word, meaning)
+
+
+def _values(field: Field, timeline: Timeline) -> Iterator[Candidate]:
+    yield from (Candidate(choice, "") for choice in field.choices)
+    seen = dict.fromkeys(_seen(field.name, timeline))
+    yield from (Candidate(written(field.name, value), "") for value in seen)
+
+
+def _seen(name: str, timeline: Timeline) -> Iterable[str | int]:
+    """Values in the tables of the index, the newest first."""
+    columns = timeline.columns
+    if name in ("method", "token"):
+        names = columns.methods if name == "method" else columns.tokens
+        newest = range(len(names), max(0, len(names) - _LOOKED_AT), -1)
+        values = [names.value(number) for number in newest]
+        return [value for value in values if isinstance(value, str) or type(value) is int]
+    if name in ("server", "connection"):
+        count = len(columns.sources)
+        newest = range(count, max(0, count - _LOOKED_AT), -1)
+        found = [columns.sources.value(number) for number in newest]
+        connections = [source.connection for source in found if source is not None]
+        return connections if name == "connection" else map(server_name, connections)
+    return ()
+
+
+def _fitting(candidates: Iterable[Candidate], typed: str) -> list[Candidate]:
+    """Those that begin with what is typed, then those that have it in them."""
+    wanted = typed.strip("\"'").lower()
+    first: list[Candidate] = []
+    later: list[Candidate] = []
+    for candidate in candidates:
+        plain = candidate.text.lstrip('"').lower()
+        if plain.startswith(wanted):
+            first.append(candidate)
+        elif wanted in plain:
+            later.append(candidate)
+        if len(first) >= MOST:
+            break
+    return [*first, *later][:MOST]

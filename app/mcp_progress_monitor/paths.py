@@ -1,0 +1,132 @@
+"""Where files live: the user's data, and the resources that ship with the program.
+
+Nothing else in the program builds such a path; a checkout and an installed wheel differ only here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from pathlib import Path
+from typing import Final
+
+from mcp_progress_monitor import bundle
+from mcp_progress_monitor.looking import absolute, home, is_closed
+from mcp_progress_monitor.problem import Problem, ProblemError
+
+APPLICATION = "mcp-progress-monitor"
+"""Folder name of the program's data, and its name as a command."""
+
+DEMO: Final = "serve-demo"
+WATCHDOG: Final = "watch-servers"
+"""Hidden commands of the program in a bundle, where there is no Python to start otherwise."""
+
+_PACKAGE = Path(__file__).resolve().parent
+_SCRIPTS: Final = {
+    DEMO: ("-I", str(_PACKAGE / "demo" / "__main__.py")),
+    WATCHDOG: ("-I", "-S", str(_PACKAGE / "sessions" / "watchdog.py")),
+}
+
+
+def default_data_dir() -> Path:
+    """The folder for the user's data by the platform's custom; it need not exist.
+
+    `$XDG_DATA_HOME` (Linux, by default `~/.local/share`), `~/Library/Application Support` (macOS),
+    `%LOCALAPPDATA%` (Windows).
+    """
+    return data_home() / APPLICATION
+
+
+def data_dir(chosen: Path | None = None) -> Path:
+    """Make sure that the data folder is there, readable by its owner alone, and return it.
+
+    `chosen` is the user's `--data-dir`. An existing folder keeps the rights it has.
+    `ProblemError` when it cannot be made or entered.
+    """
+    folder = chosen_data_dir(chosen)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except FileExistsError as error:
+        raise _no_data_dir("The data folder is a file", folder) from error
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise _no_data_dir("The data folder cannot be made", folder, reason) from error
+    if is_closed(folder):
+        raise _no_data_dir("The data folder may not be entered", folder)
+    return folder
+
+
+def chosen_data_dir(chosen: Path | None = None) -> Path:
+    """Where that folder is, or is to be; `ProblemError` when nobody can tell."""
+    return absolute(chosen or default_data_dir())
+
+
+def _no_data_dir(what: str, folder: Path, reason: str = "") -> ProblemError:
+    hint = "Check its rights, or choose another one with --data-dir."
+    return ProblemError(Problem(what, str(folder), hint, reason))
+
+
+def resource(name: str) -> Path:
+    """A shipped file such as `"icons/app.svg"`: inside the package once installed, else beside it.
+
+    `FileNotFoundError` names the file: a missing resource is a fault of the build.
+    """
+    for folder in (_PACKAGE / "resources", _PACKAGE.parents[1] / "resources"):
+        found = folder / name
+        if found.exists():
+            return found
+    raise FileNotFoundError(f"the resource {name!r} is not shipped beside {_PACKAGE}")
+
+
+def import_root() -> Path:
+    """The folder from which Python imports this program."""
+    return _PACKAGE.parent
+
+
+def program_command() -> list[str]:
+    """The words that start this very program again, from any folder; its arguments follow.
+
+    The installed command where it is beside this Python; else this Python with the code that runs
+    now, whatever folders named `app` may lie around.
+    """
+    if bundle.is_bundled():
+        return [sys.executable]
+    beside = Path(sys.executable).with_name(APPLICATION)
+    if beside.is_file():
+        return [str(beside)]
+    return [sys.executable, "-I", str(_PACKAGE / "__main__.py")]
+
+
+def internal_command(name: str) -> list[str]:
+    """The words that start a part of this program as a process of its own; its arguments follow.
+
+    `name` is `DEMO` or `WATCHDOG`. Python runs isolated: neither the current folder nor PYTHONPATH
+    decides what is imported.
+    """
+    if bundle.is_bundled():
+        return [sys.executable, name]
+    return [sys.executable, *_SCRIPTS[name]]
+
+
+def data_home() -> Path:
+    """The platform's folder for programs' data; an empty or relative variable counts as unset.
+
+    platformdirs would name other folders: it reads `$XDG_DATA_HOME` on macOS, too, and does not
+    read `%LOCALAPPDATA%` on Windows, so that data of users who set them would not be found.
+
+    `ProblemError` when it is in the user's home, and the system knows of none.
+    """
+    if sys.platform == "win32":
+        variable, fallback = "LOCALAPPDATA", Path("AppData", "Local")
+    elif sys.platform == "darwin":
+        variable, fallback = "", Path("Library", "Application Support")
+    else:
+        variable, fallback = "XDG_DATA_HOME", Path(".local", "share")
+    configured = Path(os.environ.get(variable, ""))
+    if configured.is_absolute():
+        return configured
+    own = home()
+    if own is None:
+        what, hint = "The system knows no home folder of yours", "Set HOME, or name a --data-dir."
+        raise ProblemError(Problem(what, hint=hint))
+    return own / fallback

@@ -1,0 +1,228 @@
+"""The servers of a recording: what their connections' events and messages tell of them."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from typing import TYPE_CHECKING, Any, Final
+
+import pydantic
+
+from mcp_progress_monitor.playback.offers import Offers
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.protocol.eras import era_of
+from mcp_progress_monitor.protocol.facts import (
+    ConnectionClosed,
+    ConnectionNegotiated,
+    ConnectionOpened,
+    NotificationReceived,
+    RequestAnswered,
+    RequestMade,
+    StderrReceived,
+)
+from mcp_progress_monitor.protocol.frame import server_name
+from mcp_progress_monitor.sessions.definitions import HttpDefinition, StdioDefinition
+from mcp_progress_monitor.sessions.news import ResourceUpdates, with_update
+from mcp_progress_monitor.sessions.snapshot import ServerSnapshot, ServerState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mcp_progress_monitor.protocol.facts import Fact, JsonObject
+    from mcp_progress_monitor.protocol.frame import Frame
+    from mcp_progress_monitor.sessions.definitions import ServerDefinition
+
+SERVERS_KEPT: Final = 1000
+"""Servers that are told of; those of a file that names more are not listed."""
+_STDERR_TAIL: Final = 20
+_UNKNOWN: Final = "unknown"
+_HEADERS_KEPT: Final = 200
+_REPLY: Final = (RequestMade, RequestAnswered)
+
+
+class _Server:
+    """One server, as far as its newest connection has told."""
+
+    def __init__(self, name: str) -> None:
+        self.stderr: collections.deque[str] = collections.deque(maxlen=_STDERR_TAIL)
+        self.offers = Offers(name)
+        self.bare = ServerSnapshot(name, _definition(name, {}))
+        self.updates: tuple[ResourceUpdates, ...] = ()
+
+    def note_update(self, fact: NotificationReceived) -> bool:
+        """Count that a resource has changed, if that is told; whether it is."""
+        before = self.updates
+        self.updates = with_update(before, fact)
+        return self.updates is not before
+
+    def snapshot(self) -> ServerSnapshot:
+        bare, offers = self.bare, self.offers
+        return dataclasses.replace(
+            bare,
+            tools=offers.tools,
+            resources=offers.resources,
+            prompts=offers.prompts,
+            stderr_tail=tuple(self.stderr),
+            problem=bare.problem or offers.problem,
+            resource_updates=self.updates,
+        )
+
+
+class Servers:
+    """All servers by name, in the order in which they were first heard of."""
+
+    def __init__(self) -> None:
+        self._servers: dict[str, _Server] = {}
+        self._left_out = False
+        self._handlers: dict[type, Callable[[_Server, Any], None]] = {
+            ConnectionOpened: _on_opened,
+            ConnectionNegotiated: _on_negotiated,
+            ConnectionClosed: _on_closed,
+            StderrReceived: _on_stderr,
+        }
+
+    @property
+    def problems(self) -> list[Problem]:
+        """That there were too many servers to list."""
+        what = f"The recording names more than {SERVERS_KEPT:,} servers: the others are not listed"
+        return [Problem(what)] if self._left_out else []
+
+    def names(self) -> frozenset[str]:
+        """The names of all servers."""
+        return frozenset(self._servers)
+
+    def snapshots(self) -> list[ServerSnapshot]:
+        """A picture of each."""
+        return [server.snapshot() for server in self._servers.values()]
+
+    def snapshot(self, name: str) -> ServerSnapshot:
+        """A picture of one; `ProblemError` when there is none of that name."""
+        if name not in self._servers:
+            raise ProblemError(Problem("There is no such server", name))
+        return self._servers[name].snapshot()
+
+    def knows(self, connection: str) -> bool:
+        """Whether the server of a connection was heard of."""
+        return server_name(connection) in self._servers
+
+    def key_of(self, connection: str) -> str:
+        """What the server of a connection is, whatever it is called."""
+        name = server_name(connection)
+        known = self._servers.get(name)
+        return name if known is None else known.bare.definition.fingerprint
+
+    def take(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> frozenset[str]:
+        """Learn from a chunk; the names of the servers whose picture has changed."""
+        name = server_name(frames[0].connection)
+        server = self._servers.get(name) or self._new(name)
+        if server is None:
+            return frozenset()
+        is_new = server.bare.connection is None
+        if is_new:
+            server.bare = dataclasses.replace(server.bare, connection=frames[0].connection)
+        return frozenset({name}) if self._learn(server, frames, facts) or is_new else frozenset()
+
+    def _learn(self, server: _Server, frames: Sequence[Frame], facts: Sequence[Fact]) -> bool:
+        is_changed = False
+        for fact in facts:
+            handler = self._handlers.get(type(fact))
+            if handler is not None:
+                handler(server, fact)
+                is_changed = True
+            elif type(fact) in _REPLY:
+                is_changed |= server.offers.take(fact, frames)
+            elif isinstance(fact, NotificationReceived):
+                is_changed |= server.note_update(fact)
+        return is_changed
+
+    def _new(self, name: str) -> _Server | None:
+        if len(self._servers) >= SERVERS_KEPT:
+            self._left_out = True
+            return None
+        server = self._servers[name] = _Server(name)
+        return server
+
+
+def _definition(name: str, detail: JsonObject) -> ServerDefinition:
+    """The definition of a server as its start tells it: of variables, only the names are known."""
+    if isinstance(detail.get("url"), str):
+        found = _http_definition(name, detail)
+        if found is not None:
+            return found
+    args, cwd, env = detail.get("args"), detail.get("cwd"), detail.get("env")
+    try:
+        return StdioDefinition(
+            name=name or _UNKNOWN,
+            command=detail.get("command") or _UNKNOWN,
+            args=tuple(args) if isinstance(args, list) else (),
+            cwd=cwd if isinstance(cwd, str) else None,
+            env=dict.fromkeys(env, "") if isinstance(env, list) else {},
+        )
+    except (pydantic.ValidationError, TypeError):
+        return StdioDefinition(name=name or _UNKNOWN, command=_UNKNOWN)
+
+
+def _http_definition(name: str, detail: JsonObject) -> HttpDefinition | None:
+    """The definition of a server that was reached by a URL; of headers, only the names are known.
+
+    None where the recording tells what cannot be.
+    """
+    headers, transport = detail.get("headers"), detail.get("transport")
+    names = headers[:_HEADERS_KEPT] if isinstance(headers, list) else []
+    try:
+        return HttpDefinition(
+            name=name or _UNKNOWN,
+            url=detail["url"],
+            transport="sse" if transport == "sse" else "http",
+            headers={each: "" for each in names if isinstance(each, str)},
+            auth="oauth" if detail.get("auth") == "oauth" else "headers",
+        )
+    except (pydantic.ValidationError, ValueError):
+        return None
+
+
+def _on_opened(server: _Server, fact: ConnectionOpened) -> None:
+    """A new connection: all that was known of the last one is gone."""
+    name, pid = server.bare.name, fact.detail.get("pid")
+    server.stderr.clear()
+    server.offers = Offers(fact.connection)
+    server.updates = ()
+    server.bare = ServerSnapshot(
+        name,
+        _definition(name, fact.detail),
+        connection=fact.connection,
+        state=ServerState.CONNECTING,
+        pid=pid if type(pid) is int else None,
+    )
+
+
+def _on_negotiated(server: _Server, fact: ConnectionNegotiated) -> None:
+    server.bare = dataclasses.replace(
+        server.bare,
+        state=ServerState.CONNECTED,
+        revision=fact.revision,
+        era=era_of(fact.revision),
+        server_info=fact.server_info,
+        capabilities=fact.capabilities,
+        instructions=fact.instructions,
+    )
+
+
+def _on_closed(server: _Server, fact: ConnectionClosed) -> None:
+    if fact.is_wanted:
+        server.bare = dataclasses.replace(server.bare, state=ServerState.CLOSED)
+        return
+    if server.bare.state is ServerState.FAILED:
+        return  # `failed` has told why
+    code = fact.exit_code
+    with_code = f" with exit code {code}" if code is not None and code >= 0 else ""
+    before = "" if server.bare.state is ServerState.CONNECTED else " before it was connected"
+    stderr = [f"  {line}" for line in server.stderr]
+    detail = "\n".join(("Its standard error ended:", *stderr)) if stderr else ""
+    what = f"{fact.reason or 'The connection ended'}{with_code}{before}"
+    problem = Problem(what, server.bare.definition.address, detail=detail)
+    server.bare = dataclasses.replace(server.bare, state=ServerState.FAILED, problem=problem)
+
+
+def _on_stderr(server: _Server, fact: StderrReceived) -> None:
+    server.stderr.append(fact.line.rstrip())

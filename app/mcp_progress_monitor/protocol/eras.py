@@ -1,0 +1,214 @@
+"""What differs between MCP's revisions: how a connection opens, who may send what, stamps.
+
+Pure functions; a session does the timing. Revisions before 2026-07-28 open with a handshake
+(`initialize`, 2025-11-25 "Lifecycle"); from 2026-07-28 every request carries its revision and
+capabilities in `_meta` and `server/discover` merely asks (2026-07-28 "Versioning").
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp_progress_monitor.protocol.facts import JsonObject
+
+HANDSHAKE_REVISIONS = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25")
+"""Revisions that `initialize` agrees on, oldest first."""
+
+LATEST_HANDSHAKE = HANDSHAKE_REVISIONS[-1]
+SEQUENTIAL = HANDSHAKE_REVISIONS[0]
+"""The newest revision of SDKs that handle one request at a time (Python SDK up to 1.2)."""
+PER_REQUEST = "2026-07-28"
+REVISIONS = (*HANDSHAKE_REVISIONS, PER_REQUEST)
+"""Every revision this program speaks, oldest first."""
+
+DISCOVER_LIMIT_S = 2.0
+"""How long a server may be silent about `server/discover` before `initialize` is tried."""
+
+REMEMBERED_LIMIT_S = 10.0
+"""The same for a server that answered it before, and may only be slow to start."""
+
+UNSUPPORTED_VERSION = -32022
+"""JSON-RPC error code of 2026-07-28 for a revision that the server does not speak."""
+
+VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
+CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
+CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
+LOG_LEVEL_KEY = "io.modelcontextprotocol/logLevel"
+SERVER_KEY = "io.modelcontextprotocol/serverInfo"
+
+INITIALIZE = "initialize"
+DISCOVER = "server/discover"
+INITIALIZED = "notifications/initialized"
+
+
+class Era(enum.Enum):
+    """How a connection agrees on what is spoken."""
+
+    HANDSHAKE = "handshake"
+    PER_REQUEST = "per-request"
+
+
+def era_of(revision: str) -> Era:
+    """The era of a revision this program speaks."""
+    return Era.PER_REQUEST if revision == PER_REQUEST else Era.HANDSHAKE
+
+
+class ClientIdentity(NamedTuple):
+    """What we tell servers about ourselves: `info` has name and version.
+
+    `capabilities` are told in the handshake, `stamped` with each request of 2026-07-28; without
+    these the others are.
+    """
+
+    info: JsonObject
+    capabilities: JsonObject
+    stamped: JsonObject | None = None
+
+    @property
+    def per_request(self) -> JsonObject:
+        """The capabilities that requests of 2026-07-28 carry."""
+        return self.capabilities if self.stamped is None else self.stamped
+
+
+def stamps(revision: str, client: ClientIdentity, log_level: str | None = None) -> JsonObject:
+    """What every request of `revision` carries in its `_meta`; nothing in the handshake era.
+
+    `log_level` asks for log messages about the request, from that level on.
+    """
+    if era_of(revision) is Era.HANDSHAKE:
+        return {}
+    level = {} if log_level is None else {LOG_LEVEL_KEY: log_level}
+    return {
+        VERSION_KEY: revision,
+        CAPABILITIES_KEY: client.per_request,
+        CLIENT_KEY: client.info,
+        **level,
+    }
+
+
+def initialize_params(client: ClientIdentity, revision: str = LATEST_HANDSHAKE) -> JsonObject:
+    """The parameters of `initialize`, offering `revision`."""
+    return {
+        "protocolVersion": revision,
+        "capabilities": client.capabilities,
+        "clientInfo": client.info,
+    }
+
+
+def discover_params(client: ClientIdentity, revision: str = PER_REQUEST) -> JsonObject:
+    """The parameters of `server/discover`: nothing but the stamps."""
+    return {"_meta": stamps(revision, client)}
+
+
+def offered_revision(method: str, params: JsonObject) -> str | None:
+    """The revision that an opening request offers; None for any other request."""
+    if method == INITIALIZE:
+        offer = params.get("protocolVersion")
+    elif method == DISCOVER:
+        offer = as_object(params.get("_meta")).get(VERSION_KEY)
+    else:
+        return None
+    return offer if isinstance(offer, str) else ""
+
+
+class Agreement(NamedTuple):
+    """A successful opening: what is spoken from now on and what the server says of itself."""
+
+    revision: str
+    server_info: JsonObject
+    capabilities: JsonObject
+    instructions: str | None
+    problems: tuple[str, ...] = ()
+
+    @property
+    def era(self) -> Era:
+        """The era of the agreed revision."""
+        return era_of(self.revision)
+
+
+def read_opening(method: str, result: JsonObject, offered: str) -> Agreement | None:
+    """What the result of an opening request agrees on; None if on nothing that we speak."""
+    if method == DISCOVER:
+        return read_discover(result, offered)
+    return read_initialize(result)
+
+
+def read_initialize(result: JsonObject) -> Agreement | None:
+    """Read the result of `initialize`; None if it names no revision that we speak.
+
+    A server that answers with 2026-07-28, which has no handshake, is taken at its word.
+    """
+    revision = result.get("protocolVersion")
+    if revision not in REVISIONS:
+        return None
+    notes = []
+    if revision == PER_REQUEST:
+        notes.append(f"initialize was answered with {PER_REQUEST}, which has no handshake")
+    return _agreement(revision, result, "serverInfo", result.get("serverInfo"), notes)
+
+
+def read_discover(result: JsonObject, offered: str = PER_REQUEST) -> Agreement | None:
+    """Read the result of `server/discover`; None unless it says that `offered` is spoken.
+
+    A result without `supportedVersions` or `capabilities` says nothing: some servers of the
+    handshake era answer every method that they do not know with `{}`.
+    """
+    is_offered = era_of(offered) is Era.PER_REQUEST
+    if not is_offered or offered not in _strings(result.get("supportedVersions")):
+        return None
+    return assume_discover(result) if isinstance(result.get("capabilities"), dict) else None
+
+
+def assume_discover(result: JsonObject) -> Agreement:
+    """What `result` says of a server that is taken to speak 2026-07-28, whatever is missing."""
+    notes = []
+    if PER_REQUEST not in _strings(result.get("supportedVersions")):
+        notes.append(f'"supportedVersions" does not name {PER_REQUEST}')
+    info = as_object(result.get("_meta")).get(SERVER_KEY)
+    if info is None:
+        info = result.get("serverInfo", {})  # as an early draft had it
+    return _agreement(PER_REQUEST, result, SERVER_KEY, info, notes)
+
+
+def _agreement(
+    revision: str, result: JsonObject, info_name: str, info: object, notes: list[str]
+) -> Agreement:
+    for name, value in ((info_name, info), ("capabilities", result.get("capabilities"))):
+        if not isinstance(value, dict):
+            notes.append(f'"{name}" is missing or no object')
+    instructions = result.get("instructions")
+    return Agreement(
+        revision,
+        as_object(info),
+        as_object(result.get("capabilities")),
+        instructions if isinstance(instructions, str) else None,
+        tuple(notes),
+    )
+
+
+def supported_revisions(reply: JsonObject) -> tuple[str, ...]:
+    """Revisions that a discover result or an unsupported-version error lists, as received.
+
+    Reads `supportedVersions` of a result and `data.supported` of an error, which servers of the
+    handshake era send with -32602 as well.
+    """
+    data = as_object(reply.get("data"))
+    return _strings(reply.get("supportedVersions")) or _strings(data.get("supported"))
+
+
+def newest_common(supported: Sequence[str]) -> str | None:
+    """The newest revision in `supported` that this program speaks."""
+    return next((ours for ours in reversed(REVISIONS) if ours in supported), None)
+
+
+def as_object(value: Any) -> JsonObject:
+    """`value` if it is a JSON object, else an empty one."""
+    return value if isinstance(value, dict) else {}
+
+
+def _strings(value: object) -> tuple[str, ...]:
+    return tuple(v for v in value if isinstance(v, str)) if isinstance(value, list) else ()

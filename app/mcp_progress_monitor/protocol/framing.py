@@ -1,0 +1,251 @@
+"""From a stream's bytes to numbered frames: lines are split once, batches cut into elements."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from mcp_progress_monitor.protocol.frame import Channel, Frame, Part
+from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, encode
+from mcp_progress_monitor.protocol.outline import array_elements
+from mcp_progress_monitor.protocol.reading import NotJsonError, TooDeepError, read_value
+from mcp_progress_monitor.protocol.runs import FrameRun
+
+if TYPE_CHECKING:
+    from collections.abc import Generator, Iterator, Sequence
+
+_FRAMES_AT_A_TIME = 64
+"""Elements of a batch at one go: each may cost a tenth of a millisecond, all told."""
+_LEAST_RUN = 8
+"""Fewer lines cost less one by one."""
+_BRACE = {b"{"}
+# Bounded: a hundred megabytes of white space would hold the loop.
+_MAY_BE_BATCH = re.compile(rb"(?:\xef\xbb\xbf)?[ \t\r]{0,65536}+\[")
+# Skips the named tuple's own constructor, which takes as long again for every line.
+_new = tuple.__new__
+
+
+def may_be_batch(raw: bytes) -> bool:
+    """Whether a line of a server's output opens a bracket, so that it may have to be cut."""
+    return raw[:1] != b"{" and _MAY_BE_BATCH.match(raw) is not None
+
+
+class FrameNumbers:
+    """Numbers frames, from 1, for the whole program: made once and passed down."""
+
+    def __init__(self, first: int = 1) -> None:
+        self._next = first
+
+    def take(self, count: int = 1) -> int:
+        """Take `count` consecutive numbers and return the first."""
+        first = self._next
+        self._next += count
+        return first
+
+
+class LineSplitter:
+    """Cuts a byte stream at line feeds, whatever its chunks, in time linear in its length."""
+
+    def __init__(self) -> None:
+        self._held: list[bytes] = []
+
+    def feed(self, data: bytes) -> list[bytes]:
+        """Take the next bytes; return the lines they complete, without their line feeds."""
+        lines = data.split(b"\n")
+        rest = lines.pop()
+        if lines and self._held:
+            self._held.append(lines[0])
+            lines[0] = b"".join(self._held)
+            self._held.clear()
+        if rest:
+            self._held.append(rest)
+        return lines
+
+    def flush(self) -> bytes | None:
+        """At the end of the stream: return the line it ended within, None if there is none."""
+        if not self._held:
+            return None
+        line = b"".join(self._held)
+        self._held.clear()
+        return line
+
+
+class Framer:
+    """Makes the frames of one connection.
+
+    `when` is always wall time (seconds since the epoch), `at` monotonic time (seconds).
+    """
+
+    def __init__(self, connection: str, numbers: FrameNumbers) -> None:
+        self.latest = (0.0, 0.0)
+        """`when` and `at` of the last message sent or event."""
+        self._connection = connection
+        self._numbers = numbers
+
+    def received(
+        self, lines: Sequence[bytes], when: float, at: float, *, is_complete: bool = True
+    ) -> list[Frame]:
+        """Frame lines of the server's output; a batch is followed by a frame for each element.
+
+        A batch of many megabytes takes long: for lines of more than `jsonrpc.OVERSIZED` bytes
+        use `received_in_slices`. `is_complete` is False for a last line without its line feed.
+        """
+        if any(_MAY_BE_BATCH.match(raw) for raw in [raw for raw in lines if raw[:1] != b"{"]):
+            slices = self.received_in_slices(lines, when, at, is_complete=is_complete)
+            return [frame for frames in slices for frame in frames]
+        connection, channel, new = self._connection, Channel.RECEIVED, _new
+        first = self._numbers.take(len(lines))
+        return [
+            new(Frame, (number, connection, channel, when, at, raw, None, is_complete))
+            for number, raw in enumerate(lines, first)
+        ]
+
+    def run(self, lines: Sequence[bytes], when: float, at: float) -> Sequence[Frame]:
+        """Frame whole lines, without line feeds, as `received` does: in a run if they may be one.
+
+        Which they may if there are many, each begins as an object does, and none is oversized.
+        """
+        is_run = (
+            len(lines) >= _LEAST_RUN
+            and {raw[:1] for raw in lines} == _BRACE
+            and max(map(len, lines)) <= OVERSIZED
+        )
+        if not is_run:
+            return self.received(lines, when, at)
+        return FrameRun(self._numbers.take(len(lines)), self._connection, when, at, lines)
+
+    def in_slices(
+        self,
+        lines: Sequence[bytes],
+        when: float,
+        at: float,
+        *,
+        is_complete: bool = True,
+        may_be_run: bool = False,
+    ) -> Iterator[Sequence[Frame]]:
+        """Frame as many lines as can be handled at one go, a batch among them in slices.
+
+        A batch is a line, but may have thousands of elements: how many messages lines hold is not
+        known before it is cut. Lines without one are one slice: a run if they can be one and are
+        whole lines, as `may_be_run` says. A slice is empty where a batch is still being cut.
+        """
+        if max(map(len, lines)) <= OVERSIZED:
+            others = [raw for raw in lines if raw[:1] != b"{"]
+            if may_be_run and not others:
+                yield self.run(lines, when, at)
+                return
+            if not any(map(may_be_batch, others)):
+                yield self.received(lines, when, at, is_complete=is_complete)
+                return
+        held: list[Frame] = []
+        for frames in self.received_in_slices(lines, when, at, is_complete=is_complete):
+            held += frames
+            if held and (len(held) >= _FRAMES_AT_A_TIME or not frames):
+                yield held
+                held = []
+            if not frames:
+                yield []
+        if held:
+            yield held
+
+    def received_in_slices(
+        self, lines: Sequence[bytes], when: float, at: float, *, is_complete: bool = True
+    ) -> Iterator[list[Frame]]:
+        """Do the work of `received` in slices of a few milliseconds.
+
+        The lists, some of them empty, make up the whole result, in order.
+        """
+        for raw in lines:
+            # Cut before anything is numbered: elements have the numbers behind their batch's, even
+            # if other connections frame messages meanwhile. Recordings rely on it.
+            elements = yield from _batch_elements(raw)
+            number = self._numbers.take(1 + len(elements))
+            stamp = (self._connection, Channel.RECEIVED, when, at)
+            yield [Frame(number, *stamp, raw, None, is_complete)]
+            for begin in range(0, len(elements), _FRAMES_AT_A_TIME):
+                yield [
+                    Frame(number + index, *stamp, element, Part(index, len(elements)))
+                    for index, element in enumerate(
+                        elements[begin : begin + _FRAMES_AT_A_TIME], begin + 1
+                    )
+                ]
+
+    def again(
+        self,
+        channel: Channel,
+        raws: Sequence[bytes],
+        whens: Sequence[float],
+        ats: Sequence[float],
+        *,
+        is_complete: bool = True,
+    ) -> list[Frame]:
+        """Frame what was framed before and recorded, each with its own times.
+
+        Batches are not cut: see `may_be_batch` and `received_in_slices`.
+        """
+        connection, new = self._connection, _new
+        first = self._numbers.take(len(raws))
+        return [
+            new(Frame, (number, connection, channel, when, at, raw, None, is_complete))
+            for number, (raw, when, at) in enumerate(zip(raws, whens, ats, strict=True), first)
+        ]
+
+    def sent(self, raw: bytes, when: float, at: float) -> Frame:
+        """Frame a message that we write to the server; its own line feed is left out."""
+        return self._frame(Channel.SENT, raw.removesuffix(b"\n"), when, at)
+
+    def stderr(self, line: bytes, when: float, at: float) -> Frame:
+        """Frame one line of the server's standard error."""
+        return self._frame(Channel.STDERR, line, when, at)
+
+    def event(self, name: str, when: float, at: float, **fields: object) -> Frame:
+        """Frame an event of the connection's life, a JSON object `{"event": name, …fields}`.
+
+        Names: `opened` (command, args, cwd, env names, pid), `failed` (a problem's members),
+        `closed` (reason, exit_code; wanted, where the end was asked for), `transport_changed`
+        (transport, reason: it goes on by another one than was asked for), `restarting` (reason,
+        files, count: it ends, or begins, so that the server starts anew). And what only this side
+        knows of a request, by the number of its frame: `cancel_requested` (request, reason,
+        grace_s), `timed_out` (request, text), `call_ended` (request, outcome, text),
+        `output_checked` (request, problems, unchecked: of its result by the output schema of its
+        tool), and of its
+        HTTP stream `stream_broken` (request, reason, last_event_id, attempt, retry_s),
+        `stream_resumed` (request, last_event_id, attempt), `stream_closed` (request, reason);
+        `request_repeated` (request, reason, headers: the names of those that are others now).
+        What HTTP did around the messages: `http_request`, `http_response`, `http_events` (see
+        `protocol.http_events`), `http_body`, `http_ended`, each with its `exchange`.
+        """
+        return self._frame(Channel.EVENT, encode({"event": name, **fields}), when, at)
+
+    def _frame(self, channel: Channel, raw: bytes, when: float, at: float) -> Frame:
+        self.latest = (when, at)
+        return Frame(self._numbers.take(), self._connection, channel, when, at, raw)
+
+
+def _batch_elements(raw: bytes) -> Generator[list[Frame], None, list[bytes]]:
+    """Cut a batch line into its elements; none if it is no batch or not well-formed."""
+    if not (_MAY_BE_BATCH.match(raw) and _is_sound(raw)):
+        return []
+    slices = array_elements(raw)
+    while True:
+        try:
+            next(slices)
+        except StopIteration as stop:
+            elements: list[bytes] = stop.value
+            return elements
+        except NotJsonError:
+            return []
+        yield []
+
+
+def _is_sound(raw: bytes) -> bool:
+    """Whether a line that opens a bracket is worth cutting: a log line may begin so as well."""
+    if len(raw) > OVERSIZED:
+        return True
+    try:
+        read_value(raw)
+    except NotJsonError:
+        return False
+    except TooDeepError:
+        return True
+    return True

@@ -1,0 +1,266 @@
+"""Which requests and progress tokens of one side are open, and which ended lately."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, NamedTuple, TypeAlias
+
+from mcp_progress_monitor.protocol.facts import Standing
+from mcp_progress_monitor.protocol.jsonrpc import canonical
+
+Key: TypeAlias = Hashable
+"""An id or token with its JSON type: `7`, `"7"`, `7.0` and `true` have four different keys."""
+
+MOST_REMEMBERED = 4096
+"""Ended requests, and ended tokens, that are remembered to name what comes late."""
+
+MOST_TASKS = 1024
+"""Tasks that are known, and whose tokens are kept alive, at a time; beyond, the oldest is not."""
+
+
+def key_of(value: Any) -> Key:
+    """The key of an id or token as received."""
+    kind = type(value)
+    if kind is str or kind is int:
+        key: Key = value
+        return key
+    return kind.__name__, canonical(value)
+
+
+class OpenRequest(NamedTuple):
+    """A request that awaits its reply. `token` is the key of its progress token, None if none.
+
+    `number` is its identity. `task` is the task id that a `tasks/…` request names; `revision`
+    the protocol revision an opening request offers.
+    """
+
+    number: int
+    method: str
+    token: Key | None = None
+    task: str | None = None
+    revision: str | None = None
+
+
+class Ended(NamedTuple):
+    """What a reply or a cancelling referred to; `request` is None unless it was open."""
+
+    number: int | None
+    standing: Standing
+    request: OpenRequest | None = None
+
+
+_UNKNOWN = Ended(None, Standing.UNKNOWN)
+
+
+class _Recent:
+    """The newest `MOST_REMEMBERED` ended keys, each with its request's number and standing."""
+
+    def __init__(self) -> None:
+        self._ended: dict[Key, Ended] = {}
+
+    def __len__(self) -> int:
+        return len(self._ended)
+
+    def put(self, key: Key, number: int, standing: Standing) -> None:
+        self._ended.pop(key, None)
+        self._ended[key] = Ended(number, standing)
+        if len(self._ended) > MOST_REMEMBERED:
+            del self._ended[next(iter(self._ended))]
+
+    def get(self, key: Key) -> Ended:
+        return self._ended.get(key, _UNKNOWN)
+
+    def clear(self) -> None:
+        self._ended.clear()
+
+
+class Ledger:
+    """The requests that one side of a connection made.
+
+    Ids and tokens that a peer uses twice at once are kept as stacks: the newest request owns
+    them, and when it has ended the one before.
+    """
+
+    def __init__(self) -> None:
+        self.token_owners: dict[Key, int] = {}
+        """The number of the request that owns each active token; for reading only."""
+        self.tokens: dict[int, Key] = {}
+        """The other way round: the token of each request with an active one; for reading only."""
+        self._open: dict[Key, OpenRequest] = {}
+        self._open_below: dict[Key, list[OpenRequest]] = {}
+        self._owners_below: dict[Key, list[int]] = {}
+        self._recent = _Recent()
+        self._recent_tokens = _Recent()
+        self._tasks: dict[str, OpenRequest] = {}
+        self._known_tasks: dict[str, int | None] = {}
+        self._askers: dict[str, int] = {}
+
+    @property
+    def open_count(self) -> int:
+        """How many requests await a reply."""
+        return len(self._open) + sum(map(len, self._open_below.values()))
+
+    @property
+    def token_count(self) -> int:
+        """How many tokens are active."""
+        return len(self.token_owners) + sum(map(len, self._owners_below.values()))
+
+    @property
+    def remembered_count(self) -> int:
+        """How many ended requests, ended tokens and tasks are remembered."""
+        tasks = len(self._tasks) + len(self._known_tasks)
+        return len(self._recent) + len(self._recent_tokens) + tasks + len(self._askers)
+
+    def open_number(self, identity: Any) -> int | None:
+        """The open request with that id, None if there is none."""
+        request = self._open.get(key_of(identity))
+        return request.number if request else None
+
+    def open_method(self, identity: Any) -> str | None:
+        """The method of the open request with that id, None if there is none."""
+        request = self._open.get(key_of(identity))
+        return request.method if request else None
+
+    def begin(self, identity: Any, request: OpenRequest) -> None:
+        """Enter a request under its id and its token."""
+        key = key_of(identity)
+        if key in self._open:
+            self._open_below.setdefault(key, []).append(self._open[key])
+        self._open[key] = request
+        token = request.token
+        if token is not None:
+            if token in self.token_owners:
+                self._owners_below.setdefault(token, []).append(self.token_owners[token])
+            self.token_owners[token] = request.number
+            self.tokens[request.number] = token
+
+    def answer(self, identity: Any, live_task: str | None = None) -> Ended:
+        """Strike out the request that a reply names.
+
+        `live_task` is the id of the task that the reply promises: the token then stays active
+        until `end_task` (2025-11-25, "Task progress").
+        """
+        ended = self._end(key_of(identity), Standing.ANSWERED)
+        request = ended.request
+        if request is not None and request.token is not None:
+            if live_task is None:
+                self._release(request, Standing.ANSWERED)
+            else:
+                self._hold(live_task, request)
+        return ended
+
+    def cancel(self, identity: Any) -> Ended:
+        """Strike out the request that a cancelling names."""
+        ended = self._end(key_of(identity), Standing.CANCELLED)
+        if ended.request is not None:
+            self._release(ended.request, Standing.CANCELLED)
+        return ended
+
+    def give_up(self, number: int, standing: Standing) -> tuple[Any, Ended]:
+        """Strike out a request by its number; its id, and what it was: unknown if not open.
+
+        Where its id is in use twice, only the newest request with it can be given up.
+        """
+        key = next((key for key, each in self._open.items() if each.number == number), None)
+        if key is None:
+            return None, _UNKNOWN
+        ended = self._end(key, standing)
+        if ended.request is not None:
+            self._release(ended.request, standing)
+        return (key if isinstance(key, str | int) else None), ended
+
+    def end_task(self, task: str) -> None:
+        """A task has reached a terminal status: its token is no longer active."""
+        request = self._tasks.pop(task, None)
+        if request is not None:
+            self._release(request, Standing.ANSWERED)
+
+    def begin_task(self, task: str, request: int | None) -> None:
+        """Know a task, and the request that began it, None if none on this connection did."""
+        self._known_tasks.pop(task, None)
+        self._known_tasks[task] = request
+        if len(self._known_tasks) > MOST_TASKS:
+            del self._known_tasks[next(iter(self._known_tasks))]
+
+    def ask_for_task(self, task: str, request: int) -> None:
+        """Know that a task, begun elsewhere, is there: `request` was the first to ask for it."""
+        self._askers.setdefault(task, request)
+        if len(self._askers) > MOST_TASKS:
+            del self._askers[next(iter(self._askers))]
+
+    def asker_of(self, task: str | None) -> int | None:
+        """The first request about a task that none on this connection began; None if none was."""
+        return None if task is None else self._askers.get(task)
+
+    def is_known_task(self, task: str) -> bool:
+        """Whether a request on this connection began that task, or was about it."""
+        return task in self._known_tasks
+
+    def beginner_of(self, task: str | None) -> int | None:
+        """The number of the request that began a task; None when that is not known."""
+        return None if task is None else self._known_tasks.get(task)
+
+    def find_token(self, token: Any) -> Ended:
+        """The request that a token belongs to, and whether that is still open."""
+        key = key_of(token)
+        owner = self.token_owners.get(key)
+        if owner is not None:
+            return Ended(owner, Standing.ACTIVE)
+        return self._recent_tokens.get(key)
+
+    def clear(self) -> None:
+        """The connection is gone: forget everything."""
+        for table in (
+            self.token_owners,
+            self.tokens,
+            self._open,
+            self._open_below,
+            self._owners_below,
+            self._recent,
+            self._recent_tokens,
+            self._tasks,
+            self._known_tasks,
+            self._askers,
+        ):
+            table.clear()
+
+    def _end(self, key: Key, standing: Standing) -> Ended:
+        request = self._open.pop(key, None)
+        if request is None:
+            return self._end_again(key, standing)
+        below = self._open_below.get(key)
+        if below:
+            self._open[key] = below.pop()
+            if not below:
+                del self._open_below[key]
+        self._recent.put(key, request.number, standing)
+        return Ended(request.number, Standing.ACTIVE, request)
+
+    def _end_again(self, key: Key, standing: Standing) -> Ended:
+        """Name the ended request; one that was cancelled and then answered counts as answered."""
+        ended = self._recent.get(key)
+        if ended.number is not None and standing is Standing.ANSWERED:
+            self._recent.put(key, ended.number, standing)
+        return ended
+
+    def _hold(self, task: str, request: OpenRequest) -> None:
+        self.end_task(task)
+        self._tasks[task] = request
+        if len(self._tasks) > MOST_TASKS:
+            self.end_task(next(iter(self._tasks)))
+
+    def _release(self, request: OpenRequest, standing: Standing) -> None:
+        token = request.token
+        if token is None:
+            return
+        self.tokens.pop(request.number, None)
+        below = self._owners_below.get(token, [])
+        if self.token_owners.get(token) != request.number:
+            below.remove(request.number)
+        elif below:
+            self.token_owners[token] = below.pop()
+        else:
+            del self.token_owners[token]
+        if not below:
+            self._owners_below.pop(token, None)
+        self._recent_tokens.put(token, request.number, standing)

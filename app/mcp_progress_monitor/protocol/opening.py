@@ -1,0 +1,322 @@
+"""How to open a connection with a server of unknown era: what to ask, and what answers mean.
+
+One small state machine for all connections that an opening takes. What was asked, and what came,
+decide what is proven; nothing here waits or writes.
+
+Source: 2026-07-28 "Versioning" on falling back to the handshake, 2025-11-25 "Lifecycle".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.protocol import eras
+from mcp_progress_monitor.protocol.eras import Agreement, ClientIdentity, Era
+from mcp_progress_monitor.protocol.reading import shown
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.protocol.facts import JsonObject, RequestAnswered
+
+_METHOD_NOT_FOUND: Final = -32601
+_MOST_DISCOVERS: Final = 2
+"""How often one revision is asked for by `server/discover`, and once more after silence."""
+_ERA_HINT: Final = "Let the era of this server be found out."
+
+
+class Ask(NamedTuple):
+    """A request to send next, and for people why.
+
+    No answer within `limit_s` seconds is an answer too, None; `limit_s` is None for the limit
+    of the whole connection.
+    """
+
+    method: str
+    params: JsonObject
+    revision: str
+    limit_s: float | None
+    why: str
+
+
+class Await(NamedTuple):
+    """Nothing to send: wait for the answer to `server/discover`, which is still due."""
+
+    limit_s: float
+
+
+class Reopen(NamedTuple):
+    """This connection proves nothing more: open another one and begin with `Opening.first`."""
+
+    why: str
+
+
+Step: TypeAlias = Ask | Await | Reopen | Agreement | Problem
+
+
+class Opening:
+    """Decides step by step how a server is opened; the session sends, waits and keeps time.
+
+    `server/discover` first, `initialize` when that fails, unless the era is fixed or remembered.
+
+    Our question may itself break a server that does not know it: Python SDK 1.0 to 1.9.3 stop
+    reading at any request before `initialize`, and end at the next line. So while
+    `server/discover` has no answer, neither an end of the process nor an error to `initialize`
+    is a verdict: a new connection begins with `initialize`. A good answer to `server/discover`
+    counts whenever it comes before the handshake succeeded.
+    """
+
+    def __init__(
+        self,
+        client: ClientIdentity,
+        only: Era | None = None,
+        remembered: Era | None = None,
+        *,
+        can_reopen: bool = True,
+    ) -> None:
+        """An opening in the era `only`, or in the one found out earlier if it still holds.
+
+        `can_reopen` is whether a new connection makes a difference, as with a new process.
+        """
+        self._client = client
+        self._only = only
+        self._remembered = None if only else remembered
+        self._can_reopen = can_reopen and only is None
+        self._begins_with = only or self._remembered
+        self._asked: list[Ask] = []
+        self._here: list[Ask] = []
+        self._is_due = False
+        self._is_reopened = False
+        self._was_plain = False
+        self._partial: Agreement | None = None
+        self._refusal: Problem | None = None
+
+    @property
+    def is_open_question(self) -> bool:
+        """Whether the era is to be found out, and not fixed."""
+        return self._only is None
+
+    @property
+    def was_discover_asked(self) -> bool:
+        """Whether the server had the choice of the newest revision."""
+        return any(ask.method == eras.DISCOVER for ask in self._asked)
+
+    def first(self) -> Ask:
+        """What to ask at the start of a connection."""
+        self._here, self._is_due = [], False
+        if self._begins_with is Era.HANDSHAKE:
+            self._was_plain = True
+            return self._initialize(eras.LATEST_HANDSHAKE, self._why_first())
+        limit_s = eras.DISCOVER_LIMIT_S
+        if self._begins_with is Era.PER_REQUEST:
+            # It may start slowly: a handshake that crosses its answer would be in the way.
+            limit_s = eras.REMEMBERED_LIMIT_S
+        return self._discover(None if self._only else limit_s, self._why_first())
+
+    def after(
+        self, reply: RequestAnswered | None, discovered: RequestAnswered | None = None
+    ) -> Step:
+        """What to do after the last question was answered, or was not within its limit.
+
+        `discovered` is what had come to `server/discover` by then, if that was asked earlier.
+        """
+        if self._here[-1].method == eras.DISCOVER:
+            self._is_due = reply is None
+            return self._after_discover(reply)
+        if discovered is not None:
+            self._is_due = False
+        return self._after_initialize(reply, discovered)
+
+    def after_refusal(self, words: str) -> Step:
+        """What to do after `server/discover` was refused otherwise than by a message."""
+        self._is_due = False
+        return self._fall_back(f"server/discover was refused: {words}")
+
+    def after_wait(self, discovered: RequestAnswered | None) -> Step:
+        """What to do after an `Await`."""
+        self._is_due = discovered is None
+        if discovered is not None:
+            step = self._after_discover(discovered)
+            if not isinstance(step, Problem):
+                return step
+        return self._given_up()
+
+    def after_end(self) -> Reopen | None:
+        """What to do when the server ended over a question; None if that is its last word."""
+        if not self._can_reopen or self._is_reopened:
+            return None
+        if any(ask.method == eras.DISCOVER for ask in self._here):
+            return None if self._was_plain else self._reopen(Era.HANDSHAKE, "the server ended")
+        return self._reopen(None, "the server ended") if self._remembered else None
+
+    def out_of_time(self) -> Reopen | None:
+        """What to do when the server was silent for as long as it may be; None if that is all."""
+        is_unproven = self._is_due and not self._was_plain and not self._is_reopened
+        if not (self._can_reopen and is_unproven):
+            return None
+        return self._reopen(Era.HANDSHAKE, "the server stayed silent")
+
+    # What answers mean
+
+    def _after_discover(self, reply: RequestAnswered | None) -> Step:
+        result = None if reply is None else reply.result
+        if reply is None or result is None:
+            return self._after_failed_discover(reply)
+        agreed = eras.read_discover(result)
+        if agreed is not None:
+            return agreed
+        supported = eras.supported_revisions(result)
+        if supported and eras.PER_REQUEST not in supported:
+            return self._try_common(supported)
+        if self._only is Era.PER_REQUEST:
+            return eras.assume_discover(result)
+        self._partial = eras.assume_discover(result) if supported else None
+        return self._fall_back("the answer to server/discover is not a valid result")
+
+    def _after_failed_discover(self, reply: RequestAnswered | None) -> Step:
+        error = {} if reply is None else reply.error or {}
+        is_unsupported = error.get("code") == eras.UNSUPPORTED_VERSION
+        supported = eras.supported_revisions(error)
+        if is_unsupported and (supported or self._only is Era.PER_REQUEST):
+            return self._try_common(supported)
+        if self._only is Era.PER_REQUEST:
+            return _refused(eras.DISCOVER, reply, _ERA_HINT)
+        if reply is None:
+            limit_s = self._here[-1].limit_s
+            waited = "" if limit_s is None else f" within {limit_s:g} s"
+            return self._fall_back(f"server/discover was not answered{waited}")
+        return self._fall_back(f"server/discover was refused ({shown(error.get('code'))})")
+
+    def _fall_back(self, why: str) -> Step:
+        """Ask for the handshake, unless that has been refused."""
+        if self._has_asked(eras.INITIALIZE, eras.LATEST_HANDSHAKE):
+            return self._given_up()
+        return self._initialize(eras.LATEST_HANDSHAKE, why)
+
+    def _after_initialize(
+        self, reply: RequestAnswered | None, discovered: RequestAnswered | None
+    ) -> Step:
+        result = None if reply is None else reply.result
+        agreed = None if result is None else eras.read_initialize(result)
+        if agreed is not None:
+            return agreed
+        answer = None if discovered is None else discovered.result
+        newer = None if answer is None else eras.read_discover(answer)
+        if newer is not None:
+            return newer
+        if result is not None:
+            seen = shown(result.get("protocolVersion"))
+            self._refuse(_no_common(f"the protocol revision {seen}"))
+            return self._given_up()
+        return self._after_failed_initialize(reply)
+
+    def _after_failed_initialize(self, reply: RequestAnswered | None) -> Step:
+        error = {} if reply is None else reply.error or {}
+        supported = eras.supported_revisions(error)
+        if supported:
+            return self._try_common(supported)
+        self._refuse(
+            _refused(eras.INITIALIZE, reply, "Is this an MCP server, and does it start well?")
+        )
+        code = error.get("code")
+        may_be_newer = code in {_METHOD_NOT_FOUND, eras.UNSUPPORTED_VERSION}
+        if may_be_newer and self._only is None and (self._is_due or not self.was_discover_asked):
+            return self._discover(None, f"initialize was refused ({shown(code)})")
+        return Await(eras.DISCOVER_LIMIT_S) if self._is_due else self._given_up()
+
+    def _given_up(self) -> Step:
+        """What is left to try on a connection where the handshake failed."""
+        if self._is_due and self._can_reopen and not self._is_reopened and not self._was_plain:
+            return self._reopen(Era.HANDSHAKE, "the server refused initialize")
+        if self._partial is not None:
+            return self._partial
+        if self._remembered and not self.was_discover_asked:
+            return self._discover(eras.DISCOVER_LIMIT_S, "initialize no longer succeeds")
+        return self._refusal or _no_common("nothing that was asked for")
+
+    def _try_common(self, supported: tuple[str, ...]) -> Step:
+        """Ask for the newest revision that both speak, unless that has been tried."""
+        allowed = tuple(r for r in supported if self._only in {None, _era(r)})
+        revision = eras.newest_common(allowed)
+        if revision is None:
+            return self._no_common(supported)
+        why = f"the server says that it speaks {revision}"
+        if eras.era_of(revision) is Era.HANDSHAKE:
+            if not self._has_asked(eras.INITIALIZE, revision):
+                return self._initialize(revision, why)
+        elif self._may_discover():
+            return self._discover(None, why)
+        what = f"The server refuses {revision}, which it says it speaks."
+        self._refuse(
+            Problem(what, hint="This is a fault of the server: its messages are in the log.")
+        )
+        return self._given_up() if self._only else self._fall_back(what[:-1])
+
+    def _no_common(self, supported: tuple[str, ...]) -> Problem:
+        if self._only and eras.newest_common(supported):
+            what = f"The server speaks only {', '.join(supported)}, which the fixed era has not."
+            return Problem(what, hint=_ERA_HINT)
+        return _no_common(f"only {', '.join(supported) or 'revisions it does not name'}")
+
+    # What is asked
+
+    def _why_first(self) -> str:
+        if self._is_reopened:
+            return "second attempt, over a new connection"
+        if self._only:
+            return "the era of this server is fixed"
+        if self._remembered:
+            return "this is how it was opened before"
+        return "not known yet: the newest revision is asked for first"
+
+    def _reopen(self, era: Era | None, what: str) -> Reopen:
+        methods = " and ".join(dict.fromkeys(ask.method for ask in self._here))
+        self._is_reopened, self._begins_with = True, era
+        self._partial = self._refusal = None
+        opener = eras.DISCOVER if era is None else eras.INITIALIZE
+        why = f"{what} after {methods}, which it may not know"
+        return Reopen(f"{why}: reconnecting, starting with {opener}")
+
+    def _refuse(self, problem: Problem) -> None:
+        """Keep the first reason for which nothing came of it."""
+        self._refusal = self._refusal or problem
+
+    def _has_asked(self, method: str, revision: str) -> bool:
+        return (method, revision) in {(ask.method, ask.revision) for ask in self._here}
+
+    def _may_discover(self) -> bool:
+        made = sum(ask.method == eras.DISCOVER for ask in self._here)
+        return made < _MOST_DISCOVERS + self._is_due
+
+    def _initialize(self, revision: str, why: str) -> Ask:
+        params = eras.initialize_params(self._client, revision)
+        return self._ask(Ask(eras.INITIALIZE, params, revision, None, why))
+
+    def _discover(self, limit_s: float | None, why: str) -> Ask:
+        params = eras.discover_params(self._client)
+        return self._ask(Ask(eras.DISCOVER, params, eras.PER_REQUEST, limit_s, why))
+
+    def _ask(self, ask: Ask) -> Ask:
+        self._asked.append(ask)
+        self._here.append(ask)
+        return ask
+
+
+def _era(revision: str) -> Era | None:
+    return eras.era_of(revision) if revision in eras.REVISIONS else None
+
+
+def _no_common(theirs: str) -> Problem:
+    return Problem(
+        f"The server speaks {theirs}, which this program does not.",
+        hint=f"Known here: {', '.join(eras.REVISIONS)}.",
+    )
+
+
+def _refused(method: str, reply: RequestAnswered | None, hint: str) -> Problem:
+    if reply is None:
+        return Problem(f"The server did not answer {method}.", hint=hint)
+    error = reply.error or {}
+    words = error.get("message")
+    said = words if isinstance(words, str) and words else "; ".join(reply.problems)
+    code = f" ({shown(error['code'])})" if "code" in error else ""
+    return Problem(f"The server refused {method}{code}: {said or 'no reason given'}", hint=hint)

@@ -1,0 +1,349 @@
+"""Outlining of messages too large to decode at once: where each member lies, found in slices.
+
+Decoding 64 MB holds an event loop for a second. Here regular expressions skip what is large at
+100 MB/s and more, members of ordinary size are decoded, and big ones are replaced by `Elided`.
+Every function that may take long is a generator that yields None after a few milliseconds' work.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Generator
+from typing import Any, NamedTuple, TypeAlias, TypeVar
+
+from mcp_progress_monitor.protocol.hidden import TOKEN
+from mcp_progress_monitor.protocol.reading import (
+    BOM,
+    Elided,
+    NotJsonError,
+    Reading,
+    TooDeepError,
+    read_value,
+    shown,
+)
+
+T = TypeVar("T")
+Slices: TypeAlias = Generator[None, None, T]
+"""Work that pauses by yielding None and returns a T."""
+
+LARGEST_DECODED = 64 * 1024
+"""Largest member that is decoded, in bytes; larger ones become `Elided`.
+
+But for a resume token, which has to be sent back whole: as a string it is decoded at any size.
+"""
+
+MOST_MEMBERS = 1000
+"""Members kept of one object; of those beyond, only the names in `_ALWAYS_KEPT`."""
+
+_SLICE = 256 * 1024
+_STEPS = 500
+_FRUITFUL = 256
+_OPENING = (b"[", b"{")
+_MOST_PROBLEMS = 8
+_ALWAYS_KEPT = frozenset({"_meta", "isError", "resultType", "status", "task", "taskId", TOKEN})
+_OPENED_UP = frozenset({"params", "result", "error"})
+_META = frozenset({"_meta"})
+_NOTHING: frozenset[str] = frozenset()
+
+_STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_ATOMS = rb'[^\[\]{}"]++|' + _STRING
+
+
+def _balanced(levels: int) -> bytes:
+    """A pattern for brackets with balanced content, nested up to `levels` deep."""
+    pattern = rb"[\[{](?:" + _ATOMS + rb")*+[\]}]"
+    for _ in range(levels - 1):
+        pattern = rb"[\[{](?:" + _ATOMS + rb"|" + pattern + rb")*+[\]}]"
+    return pattern
+
+
+# Possessive throughout: what was consumed is never tried again, so a scan is linear.
+_CONTENT = re.compile(rb"(?:" + _ATOMS + rb"|" + _balanced(8) + rb")*+", re.DOTALL)
+_FLAT_CONTENT = re.compile(rb"(?:" + _ATOMS + rb")*+", re.DOTALL)
+_OPENINGS = re.compile(rb"[\[{]*+")
+_CLOSINGS = re.compile(rb"[\]}]*+")
+_TEXT = re.compile(rb'[^"\\]*+(?:\\.[^"\\]*+)*+', re.DOTALL)
+_SPACE = re.compile(rb"[ \t\r\n]*+")
+_SCALAR = re.compile(rb"-?[0-9][-+0-9.eE]*+|true|false|null|NaN|-?Infinity")
+_KEY = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"[ \t\r\n]*+:[ \t\r\n]*+', re.DOTALL)
+
+
+class Span(NamedTuple):
+    """A member's place in the message: `raw[start:end]`; `key` is empty in an array."""
+
+    key: str
+    start: int
+    end: int
+
+
+def finish(slices: Slices[T]) -> T:
+    """Do the whole of some sliced work at once."""
+    while True:
+        try:
+            next(slices)
+        except StopIteration as stop:
+            result: T = stop.value
+            return result
+
+
+def outlined(raw: bytes) -> Slices[Reading]:
+    """Read a message, with `Elided` for what is large or deep in it and in its payload.
+
+    Of an object, the top-level members are read, those of `params`, `result` and `error`, and
+    those of their `_meta`. An array's elements are only walked over: its reading is an empty
+    list if it has none, else a list of one `Elided`.
+
+    Raises:
+        NotJsonError: the structure is no JSON. The inside of elided values is not checked.
+    """
+    start = first_byte(raw)
+    problems = [f"too large or too deep to be decoded whole ({len(raw):,} bytes)"]
+    opening = raw[start : start + 1]
+    if opening == b"{":
+        value: Any = yield from _object(raw, Span("", start, len(raw)), problems, _OPENED_UP)
+    elif opening == b"[":
+        is_empty = yield from _is_empty_array(raw, start)
+        value = [] if is_empty else [Elided(len(raw))]
+    else:
+        end = yield from _value_end(raw, start)
+        _expect_end(raw, end, len(raw))
+        value = Elided(end - start)
+    return Reading(value, tuple(problems))
+
+
+def _is_empty_array(raw: bytes, start: int) -> Slices[bool]:
+    is_empty = True
+    for span in _members(raw, start, len(raw), b"]"):
+        if span is None:
+            yield
+        else:
+            is_empty = False
+    return is_empty
+
+
+def array_elements(raw: bytes) -> Slices[list[bytes]]:
+    """Cut the array that is `raw` into the exact bytes of its elements.
+
+    Raises:
+        NotJsonError: `raw` is no array, or its structure is broken.
+    """
+    start = first_byte(raw)
+    if raw[start : start + 1] != b"[":
+        raise _broken(raw, start)
+    elements: list[bytes] = []
+    for span in _members(raw, start, len(raw), b"]"):
+        if span is None:
+            yield
+        else:
+            elements.append(raw[span.start : span.end])
+    return elements
+
+
+def object_members(raw: bytes) -> Slices[dict[str, bytes]]:
+    """Cut the object that is `raw` into the exact bytes of its members; the last of a name counts.
+
+    Raises:
+        NotJsonError: `raw` is no object, or its structure is broken.
+    """
+    spans = yield from object_spans(raw)
+    return {span.key: raw[span.start : span.end] for span in spans}
+
+
+def object_spans(raw: bytes) -> Slices[list[Span]]:
+    """Find the members of the object that is `raw`, all of a name, in their order.
+
+    Raises:
+        NotJsonError: `raw` is no object, or its structure is broken.
+    """
+    start = first_byte(raw)
+    if raw[start : start + 1] != b"{":
+        raise _broken(raw, start)
+    spans: list[Span] = []
+    for span in _members(raw, start, len(raw), b"}"):
+        if span is None:
+            yield
+        else:
+            spans.append(span)
+    return spans
+
+
+def first_byte(raw: bytes) -> int:
+    """Where the JSON text begins, behind a byte order mark and white space."""
+    return _skip_space(raw, len(BOM) if raw.startswith(BOM) else 0)
+
+
+def _object(
+    raw: bytes, whole: Span, problems: list[str], opened_up: frozenset[str]
+) -> Slices[dict[str, Any]]:
+    """Read the members of an object, and alike those of its members named in `opened_up`."""
+    found: dict[str, Any] = {}
+    dropped = 0
+    for span in _members(raw, whole.start, whole.end, b"}"):
+        if span is None:
+            yield
+        elif len(found) < MOST_MEMBERS or span.key in _ALWAYS_KEPT or span.key in opened_up:
+            if span.key in found:
+                _note(problems, f"the key {shown(span.key)} occurs twice; its last value counts")
+            found[span.key] = yield from _member(raw, span, problems, opened_up)
+        else:
+            dropped += 1
+    if dropped:
+        problems.append(f"{dropped:,} members beyond the first {MOST_MEMBERS:,} are not shown")
+    return found
+
+
+def _member(raw: bytes, span: Span, problems: list[str], opened_up: frozenset[str]) -> Slices[Any]:
+    """Decode one member, open it up, or elide it."""
+    size, is_too_deep = span.end - span.start, False
+    if size <= LARGEST_DECODED or _is_token(raw, span):
+        reading = _small_member(raw, span)
+        if reading is not None:
+            for problem in reading.problems:
+                _note(problems, problem)
+            return reading.value
+        is_too_deep = True
+    if span.key in opened_up and raw[span.start : span.start + 1] == b"{":
+        # What lies in a `_meta` is not opened up: a server could nest one in another for ever.
+        inner = _META if opened_up is _OPENED_UP else _NOTHING
+        return (yield from _object(raw, span, problems, inner))
+    return Elided(size, is_too_deep)
+
+
+def _is_token(raw: bytes, span: Span) -> bool:
+    """Whether it is a resume token that can be sent back, which only strings can."""
+    return span.key == TOKEN and raw[span.start : span.start + 1] == b'"'
+
+
+def _small_member(raw: bytes, span: Span) -> Reading | None:
+    """Decode a member of ordinary size; None when it is nested too deep."""
+    try:
+        return read_value(raw[span.start : span.end])
+    except TooDeepError:
+        return None
+    except NotJsonError:
+        raise _broken(raw, span.start) from None
+
+
+def _note(problems: list[str], problem: str) -> None:
+    if problem not in problems and len(problems) < _MOST_PROBLEMS:
+        problems.append(problem)
+
+
+def _members(
+    raw: bytes, start: int, limit: int, closing: bytes
+) -> Generator[Span | None, None, None]:
+    """Yield the members of the object or array in `raw[start:limit]`; None as a pause."""
+    pos = _skip_space(raw, start + 1)
+    if raw[pos : pos + 1] == closing:
+        pos += 1
+    else:
+        pos = yield from _filled(raw, pos, closing)
+    _expect_end(raw, pos, limit)
+
+
+def _filled(raw: bytes, pos: int, closing: bytes) -> Generator[Span | None, None, int]:
+    """Yield the members from `pos`, where the first begins; return the place behind `closing`."""
+    pause_at = pos + _SLICE
+    for count in itertools.count(1):
+        key = ""
+        if closing == b"}":
+            key, pos = _key(raw, pos)
+        end = yield from _value_end(raw, pos)
+        yield Span(key, pos, end)
+        pos = _skip_space(raw, end)
+        separator = raw[pos : pos + 1]
+        if separator != b",":
+            break
+        pos = _skip_space(raw, pos + 1)
+        if count % _STEPS == 0 or pos > pause_at:
+            pause_at = pos + _SLICE
+            yield None
+    if separator != closing:
+        raise _broken(raw, pos)
+    return pos + 1
+
+
+def _key(raw: bytes, pos: int) -> tuple[str, int]:
+    match = _KEY.match(raw, pos)
+    if match is None:
+        raise _broken(raw, pos)
+    text = match[1]
+    key = read_value(b'"%b"' % text).value if b"\\" in text else text.decode(errors="replace")
+    return key, match.end()
+
+
+def _value_end(raw: bytes, pos: int) -> Slices[int]:
+    """Find the end of the value that begins at `pos`."""
+    opening = raw[pos : pos + 1]
+    if opening == b'"':
+        return (yield from _string_end(raw, pos + 1))
+    if opening in _OPENING:
+        return (yield from _container_end(raw, pos + 1))
+    match = _SCALAR.match(raw, pos)
+    if match is None:
+        raise _broken(raw, pos)
+    return match.end()
+
+
+def _container_end(raw: bytes, pos: int) -> Slices[int]:
+    """Find the end of the object or array whose content begins at `pos`."""
+    depth, paused_at, is_sinking = 1, pos, False
+    for step in itertools.count(1):
+        begun_at = pos
+        pos = _matched(_FLAT_CONTENT if is_sinking else _CONTENT, raw, pos)
+        mark = raw[pos : pos + 1]
+        if mark == b'"':  # the slice ended within it
+            pos = yield from _string_end(raw, pos + 1)
+        elif mark in _OPENING:  # too deep for the pattern, or cut by the slice
+            # Where one opens into the next, the deep pattern would fail at each in vain.
+            is_sinking = pos - begun_at < _FRUITFUL
+            end = _matched(_OPENINGS, raw, pos)
+            depth += end - pos
+            pos = end
+        elif mark:
+            end = min(_matched(_CLOSINGS, raw, pos), pos + depth)
+            depth -= end - pos
+            is_sinking = False
+            pos = end
+        elif pos >= len(raw):
+            raise _broken(raw, pos)
+        if depth == 0:
+            break
+        if pos - paused_at > _SLICE or step % _STEPS == 0:
+            paused_at = pos
+            yield
+    return pos
+
+
+def _string_end(raw: bytes, pos: int) -> Slices[int]:
+    """Find the end of the string whose text begins at `pos`."""
+    while True:
+        end = _matched(_TEXT, raw, pos)
+        if raw[end : end + 1] == b'"':
+            return end + 1
+        if end == pos:
+            raise _broken(raw, len(raw))
+        pos = end
+        yield
+
+
+def _skip_space(raw: bytes, pos: int) -> int:
+    return _matched(_SPACE, raw, pos)
+
+
+def _matched(pattern: re.Pattern[bytes], raw: bytes, pos: int) -> int:
+    """Where the match of `pattern` at `pos` ends, `_SLICE` bytes on at the most."""
+    match = pattern.match(raw, pos, pos + _SLICE)
+    return match.end() if match else pos
+
+
+def _expect_end(raw: bytes, pos: int, limit: int) -> None:
+    pos = _skip_space(raw, pos)
+    if pos < limit:
+        raise _broken(raw, pos)
+
+
+def _broken(raw: bytes, pos: int) -> NotJsonError:
+    where = "the end" if pos >= len(raw) else f"byte {pos + 1:,}"
+    return NotJsonError(f"the JSON structure breaks off at {where}")

@@ -1,0 +1,234 @@
+"""Our side of a connection, without its I/O: chooses ids and tokens, and writes messages."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.protocol.jsonrpc import encode
+from mcp_progress_monitor.protocol.ledger import Key, key_of
+from mcp_progress_monitor.protocol.tokens import AUTO, AutoToken, TokenChoice, TokenSource
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcp_progress_monitor.protocol.facts import JsonObject, RequestAnswered, RequestId
+
+__all__ = ["AUTO", "AutoToken", "Outgoing", "Peer", "TokenChoice", "TokenSource"]
+
+_TOKEN_KEY = "progressToken"  # noqa: S105  # the name of a member
+
+
+class Outgoing(NamedTuple):
+    """A request to be written: its id, its progress token (None without), its exact bytes."""
+
+    id: int
+    token: str | int | None
+    raw: bytes
+
+
+class Peer:
+    """Writes our requests, notifications and replies on one connection.
+
+    Ids count up from 1 and are never used twice. A message is to be written in the order in
+    which it was made. `stamps`, once set, go into the `_meta` of every request (2026-07-28).
+    """
+
+    def __init__(
+        self,
+        tokens: TokenSource,
+        is_token_active: Callable[[str | int], bool] | None = None,
+    ) -> None:
+        """Make the peer of a new connection.
+
+        `is_token_active` knows tokens that outlive their request, such as a task's (see
+        `Conversation.is_token_active`).
+        """
+        self.stamps: JsonObject = {}
+        self._tokens = tokens
+        self._is_token_active = is_token_active
+        self._last_id = 0
+        self._pending: dict[int, Key | None] = {}
+
+    @property
+    def pending_count(self) -> int:
+        """How many requests are neither answered nor cancelled."""
+        return len(self._pending)
+
+    def request(
+        self,
+        method: str,
+        params: Mapping[str, Any] | None = None,
+        token: TokenChoice = AUTO,
+        *,
+        allow_duplicate: bool = False,
+        now_ms: int | None = None,
+        verbatim: Mapping[str, bytes] = MappingProxyType({}),
+    ) -> Outgoing:
+        """Write a request.
+
+        `verbatim` are further members of its parameters, JSON that is written as it stands.
+
+        What `params` has in `_meta` stays and wins over the stamps. A progress token in there
+        counts as chosen. `now_ms` is the wall time for a token of our own making.
+
+        Raises:
+            ProblemError: the token is of a wrong type, contradicts that in `params`, or is in
+                use (unless `allow_duplicate`); or `params` cannot be written as JSON.
+        """
+        body = dict(params or {})
+        meta = _merged_meta(body, self.stamps)
+        chosen = self._choose(meta, token, now_ms)
+        key = None if chosen is None else key_of(chosen)
+        if chosen is not None:
+            meta[_TOKEN_KEY] = chosen
+            if not allow_duplicate:
+                self._refuse_token_in_use(chosen)
+        if meta or "_meta" in body:
+            body["_meta"] = meta
+        has_params = params is not None or bool(body) or bool(verbatim)
+        identity = self._last_id + 1
+        raw = _written(
+            {"jsonrpc": "2.0", "id": identity, "method": method}
+            | ({"params": body} if has_params else {}),
+            f"the request {method}",
+        )
+        if verbatim:
+            raw = _with_members(raw, verbatim, is_first=not body)
+        self._last_id = identity
+        self._pending[identity] = key
+        return Outgoing(identity, chosen, raw)
+
+    def notify(self, method: str, params: Mapping[str, Any] | None = None) -> bytes:
+        """Write a notification.
+
+        Raises:
+            ProblemError: `params` cannot be written as JSON.
+        """
+        body = {} if params is None else {"params": params}
+        return _written({"jsonrpc": "2.0", "method": method} | body, f"the notification {method}")
+
+    def respond(self, identity: RequestId, result: Mapping[str, Any]) -> bytes:
+        """Write the result of a request that the server made; its id is echoed as it came.
+
+        Raises:
+            ProblemError: `result` cannot be written as JSON.
+        """
+        return _written({"jsonrpc": "2.0", "id": identity, "result": result}, "the reply")
+
+    def refuse(self, identity: RequestId, code: int, message: str, data: object = None) -> bytes:
+        """Write an error as the reply to a request that the server made.
+
+        Raises:
+            ProblemError: `data` cannot be written as JSON.
+        """
+        error: JsonObject = {"code": code, "message": message}
+        if data is not None:
+            error["data"] = data
+        return _written({"jsonrpc": "2.0", "id": identity, "error": error}, "the error reply")
+
+    def cancel(self, identity: int, reason: str | None = None) -> bytes:
+        """Write the cancelling of one of our requests; its token may be used again."""
+        self._pending.pop(identity, None)
+        params: JsonObject = {"requestId": identity}
+        if reason is not None:
+            params["reason"] = reason
+        return self.notify("notifications/cancelled", params)
+
+    def is_pending(self, identity: int) -> bool:
+        """Whether a request of ours is neither answered nor cancelled."""
+        return identity in self._pending
+
+    def forget(self, identity: int) -> None:
+        """No reply to a request will come: its token may be used again."""
+        self._pending.pop(identity, None)
+
+    def answered(self, reply: RequestAnswered) -> None:
+        """The server has replied to a request: its token may be used again."""
+        if type(reply.id) is int:
+            self._pending.pop(reply.id, None)
+
+    def closed(self) -> None:
+        """The connection is gone, and with it every request."""
+        self._pending.clear()
+
+    def is_token_in_use(self, token: str | int) -> bool:
+        """Whether a request with `token` would be refused as long as another one goes on."""
+        is_held = self._is_token_active is not None and self._is_token_active(token)
+        return is_held or key_of(token) in self._pending.values()
+
+    def _choose(self, meta: JsonObject, token: TokenChoice, now_ms: int | None) -> str | int | None:
+        """The token to send, of the caller's choice and what the caller's `_meta` has."""
+        chosen = meta.get(_TOKEN_KEY) if _TOKEN_KEY in meta else token
+        if not isinstance(chosen, str | int | AutoToken | None) or isinstance(chosen, bool):
+            raise ProblemError(
+                Problem(
+                    f"The progress token {chosen!r} is neither a string nor an integer.",
+                    hint="Choose some text, a whole number, or no token.",
+                )
+            )
+        if chosen != token and token is not AUTO and token is not None:
+            raise ProblemError(
+                Problem(
+                    f"The progress token is given twice: {token!r}, and {chosen!r} in _meta.",
+                    hint="Leave one of them out.",
+                )
+            )
+        return self._tokens.next(now_ms) if chosen is AUTO else chosen
+
+    def _refuse_token_in_use(self, token: str | int) -> None:
+        if not self.is_token_in_use(token):
+            return
+        key = key_of(token)
+        owner = next((i for i, other in self._pending.items() if other == key), None)
+        whose = "a task that is still running" if owner is None else f"the open request {owner}"
+        raise ProblemError(
+            Problem(
+                f"The progress token {token!r} is in use by {whose}.",
+                hint="A token must be unique among active requests: choose another, "
+                "or wait until that one has ended.",
+            )
+        )
+
+
+def check_json(value: JsonObject, what: str = "the answer") -> None:
+    """See that `value` can be sent; `ProblemError` when it cannot be written as JSON."""
+    _written(value, what)
+
+
+def _merged_meta(body: JsonObject, stamps: JsonObject) -> JsonObject:
+    own = body.get("_meta", {})
+    if not isinstance(own, dict):
+        raise ProblemError(
+            Problem(f"_meta is {own!r}, not an object.", hint="Write it as {…} or leave it out.")
+        )
+    return {**stamps, **own}
+
+
+def _with_members(raw: bytes, verbatim: Mapping[str, bytes], *, is_first: bool) -> bytes:
+    """A request with further parameters: these are its last member, and end with the message."""
+    members = b",".join(b'"%b":%b' % (name.encode(), value) for name, value in verbatim.items())
+    separator = b"" if is_first else b","
+    return raw.removesuffix(b"}}") + separator + members + b"}}"
+
+
+def _written(message: JsonObject, what: str) -> bytes:
+    try:
+        return encode(message)
+    except UnicodeEncodeError as error:
+        half = ascii(error.object[error.start])
+        raise ProblemError(
+            Problem(
+                f"A text of {what} cannot be sent: it holds half a character, {half}.",
+                hint="Text must be UTF-8, and surrogates come in pairs: write whole characters.",
+            )
+        ) from error
+    except ValueError as error:
+        raise ProblemError(
+            Problem(
+                f"The values of {what} have no JSON form.",
+                hint="NaN and infinite numbers are the usual cause.",
+                detail=str(error),
+            )
+        ) from error

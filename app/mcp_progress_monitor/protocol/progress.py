@@ -1,0 +1,244 @@
+"""Reading `notifications/progress`, the message that comes by the hundred thousand.
+
+`plain_progress` reads what a well-formed one looks like and nothing else, `plain_run` many of them
+at once; `any_progress` reads every one of them. Where all apply they state the same facts.
+"""
+
+from __future__ import annotations
+
+import math
+from itertools import repeat
+from typing import TYPE_CHECKING, Any, Literal
+
+import msgspec
+
+from mcp_progress_monitor.protocol.facts import MESSAGE_LIMIT, ProgressReceived, Side, Standing
+from mcp_progress_monitor.protocol.reading import COLON_ESCAPE, Elided, shown
+from mcp_progress_monitor.protocol.runs import TickRun
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp_progress_monitor.protocol.frame import Frame
+    from mcp_progress_monitor.protocol.ledger import Ended, Key, Ledger
+    from mcp_progress_monitor.protocol.runs import FrameRun
+
+PROGRESS = "notifications/progress"
+
+_LEAST_KEYS = 5  # jsonrpc, method, params, progressToken, progress
+# Skips the named tuple's own constructor, which takes as long again for every notification.
+_new = tuple.__new__
+# An enum member is looked up in 0.04 µs, a global in a tenth of that.
+_ACTIVE = Standing.ACTIVE
+_SERVER = Side.SERVER
+_ABSENT = msgspec.UNSET
+_is_finite = math.isfinite
+
+
+class PlainParams(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """The parameters of a progress notification in which nothing is out of the ordinary."""
+
+    progressToken: str | int  # noqa: N815  # as on the wire
+    progress: int | float
+    total: int | float | msgspec.UnsetType = msgspec.UNSET
+    message: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class PlainProgress(msgspec.Struct, forbid_unknown_fields=True, gc=False):
+    """The whole notification: these members, of these types, and no others."""
+
+    jsonrpc: Literal["2.0"]
+    method: Literal["notifications/progress"]
+    params: PlainParams
+
+
+decode_plain = msgspec.json.Decoder(PlainProgress).decode
+"""Decodes a plain notification; raises ValueError for every other line.
+
+Three times as fast as decoding into dictionaries (0.19 to 0.50 µs, measured), and what it lets
+through needs no checks of types. Numbers and strings come out as `reading.read_value` has them.
+"""
+
+_decode_all = msgspec.json.Decoder(list[PlainProgress]).decode
+
+
+def plain_progress(
+    frame: Frame, params: PlainParams, owners: dict[Key, int]
+) -> ProgressReceived | None:
+    """State the fact of a server's notification with an active token and no repeated key.
+
+    `params` were decoded from the frame, `owners` has the client's active tokens. None means that
+    `any_progress` has to look at it. Local names and one tuple: this runs for every message of a
+    flood, and takes a fifth of what all else does with it.
+    """
+    token = params.progressToken
+    total: Any = params.total
+    text: Any = params.message
+    request = owners.get(token)
+    if request is None:
+        return None
+    number, connection, _, when, at, raw, _, _ = frame
+    colons = raw.count(b":")
+    if text is _ABSENT:
+        text = None
+    elif len(text) > MESSAGE_LIMIT:
+        return None
+    else:
+        colons -= 1
+    if total is _ABSENT:
+        total = None
+    else:
+        colons -= 1
+    # Every key has its colon: see `reading.repeated_keys`.
+    if colons != _LEAST_KEYS and not _are_in_strings(colons - _LEAST_KEYS, raw, token, text):
+        return None
+    return _new(
+        ProgressReceived,
+        (
+            number,
+            connection,
+            at,
+            when,
+            _SERVER,
+            token,
+            request,
+            _ACTIVE,
+            params.progress,
+            total,
+            text,
+            (),
+        ),
+    )
+
+
+def plain_run(run: FrameRun, ledger: Ledger) -> TickRun | None:
+    """State the facts of a run in which each line is what `plain_progress` takes; None otherwise.
+
+    The lines are decoded as one array. As many elements as lines are one of each line: a line
+    begins with a brace, which stands for nothing but a new element once a comma has come, and a
+    line feed is in no string; and the array is whole, so each line is.
+    """
+    raws, owners = run.raws, ledger.token_owners
+    text = b"[%b]" % b"\n,".join(raws)
+    try:
+        messages = _decode_all(text)
+        members = [message.params for message in messages]
+        requests = [owners[each.progressToken] for each in members]
+    except (ValueError, KeyError):
+        return None
+    # Not those that were just decoded: a job keeps many ticks, and all of them one token.
+    tokens = list(map(ledger.tokens.__getitem__, requests))
+    totals, total_count = _column([each.total for each in members])
+    words, word_count = _column([each.message for each in members])
+    colons = text.count(b":") - _LEAST_KEYS * len(raws) - total_count - word_count
+    is_plain = (
+        len(messages) == len(raws)
+        and (not word_count or max(map(len, filter(None, words)), default=0) <= MESSAGE_LIMIT)
+        # No line has fewer colons than keys and colons in its strings: what fits all fits each.
+        and (not colons or _are_in_all(colons, text, tokens, words))
+    )
+    if not is_plain:
+        return None
+    values = [each.progress for each in members]
+    ticks = zip(
+        range(run.first, run.first + len(raws)),
+        repeat((run.connection, run.at, run.when)),
+        tokens,
+        requests,
+        values,
+        totals,
+        words,
+        strict=False,
+    )
+    has_none = not word_count
+    return TickRun(run.at, list(ticks), requests, values, totals, has_no_message=has_none)
+
+
+def _column(values: list[Any]) -> tuple[list[Any], int]:
+    """Values with None for those that are absent, and how many are not.
+
+    Values that are all alike become the very same: many are kept for long.
+    """
+    kinds = set(map(type, values))
+    if msgspec.UnsetType not in kinds:
+        # 0.0 and -0.0 are equal and not the same.
+        is_one = len(kinds) == 1 and values[0] != 0 and values.count(values[0]) == len(values)
+        return values[:1] * len(values) if is_one else values, len(values)
+    if len(kinds) == 1:
+        return [None] * len(values), 0
+    found = [None if value is _ABSENT else value for value in values]
+    return found, len(found) - found.count(None)
+
+
+def _are_in_all(
+    colons: int, text: bytes, tokens: Sequence[Any], words: Sequence[str | None]
+) -> bool:
+    """Whether so many `colons` are in tokens and messages, none written as an escape."""
+    return colons == sum(map(_colons_in, tokens, words)) and COLON_ESCAPE not in text
+
+
+def _are_in_strings(colons: int, raw: bytes, token: str | int, text: str | None) -> bool:
+    """Whether so many `colons` are in the token and the message, none written as an escape."""
+    return colons == _colons_in(token, text) and COLON_ESCAPE not in raw
+
+
+def _colons_in(token: str | int, text: str | None) -> int:
+    """How many colons the token and the message have: those beyond one for each key."""
+    in_text = text.count(":") if text else 0
+    return in_text + token.count(":") if isinstance(token, str) else in_text
+
+
+def any_progress(
+    frame: Frame, sender: Side, params: dict[str, Any], owner: Ended, problems: tuple[str, ...]
+) -> ProgressReceived:
+    """State the fact of any progress notification; `owner` is whom the other side's token names.
+
+    `problems` are those of the message's form.
+    """
+    notes = [*problems]
+    token = params.get("progressToken")
+    if not isinstance(token, str | int) or isinstance(token, bool):
+        notes.append(_wrong("progressToken", params, "a string or an integer"))
+    progress = _number("progress", params, notes)
+    if "progress" not in params:
+        notes.append('"progress" is missing')
+    return ProgressReceived(
+        frame.number,
+        frame.connection,
+        frame.at,
+        frame.when,
+        sender,
+        token,
+        owner.number,
+        owner.standing,
+        progress,
+        _number("total", params, notes),
+        _message(params, notes),
+        tuple(notes),
+    )
+
+
+def _number(name: str, params: dict[str, Any], notes: list[str]) -> int | float | None:
+    value = params.get(name)
+    if type(value) is int or (type(value) is float and _is_finite(value)):
+        return value
+    if name in params:
+        notes.append(_wrong(name, params, "a finite number"))
+    return None
+
+
+def _message(params: dict[str, Any], notes: list[str]) -> str | None:
+    value = params.get("message")
+    if isinstance(value, str):
+        return value[:MESSAGE_LIMIT]
+    if "message" in params:
+        notes.append(_wrong("message", params, "a string"))
+    return None
+
+
+def _wrong(name: str, params: dict[str, Any], due: str) -> str:
+    if name not in params:
+        return f'"{name}" is missing'
+    value = params[name]
+    seen = "too long" if isinstance(value, Elided) else shown(value)
+    return f'"{name}" is {seen}, not {due}'

@@ -1,0 +1,282 @@
+"""The folder of recordings: names, who writes what, and the pruning of what is old or too much."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import time
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from mcp_progress_monitor.looking import is_there
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.recording.format import HEADER, SUFFIX
+
+if TYPE_CHECKING:
+    from filelock import FileLock
+
+    from mcp_progress_monitor.recording.settings import RecordingSettings
+
+_PART: Final = re.compile(rf"(?P<run>.+?)(?:\.(?P<part>[1-9]\d{{0,8}}))?{re.escape(SUFFIX)}")
+_OURS: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-p\d+(?:-\d+)?")
+"""Recordings with such names were made by this program unasked; only those are pruned."""
+_BESIDE: Final = ".notes.json"
+_DAY_S: Final = 24 * 3600
+_LOOK_S: Final = 0.005
+"""Longer than another program holds a lock that it only tries, shorter than anyone would notice."""
+_PATIENCE_S: Final = 1.0
+_HEADER_BYTES: Final = 4096
+
+
+class RecordingEntry(NamedTuple):
+    """One run of the program on disk: its parts, oldest first, and their bytes in all.
+
+    `path` is the oldest part that is still there; `begun_when` is wall time.
+    """
+
+    path: Path
+    paths: tuple[Path, ...]
+    size: int
+    begun_when: float
+    is_in_use: bool
+
+
+class _File(NamedTuple):
+    """One part on disk."""
+
+    path: Path
+    run: str
+    part: int
+    size: int
+    changed_when: float
+
+
+class RecordingsFolder:
+    """Names recordings, lists them, and deletes those that are old or too large together.
+
+    A program holds a system lock for as long as it writes a recording, so no other one deletes it;
+    the system lets go of the lock however its holder ends.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """`path` is made when the first recording is."""
+        self.path = path
+        self._lock: FileLock | None = None
+        self._own = ""
+
+    def new_path(self, when: float) -> Path:
+        """Where a run that begins at `when` (wall time) is to be recorded; nothing is there yet."""
+        stamp = datetime.fromtimestamp(when).astimezone().strftime("%Y-%m-%dT%H-%M-%S")
+        name = f"{stamp}-p{os.getpid()}"
+        number, path = 1, self.path / f"{name}{SUFFIX}"
+        while is_there(path) or is_there(self._lock_path(run_of(path))):
+            number += 1
+            path = self.path / f"{name}-{number}{SUFFIX}"
+        return path
+
+    def begin(self, path: Path) -> None:
+        """Make the folder and let other programs know that this one writes the run at `path`.
+
+        Raises:
+            OSError: the folder cannot be made, or somebody else writes that run.
+        """
+        self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
+        self._own = run_of(path)
+        lock = self._lock_of(self._own)
+        with contextlib.suppress(NotImplementedError):  # a file system that has no locks
+            lock.acquire(timeout=_PATIENCE_S, poll_interval=_LOOK_S)
+            self._lock = lock
+
+    def end(self) -> None:
+        """Let go of the run that this program wrote."""
+        if self._lock is not None:
+            lock, self._lock = self._lock, None
+            with contextlib.suppress(OSError):
+                lock.release()
+                self._lock_path(self._own).unlink(missing_ok=True)
+
+    def entries(self) -> list[RecordingEntry]:
+        """All recordings, oldest first; none where the folder cannot be read."""
+        runs: dict[str, list[_File]] = {}
+        for file in self._files():
+            runs.setdefault(file.run, []).append(file)
+        return sorted(map(self._entry, runs.values()), key=_begun_when)
+
+    def prune(
+        self, settings: RecordingSettings, now_when: float, written: Path | None = None
+    ) -> list[Path]:
+        """Delete what is older or more than `settings` allow, oldest parts first; what was deleted.
+
+        Recordings that other programs write stay, and what the user put here under another name.
+        Of this program's own run everything may go but `written`, the part that grows.
+        """
+        now = [file for file in self._files() if file.path != written]
+        oldest_first = sorted((file for file in now if _is_ours(file)), key=_age_order)
+        total = sum(file.size for file in now) + _size_of(written)
+        pruned: list[Path] = []
+        lives = {run: self._is_written_elsewhere(run) for run in {file.run for file in now}}
+        for file in oldest_first:
+            is_old = now_when - file.changed_when > settings.keep_days * _DAY_S
+            if lives[file.run] or not (is_old or total > settings.keep_bytes):
+                continue
+            if _deleted(file.path):
+                pruned.append(file.path)
+                total -= file.size
+        self._sweep(now_when)
+        return pruned
+
+    def delete(self, entry: RecordingEntry) -> None:
+        """Delete a recording with all its parts and notes.
+
+        Raises:
+            ProblemError: a program writes it, or it cannot be deleted.
+        """
+        if self._is_written(run_of(entry.path)):
+            hint = "Close the window or end the command that records it."
+            raise ProblemError(Problem("The recording is being written", str(entry.path), hint))
+        try:
+            for path in entry.paths:
+                path.unlink(missing_ok=True)
+                path.with_name(path.name + _BESIDE).unlink(missing_ok=True)
+        except OSError as error:
+            what, hint = "The recording cannot be deleted", "Check the rights of its folder."
+            raise ProblemError(
+                Problem(what, str(entry.path), hint, error.strerror or str(error))
+            ) from error
+        self._sweep(time.time())
+
+    def _files(self) -> list[_File]:
+        found: list[_File] = []
+        with contextlib.suppress(OSError), os.scandir(self.path) as entries:
+            for entry in entries:
+                name = _PART.fullmatch(entry.name)
+                with contextlib.suppress(OSError):
+                    if name is not None and entry.is_file(follow_symlinks=False):
+                        about = entry.stat()
+                        part = int(name["part"] or 1)
+                        found.append(
+                            _File(
+                                Path(entry.path), name["run"], part, about.st_size, about.st_mtime
+                            )
+                        )
+        return found
+
+    def _entry(self, files: list[_File]) -> RecordingEntry:
+        files.sort(key=_part_order)
+        first = files[0]
+        return RecordingEntry(
+            first.path,
+            tuple(file.path for file in files),
+            sum(file.size for file in files),
+            _started(first),
+            self._is_written(first.run),
+        )
+
+    def _is_written(self, run: str) -> bool:
+        is_own = self._lock is not None and run == self._own
+        return is_own or self._is_written_elsewhere(run)
+
+    def _is_written_elsewhere(self, run: str) -> bool:
+        """Whether another program writes a run. In doubt it does: a deleted one would be lost."""
+        if self._lock is not None and run == self._own:
+            return False
+        lock = self._lock_of(run)
+        try:
+            if not self._lock_path(run).exists():
+                return False
+            lock.acquire(timeout=_LOOK_S, poll_interval=_LOOK_S / 5)
+        except (OSError, NotImplementedError):  # a Timeout is an OSError
+            return True
+        lock.release()
+        return False
+
+    def _sweep(self, now_when: float) -> None:
+        """Delete what belongs to recordings that are gone: notes, and locks left by a crash."""
+        runs = {file.run for file in self._files()}
+        with contextlib.suppress(OSError):
+            for path in self.path.iterdir():
+                run = _run_beside(path.name)
+                if run is None or run in runs or not _OURS.fullmatch(run):
+                    continue
+                is_fresh = now_when - _changed_when(path, now_when) < _PATIENCE_S * 60
+                if not is_fresh and not self._is_written(run):
+                    _deleted(path)
+
+    def _lock_path(self, run: str) -> Path:
+        return self.path / f"{run}.lock"
+
+    def _lock_of(self, run: str) -> FileLock:
+        from filelock import FileLock  # late: no start waits for it
+
+        # No soft locks: they outlive their holder. Not by thread: workers come and go.
+        return FileLock(
+            self._lock_path(run), mode=0o600, thread_local=False, fallback_to_soft=False
+        )
+
+
+def part_path(path: Path, number: int) -> Path:
+    """The file of a run's part; `path` is that of the first."""
+    return path if number == 1 else path.with_name(f"{run_of(path)}.{number}{SUFFIX}")
+
+
+def run_of(path: Path) -> str:
+    """What the names of all parts of a run begin with."""
+    found = _PART.fullmatch(path.name)
+    return path.name if found is None else found["run"]
+
+
+def _is_ours(file: _File) -> bool:
+    return _OURS.fullmatch(file.run) is not None
+
+
+def _run_beside(name: str) -> str | None:
+    """The run that a lock or a file of notes belongs to."""
+    if name.endswith(".lock"):
+        return name.removesuffix(".lock")
+    return run_of(Path(name.removesuffix(_BESIDE))) if name.endswith(SUFFIX + _BESIDE) else None
+
+
+def _started(file: _File) -> float:
+    """When a run began, by its header; else when its file changed last."""
+    with contextlib.suppress(OSError, ValueError, TypeError, KeyError):
+        with file.path.open("rb") as stream:
+            line = stream.readline(_HEADER_BYTES)
+        if line.startswith(HEADER):
+            return datetime.fromisoformat(json.loads(line[len(HEADER) :])["started"]).timestamp()
+    return file.changed_when
+
+
+def _deleted(path: Path) -> bool:
+    """Delete a file; whether it is gone."""
+    try:
+        path.unlink(missing_ok=True)
+    except OSError:
+        return False
+    return True
+
+
+def _size_of(path: Path | None) -> int:
+    with contextlib.suppress(OSError):
+        return 0 if path is None else path.stat().st_size
+    return 0
+
+
+def _changed_when(path: Path, default: float) -> float:
+    with contextlib.suppress(OSError):
+        return path.stat().st_mtime
+    return default
+
+
+def _part_order(file: _File) -> int:
+    return file.part
+
+
+def _age_order(file: _File) -> tuple[float, str, int]:
+    return file.changed_when, file.run, file.part
+
+
+def _begun_when(entry: RecordingEntry) -> tuple[float, Path]:
+    return entry.begun_when, entry.path

@@ -1,0 +1,211 @@
+"""Marks and notes that a person put on frames: a small file beside the recording.
+
+`<recording>.notes.json` holds `{"version": 1, "frames": {"<number>": {"mark": true, "note":
+"…"}}}`, keyed by the frames' numbers, which never change. The recording itself is never touched.
+"""
+
+from __future__ import annotations
+
+import bisect
+import json
+import stat
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from mcp_progress_monitor import private_file
+from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.recording.folder import run_of
+from mcp_progress_monitor.recording.format import SUFFIX as RECORDING
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+    from pathlib import Path
+
+SUFFIX: Final = ".notes.json"
+_VERSION: Final = 1
+_LARGEST: Final = 64 * 1024 * 1024
+"""Bytes of a file that is read; nobody writes so many notes."""
+
+_Stamp = tuple[int, int, int]
+
+
+class _Entry(NamedTuple):
+    is_marked: bool
+    text: str
+
+
+_NOTHING: Final = _Entry(is_marked=False, text="")
+
+
+class _UnusableError(Exception):
+    """The file is there and cannot be understood; the message says why."""
+
+
+def notes_path(recording: Path) -> Path:
+    """Where the notes on a recording are kept: beside its first part, whichever part is given."""
+    is_named_so = recording.suffix == RECORDING
+    first = run_of(recording) + RECORDING if is_named_so else recording.name
+    return recording.with_name(first + SUFFIX)
+
+
+class Notes:
+    """The marks and notes on one recording; with `path` None they are kept in memory alone.
+
+    Every change is on disk when its call returns. A file that another program has changed in the
+    meantime is read again first, so that two windows on one recording do not undo each other's
+    notes. Where reading or writing fails, `problem` says so and everything goes on in memory; a
+    file that was not understood is never written over.
+    """
+
+    def __init__(self, path: Path | None) -> None:
+        self.problem: Problem | None = None
+        self._path = path
+        self._stamp: _Stamp | None = None
+        self._entries: dict[int, _Entry] = {}
+        self._numbers: list[int] = []
+        self._read_anew()
+
+    def is_marked(self, number: int) -> bool:
+        """Whether the frame of that number is marked."""
+        return self._entries.get(number, _NOTHING).is_marked
+
+    def note(self, number: int) -> str:
+        """The note on the frame of that number; empty without one."""
+        return self._entries.get(number, _NOTHING).text
+
+    @property
+    def numbers(self) -> Sequence[int]:
+        """The numbers of all frames with a mark or a note, rising."""
+        return self._numbers
+
+    def after(self, number: int) -> int | None:
+        """The first number behind `number` with a mark or a note."""
+        at = bisect.bisect_right(self._numbers, number)
+        return self._numbers[at] if at < len(self._numbers) else None
+
+    def before(self, number: int) -> int | None:
+        """The last number in front of `number` with a mark or a note."""
+        at = bisect.bisect_left(self._numbers, number)
+        return self._numbers[at - 1] if at else None
+
+    def set_marked(self, numbers: Iterable[int], *, is_marked: bool) -> None:
+        """Mark frames, or take their marks away."""
+        self._read_anew()
+        for number in numbers:
+            self._put(number, _Entry(is_marked, self.note(number)))
+        self._save()
+
+    def set_note(self, number: int, text: str) -> None:
+        """Put a note on a frame; an empty one takes it away."""
+        self._read_anew()
+        self._put(number, _Entry(self.is_marked(number), text))
+        self._save()
+
+    def _put(self, number: int, entry: _Entry) -> None:
+        is_known = number in self._entries
+        if entry == _NOTHING:
+            if is_known:
+                del self._entries[number]
+                self._numbers.remove(number)
+            return
+        self._entries[number] = entry
+        if not is_known:
+            bisect.insort(self._numbers, number)
+
+    def _read_anew(self) -> None:
+        """Read the file unless it is as it was left."""
+        if self._path is None:
+            return
+        try:
+            stamp = _stamp_of(self._path)
+            if stamp is None or stamp == self._stamp:
+                return
+            entries = _read(self._path)
+        except (OSError, _UnusableError) as error:
+            self._go_on_in_memory(self._path, error)
+            return
+        self._stamp = stamp
+        self._entries = entries
+        self._numbers = sorted(entries)
+
+    def _go_on_in_memory(self, path: Path, error: Exception) -> None:
+        self._path = None
+        self.problem = Problem(
+            "The notes on this recording cannot be read",
+            str(path),
+            "New marks and notes are kept until the program ends; the file is left as it is. "
+            "Move it away or repair it, and open the recording again",
+            _words_of(error),
+        )
+
+    def _save(self) -> None:
+        if self._path is None:
+            return
+        try:
+            _write(self._path, self._entries)
+            self._stamp = _stamp_of(self._path)
+            self.problem = None
+        except OSError as error:
+            self.problem = Problem(
+                "Marks and notes cannot be saved",
+                str(self._path),
+                "They are kept until the program ends, and saved with the next change if that "
+                "works. Make room on the disk, or make the folder writable",
+                _words_of(error),
+            )
+
+
+def _words_of(error: Exception) -> str:
+    return (error.strerror or str(error)) if isinstance(error, OSError) else str(error)
+
+
+def _stamp_of(path: Path) -> _Stamp | None:
+    """What tells one content of the file from another; None without a file."""
+    try:
+        status = path.stat()
+    except FileNotFoundError:
+        return None
+    return status.st_mtime_ns, status.st_size, status.st_ino
+
+
+def _read(path: Path) -> dict[int, _Entry]:
+    if not stat.S_ISREG(path.stat().st_mode):
+        raise _UnusableError("it is no ordinary file")  # opening a pipe may wait for ever
+    with path.open("rb") as file:
+        raw = file.read(_LARGEST + 1)
+    if len(raw) > _LARGEST:
+        raise _UnusableError(f"it has more than {_LARGEST:,} bytes")
+    try:
+        members = json.loads(raw)
+    except (ValueError, RecursionError) as error:
+        raise _UnusableError(f"it is not JSON: {error}") from error
+    frames = members.get("frames") if isinstance(members, dict) else None
+    if not isinstance(frames, dict):
+        raise _UnusableError('it has no object "frames"')
+    version = members.get("version")
+    if version != _VERSION:
+        raise _UnusableError(f"it is of version {version!r:.40}; this program knows {_VERSION}")
+    return dict(_entry(number, fields) for number, fields in frames.items())
+
+
+def _entry(number: str, fields: Any) -> tuple[int, _Entry]:
+    is_number = number.isascii() and number.isdecimal() and len(number) <= 18
+    if not is_number or not isinstance(fields, dict):
+        raise _UnusableError(f"the entry {number!r:.40} is none")
+    text = fields.get("note", "")
+    if not isinstance(text, str):
+        raise _UnusableError(f"the note on message {number} is no text")
+    return int(number), _Entry(fields.get("mark") is True, text)
+
+
+def _write(path: Path, entries: dict[int, _Entry]) -> None:
+    """Put a whole new file in the old one's place, or leave the old one as it is."""
+    if not entries:
+        path.unlink(missing_ok=True)
+        return
+    frames = {
+        str(number): {"mark": entry.is_marked, "note": entry.text}
+        for number, entry in sorted(entries.items())
+    }
+    text = json.dumps({"version": _VERSION, "frames": frames}, ensure_ascii=True, indent=1)
+    # Beside a recording that is being written, the disk would hold the window.
+    private_file.put(path, text.encode("ascii"), waits_for_disk=False)

@@ -1,0 +1,290 @@
+"""All frames of a session by place, read on demand: what the log, filters and exports look at."""
+
+from __future__ import annotations
+
+import bisect
+from typing import TYPE_CHECKING, Final, Protocol
+
+from mcp_progress_monitor.protocol.frame import Channel, Frame, Part
+from mcp_progress_monitor.protocol.frame_kind import FrameKind
+from mcp_progress_monitor.recording.columns import Columns, Segment
+from mcp_progress_monitor.recording.format import unescaped
+from mcp_progress_monitor.recording.names import Source
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+_UNKNOWN: Final = Source("", Channel.EVENT)
+_GAP: Final = 4096
+"""Bytes between two frames that are read over rather than read apart."""
+_AT_ONCE: Final = 4 * 1024 * 1024
+"""Bytes read at one go, unless one frame is larger."""
+
+
+class Bytes(Protocol):
+    """Where a part's bytes stand: a file, or memory where nothing is recorded."""
+
+    def read(self, offset: int, size: int) -> bytes:
+        """The bytes from `offset` on; fewer, or none, where they are gone or unreadable."""
+
+
+class Timeline:
+    """Frames by place: a frame's place is how many frames came before it, gone ones included.
+
+    Places never change, so rows, searches and selections survive the dropping of old frames.
+    Bytes are read when asked for; everything else is told from the index in memory.
+    """
+
+    def __init__(self) -> None:
+        self.columns = Columns()
+        self.closed = 0
+        """Places below this one may still be in a file, though they are no longer in memory."""
+        self._parts: dict[int, Bytes] = {}
+
+    @property
+    def first(self) -> int:
+        """The place of the oldest frame that is still there."""
+        return self.columns.first
+
+    @property
+    def end(self) -> int:
+        """One past the place of the newest frame."""
+        return self.columns.end
+
+    @property
+    def gap(self) -> range:
+        """Places between `first` and `end` whose frames are gone; empty where none are."""
+        return self.columns.gap
+
+    def add_part(self, number: int, source: Bytes) -> None:
+        """Take in where the bytes of a part stand; parts have rising numbers."""
+        self._parts[number] = source
+
+    def drop_part(self, number: int) -> None:
+        """Forget the oldest part with its rows."""
+        self.columns.drop_part(number)
+        self._parts.pop(number, None)
+
+    def keep_newest(self, rows: int) -> None:
+        """Keep about so many of the newest rows in memory; files are left as they are.
+
+        Whole segments go: some `ROWS` fewer may be left.
+        """
+        before = self.first
+        self.columns.keep_newest(rows)
+        if self.first != before:
+            self.closed = self.first
+
+    def give_up(self, number: int, kept: int, following: int) -> None:
+        """Forget those rows of a part whose bytes lie behind its first `kept`.
+
+        All others up to the part with the number `following` go with them: elements of batches of
+        older parts. `gap` tells where rows were, unless they were the oldest.
+        """
+        columns = self.columns
+        start = _first_behind(columns.segments, number, kept)
+        if start is not None:
+            ends = (each.first for each in columns.segments if each.part >= following)
+            columns.give_up(start, max(start, next(ends, columns.end)))
+        if not kept:
+            self._parts.pop(number, None)
+
+    def clear(self) -> None:
+        """Forget all frames, so that they come again from place 0: a replay begins anew.
+
+        The one exception to places that never change.
+        """
+        self.columns = Columns()
+
+    def frame(self, place: int, limit: int | None = None) -> Frame | None:
+        """The frame at `place`; None when it is gone or has not come yet.
+
+        With `limit`, `raw` are its first bytes at most.
+        """
+        found = self.columns.locate(place)
+        if found is None:
+            return None
+        segment, row = found
+        size = segment.sizes[row]
+        raw = self._read(segment, segment.base + segment.offsets[row], _least(size, limit))
+        return self._made(segment, row, raw)
+
+    def frames(self, start: int, stop: int) -> list[Frame]:
+        """The frames from `start` up to `stop`, without those that are gone; one read or few."""
+        found: list[Frame] = []
+        for segment, rows in self.stretches(start, stop):
+            found += self.frames_of(segment, rows)
+        return found
+
+    def stretches(self, start: int, stop: int) -> Iterator[tuple[Segment, range]]:
+        """The segments from `start` up to `stop`, each with its rows that lie there."""
+        place = max(start, self.first)
+        while (at := self.columns.locate(self.columns.after(place))) is not None:
+            segment, row = at
+            until = min(len(segment), stop - segment.first)
+            if until <= row:
+                return
+            yield segment, range(row, until)
+            place = segment.first + until
+
+    def frames_of(self, segment: Segment, rows: Sequence[int]) -> list[Frame]:
+        """The frames of some rows, which rise, of a segment."""
+        return [
+            self._made(segment, row, raw)
+            for row, raw in zip(rows, self.raws(segment, rows), strict=True)
+        ]
+
+    def raws(self, segment: Segment, rows: Sequence[int]) -> list[bytes]:
+        """The bytes of some rows, which rise, as they stand on disk (see `Source.is_escaped`)."""
+        raws: list[bytes] = []
+        offsets, sizes = segment.offsets, segment.sizes
+        done = 0
+        while done < len(rows):
+            begin = offsets[rows[done]]
+            end, until = begin + sizes[rows[done]], done + 1
+            while until < len(rows):
+                offset = offsets[rows[until]]
+                after = offset + sizes[rows[until]]
+                if not (begin <= offset <= end + _GAP and after - begin <= _AT_ONCE):
+                    break
+                end, until = max(end, after), until + 1
+            block = self._read(segment, segment.base + begin, end - begin)
+            for row in rows[done:until]:
+                at = offsets[row] - begin
+                raws.append(block[at : at + sizes[row]])
+            done = until
+        return raws
+
+    def piece(self, segment: Segment, row: int, begin: int, size: int) -> bytes:
+        """Up to `size` bytes of a row's, from `begin` on, as they stand on disk."""
+        size = min(size, segment.sizes[row] - begin)
+        return self._read(segment, segment.base + segment.offsets[row] + begin, size)
+
+    def source(self, segment: Segment, row: int) -> Source:
+        """Connection, channel and such of a row."""
+        return self.columns.sources.value(segment.sources[row]) or _UNKNOWN
+
+    def kind(self, place: int) -> FrameKind | None:
+        """What the frame at `place` is."""
+        found = self.columns.locate(place)
+        return None if found is None else FrameKind(found[0].kinds[found[1]] & Segment.KIND)
+
+    def size(self, place: int) -> int:
+        """How many bytes the frame at `place` has."""
+        found = self.columns.locate(place)
+        return 0 if found is None else found[0].sizes[found[1]]
+
+    def number(self, place: int) -> int:
+        """The number of the frame at `place`."""
+        return self.columns.number(place)
+
+    def place_of(self, number: int) -> int | None:
+        """The place of the frame of that number; None when it is gone or was never here."""
+        place = self.columns.place_of(number)
+        is_here = place is not None and place >= self.first and place not in self.gap
+        return place if is_here else None
+
+    def mark(self, numbers: Iterable[int]) -> None:
+        """Note that the frames of these numbers break a rule."""
+        for number in numbers:
+            place = self.columns.place_of(number)
+            found = None if place is None else self.columns.locate(place)
+            if found is not None:
+                found[0].kinds[found[1]] |= Segment.MARKED
+
+    def is_marked(self, place: int) -> bool:
+        """Whether the frame at `place` breaks a rule."""
+        found = self.columns.locate(place)
+        return found is not None and bool(found[0].kinds[found[1]] & Segment.MARKED)
+
+    def exchange(self, place: int) -> int:
+        """The number of the request that the frame at `place` is or belongs to; 0 for none."""
+        found = self.columns.locate(place)
+        return 0 if found is None else found[0].exchanges[found[1]]
+
+    def request_of(self, place: int) -> int | None:
+        """The place of the request that the frame at `place` belongs to."""
+        exchange = self.exchange(place)
+        return self.place_of(exchange) if exchange else None
+
+    def next_of(self, place: int, exchange: int, *, replies: bool = False) -> int | None:
+        """The next place after `place` with a frame of that exchange; None when there is none.
+
+        With `replies`, its reply. Costs some nanoseconds for every frame between.
+        """
+        columns = self.columns
+        found = columns.locate(columns.after(max(place + 1, self.first)))
+        while found is not None:
+            segment, row = found
+            try:
+                row = segment.exchanges.index(exchange, row)
+            except ValueError:
+                found = columns.locate(columns.after(segment.end))
+                continue
+            kind = segment.kinds[row] & Segment.KIND
+            if not replies or kind in (FrameKind.REPLY, FrameKind.ERROR):
+                return segment.first + row
+            found = columns.locate(columns.after(segment.first + row + 1))
+        return None
+
+    def previous_of(self, place: int, exchange: int) -> int | None:
+        """The place before `place` with a frame of that exchange; None when there is none."""
+        at = place - 1
+        while (found := self.columns.locate(self.columns.before(at))) is not None:
+            segment, row = found
+            try:
+                return segment.first + row - segment.exchanges[row::-1].index(exchange)
+            except ValueError:
+                at = segment.first - 1
+        return None
+
+    def duration_s(self, place: int) -> float | None:
+        """Seconds from request to reply; None for all but replies to requests still here."""
+        found = self.columns.locate(place)
+        if found is None:
+            return None
+        segment, row = found
+        if segment.kinds[row] & Segment.KIND not in (FrameKind.REPLY, FrameKind.ERROR):
+            return None
+        request = self.request_of(place)
+        begun = None if request is None else self.columns.locate(request)
+        return None if begun is None else segment.ats[row] - begun[0].ats[begun[1]]
+
+    def _made(self, segment: Segment, row: int, raw: bytes) -> Frame:
+        place = segment.first + row
+        source, at = self.source(segment, row), segment.ats[row]
+        if source.is_escaped:
+            raw = unescaped(raw)
+        number, when = self.columns.number(place), self.columns.when(place, at)
+        part = self.columns.batch_part(place)
+        return Frame(
+            number,
+            source.connection,
+            source.channel,
+            when,
+            at,
+            raw,
+            None if part is None else Part(*part),
+            source.is_complete,
+        )
+
+    def _read(self, segment: Segment, offset: int, size: int) -> bytes:
+        part = self._parts.get(segment.part)
+        return b"" if part is None else part.read(offset, size)
+
+
+def _first_behind(segments: Iterable[Segment], number: int, kept: int) -> int | None:
+    """The place of the first row of a part whose bytes do not end within the first `kept`."""
+    for segment in segments:
+        if segment.part != number:
+            continue
+        row = bisect.bisect_left(segment.offsets, kept - segment.base)
+        if row and segment.base + segment.offsets[row - 1] + segment.sizes[row - 1] > kept:
+            row -= 1
+        if row < len(segment):
+            return segment.first + row
+    return None
+
+
+def _least(size: int, limit: int | None) -> int:
+    return size if limit is None else min(size, limit)

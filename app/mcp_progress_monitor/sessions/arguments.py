@@ -1,0 +1,115 @@
+"""Do arguments fit a tool's schema? Asked before a call is made, never in its way."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import anyio
+
+from mcp_progress_monitor import text
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.sessions.schema_errors import find_errors
+from mcp_progress_monitor.sessions.stopwatch import PATIENT_S, Stopwatch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from jsonschema import ValidationError
+
+    from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.protocol.messages import Tool
+    from mcp_progress_monitor.sessions.snapshot import ServerSnapshot
+
+_MOST: Final = 20
+_LARGEST_REPLY: Final = 8_000_000
+_LOOKED_AT: Final = 100
+_WORDS: Final = 300
+
+
+class Checked(NamedTuple):
+    """What of a value breaks its schema, each with the path of its field; and what is not known.
+
+    `unchecked` says what could not be checked, empty when everything was.
+    """
+
+    problems: list[str]
+    unchecked: tuple[str, ...] = ()
+
+
+def check_value(schema: JsonObject, value: object, watch: Stopwatch | None = None) -> Checked:
+    """Check `value` against `schema`, for no longer than `watch` allows."""
+    found = find_errors(schema, value, _LOOKED_AT, watch)
+    problems = [_words(error) for error in sorted(found.errors, key=_place)[:_MOST]]
+    return Checked(problems, found.unchecked)
+
+
+async def check_in_thread(check: Callable[[Stopwatch], Checked]) -> Checked:
+    """Run a check with more time, in a thread; a cancel ends it at once."""
+    started: list[Stopwatch] = []
+
+    def run() -> Checked:
+        started.append(Stopwatch(PATIENT_S))
+        return check(started[0])
+
+    try:
+        return await anyio.to_thread.run_sync(run, abandon_on_cancel=True)
+    finally:
+        for watch in started:
+            watch.cancel()
+
+
+def check_output(schema: JsonObject, raw: bytes, watch: Stopwatch | None = None) -> Checked:
+    """Check a reply to `tools/call`, as it came, against the tool's output schema.
+
+    Source: 2025-11-25 "Tools", "Output Schema". A result that tells of an error is free of it.
+    """
+    if len(raw) > _LARGEST_REPLY:
+        return Checked([], ("it is too large",))
+    reply = json.loads(raw)
+    result = reply.get("result") if isinstance(reply, dict) else None
+    if not isinstance(result, dict) or result.get("isError") is True:
+        return Checked([])
+    if "structuredContent" not in result:
+        return Checked(["structuredContent is missing"])
+    problems, unchecked = check_value(schema, result["structuredContent"], watch)
+    return Checked([f"structuredContent: {problem}" for problem in problems], unchecked)
+
+
+def argument_problems(schema: JsonObject, arguments: JsonObject) -> list[str]:
+    """What of `arguments` breaks `schema`: each with the path of its field; empty if all fits."""
+    return check_value(schema, arguments).problems
+
+
+def named_tool(server: ServerSnapshot, name: str) -> Tool:
+    """The server's tool of that name; `ProblemError` with names like it when there is none."""
+    found = next((tool for tool in server.tools if tool.name == name), None)
+    if found is None:
+        import difflib  # for who mistypes a name
+
+        near = difflib.get_close_matches(name, [tool.name for tool in server.tools], n=3)
+        hint = f"Did you mean {' or '.join(near)}?" if near else "See the list of its tools."
+        raise ProblemError(Problem(f"The server has no tool {name!r}", server.name, hint))
+    return found
+
+
+def _place(error: ValidationError) -> str:
+    return str(error.json_path)
+
+
+def _words(error: ValidationError) -> str:
+    """The field by its path from the arguments' root, and what is wrong with it."""
+    path = str(error.json_path).removeprefix("$").removeprefix(".")
+    message = text.elide(str(error.message), _WORDS)
+    missing = _missing(error)
+    if missing is not None:
+        path, message = f"{path}.{missing}".removeprefix("."), "a value is required"
+    return f"{path}: {message}" if path else message
+
+
+def _missing(error: ValidationError) -> str | None:
+    """The member that is missing, if that is the error and its name can stand in a path."""
+    if error.validator != "required":
+        return None
+    (name,) = error.validator_value
+    return name if isinstance(name, str) and name.isidentifier() else None

@@ -1,0 +1,105 @@
+"""The settings of all servers, kept in one private file.
+
+Kept by what a server is (see `StdioDefinition.fingerprint`), so that a server of the same command
+has the same settings in the next run, whatever it is called then. The settings themselves load
+pydantic, a tenth of the time until the window is there: only when there are any.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Final
+
+from mcp_progress_monitor import private_file
+from mcp_progress_monitor.looking import Sight, sight_of
+from mcp_progress_monitor.problem import Problem, ProblemError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from mcp_progress_monitor.sessions.server_settings import ServerSettings
+
+FILE_NAME: Final = "server-settings.json"
+_MOST_KEPT: Final = 1000
+
+
+class SettingsFile:
+    """The settings of all servers. Without a path they last as long as the program."""
+
+    def __init__(self, path: Path | None = None) -> None:
+        """Read what is at `path`; `problem` tells if that cannot be, and nothing is lost then."""
+        self.problem: Problem | None = None
+        self._path = path
+        self._held: dict[str, ServerSettings] = {} if path is None else self._read(path)
+
+    def of(self, fingerprint: str) -> ServerSettings:
+        """The settings of one server; those of a new one if there are none."""
+        return self._held.get(_key(fingerprint)) or _unchanged()
+
+    def put(self, fingerprint: str, settings: ServerSettings) -> None:
+        """Keep the settings of one server.
+
+        Raises:
+            ProblemError: they cannot be written; they hold until the program ends all the same.
+        """
+        key = _key(fingerprint)
+        self._held.pop(key, None)
+        if settings != _unchanged():
+            self._held[key] = settings
+        for oldest in list(self._held)[: -_MOST_KEPT or None]:
+            del self._held[oldest]
+        if self._path is not None:
+            self._write(self._path, self._held)
+
+    def _read(self, path: Path) -> dict[str, ServerSettings]:
+        try:
+            if sight_of(path) is Sight.OTHER:  # a pipe would be waited for without end
+                raise OSError("It is a device or a pipe, not a file")  # noqa: TRY301  # as others
+            written = path.read_bytes()
+            from mcp_progress_monitor.sessions.server_settings import (
+                AllSettings,  # late: as said above
+            )
+
+            return dict(AllSettings.model_validate_json(written).servers)
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError) as error:
+            self.problem = Problem(
+                "The settings of servers cannot be read, and are not changed",
+                str(path),
+                "Correct the file, or move it away to begin anew.",
+                str(error),
+            )
+            self._path = None
+            return {}
+
+    @staticmethod
+    def _write(path: Path, held: Mapping[str, ServerSettings]) -> None:
+        """Replace the file as a whole, readable by its owner alone: answers may be secrets."""
+        from mcp_progress_monitor.sessions.server_settings import AllSettings  # late: as said above
+
+        text = AllSettings(servers=dict(held)).model_dump_json(exclude_defaults=True, indent=1)
+        try:
+            private_file.put(path, text.encode())
+        except OSError as error:
+            raise ProblemError(
+                Problem(
+                    "The settings of servers cannot be saved",
+                    str(path),
+                    "They hold until the program ends.",
+                    error.strerror or str(error),
+                )
+            ) from error
+
+
+def _unchanged() -> ServerSettings:
+    """The settings of a server for which nothing is set."""
+    from mcp_progress_monitor.sessions.server_settings import ServerSettings  # late: as said above
+
+    return ServerSettings()
+
+
+def _key(fingerprint: str) -> str:
+    """A short name of a server; what it was started with may be secret, and is not written down."""
+    return hashlib.sha256(fingerprint.encode()).hexdigest()

@@ -1,0 +1,108 @@
+"""Opens the window: what is seen of it is built and painted before anything behind it is loaded."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication
+
+from mcp_progress_monitor import paths
+from mcp_progress_monitor.recording.beginning import recorder_for
+from mcp_progress_monitor.sessions.clock import Clock
+from mcp_progress_monitor.shell.afterwards import Afterwards
+from mcp_progress_monitor.shell.aio import run_on_qt
+from mcp_progress_monitor.shell.failures import Failures
+from mcp_progress_monitor.shell.lifetime import Lifetime
+from mcp_progress_monitor.shell.main_window import MainWindow
+from mcp_progress_monitor.shell.models import Models
+from mcp_progress_monitor.shell.preferences import Preferences
+from mcp_progress_monitor.shell.status_bar import StatusBar
+from mcp_progress_monitor.widgets.appearance import Appearance
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.problem import Problem
+    from mcp_progress_monitor.shell.options import WindowOptions
+
+FIRST: Final = "window/first"
+"""What the window showed last, and shows first the next time."""
+
+
+def run_window(options: WindowOptions) -> int:
+    """Open the window and run until it is closed; returns the exit code."""
+    application = QApplication(sys.argv[:1])
+    opening = Opening(application, options)
+    return run_on_qt(application, partial(opening.life.attended, opening.run))
+
+
+class Opening(QObject):
+    """The window by itself: it looks as it will, and whoever closes it ends the program.
+
+    What acts, the monitor above all, takes as long to load as the window takes to be there. It
+    follows with the first painting, before anybody could have a wish.
+    """
+
+    window: MainWindow
+
+    def __init__(self, application: QApplication, options: WindowOptions) -> None:
+        super().__init__()
+        self._application = application
+        self._options = options
+        self.life: Final = Lifetime(application, self)
+        self.failures: Final = Failures(options.data_dir / "monitor.log", self.tell)
+        self.clock: Final = Clock()
+        folder = options.data_dir.absolute()
+        self.recorder, self._problem = recorder_for(folder, options.record, self.clock)
+        self._is_shown = False
+
+    async def run(self) -> int:
+        """Show the window, then be the program behind it; returns the exit code."""
+        await self.painted()
+        from mcp_progress_monitor.shell.program import Program  # late: see above
+
+        return await Program(self._application, self._options, self).run()
+
+    async def painted(self) -> None:
+        """Show the window, if it is not shown yet, and wait for its first painting."""
+        if not self._is_shown:
+            self._is_shown = True
+            self.failures.install()
+            self._build()
+            if self._problem is not None:
+                self.tell(self._problem)
+            self._show()
+        await self.afterwards.painted()
+
+    @Slot()
+    def quit(self) -> None:
+        """End the program: for as long as there is nothing behind the window that has work."""
+        self.window.hide()
+        self.life.quit()
+
+    def tell(self, problem: Problem) -> None:
+        """Show a problem in the window."""
+        self.window.notices.show_problem(problem)
+
+    def _build(self) -> None:
+        self.preferences = Preferences(self._options.data_dir)
+        self.appearance = Appearance(QGuiApplication.palette(), paths.resource("icons"), self)
+        self.models = Models(self.recorder.timeline, self)
+        self.status = StatusBar(
+            self.recorder, self.models.servers, self.models.log, self.appearance
+        )
+        self.window = MainWindow(self.models, self.status, self.appearance, self.preferences)
+        self.window.close_requested.connect(self.quit)
+        self.window.session_ended.connect(self.life.quit)
+        self.window.actions_.quit.triggered.connect(self.quit)
+
+    def _show(self) -> None:
+        """Show the window as it was last left, until what was saved is read."""
+        options = self._options
+        kept = self.preferences.json_of(FIRST)
+        named = options.config or options.definitions or options.saved or options.is_demo
+        self.window.show_jobs(are_any=bool(named or kept.get("has_jobs")))
+        self.afterwards = Afterwards(self.window)
+        self.life.show(self.window)

@@ -1,0 +1,131 @@
+"""The life of a window's program, from its name on to its exit code, whatever it shows."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import sys
+import threading
+import time
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtGui import QIcon
+
+from mcp_progress_monitor import __version__, paths
+from mcp_progress_monitor.sessions.process_guard import guard
+from mcp_progress_monitor.signal_watch import SignalWatch
+
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QApplication, QWidget
+
+_BEAT_MS: Final = 250
+_CANCELLED: Final = 5
+"""The exit code of a program that was interrupted twice, as the command line has it."""
+_LAST_S: Final = 10.0
+"""How long the program may take to end: servers have five seconds of it."""
+
+
+class Lifetime(QObject):
+    """Begins when the window is shown and is over when somebody quits."""
+
+    beat = Signal()
+    """Four times a second, from `show` to `quit`: to look after what tells nobody by itself."""
+
+    def __init__(self, application: QApplication, parent: QObject) -> None:
+        super().__init__(parent)
+        self.ready = anyio.Event()
+        """Set when the window is up and everything behind it is there."""
+        self.exit_code = 0
+        self._over = anyio.Event()
+        self._window: QWidget | None = None
+        self._picture: Path | None = None
+        self._signals: SignalWatch | None = None
+        self._is_asked = False
+        _name(application)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether somebody has quit."""
+        return self._over.is_set()
+
+    async def attended(self, main: Callable[[], Awaitable[int]]) -> int:
+        """Run `main`, the whole program, and see that it ends when it is asked to.
+
+        Signals quit it from now on until the process ends. What takes too long then is not waited
+        for.
+        """
+        self._loop = asyncio.get_running_loop()
+        self._signals = SignalWatch(self._on_signal)
+        self._signals.__enter__()
+        return await main()
+
+    def show(self, window: QWidget) -> None:
+        """Show `window`, the program's own."""
+        self._window = window
+        self._timer = QTimer(self)
+        self._timer.setInterval(_BEAT_MS)
+        self._timer.timeout.connect(self.beat)
+        self._timer.start()
+        window.show()
+
+    async def last(self) -> None:
+        """Wait until somebody quits; then nothing beats any more, all that listens is going."""
+        self.ready.set()
+        await self._over.wait()
+        self._timer.stop()
+
+    @Slot()
+    def quit(self) -> None:
+        """End the program."""
+        if self._signals is not None and not self._over.is_set():
+            threading.Thread(target=self._leave_late, name="leaving", daemon=True).start()
+        self._over.set()
+
+    def take_picture(self, target: Path, after_s: float) -> None:
+        """Save a picture of the window (PNG) after a while, and end the program.
+
+        Exit code 8 when it cannot be saved.
+        """
+        self._picture = target
+        QTimer.singleShot(round(after_s * 1000), self._on_picture_due)
+
+    def _on_signal(self, _number: signal.Signals) -> None:
+        """Quit as the user would; the second time, and when that takes too long, leave at once."""
+        if self._is_asked:
+            self._leave(_CANCELLED)
+        self._is_asked = True
+        with suppress(RuntimeError):  # the loop is over
+            self._loop.call_soon_threadsafe(self.quit)
+
+    @Slot()
+    def _on_picture_due(self) -> None:
+        target = self._picture
+        if self._window is None or not self._window.grab().save(str(target), "PNG"):
+            print(f"The screenshot could not be saved: {target}", file=sys.stderr)  # noqa: T201
+            self.exit_code = 8
+        self.quit()
+
+    def _leave_late(self) -> None:
+        """Leave unless the process, and this thread with it, has come to its end in time."""
+        time.sleep(_LAST_S)
+        self._leave(self.exit_code)
+
+    def _leave(self, code: int) -> None:
+        """End here and now, servers first: the main thread does not come to it."""
+        guard.end_all()
+        os._exit(code)
+
+
+def _name(application: QApplication) -> None:
+    application.setApplicationName(paths.APPLICATION)
+    application.setApplicationDisplayName("MCP Progress Monitor")
+    application.setApplicationVersion(__version__)
+    application.setDesktopFileName(paths.APPLICATION)
+    application.setWindowIcon(QIcon(str(paths.resource("icons/app.svg"))))

@@ -1,0 +1,261 @@
+"""The tasks that run at servers: saved before anybody sees them, until their end is known.
+
+Source: 2025-11-25 "Tasks" and the tasks extension of 2026-07-28, which asks clients to keep task
+ids on disk. They lie beside the resume chains, in the same file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import json
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import msgspec
+
+from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.store.chains import Origin, Standing
+from mcp_progress_monitor.store.rows import (
+    OriginRow,
+    StandingRow,
+    json_of,
+    moment_of,
+    of_type,
+    origin_text,
+    text_of,
+)
+
+if TYPE_CHECKING:
+    import sqlite3
+    from collections.abc import Awaitable, Callable, Iterable
+
+    from mcp_progress_monitor.store.database import Database
+    from mcp_progress_monitor.store.owners import Owners
+
+SavedTaskId: TypeAlias = int
+"""Names a saved task for good: the number of a forgotten one is not given out again."""
+
+
+_Number: TypeAlias = int | float | None
+_Standing: TypeAlias = tuple[str, str | None, str | None, _Number, _Number, StandingRow]
+"""A task's standing as it lies in its column."""
+
+
+class TaskStanding(NamedTuple):
+    """Where a task stood when it was last heard of; what is not known is None.
+
+    `status` and `created` are the server's words; `ttl_ms` and `poll_ms` its numbers. `progress` is
+    that of the last tick.
+    """
+
+    status: str
+    message: str | None = None
+    created: str | None = None
+    ttl_ms: int | float | None = None
+    poll_ms: int | float | None = None
+    progress: Standing = Standing()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SavedTask:
+    """A task as it lies on disk. Times are wall seconds.
+
+    `task` is the server's id of it. `began_when` is when the server said that it had begun,
+    `started_when` when the call was made. `is_elsewhere` is True while another running program
+    follows it.
+    """
+
+    id: SavedTaskId
+    origin: Origin
+    task: str
+    is_flat: bool
+    standing: TaskStanding
+    started_when: float
+    began_when: float
+    updated_when: float
+    is_elsewhere: bool
+
+    @property
+    def expires_when(self) -> float | None:
+        """When its server may forget it; None if never, or not known."""
+        ttl_ms = self.standing.ttl_ms
+        return None if ttl_ms is None else self.began_when + min(ttl_ms, 1e15) / 1000
+
+
+class TaskStore:
+    """Tasks on disk, shared by all programs that run on one data folder.
+
+    The program that follows a task owns it, and no other may pick it up. When it ends, however it
+    ends, the task is nobody's and can be picked up. Raises nothing but `ProblemError`.
+    """
+
+    def __init__(
+        self,
+        database: Database,
+        owners: Owners,
+        settle: Callable[[], Awaitable[None]],
+    ) -> None:
+        """Keep them in `database`; `settle` makes this program one of `owners`."""
+        self._database = database
+        self._owners = owners
+        self._settle = settle
+
+    async def begin(
+        self, origin: Origin, task: str, standing: TaskStanding, *, is_flat: bool, times: Times
+    ) -> SavedTaskId:
+        """Save a task that has just begun, owned by this program; committed.
+
+        Raises:
+            ProblemError: it is not saved.
+        """
+        await self._move_in()
+
+        def work(connection: sqlite3.Connection) -> SavedTaskId:
+            row = (
+                origin_text(origin),
+                text_of(task),
+                is_flat,
+                _standing_text(standing),
+                *times,
+                times.began_when,
+                self._owners.me,
+            )
+            saved: SavedTaskId = connection.execute(
+                "INSERT INTO tasks (origin, task, is_flat, standing, started_when, began_when,"
+                " updated_when, owner) VALUES (?, ?, ?, ?, ?, ?, ?, ?) RETURNING id",
+                row,
+            ).fetchone()[0]
+            return saved
+
+        return await self._database.write(work)
+
+    async def claim(self, saved: SavedTaskId) -> None:
+        """Own a task from now on, before its server is asked.
+
+        Raises:
+            ProblemError: it is gone, or another running program follows it; or the disk refuses.
+        """
+        await self._move_in()
+
+        def work(connection: sqlite3.Connection) -> None:
+            row = connection.execute("SELECT owner FROM tasks WHERE id = ?", (saved,)).fetchone()
+            if row is None:
+                what = "This task is no longer saved"
+                raise ProblemError(Problem(what, hint="It has ended, or was forgotten."))
+            if self._is_of_another(row["owner"]):
+                what = "Another running program follows this task"
+                raise ProblemError(
+                    Problem(what, hint="Wait for it there, or close the other program.")
+                )
+            connection.execute("UPDATE tasks SET owner = ? WHERE id = ?", (self._owners.me, saved))
+
+        await self._database.write(work)
+
+    async def note(
+        self, saved: SavedTaskId, standing: TaskStanding, *, when: float, is_let_go: bool = False
+    ) -> None:
+        """Keep where a task stands now; with `is_let_go` it is nobody's from now on.
+
+        One that was forgotten meanwhile stays forgotten. `ProblemError` when the disk refuses.
+        """
+        owner = None if is_let_go else self._owners.me
+
+        def work(connection: sqlite3.Connection) -> None:
+            connection.execute(
+                "UPDATE tasks SET standing = ?, updated_when = ?, owner = ? WHERE id = ?",
+                (_standing_text(standing), when, owner, saved),
+            )
+
+        await self._database.write(work)
+
+    async def forget(self, tasks: Iterable[SavedTaskId]) -> list[SavedTaskId]:
+        """Delete tasks for good; returns those that stay because another program follows them.
+
+        Raises:
+            ProblemError: none of them is deleted.
+        """
+        wanted = sorted(set(tasks))
+
+        def work(connection: sqlite3.Connection) -> list[SavedTaskId]:
+            kept = [each for each in wanted if self._is_of_another(_owner(connection, each))]
+            gone = [(each,) for each in wanted if each not in kept]
+            connection.executemany("DELETE FROM tasks WHERE id = ?", gone)
+            return kept
+
+        return await self._database.write(work, erases=True)
+
+    async def tasks(self) -> list[SavedTask]:
+        """All tasks, the oldest first; none while the file cannot be opened.
+
+        One that cannot be read is left out. `ProblemError` when the disk or SQLite refuses.
+        """
+        return await self._database.read(self._read) if self._database.is_open else []
+
+    def _read(self, connection: sqlite3.Connection) -> list[SavedTask]:
+        if not _has_tasks(connection):
+            return []
+        found: list[SavedTask] = []
+        for row in connection.execute("SELECT * FROM tasks ORDER BY id").fetchall():
+            with contextlib.suppress(ValueError):
+                found.append(_task_of(row, is_elsewhere=self._is_of_another(row["owner"])))
+        return found
+
+    async def _move_in(self) -> None:
+        if not self._owners.has_moved_in:
+            await self._settle()
+
+    def _is_of_another(self, owner: object) -> bool:
+        return owner != self._owners.me and self._owners.lives(owner)
+
+
+class Times(NamedTuple):
+    """When the call of a task was made, and when the task began; wall seconds."""
+
+    started_when: float
+    began_when: float
+
+
+def let_go(connection: sqlite3.Connection, owners: Iterable[object]) -> None:
+    """Let the tasks of programs that are gone, or go now, be nobody's."""
+    connection.executemany(
+        "UPDATE tasks SET owner = NULL WHERE owner = ?", [(owner,) for owner in owners]
+    )
+
+
+def owners_of_tasks(connection: sqlite3.Connection) -> set[object]:
+    """The programs that follow tasks, or did when they ended."""
+    found = connection.execute("SELECT DISTINCT owner FROM tasks WHERE owner NOTNULL").fetchall()
+    return {row["owner"] for row in found}
+
+
+def _owner(connection: sqlite3.Connection, saved: SavedTaskId) -> object:
+    row = connection.execute("SELECT owner FROM tasks WHERE id = ?", (saved,)).fetchone()
+    return None if row is None else row["owner"]
+
+
+def _has_tasks(connection: sqlite3.Connection) -> bool:
+    """Whether the file has the table: one that can only be read may be of an older format."""
+    found = connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'tasks'").fetchone()
+    return found is not None
+
+
+def _standing_text(standing: TaskStanding) -> str:
+    """A standing, as a column: a JSON array of its members in order."""
+    return json.dumps(standing)
+
+
+def _task_of(row: sqlite3.Row, *, is_elsewhere: bool) -> SavedTask:
+    """A row as a task; `ValueError` when it holds what this program never wrote."""
+    origin = msgspec.convert(json_of(row["origin"]), OriginRow)
+    standing: _Standing = msgspec.convert(json_of(row["standing"]), _Standing)
+    return SavedTask(
+        row["id"],
+        Origin(*origin),
+        of_type(json_of(row["task"]), str),
+        bool(row["is_flat"]),
+        TaskStanding(*standing[:-1], Standing(*standing[-1])),
+        moment_of(row["started_when"]),
+        moment_of(row["began_when"]),
+        moment_of(row["updated_when"]),
+        is_elsewhere,
+    )

@@ -1,0 +1,78 @@
+"""Cancels under way: from the wish to what the other side makes of it, or to its silence."""
+
+from __future__ import annotations
+
+import heapq
+from typing import TYPE_CHECKING, Final
+
+from mcp_progress_monitor.tracker import endings
+from mcp_progress_monitor.tracker.snapshot import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_progress_monitor.tracker.delta import Delta
+    from mcp_progress_monitor.tracker.endings import Ending
+    from mcp_progress_monitor.tracker.job import Job
+    from mcp_progress_monitor.tracker.rows import Rows
+    from mcp_progress_monitor.tracker.snapshot import JobId
+
+_NEVER: Final = float("inf")
+
+
+class Cancels:
+    """The jobs that wait for their cancel to be confirmed, by the time that silence confirms it."""
+
+    def __init__(
+        self, rows: Rows, grace_s: float, finish: Callable[[Job, Ending, float, Delta], None]
+    ) -> None:
+        """Cancels of the jobs in `rows`; `finish` ends one that met with silence."""
+        self.grace_s = grace_s
+        self.due_at = _NEVER
+        """When the next silence is long enough: for the tracker's loop, to compare with."""
+        self._rows = rows
+        self._finish = finish
+        self._due: list[tuple[float, JobId]] = []
+
+    def begin(self, job: Job, at: float, reason: str | None, delta: Delta) -> None:
+        """Begin or renew the wait for a cancel's confirmation."""
+        if job.state is not JobState.CANCELLING:
+            delta.move(job)
+        due_at = at + (self.grace_s if job.cancel_grace_s is None else job.cancel_grace_s)
+        job.cancel(at, reason, due_at)
+        heapq.heappush(self._due, (due_at, job.id))
+        self.due_at = self._due[0][0]
+
+    def lapse(self, now: float, delta: Delta) -> float:
+        """End every cancel that has met with silence for the grace time; when the next is due.
+
+        Each ends at its own deadline, whenever that is noticed.
+        """
+        while self._due and self._due[0][0] <= now:
+            due_at, place = heapq.heappop(self._due)
+            job = self._rows.by_id.get(place)
+            if job is None or not job.is_going_on or job.cancel_due_at != due_at:
+                continue  # it is over, was answered, or the cancel was renewed
+            delta.lapsed.append(job.id)
+            self._finish(job, endings.of_silence(job.task, job.cancel_reason), due_at, delta)
+        self.due_at = self._due[0][0] if self._due else _NEVER
+        return self.due_at
+
+
+def state_of(job: Job) -> str:
+    """How far the cancel of a job has come, as `JobSnapshot.cancel_state` has it."""
+    if job.state is JobState.CANCELLING:
+        return "sent" if job.is_cancel_sent else "requested"
+    if job.cancel_at is None and not job.is_cancel_sent:
+        return ""
+    if job.answer is not None and job.answer.result is not None:
+        return "ignored" if job.is_cancel_sent else "requested"
+    if job.state in _SILENT:
+        is_confirmed = job.answer is not None
+        return "confirmed" if is_confirmed else "sent" if job.is_cancel_sent else "requested"
+    return "confirmed" if job.state in _HEEDED else "ignored"
+
+
+_SILENT: Final = frozenset({JobState.TIMED_OUT, JobState.LOST})
+"""Nothing was awaited any more: only a reply that came all the same tells."""
+_HEEDED: Final = frozenset({JobState.CANCELLED, JobState.RESUMABLE})

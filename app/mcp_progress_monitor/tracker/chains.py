@@ -1,0 +1,363 @@
+"""Resume chains: several requests that are one job, joined by the tokens that servers hand out.
+
+What concerns chains in the facts comes here from the tracker; what happens to them otherwise (a
+token was saved, an attempt is about to be sent, the program was restarted) is noted by whoever
+drives them.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_progress_monitor import text
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.protocol.frame import server_name
+from mcp_progress_monitor.tracker import marks, verdicts
+from mcp_progress_monitor.tracker.chain import Chain, Settling
+from mcp_progress_monitor.tracker.delta import Delta
+from mcp_progress_monitor.tracker.endings import WORDS_LIMIT, Ending
+from mcp_progress_monitor.tracker.likeness import differences
+from mcp_progress_monitor.tracker.picture import attempt_of
+from mcp_progress_monitor.tracker.restoring import job_of
+from mcp_progress_monitor.tracker.snapshot import (
+    AttemptPicture,
+    ChainStep,
+    Changes,
+    Failure,
+    JobState,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from mcp_progress_monitor.protocol.facts import RequestAnswered, RequestMade
+    from mcp_progress_monitor.tracker.chain import Restored
+    from mcp_progress_monitor.tracker.job import Job
+    from mcp_progress_monitor.tracker.rows import Rows
+    from mcp_progress_monitor.tracker.snapshot import JobId
+    from mcp_progress_monitor.tracker.verdicts import Verdict
+
+
+class Chains:
+    """The jobs that can be resumed, and those that are.
+
+    With `saves`, the end of every attempt of a chain is first put on disk (`Changes.steps`): the
+    job is shown as running until `note_saved`. Without, as in a replay, it ends at once.
+    """
+
+    def __init__(
+        self, rows: Rows, key_of: Callable[[str], str] = server_name, *, saves: bool = False
+    ) -> None:
+        """Chains of the jobs in `rows`; `key_of` tells a connection's server, whatever its name."""
+        self._rows = rows
+        self._key_of = key_of
+        self._saves = saves
+        self.on_late_answer: Callable[[Job, RequestAnswered, Delta], None] = _ignore
+        """Called with the reply that a job was given between its end and the saving of that."""
+        self._by_token: dict[tuple[str, str, str], list[Job]] = {}
+        self._expected: dict[tuple[str, object], Job] = {}
+
+    @property
+    def size(self) -> int:
+        """How many entries its tables have: for tests of their bounds."""
+        return sum(map(len, self._by_token.values())) + len(self._expected)
+
+    def of(self, job: JobId) -> Chain | None:
+        """What is known of a job's chain, to be read only; None when it has none."""
+        found = self._rows.by_id.get(job)
+        return None if found is None else found.chain
+
+    def find(self, key: str, method: str, token: object) -> JobId | None:
+        """A job whose newest token this is."""
+        if not isinstance(token, str):
+            return None
+        return next((job.id for job in self._by_token.get((key, method, token), ())), None)
+
+    # What the facts say
+
+    def take_request(self, fact: RequestMade, delta: Delta) -> bool:
+        """Let a request that resumes a job begin its next attempt; whether it was one."""
+        job = self._expected.pop((fact.connection, fact.id), None)
+        if job is None:
+            job = self._resumed_by(fact)
+        chain = None if job is None else job.chain
+        if job is None or chain is None or job.state is not JobState.RESUMABLE:
+            return False
+        changed = differences(job.first, fact)
+        chain.attempt_count += 1
+        chain.busy, chain.next_attempt_at = "", None
+        self._rows.wake(job, fact)
+        job.begin_attempt(fact)
+        for problem in fact.problems:
+            job.marks.note(marks.IRREGULAR_REQUEST, problem, fact.number)
+        if changed:
+            job.marks.note(marks.CHANGED_REQUEST, changed, fact.number)
+        delta.move(job)
+        return True
+
+    def _resumed_by(self, fact: RequestMade) -> Job | None:
+        """The job that rests on the request's resume token; the one with the same parameters."""
+        if fact.sender is not Side.CLIENT or not verdicts.is_usable(fact.resume_token):
+            return None
+        key = (self._key_of(fact.connection), fact.method, fact.resume_token)
+        found = [j for j in self._by_token.get(key, ()) if j.state is JobState.RESUMABLE]
+        same = [job for job in found if not differences(job.first, fact)]
+        if same:
+            return same[0]
+        return found[0] if len(found) == 1 else None
+
+    def rival_of(self, fact: RequestMade) -> Job | None:
+        """The job that has an attempt with the same resume token in flight."""
+        if not verdicts.is_usable(fact.resume_token):
+            return None
+        key = (self._key_of(fact.connection), fact.method, fact.resume_token)
+        return next(iter(self._by_token.get(key, ())), None)
+
+    def judge(self, job: Job, answer: RequestAnswered, plain: Ending) -> Verdict | None:
+        """What a reply means for the job's chain; None when it has none and begins none."""
+        if answer.sender is not Side.SERVER:
+            return None
+        verdict = verdicts.of_answer(answer, plain, in_chain=job.chain is not None)
+        token = answer.next_resume_token
+        is_error = answer.error is not None or (answer.result or {}).get("isError") is True
+        if is_error and token is not None:
+            words = "A resume token came with an error; it is not used"
+            job.marks.note(marks.TOKEN_ON_ERROR, words, answer.number)
+        elif verdict is not None and job.chain is not None and verdict.token == job.chain.token:
+            words = "The server handed out the token that it had been given"
+            job.marks.note(marks.SAME_TOKEN, words, answer.number)
+        return verdict
+
+    def end(self, job: Job, verdict: Verdict, at: float, delta: Delta) -> None:
+        """End an attempt: at once, or as soon as that is on disk."""
+        job.chain = job.chain or Chain(self._key_of(job.request.connection))
+        when = job.request.when + (at - job.request.at)
+        attempt = attempt_of(job, verdict.outcome, when, _detail(verdict))
+        self._settle(job, Settling(verdict, at, attempt), delta)
+
+    def _settle(self, job: Job, settling: Settling, delta: Delta) -> None:
+        verdict, _, attempt = settling
+        if not self._saves or job.chain is None:
+            self._conclude(job, settling, delta)
+            return
+        job.settle()
+        job.chain.settling = settling
+        delta.steps.append(
+            ChainStep(
+                job.id,
+                job.chain.id,
+                job.request.number,
+                verdict.token,
+                verdict.is_complete,
+                verdict.outcome,
+                attempt.detail,
+                attempt.ended_when or 0.0,
+            )
+        )
+        delta.move(job)
+
+    def _conclude(self, job: Job, settling: Settling, delta: Delta) -> None:
+        """Show how an attempt ended."""
+        chain = job.chain
+        if chain is None:
+            return
+        chain.settling = None
+        self._let_go(job)
+        chain.conclude(settling)
+        self._enter(job, chain)
+        job.end(settling.verdict.ending, settling.at)
+        delta.move(job)
+        self.leave(self._rows.end(job), delta)
+        if job.answer is not None and job.answer.at > settling.at:
+            self.on_late_answer(job, job.answer, delta)
+
+    # What is noted by whoever drives them
+
+    def restore(self, found: Iterable[Restored], newest: int, now: float, wall: float) -> Changes:
+        """Make rows of chains from the disk, with ids after `newest`."""
+        delta = Delta()
+        for place, restored in enumerate(found, newest + 1):
+            job = job_of(place, restored, now - wall)
+            self._rows.by_id[job.id] = job
+            self._rows.enter(job, job.request)
+            if job.chain is not None:
+                self._enter(job, job.chain)
+            self.leave(self._rows.end(job), delta)
+            delta.added.append(job.id)
+        return delta.freeze()
+
+    def note_saved(self, job: JobId, chain: int | None, obstacle: str = "") -> Changes:
+        """What a step asked for is on disk under the id `chain`, or is not because of `obstacle`.
+
+        From here on the job is shown as what it has become.
+        """
+        delta = Delta()
+        found = self._rows.by_id.get(job)
+        if found is None or found.chain is None:
+            return delta.freeze()
+        found.chain.id, found.chain.obstacle = chain, obstacle
+        delta.progressed.add(job)
+        if found.chain.settling is not None:
+            self._conclude(found, found.chain.settling, delta)
+        return delta.freeze()
+
+    def note_busy(self, job: JobId, words: str) -> Changes:
+        """Say what is being done before the next attempt; with no words that was given up."""
+
+        def change(chain: Chain) -> None:
+            chain.busy = words
+
+        return self._change(job, change)
+
+    def note_automatic(
+        self, job: JobId, *, is_automatic: bool, next_attempt_at: float | None = None
+    ) -> Changes:
+        """Say whether the job is gone on with by itself, and until when that waits."""
+        found = self._rows.by_id.get(job)
+        if found is None or (found.state.is_over and found.state is not JobState.RESUMABLE):
+            return Changes()
+        found.is_automatic = is_automatic
+        if found.chain is not None:
+            found.chain.next_attempt_at = next_attempt_at
+        return Changes(progressed=frozenset({job}))
+
+    def note_elsewhere(self, job: JobId, *, is_elsewhere: bool) -> Changes:
+        """Say whether another running program has an attempt of it in flight."""
+
+        def change(chain: Chain) -> None:
+            chain.is_elsewhere = is_elsewhere
+
+        return self._change(job, change)
+
+    def note_attempts(self, job: JobId, attempts: Sequence[AttemptPicture]) -> Changes:
+        """Tell of attempts of earlier runs of the program."""
+        found = self._rows.by_id.get(job)
+        is_in_flight = found is not None and not found.state.is_over
+
+        def change(chain: Chain) -> None:
+            chain.add_earlier(attempts, is_in_flight=is_in_flight)
+
+        return self._change(job, change)
+
+    def note_reason(self, job: JobId, words: str) -> Changes:
+        """Say why the job is not gone on with just now."""
+
+        def change(chain: Chain) -> None:
+            chain.note = words
+
+        return self._change(job, change)
+
+    def note_claimed(self, job: JobId, token: str, attempt_count: int) -> Changes:
+        """Take what the disk has of the chain: another program may have gone on with it."""
+        found = self._rows.by_id.get(job)
+
+        def change(chain: Chain) -> None:
+            if found is not None:
+                self._let_go(found)
+                chain.token, chain.attempt_count = token, attempt_count
+                chain.is_elsewhere = False
+                self._enter(found, chain)
+
+        return self._change(job, change)
+
+    def expect(self, job: JobId, connection: str, request_id: object) -> None:
+        """The request with this id, about to be written, is the job's next attempt."""
+        found = self._rows.by_id.get(job)
+        if found is not None:
+            self._expected[connection, request_id] = found
+
+    def expect_no_more(self, connection: str, request_id: object) -> None:
+        """The request will never be written."""
+        self._expected.pop((connection, request_id), None)
+
+    def note_unsent(self, job: JobId, ending: Ending, began_when: float, now: float) -> Changes:
+        """An attempt that was begun on disk ended before its request was written."""
+        delta = Delta()
+        found = self._resting(job)
+        if found is None or found.chain is None:
+            return delta.freeze()
+        found.chain.attempt_count += 1
+        verdict = verdicts.stopped(ending)
+        ended_when = found.request.when + (now - found.request.at)
+        attempt = AttemptPicture(
+            found.chain.attempt_count,
+            began_when,
+            ended_when,
+            verdict.outcome,
+            detail=_detail(verdict),
+        )
+        at = found.ended_at or now
+        self._rows.wake(found)
+        found.wake()
+        self._settle(found, Settling(verdict, at, attempt), delta)
+        return delta.freeze()
+
+    def note_gone(self, job: JobId, words: str) -> Changes:
+        """Another program has completed or forgotten the chain: there is nothing to go on with."""
+        delta = Delta()
+        found = self._resting(job)
+        if found is None or found.chain is None:
+            return delta.freeze()
+        self._let_go(found)
+        found.chain.expire()
+        found.chain.id, found.chain.note, found.chain.busy = None, words, ""
+        at = found.ended_at or 0.0
+        self._rows.wake(found)
+        found.end(Ending(JobState.FAILED, Failure("local", words)), at)
+        delta.move(found)
+        self.leave(self._rows.end(found), delta)
+        return delta.freeze()
+
+    def forget(self, jobs: Iterable[JobId]) -> Changes:
+        """Take the rows of jobs away that are over, resumable ones as well."""
+        delta = Delta()
+        self.leave(self._rows.remove(jobs, with_resting=True), delta)
+        return delta.freeze()
+
+    def leave(self, dropped: Iterable[Job], delta: Delta) -> None:
+        """Forget the tokens of jobs whose rows had to go."""
+        for job in dropped:
+            self._let_go(job)
+            delta.removed.append(job.id)
+
+    def _resting(self, job: JobId) -> Job | None:
+        """A job that rests on its token, with no attempt under way."""
+        found = self._rows.by_id.get(job)
+        return found if found is not None and found.state is JobState.RESUMABLE else None
+
+    def _change(self, job: JobId, change: Callable[[Chain], None]) -> Changes:
+        found = self._rows.by_id.get(job)
+        if found is None or found.chain is None:
+            return Changes()
+        change(found.chain)
+        return Changes(progressed=frozenset({job}))
+
+    def _enter(self, job: Job, chain: Chain) -> None:
+        """Find the job by its newest token."""
+        if chain.token is not None:
+            self._by_token.setdefault((chain.key, job.first.method, chain.token), []).append(job)
+
+    def _let_go(self, job: Job) -> None:
+        """Find the job by its token no more."""
+        chain = job.chain
+        if chain is None or chain.token is None:
+            return
+        key = (chain.key, job.first.method, chain.token)
+        left = [other for other in self._by_token.pop(key, []) if other is not job]
+        if left:
+            self._by_token[key] = left
+
+
+def _ignore(_job: Job, _answer: RequestAnswered, _delta: Delta) -> None:
+    """What is done with late replies until someone wants them."""
+
+
+def _detail(verdict: Verdict) -> str:
+    """Why an attempt stopped, in words; empty when all is well."""
+    failure = verdict.ending.failure
+    if failure is None:
+        return ""
+    words = text.elide(failure.message, WORDS_LIMIT)
+    return (
+        f"The server refused the token: {words}" if verdict.outcome == verdicts.REFUSED else words
+    )

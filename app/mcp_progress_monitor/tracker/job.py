@@ -1,0 +1,505 @@
+"""One job while it lives: takes ticks, judges them, ends. Views read pictures of it instead.
+
+The tracker's loop handles the well-formed tick of a running job by itself, on the attributes
+named below; whatever is not plain comes to `Job.take`. See `tracker.tracker`.
+"""
+
+from __future__ import annotations
+
+import collections
+from typing import TYPE_CHECKING, Final
+
+from mcp_progress_monitor.protocol.facts import (
+    ProgressReceived,
+    RequestAnswered,
+    RequestMade,
+    Side,
+    Standing,
+)
+from mcp_progress_monitor.protocol.frame import server_name
+from mcp_progress_monitor.protocol.runs import at_of
+from mcp_progress_monitor.text import duration, number
+from mcp_progress_monitor.tracker import marks, naming
+from mcp_progress_monitor.tracker.amount import as_float, is_above
+from mcp_progress_monitor.tracker.history import Chart
+from mcp_progress_monitor.tracker.marks import Marks
+from mcp_progress_monitor.tracker.phases import Phases
+from mcp_progress_monitor.tracker.rates import SAMPLE_S, Rates, Rhythm
+from mcp_progress_monitor.tracker.snapshot import ChartPoint, Failure, JobId, JobState
+from mcp_progress_monitor.tracker.stream import Stream
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.protocol.facts import StreamBroken, StreamResumed
+    from mcp_progress_monitor.protocol.runs import PlainTick
+    from mcp_progress_monitor.tracker.asked import Asked
+    from mcp_progress_monitor.tracker.chain import Chain
+    from mcp_progress_monitor.tracker.endings import Ending
+    from mcp_progress_monitor.tracker.task import Task
+
+TICKS_KEPT: Final = 200
+_CONDENSED_TICKS: Final = 16
+_CONDENSED_POINTS: Final = 128
+_CONDENSED_PHASES: Final = 32
+# An enum member is looked up in ten times the time of a global.
+_STALLED: Final = JobState.STALLED
+_NEVER: Final = float("-inf")
+_ENDLESS: Final = float("inf")
+_DELIVERED: Final = {
+    Standing.IN_BATCH: "behind the reply, in the same batch",
+    Standing.ELSEWHERE: "after the reply, in another HTTP response",
+}
+_LATE_MARKS: Final = {
+    JobState.CANCELLING: marks.AFTER_CANCEL,
+    JobState.CANCELLED: marks.AFTER_CANCEL,
+    JobState.TIMED_OUT: marks.AFTER_TIMEOUT,
+}
+
+
+class Course:
+    """How a job's progress went: made with its first tick, so that other jobs stay small.
+
+    `odd` is the newest tick that broke a rule.
+    """
+
+    __slots__ = ("chart", "odd", "phases", "rates", "rhythm")
+
+    def __init__(self, at: float) -> None:
+        self.chart = Chart()
+        self.phases = Phases()
+        self.rhythm = Rhythm(at)
+        self.rates: Rates | None = None
+        self.odd: ProgressReceived | None = None
+
+
+class Job:
+    """One long operation, from its request to its end.
+
+    The loop's attributes: a tick is plain when `progress` < its number <= `limit` and its total
+    equals `total`. `progress` is minus infinity before the first number; `limit` is minus
+    infinity while every tick needs judging, infinity while no total is known. At `sample_at` or
+    later a tick is also to be sampled; minus infinity asks for the very next one. `ticks` and
+    `last` are facts but for their type: see `PlainTick`.
+
+    A job that is resumed stays one job: `first` is its first request, `request` the newest
+    attempt's, `chain` what else only resumable jobs have, `is_automatic` that it is gone on with by
+    itself. `worked_s` is the time spent on earlier
+    attempts. With `is_fresh`, numbers of an earlier attempt prove nothing against the next tick.
+
+    `task` is what it has become at its server, `asked` what it was asked for, `parent` the job that
+    it was asked for itself: all None with most jobs. `heard_at` is the newest sign of life but
+    for ticks.
+    """
+
+    __slots__ = (
+        "answer",
+        "asked",
+        "attempt_at",
+        "attempt_ticks",
+        "cancel_at",
+        "cancel_due_at",
+        "cancel_grace_s",
+        "cancel_reason",
+        "chain",
+        "course",
+        "ended_at",
+        "failure",
+        "first",
+        "heard_at",
+        "id",
+        "is_automatic",
+        "is_cancel_sent",
+        "is_fresh",
+        "known_total",
+        "last",
+        "late_count",
+        "limit",
+        "marks",
+        "message",
+        "name",
+        "odd_count",
+        "parent",
+        "parent_is_unclear",
+        "progress",
+        "request",
+        "sample_at",
+        "server",
+        "state",
+        "stream",
+        "summary",
+        "task",
+        "tick_count",
+        "ticks",
+        "total",
+        "worked_s",
+    )
+
+    def __init__(self, job: JobId, request: RequestMade) -> None:
+        """A job that runs since `request` was made."""
+        self.id = job
+        self.request = self.first = request
+        self.chain: Chain | None = None
+        self.task: Task | None = None
+        self.asked: Asked | None = None
+        self.stream: Stream | None = None
+        self.parent: JobId | None = None
+        self.parent_is_unclear = False
+        self.attempt_at = self.heard_at = request.at
+        self.attempt_ticks = 0
+        self.worked_s = 0.0
+        self.is_fresh = False
+        self.is_automatic = False
+        self.server = server_name(request.connection)
+        self.name = naming.name(request)
+        self.summary = naming.summary(request)
+        self.state = JobState.RUNNING
+        self.marks = Marks()
+        self.course: Course | None = None
+        self.ticks: collections.deque[PlainTick] = collections.deque(maxlen=TICKS_KEPT)
+        self.tick_count = 0
+        self.odd_count = 0
+        self.late_count = 0
+        self.progress: int | float = _NEVER
+        self.total: int | float | None = None
+        self.known_total: int | float | None = None
+        self.limit: int | float = _NEVER
+        self.sample_at = _NEVER
+        self.message: str | None = None
+        self.last: PlainTick | None = None
+        self.answer: RequestAnswered | None = None
+        self.failure: Failure | None = None
+        self.ended_at: float | None = None
+        self.cancel_at: float | None = None
+        self.cancel_due_at: float | None = None
+        self.cancel_grace_s: float | None = None
+        self.cancel_reason: str | None = None
+        self.is_cancel_sent = False
+        for problem in request.problems:
+            self.marks.note(_key_of_request_problem(problem), problem, request.number)
+
+    @property
+    def is_settling(self) -> bool:
+        """Whether an attempt has ended and that is not on disk yet: nothing is expected now."""
+        return self.chain is not None and self.chain.settling is not None
+
+    @property
+    def is_going_on(self) -> bool:
+        """Whether more is expected of it."""
+        return not (self.state.is_over or self.is_settling)
+
+    @property
+    def needs_user(self) -> bool:
+        """Whether something is asked that only the user can answer."""
+        is_asked = self.asked is not None and bool(self.asked.open)
+        return (
+            is_asked
+            or naming.is_question(self.request)
+            or (self.task is not None and self.task.needs_user)
+        )
+
+    @property
+    def last_at(self) -> float | None:
+        """When the newest tick came that its state shows; None before the first."""
+        return None if self.last is None else at_of(self.last)
+
+    @property
+    def good_count(self) -> int:
+        """Ticks that broke no rule."""
+        return self.tick_count - self.odd_count
+
+    def rated_progress(self, rates: Rates) -> float:
+        """The newest number that may enter the rate."""
+        is_odd = self.course is not None and self.course.odd is self.last
+        return rates.value if is_odd else as_float(self.progress)
+
+    def sample(self, at: float) -> bool:
+        """Let the newest tick, a good one of time `at`, into rate, chart and phases.
+
+        True when the job was stalled and runs again.
+        """
+        self.sample_at = at + SAMPLE_S
+        value = as_float(self.progress)
+        course = self.course = self.course or Course(at)
+        if course.rates is None:
+            course.rates = Rates(at, value, self.good_count)
+        else:
+            course.rates.add(at, value)
+        course.chart.add(at, value)
+        course.rhythm.add(at)
+        if self.message is not None:
+            self.look(at)
+        return self.state is _STALLED and self._wake()
+
+    def look(self, at: float) -> None:
+        """Compare the newest message with the phase under way."""
+        if self.message is not None and self.course is not None:
+            self.course.phases.turn(self.message, at, self.tick_count)
+
+    def take(self, fact: ProgressReceived) -> None:
+        """Take any tick, however wrong: count it, mark it, show its number; never raises."""
+        self.tick_count += 1
+        self.ticks.append(fact)
+        is_other = fact.standing is Standing.UNKNOWN  # another token, but the task's own progress
+        is_late = not (fact.standing is Standing.ACTIVE or is_other) or self.over_state.is_over
+        for problem in fact.problems:
+            key = marks.OF_PROBLEM.get(problem, marks.WRONG_TYPE)
+            self.marks.note(key, problem, fact.number)
+        if is_late:
+            self._mark_late(fact)
+        if self.over_state.is_over:
+            self.odd_count += 1
+            self._take_delivered(fact)
+            return
+        self._keep_extremes()
+        is_good = self._take_numbers(fact) and not is_late and not marks.spoils(fact.problems)
+        self.message = self.message if fact.message is None else fact.message
+        self.last = fact
+        if is_good:
+            self._sample_if_due(fact.at)
+        else:
+            self._take_odd(fact)
+
+    def _take_delivered(self, fact: ProgressReceived) -> None:
+        """Show the number of a tick that was queued until after the reply.
+
+        Such a server delivers most of its ticks so: without them its jobs would end with no
+        progress at all. They enter no rate, since they tell nothing of when the work was done.
+        """
+        progress = fact.progress
+        is_news = progress is not None and progress > self.progress and not fact.problems
+        if fact.standing not in _DELIVERED or not is_news or progress is None:
+            return
+        self.progress = progress
+        self.total = self.known_total = fact.total if fact.total is not None else self.total
+        self.message = self.message if fact.message is None else fact.message
+        self.last = fact
+        self.course = self.course or Course(fact.at)
+        self._keep_extremes()
+
+    def take_stream(self, fact: StreamBroken | StreamResumed) -> None:
+        """Take what became of the stream of one of the job's requests."""
+        self.stream = self.stream or Stream()
+        is_current = self.is_going_on and fact.request == self.request.number
+        self.stream.take(fact, is_current=is_current)
+        if is_current:
+            self.heard_at = max(self.heard_at, fact.at)
+
+    def take_stale(self, fact: ProgressReceived) -> None:
+        """Count a tick of an earlier attempt: it says nothing of the one in flight."""
+        self.tick_count += 1
+        self.odd_count += 1
+        self.late_count += 1
+        self.ticks.append(fact)
+        words = "Progress came for an attempt that was over"
+        self.marks.note(marks.AFTER_END, words, fact.number)
+
+    def _sample_if_due(self, at: float) -> None:
+        """After a good tick that was not plain."""
+        if at >= self.sample_at:
+            self.sample(at)
+        else:
+            self.look(at)
+
+    def _take_odd(self, fact: ProgressReceived) -> None:
+        """After a bad tick: it ends a silence, and is drawn, but enters no rate."""
+        self.odd_count += 1
+        course = self.course = self.course or Course(fact.at)
+        course.odd = fact
+        course.rhythm.add(fact.at)
+        self._keep_extremes()
+        self.look(fact.at)
+        self._wake()
+
+    def _wake(self) -> bool:
+        """Run again if stalled; whether that is so."""
+        is_woken = self.state is JobState.STALLED
+        if is_woken:
+            self.state = JobState.RUNNING
+        return is_woken
+
+    def _keep_extremes(self) -> None:
+        """Draw the newest number. Between two such moments numbers only rise: no peak is lost."""
+        if self.last is not None and self.course is not None and self.progress != _NEVER:
+            self.course.chart.add(at_of(self.last), as_float(self.progress))
+
+    def _mark_late(self, fact: ProgressReceived) -> None:
+        """Mark a tick that came after the end, or after a cancel."""
+        self.late_count += 1
+        since, state = self.over_at, self.over_state
+        how = _DELIVERED.get(fact.standing)
+        if how is not None and since is not None:
+            late = "" if fact.at <= since else f"{duration(fact.at - since)} "
+            self.marks.note(marks.LATE_DELIVERY, f"Progress came {late}{how}", fact.number)
+            return
+        if since is None and self.cancel_at is None:
+            key, what = marks.TASK_PROGRESS, "its request had been answered"
+        elif since is None:
+            key, since, what = marks.AFTER_CANCEL, self.cancel_at, "the request was cancelled"
+        else:
+            key = _LATE_MARKS.get(state, marks.AFTER_END)
+            what = f"the job's end ({state.value})"
+        late = "" if since is None else f"{duration(fact.at - since)} "
+        self.marks.note(key, f"Progress came {late}after {what}", fact.number)
+
+    def _take_numbers(self, fact: ProgressReceived) -> bool:
+        """Show the tick's numbers and mark what is wrong with them; whether they only rise."""
+        was_above = self._is_above()
+        self._take_total(fact)
+        progress, before = fact.progress, self.progress
+        if progress is None:
+            return False
+        self.progress = progress
+        is_increasing = progress > before or self.is_fresh
+        self.is_fresh = False
+        if not is_increasing:
+            words = f"Progress did not increase: {number(progress)} after {number(before)}"
+            self.marks.note(marks.NOT_INCREASING, words, fact.number)
+        if self._is_above():
+            words = f"Progress is above its total: {number(progress)} of {number(self.total or 0)}"
+            self.marks.note(marks.ABOVE_TOTAL, words, fact.number)
+        elif was_above:
+            self._restart_rate()
+        return is_increasing
+
+    def _is_above(self) -> bool:
+        """Whether the newest number is clearly above a positive total."""
+        total = self.total
+        return total is not None and total > 0 and is_above(self.progress, total)
+
+    def _take_total(self, fact: ProgressReceived) -> None:
+        """Show the tick's total and mark what is wrong with it."""
+        before, total = self.total, fact.total
+        if total is None and fact.problems:
+            return  # it could not be read, which is marked already
+        if before is not None and total != before and not self.is_fresh:
+            now = "missing" if total is None else number(total)
+            words = f"The total changed: {now} after {number(before)}"
+            self.marks.note(marks.TOTAL_CHANGED, words, fact.number)
+        self.total = total
+        self.limit = _ENDLESS if total is None else total
+        if total is None:
+            return
+        if self.known_total is not None and total != self.known_total:
+            self._restart_rate()
+        self.known_total = total
+        if total <= 0:
+            self.limit = _NEVER
+            words = f"The total is not positive: {number(total)}"
+            self.marks.note(marks.TOTAL_NOT_POSITIVE, words, fact.number)
+
+    def _restart_rate(self) -> None:
+        """Forget the rate: the next good tick is the start of a new one."""
+        if self.course is not None:
+            self.course.rates = None
+        self.sample_at = _NEVER
+
+    def stall_after_s(self) -> float | None:
+        """The silence beyond which the job is stalled; None before the first tick."""
+        return None if self.course is None else self.course.rhythm.stall_after_s()
+
+    def stall_if_silent(self, now: float) -> bool:
+        """Become stalled if that is due; whether it was."""
+        limit = self.stall_after_s()
+        if self.state is not JobState.RUNNING or limit is None or self.last is None:
+            return False
+        if self.request.sender is Side.SERVER:  # the silence is ours: the user is thinking
+            return False
+        if self.is_settling or now - max(at_of(self.last), self.heard_at) <= limit:
+            return False
+        self.state = JobState.STALLED
+        self.sample_at = _NEVER
+        return True
+
+    def cancel(self, at: float, reason: str | None, due_at: float) -> None:
+        """Wait from `at` until `due_at` for what the other side makes of a cancel."""
+        self.state = JobState.CANCELLING
+        self.cancel_at, self.cancel_due_at = at, due_at
+        self.cancel_reason = reason or self.cancel_reason
+
+    @property
+    def over_state(self) -> JobState:
+        """What the job has become, or is about to be shown as once that is on disk."""
+        settling = None if self.chain is None else self.chain.settling
+        return self.state if settling is None else settling.verdict.ending.state
+
+    @property
+    def over_at(self) -> float | None:
+        """When that came about; None while it goes on."""
+        settling = None if self.chain is None else self.chain.settling
+        return self.ended_at if settling is None else settling.at
+
+    def settle(self) -> None:
+        """Be over but for the showing: no tick counts any more."""
+        self.state = JobState.RUNNING
+        self.limit = _NEVER
+
+    def end(self, ending: Ending, at: float) -> None:
+        """Be over. What a running job needs is let go; its course stays to be looked at."""
+        self.state = ending.state
+        self.failure = ending.failure
+        self.ended_at = at
+        if self.stream is not None:
+            self.stream.settle()
+        self.is_automatic = self.is_automatic and ending.state is JobState.RESUMABLE
+        self._keep_extremes()
+        if self.last is not None:
+            self.look(at_of(self.last))
+        if self.course is not None:
+            self.course.rates = None
+
+    def begin_attempt(self, request: RequestMade) -> None:
+        """Go on with a further request: numbers, chart and ticks stay, the rate begins anew."""
+        if self.ended_at is not None:
+            self.worked_s += max(self.ended_at - self.attempt_at, 0.0)
+        self.server = server_name(request.connection)
+        self.attempt_at = request.at
+        self.attempt_ticks = self.tick_count
+        self.state = JobState.RUNNING
+        self.answer = None
+        self.failure = None
+        self.ended_at = None
+        self.cancel_at = self.cancel_due_at = self.cancel_grace_s = None
+        self.cancel_reason = None
+        self.is_cancel_sent = False
+        self.ticks = collections.deque(self.ticks, maxlen=TICKS_KEPT)
+        self.begin_round(request)
+
+    def begin_round(self, request: RequestMade) -> None:
+        """Go on within an attempt with a further request, whose progress may count anew."""
+        self.request = request
+        self.heard_at = request.at
+        if self.stream is not None:
+            self.stream.settle()
+        self.is_fresh = self.progress != _NEVER
+        self.limit = self.sample_at = _NEVER
+        if self.course is not None:
+            self.course.rates = None
+            self.course.rhythm.pause()
+
+    def wake(self) -> None:
+        """Run again without a new request: more has come of the last one."""
+        self.state = JobState.RUNNING
+        self.failure = self.ended_at = None
+
+    def follow(self, request: RequestMade, at: float) -> None:
+        """Go on over another connection of the same server: `request` asks there for the task."""
+        self.begin_round(request)
+        self.heard_at = at
+
+    def chart(self) -> list[ChartPoint]:
+        """The whole course up to the newest tick."""
+        self._keep_extremes()
+        return [] if self.course is None else self.course.chart.points()
+
+    def condense(self) -> None:
+        """Keep only the outline of the course, as an older finished row does."""
+        self.ticks = collections.deque(self.ticks, maxlen=_CONDENSED_TICKS)
+        self.marks.shrink(_CONDENSED_TICKS)
+        if self.course is not None:
+            self.course.chart.condense_to(_CONDENSED_POINTS)
+            self.course.phases.shrink(_CONDENSED_PHASES)
+
+
+def _key_of_request_problem(problem: str) -> str:
+    """The mark for a problem that `Conversation` stated of a request."""
+    is_taken = problem.startswith("the progress token") and " is in use " in problem
+    return marks.TOKEN_IN_USE if is_taken else marks.IRREGULAR_REQUEST

@@ -1,0 +1,205 @@
+"""Questions: what the other side asks for before it goes on with a job, in both eras.
+
+In the handshake era it makes a request of its own, which is a job under the one that caused it.
+From 2026-07-28 on it answers that it requires input, and the request is made again with it
+("Multi Round-Trip Requests"): one job, however many rounds.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from mcp_progress_monitor.protocol.eras import as_object
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.protocol.jsonrpc import canonical
+from mcp_progress_monitor.protocol.tasks import related_task
+from mcp_progress_monitor.tracker import marks, naming
+from mcp_progress_monitor.tracker.asked import Asked
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.verdicts import is_usable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_progress_monitor.protocol.facts import RequestAnswered, RequestMade
+    from mcp_progress_monitor.tracker.delta import Delta
+    from mcp_progress_monitor.tracker.job import Job
+    from mcp_progress_monitor.tracker.rows import Rows
+    from mcp_progress_monitor.tracker.snapshot import JobId
+
+_ANSWERS: Final = ("inputResponses", "requestState")
+_OF_ROUND: Final = frozenset({*_ANSWERS, "_meta"})
+_REVIEWED: Final = frozenset({JobState.RUNNING, JobState.STALLED})
+
+
+def is_open_round(answer: RequestAnswered) -> bool:
+    """Whether a reply requires input, and nothing else, before its request can be completed.
+
+    One that hands out a resume token as well is a matter of that token: see `verdicts`.
+    """
+    kind = (answer.result or {}).get("resultType")
+    return kind == "input_required" and not is_usable(answer.next_resume_token)
+
+
+class Questions:
+    """Which jobs wait for the user, and why."""
+
+    def __init__(self, rows: Rows, task_job: Callable[[str, str], Job | None]) -> None:
+        """Questions of the jobs in `rows`; `task_job` finds a connection's job by its task."""
+        self._rows = rows
+        self._task_job = task_job
+        self._waiting: dict[JobId, Job] = {}
+
+    @property
+    def size(self) -> int:
+        """How many jobs wait for a further request: for tests of its bounds."""
+        return len(self._waiting)
+
+    # Rounds
+
+    def take_reply(self, job: Job, reply: RequestAnswered, delta: Delta) -> None:
+        """Let a job wait for what its request's reply requires."""
+        asked = job.asked = job.asked or Asked()
+        asked.require(reply)
+        self._waiting[job.id] = job
+        if not asked.keys and not isinstance(asked.state, str):
+            words = "The reply requires input, but says neither which nor what to send back"
+            job.marks.note(marks.IRREGULAR_REPLY, words, reply.number)
+        self.review(job, reply.at, delta)
+
+    def take_retry(self, fact: RequestMade, delta: Delta) -> bool:
+        """Let a request that brings what was required go on with its job; whether it was one."""
+        if not any(name in fact.params for name in _ANSWERS):
+            return False
+        job = self._retried_by(fact)
+        if job is None or job.asked is None:
+            return False
+        _mark_changes(job, fact)
+        for problem in fact.problems:
+            job.marks.note(marks.IRREGULAR_REQUEST, problem, fact.number)
+        del self._waiting[job.id]
+        job.asked.note_answers(as_object(fact.params.get("inputResponses")), fact.at)
+        self._rows.go_on(job, fact, job.asked.answer(job.request.number))
+        job.begin_round(fact)
+        self.review(job, fact.at, delta)
+        delta.progressed.add(job.id)
+        return True
+
+    def _retried_by(self, fact: RequestMade) -> Job | None:
+        """The job that the request is a further round of: the oldest that it fits best."""
+        waiting = [
+            job
+            for job in self._waiting.values()
+            if job.request.connection == fact.connection
+            and (job.request.sender, job.request.method) == (fact.sender, fact.method)
+            and _is_of(job, fact)
+        ]
+        return max(waiting, key=lambda job: _fit(job, fact), default=None)
+
+    # Questions that are requests
+
+    def adopt(self, child: Job, delta: Delta) -> None:
+        """Put a job that the other side asked for under the one that caused it."""
+        fact = child.request
+        self.review(child, fact.at, delta)
+        parent, child.parent_is_unclear = self._cause_of(fact)
+        if parent is None:
+            return
+        child.parent = parent.id
+        asked = parent.asked = parent.asked or Asked()
+        asked.adopt(child.id)
+        delta.progressed.add(parent.id)
+        if naming.is_question(fact):
+            asked.open[fact.number] = None
+            self.review(parent, fact.at, delta)
+
+    def _cause_of(self, fact: RequestMade) -> tuple[Job | None, bool]:
+        """The job that made the other side ask; of several that may have, none, and that is said.
+
+        A request does not tell what it is for, but for one that names a task: nobody is told of a
+        job that it needs the user where that may be another.
+        """
+        task = related_task(fact.params)
+        known = None if task is None else self._task_job(fact.connection, task)
+        if known is not None and known.is_going_on and known.request.sender is not fact.sender:
+            return known, False
+        other = Side.SERVER if fact.sender is Side.CLIENT else Side.CLIENT
+        running = [job for job in self._rows.running_of(fact.connection, other) if job.is_going_on]
+        return (running[0], False) if len(running) == 1 else (None, bool(running))
+
+    # The end of jobs
+
+    def close(self, job: Job, at: float, delta: Delta) -> None:
+        """Take note that a job is over: it waits no more, nor does its parent for it."""
+        self._waiting.pop(job.id, None)
+        if job.asked is not None and job.asked.reply is not None:
+            job.asked.open.pop(job.asked.reply.number, None)
+            job.asked.reply = None
+        parent = None if job.parent is None else self._rows.by_id.get(job.parent)
+        if parent is None or parent.asked is None:
+            return
+        if job.request.number in parent.asked.open:
+            del parent.asked.open[job.request.number]
+            if parent.task is not None:
+                parent.task.meet()
+            delta.progressed.add(parent.id)
+            self.review(parent, at, delta)
+
+    def forget(self, job: Job) -> None:
+        """Take a job that has no row any more out of the family."""
+        self._waiting.pop(job.id, None)
+        for child in () if job.asked is None else job.asked.children:
+            orphan = self._rows.by_id.get(child)
+            if orphan is not None and orphan.parent == job.id:
+                orphan.parent, orphan.parent_is_unclear = None, False
+        parent = None if job.parent is None else self._rows.by_id.get(job.parent)
+        if parent is not None and parent.asked is not None:
+            parent.asked.children.pop(job.id, None)
+
+    def review(self, job: Job, at: float, delta: Delta) -> None:
+        """Show whether a job that goes on waits for the user. A cancel under way is shown first."""
+        job.heard_at = max(job.heard_at, at)
+        if job.needs_user and job.state in _REVIEWED and not job.is_settling:
+            job.state = JobState.NEEDS_YOU
+            delta.move(job)
+        elif job.state is JobState.NEEDS_YOU and not job.needs_user:
+            job.state = JobState.RUNNING
+            delta.move(job)
+
+
+def _is_of(job: Job, fact: RequestMade) -> bool:
+    """Whether a request can be a further round of a job: it has its state, or is the same."""
+    asked = job.asked
+    state = None if asked is None else asked.state
+    is_told = state is not None and state == fact.params.get("requestState")
+    return is_told or _work(job.request) == _work(fact)
+
+
+def _fit(job: Job, fact: RequestMade) -> tuple[bool, bool, bool]:
+    """How well a request fits as a further round of a job: what counts most comes first."""
+    asked = job.asked
+    if asked is None:
+        return False, False, False
+    given = as_object(fact.params.get("inputResponses"))
+    is_same_state = asked.state == fact.params.get("requestState")
+    return is_same_state, _work(job.request) == _work(fact), set(given) <= asked.keys
+
+
+def _work(request: RequestMade) -> bytes:
+    """What a request asks for, without what is of one round."""
+    return canonical({k: v for k, v in request.params.items() if k not in _OF_ROUND})
+
+
+def _mark_changes(job: Job, fact: RequestMade) -> None:
+    """Mark what of a further round is not as the protocol wants it."""
+    asked, sent = job.asked, fact.params
+    if asked is None:
+        return
+    changed: list[str] = []
+    if asked.state != sent.get("requestState"):
+        changed.append("its state is not the one that the server handed out")
+    if _work(job.request) != _work(fact):
+        changed.append("its parameters are not those of the request before")
+    if changed:
+        words = f"The request was made again, but {' and '.join(changed)}"
+        job.marks.note(marks.CHANGED_REQUEST, words, fact.number)

@@ -1,0 +1,185 @@
+"""The log's columns: which are shown, and how wide, in the room there is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from PySide6.QtCore import QByteArray, QObject, Qt, Slot
+from PySide6.QtWidgets import QMenu
+
+from mcp_progress_monitor.models.log import LogColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from PySide6.QtCore import QPoint
+    from PySide6.QtGui import QAction
+    from PySide6.QtWidgets import QTableView
+
+FIRST: Final = {
+    LogColumn.TIME: 12,
+    LogColumn.DELTA: 8,
+    LogColumn.DIRECTION: 10,
+    LogColumn.SERVER: 10,
+    LogColumn.KIND: 12,
+    LogColumn.METHOD: 22,
+    LogColumn.KEY: 11,
+    LogColumn.SUMMARY: 28,
+    LogColumn.SIZE: 9,
+    LogColumn.DURATION: 10,
+}
+"""Characters in each column where there is room; the summary takes what is left over as well."""
+
+_STEPS: Final = (
+    (LogColumn.DIRECTION, 1),
+    (LogColumn.SIZE, 0),
+    (LogColumn.DURATION, 8),
+    (LogColumn.DELTA, 0),
+    (LogColumn.METHOD, 12),
+    (LogColumn.KIND, 10),
+    (LogColumn.SERVER, 8),
+    (LogColumn.KEY, 9),
+    (LogColumn.DURATION, 0),
+    (LogColumn.SUMMARY, 22),
+    (LogColumn.METHOD, 0),
+    (LogColumn.SERVER, 0),
+    (LogColumn.SUMMARY, 12),
+)
+"""What gives way first where there is less room, to how many characters; 0 is left out.
+
+Direction is told by its arrow, most of a method by the kind, size and delta by the details.
+"""
+
+
+def fitted(
+    room: int,
+    width_of: Callable[[int], int],
+    own: Mapping[LogColumn, int],
+    hidden: Collection[LogColumn],
+    shown: Collection[LogColumn],
+) -> dict[LogColumn, int]:
+    """The width of every column for `room` pixels, 0 for those left out.
+
+    `own` widths are kept as the user made them, `hidden` columns stay away, and of those `shown`
+    none is left out. `width_of` is the width of so many characters.
+    """
+    widths = {
+        column: 0 if column in hidden else own.get(column, width_of(characters))
+        for column, characters in FIRST.items()
+    }
+    for column, characters in _STEPS:
+        if sum(widths.values()) <= room:
+            break
+        is_fixed = column in own or (column in shown and not characters)
+        if widths[column] and not is_fixed:
+            widths[column] = width_of(characters) if characters else 0
+    left = room - sum(widths.values())
+    widths[LogColumn.SUMMARY] += max(0, left)
+    return widths
+
+
+class LogColumns(QObject):
+    """Fits the columns of `view` to its width; what the user sets of them stays."""
+
+    def __init__(self, view: QTableView, width_of: Callable[[int], int]) -> None:
+        super().__init__(view)
+        self._view = view
+        self._width_of = width_of
+        self._own: dict[LogColumn, int] = {}
+        self._hidden: set[LogColumn] = set()
+        self._shown: set[LogColumn] = set()
+        self._is_fitting = False
+        header = view.horizontalHeader()
+        header.setMinimumSectionSize(1)
+        header.setSectionsMovable(True)
+        header.setHighlightSections(False)
+        header.setTextElideMode(Qt.TextElideMode.ElideRight)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        header.customContextMenuRequested.connect(self._on_menu_requested)
+        header.sectionResized.connect(self._on_section_resized)
+
+    def fit(self) -> None:
+        """Give every column its width for the room of now."""
+        if self._is_fitting:
+            return
+        self._is_fitting = True
+        room = self._view.viewport().width()
+        widths = fitted(room, self._width_of, self._own, self._hidden, self._shown)
+        for column, width in widths.items():
+            self._view.setColumnHidden(column, not width)
+            if width:
+                self._view.setColumnWidth(column, width)
+        self._is_fitting = False
+
+    def state(self) -> dict[str, Any]:
+        """What to remember, as JSON values: order of the columns, and what the user set."""
+        header = self._view.horizontalHeader().saveState().toBase64().toStdString()
+        return {
+            "header": header,
+            "widths": {column.name: width for column, width in self._own.items()},
+            "hidden": sorted(column.name for column in self._hidden),
+            "shown": sorted(column.name for column in self._shown),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take up what was remembered; what makes no sense is left out."""
+        header, widths = state.get("header"), state.get("widths")
+        if isinstance(header, str):
+            self._is_fitting = True
+            raw = QByteArray.fromBase64(QByteArray(header.encode(errors="replace")))
+            self._view.horizontalHeader().restoreState(raw)
+            self._is_fitting = False
+        named = widths if isinstance(widths, dict) else {}
+        self._own = {
+            LogColumn[name]: min(width, 4_000)
+            for name, width in named.items()
+            if name in LogColumn.__members__ and isinstance(width, int) and width > 0
+        }
+        self._hidden = _columns(state.get("hidden")) - {LogColumn.SUMMARY}
+        self._shown = _columns(state.get("shown"))
+        self.fit()
+
+    @Slot(int, int, int)
+    def _on_section_resized(self, section: int, _old: int, new: int) -> None:
+        if self._is_fitting or not new:
+            return
+        if section != LogColumn.SUMMARY:
+            self._own[LogColumn(section)] = new
+            self.fit()
+
+    @Slot(object)
+    def _on_menu_requested(self, point: QPoint) -> None:
+        menu = QMenu(self._view)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for column in LogColumn:
+            title = self._view.model().headerData(column, Qt.Orientation.Horizontal)
+            action = menu.addAction(str(title))
+            action.setData(int(column))
+            action.setCheckable(True)
+            action.setChecked(not self._view.isColumnHidden(column))
+            action.setEnabled(column is not LogColumn.SUMMARY)
+        menu.addSeparator()
+        menu.addAction(self.tr("Fit the columns to the room"))
+        menu.triggered.connect(self._on_column_chosen)
+        menu.popup(self._view.horizontalHeader().mapToGlobal(point))
+
+    @Slot(object)
+    def _on_column_chosen(self, action: QAction) -> None:
+        if not action.isCheckable():
+            self._own.clear()
+            self._hidden.clear()
+            self._shown.clear()
+        else:
+            column = LogColumn(action.data())
+            to, out_of = self._shown, self._hidden
+            if not action.isChecked():
+                to, out_of = out_of, to
+            to.add(column)
+            out_of.discard(column)
+        self.fit()
+
+
+def _columns(names: object) -> set[LogColumn]:
+    found = names if isinstance(names, list) else []
+    return {LogColumn[name] for name in found if name in LogColumn.__members__}
