@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, Final
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
 from PySide6.QtGui import QCloseEvent, QGuiApplication, QShowEvent
@@ -22,7 +23,7 @@ from PySide6.QtWidgets import (
 
 from mcp_progress_monitor.models.job_columns import COLUMNS
 from mcp_progress_monitor.shell.actions import Actions
-from mcp_progress_monitor.shell.late_panes import BESIDE_PANE, LatePanes
+from mcp_progress_monitor.shell.late_panes import BESIDE_PANE, Late, LatePanes
 from mcp_progress_monitor.shell.scheme import SchemeChoice
 from mcp_progress_monitor.shell.sorting import SortingChoice
 from mcp_progress_monitor.shell.tool_bar import ToolBar
@@ -51,7 +52,6 @@ _BESIDE_MIDDLE: Final = QSize(150, 390)
 _BESIDE_SIDE: Final = QSize(150, 120)
 _COLUMNS: Final = f"jobs/columns-{len(COLUMNS)}"
 """A layout of other columns is left aside."""
-_TAB = Qt.FocusPolicy.TabFocus
 _TABS: Final = ("log", "job", "stderr", "messages", "questions")
 """The panes below the jobs, in the order of their tabs."""
 _LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
@@ -102,7 +102,7 @@ class MainWindow(QMainWindow):
         self.tool_bar = ToolBar(self.actions_, self.job_list, self.filter_edit, appearance, self)
         self.addToolBar(self.tool_bar)
         for late in (self.late.job, self.late.stderr, self.late.messages, self.late.questions):
-            late.when_made(self._end_tabs_with_tool_bar)
+            late.when_made(partial(self._end_tabs_with_tool_bar, late))
         self._place_find()
         self._restore()
 
@@ -186,14 +186,12 @@ class MainWindow(QMainWindow):
         if had_focus:
             self.job_list.setFocus()
 
-    def _end_tabs_with_tool_bar(self) -> None:
+    def _end_tabs_with_tool_bar(self, late: Late[Any]) -> None:
         """Let Tab reach a pane that was just made before the tool bar, as the other panes."""
-        last: QWidget | None = self.previousInFocusChain()
-        while last and (self.tool_bar.isAncestorOf(last) or not last.focusPolicy() & _TAB):
-            last = last.previousInFocusChain()
-        if last is not None:
-            for one, next_one in itertools.pairwise((last, *controls_in(self.tool_bar))):
-                QWidget.setTabOrder(one, next_one)
+        # Not along Qt's own chain: wrappers of its inner widgets crash Python's collector.
+        last = controls_in(late.pane())[-1:]
+        for one, next_one in itertools.pairwise((*last, *controls_in(self.tool_bar))):
+            QWidget.setTabOrder(one, next_one)
 
     @Slot(bool)
     def _on_dock_seen(self, is_seen: bool) -> None:

@@ -104,7 +104,8 @@ def test_elements_that_come_later_are_found_in_their_batch_as_well() -> None:
     first, *others = wire.received_in_slices(whole)
     written.take(first.frames)
     written.take(wire.sent(request(), CONNECTIONS[1]).frames)
-    assert [written.take(frames) for frames, _ in others] == [b"", b"", b""]
+    assert len(others) > 2
+    assert {written.take(frames) for frames, _ in others} == {b""}
     after = wire.sent(request())
     assert written.take(after.frames).startswith(b"#number 1203\n")
     assert written.raws[1201] == tick("t", 1199)
