@@ -136,7 +136,7 @@ def _python(
 def _python_v1(version: str, *kinds: HttpKind, pydantic: str = "pydantic<2.12") -> Stranger:
     # These versions use names inside pydantic that newer ones no longer have.
     tool = _SILENT_COUNT if version == "1.0.0" else _COUNT
-    packages = (f"mcp=={version}", pydantic)
+    packages = (f"mcp=={version}", pydantic, "uvicorn")  # which 1.0 does not bring
     return _python(f"python-{version}", "python_v1.py", *packages, kinds=kinds, tool=tool)
 
 
