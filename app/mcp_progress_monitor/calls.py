@@ -368,7 +368,7 @@ class Calls:
             )
 
     def _output_schema(self, connection: Connection, outcome: Outcome) -> JsonObject | None:
-        """What the result of a call has to fit; None where there is no result, or no schema."""
+        """The schema that a call's result must match; None without a result or a schema."""
         if outcome.job is None or outcome.state is not JobState.DONE or not outcome.raw:
             return None
         job = self._tracker.snapshot(outcome.job, self._now())

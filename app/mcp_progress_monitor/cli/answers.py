@@ -153,5 +153,5 @@ def _in_brackets(kind: str, name: str, base64: str) -> str:
 
 
 def _size_of(base64: str) -> str:
-    """How large the data is that a text in base64 stands for."""
+    """The size of the data that `base64` encodes."""
     return size(len(base64.rstrip("=")) * 3 // 4)

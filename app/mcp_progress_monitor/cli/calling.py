@@ -156,7 +156,7 @@ class _Requests:
         return self._plan.owns_jobs
 
     def left(self) -> list[SavedId]:
-        """What the command `resume` takes to go on with these requests."""
+        """The IDs with which the command `resume` resumes these requests."""
         monitor = self._monitor
         return [] if monitor is None else resumable_ids(monitor, monitor.jobs())
 

@@ -104,7 +104,7 @@ class JsonEvents:
     ) -> None:
         """`started_at` is the monotonic second from which events count `t`.
 
-        The end of a task, or of a request that is no job, is told by `exact` of its reply.
+        For the end of a task, or of a request without a job, `exact` formats the reply.
         """
         self._exact = exact
         self._output = output
@@ -176,7 +176,7 @@ class JsonEvents:
             self._error(outcome.job, failure.where, failure.message, code, shown_data(failure.data))
 
     def _end(self, outcome: Outcome) -> None:
-        """Write the result of a task, or of a request that is no job: of those no fact tells."""
+        """Write the result of a task or of a request without a job, for which there is no fact."""
         job = outcome.job
         if job is not None:
             if not self._tasks.is_task(job) or job in self._answered:

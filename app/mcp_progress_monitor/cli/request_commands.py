@@ -51,8 +51,8 @@ Examples:
   mcp-progress-monitor request --demo tools/call --params '{"name": "burst"}' --json
 
 \b
-Nothing of --params is checked; what it has in "_meta" is sent as it stands. With
---no-token, a method that is no job by itself has no "request" event, and "job" is null.
+--params is not validated; its "_meta" is sent unchanged. With --no-token, a method that
+does not create a job has no "request" event, and "job" is null.
 
 Ctrl+C once cancels politely and waits a moment; twice leaves at once.
 """
@@ -83,7 +83,7 @@ def resources(invocation: Invocation, as_json: bool) -> int:
 def read(invocation: Invocation, /, **chosen: Any) -> int:
     """Read the resource URI, show its progress on standard error and its text on standard output.
 
-    The URI need not be in the server's list. Data that is no text is named, and saved by -o. The
+    The URI need not be in the server's list. Binary data is not printed: save it with -o. The
     server is named by "-- SERVER_COMMAND [ARG]...", --url URL, --server NAME (a saved one),
     --config FILE [--server NAME] or --demo.
     """

@@ -64,7 +64,7 @@ class _Read(_Alone):
         self._order = order
         self.wording = Wording(resource_text if order.output is None else _nothing)
         if order.output is not None and not absolute(order.output).parent.is_dir():
-            _refuse_file(order.output, "There is no such folder")
+            _refuse_file(order.output, "The folder does not exist")
 
     async def call(self, _monitor: Monitor, server: ServerSnapshot, _front: Front) -> Call:
         """The request."""

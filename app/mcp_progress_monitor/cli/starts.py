@@ -1,4 +1,4 @@
-"""What a command tells of servers that take long to start: what is waited for, now and then."""
+"""Reports every few seconds what a server that is slow to start is waiting for."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _EVERY_S: Final = 5.0
 
 
 class StartTeller:
-    """Listens to a monitor and has a front tell what connecting waits for."""
+    """Listens to a monitor and warns through a front while a server is slow to connect."""
 
     def __init__(self, monitor: Monitor, front: Front) -> None:
         self._monitor = monitor
@@ -24,7 +24,7 @@ class StartTeller:
         self._told_at: dict[str, float] = {}
 
     def on_update(self, update: Update) -> None:
-        """Tell of those among the servers that are being connected for long."""
+        """Warn about servers that have been connecting for long."""
         for name in update.servers:
             waiting = self._waiting(name)
             if waiting is None:

@@ -79,7 +79,7 @@ class Overview:
             for job, mark in itertools.islice(marked, _ROWS)
         ]
         if rows:
-            yield render("heading", "Not in order, or worth a look", None)
+            yield render("heading", "Problems and warnings", None)
             yield from table_parts(_IRREGULAR, rows, numbers=(2, 3))
 
     def _name(self, job: JobSnapshot) -> Html:

@@ -50,7 +50,7 @@ def render(macro: str, /, *values: object) -> Html:
 
 
 def joined(parts: Iterable[str], between: str = "") -> Html:
-    """Parts one after the other; whatever is no markup is escaped."""
+    """Join `parts`, escaping those that are not markup."""
     return Html.escape(between).join(map(_seen, parts))
 
 
@@ -90,7 +90,7 @@ class Words:
         return Html.escape(text.one_line(self.redaction.text(bounded), limit))
 
     def block(self, words: str, limit: int) -> Html:
-        """Words of many lines; what is left out is counted."""
+        """A text of several lines; says how many characters were left out."""
         clean = self.redaction.text(words)
         return render("block", clean[:limit], _left_out(len(clean) - limit))
 

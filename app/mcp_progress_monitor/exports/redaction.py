@@ -83,8 +83,8 @@ def _raw(raw: bytes) -> bytes:
 def _text(words: str, depth: int = 0) -> str:
     """A text, which may be JSON itself, as servers like to send it."""
     if depth < _DEEPEST and words.lstrip()[:1] in _OPENING and _is_json(words):
-        # Halves of surrogate pairs stand in strings, or this were no JSON: there they can be
-        # escapes, and this is how Python writes them.
+        # In valid JSON, half a surrogate pair can only stand in a string, where an escape means
+        # the same; `backslashreplace` writes one.
         raw = words.encode("utf-8", "backslashreplace")
         clean = _members(raw, depth)
         return words if clean is raw else clean.decode()

@@ -46,7 +46,7 @@ _HEADER_NAME: Final = re.compile(
 _HIDDEN: Final = re.compile(r"(?:[A-Za-z]{1,20} )?\(hidden, [\d,]{1,20} characters\)")
 """What stands in a recording instead of a credential."""
 _HALF: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
-"""Halves of surrogate pairs that stand for no byte in Python's `surrogateescape`."""
+"""Lone surrogates, except those by which Python's `surrogateescape` encodes a byte."""
 _PAIR_NAMES: Final = frozenset({"name", "key", "header", "type", "description"})
 
 

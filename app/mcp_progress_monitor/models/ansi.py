@@ -1,9 +1,9 @@
 """Lines as a terminal would show them: colours from SGR sequences, everything else in plain text.
 
 Sources: ECMA-48 (control functions, SGR), ITU-T T.416 (colours of 256 and of 16 million), and what
-terminals do with carriage returns and backspaces. Rich's decoder is no substitute: it shows nothing
-of a progress bar that ends in a carriage return, ignores backspaces and colours with colons, and
-leaves the content of control strings.
+terminals do with carriage returns and backspaces. Rich's decoder does not replace this: it drops
+progress bars that end in a carriage return, ignores backspaces and colours written with colons, and
+keeps the content of control strings.
 """
 
 from __future__ import annotations

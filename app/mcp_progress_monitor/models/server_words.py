@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.sessions.snapshot import Health, Retry, ServerSnapshot
 
 _PATIENT_S: Final = 3.0
-"""How long connecting takes before it is told what for."""
+"""How long connecting may take before the row says what it is waiting for."""
 _UPDATES_TOLD: Final = 10
 _TRANSPORTS: Final = {"stdio": "stdio", "http": "HTTP", "sse": "SSE"}
 

@@ -124,8 +124,8 @@ def read_answers(path: Path) -> AnswerFile:
     """The answers in a file.
 
     Raises:
-        CommandFailed: the file cannot be read, is no JSON or not what docs/questions.md
-            describes.
+        CommandFailed: the file cannot be read, is not JSON, or does not have the form that
+            docs/questions.md describes.
     """
     text = _text(path)
     try:

@@ -84,7 +84,7 @@ def texts_of(question: Question) -> Iterator[str]:
 
 
 def read_entry(value: Any, path: str) -> Entry:
-    """An entry as it stands in the file; `ValueError` in words, also for its pattern."""
+    """Parse an entry of the file; `ValueError` says what is wrong, invalid patterns included."""
     if not isinstance(value, dict):
         raise ValueError(f"not an object with one of {', '.join(SAYINGS)}")  # noqa: TRY004
     unknown = [name for name in value if name not in _MEMBERS]

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _CHOICES: Final = ("answer", "decline", "cancel")
 _MOST_FIELDS: Final = 100
-"""More than that nobody fills in one by one."""
+"""A form with more fields is answered as JSON instead of field by field."""
 _LEFT_OUT: Final = "-"
 """What is typed to leave a field without the value that it would have."""
 
