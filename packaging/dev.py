@@ -2,6 +2,7 @@
 
     python3 packaging/dev.py run --demo     open the window with the demo server
     python3 packaging/dev.py test           every check, then every test
+    python3 packaging/dev.py test --coverage    how much of the code the tests reach
 
 Standard library only. It makes a virtual environment in .venv the first time.
 """
@@ -63,6 +64,9 @@ _REAL_PROCESSES = "tests/integration"
 _SHARES = 3
 _WINDOWS = "tests/gui"
 _THE_REST = "pytest, all other tests"
+_COVERED = ("tests/unit", "tests/gui")
+"""Tests of the process that they run in: others would have to be measured in their children."""
+_WORST = 10
 
 LINTERS: tuple[tuple[str, ...], ...] = (
     ("ruff", "check", "."),
@@ -101,6 +105,8 @@ def test(environment: Environment, arguments: Sequence[str]) -> int:
     if sys.platform.startswith("linux"):
         ensure_xvfb()  # for the tests of the virtual screen; they are skipped where it is missing
     tests = ["-m", "pytest", f"--session-timeout={_SESSION_TIMEOUT_S}"]
+    if arguments[:1] == ["--coverage"]:
+        return _coverage(environment, [*tests, *(arguments[1:] or _COVERED)])
     if arguments:
         return _steps(environment, {**_lint_steps(), "pytest": [*tests, *arguments]})
     # Where a shell started this in the background, it would go on after an interrupt.
@@ -112,6 +118,22 @@ def test(environment: Environment, arguments: Sequence[str]) -> int:
     parts["lint"] = [str(ROOT / "packaging" / "dev.py"), "lint"]
     rest = [*tests, f"--ignore={_REAL_PROCESSES}", f"--ignore={_WINDOWS}"]
     return _side_by_side(environment, {_THE_REST: rest, **parts})
+
+
+def _coverage(environment: Environment, tests: Sequence[str]) -> int:
+    """Run tests and print how many of the lines they reach, and where the fewest."""
+    failed = _steps(environment, {"pytest, measured": ["-m", "coverage", "run", *tests]})
+    report = subprocess.run(
+        [str(environment.python), "-m", "coverage", "report", "--sort=cover"],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        text=True,
+        check=False,
+    )
+    # The heading and a line, modules from the worst to the best, a line, and the total.
+    heading, line, *modules = report.stdout.splitlines() or ["", ""]
+    print("\n".join([heading, line, *modules[:-2][:_WORST], *modules[-2:]]))
+    return failed or report.returncode
 
 
 def _test_parts() -> dict[str, list[str]]:
@@ -126,7 +148,12 @@ def _test_parts() -> dict[str, list[str]]:
         ]
         for share in range(_SHARES)
     }
-    return {**shares, f"pytest {_WINDOWS}": [_WINDOWS]}
+    # Jobs and recordings in a process of their own: after tests of the console and of questions,
+    # one click and one Return key of theirs have no effect; the cause is not found yet.
+    apart = [f"{_WINDOWS}/{room}" for room in ("jobs", "recordings")]
+    others = [_WINDOWS, *(f"--ignore={room}" for room in apart)]
+    windows = {f"pytest {_WINDOWS} (1 of 2)": apart, f"pytest {_WINDOWS} (2 of 2)": others}
+    return {**shares, **windows}
 
 
 def _side_by_side(environment: Environment, commands: Mapping[str, Sequence[str]]) -> int:
@@ -223,7 +250,7 @@ def _parser() -> argparse.ArgumentParser:
     for name, text in {
         "setup": "make .venv, install the dependencies, check that a window can open",
         "run": "run the program: what follows is passed to it",
-        "test": "run every check and every test: what follows is passed to pytest",
+        "test": "run every check and test; --coverage: measure what is reached; then pytest's",
         "bench": "run benchmarks: [NAME …] [--json]",
         "lint": "run ruff, mypy and import-linter",
         "docs": "write the reference pages of the manual",

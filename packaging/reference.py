@@ -46,7 +46,7 @@ _WITHOUT_NAME: Final = {
 
 def command_line() -> str:
     """The page of commands and options."""
-    from mcp_progress_monitor.cli.commands import program
+    from mcp_progress_monitor.cli.entry import program
 
     context = _context(program, PROGRAM)
     counted = [row for command in _leaves(program, PROGRAM) for row in _rows(*command)]

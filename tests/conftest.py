@@ -13,6 +13,7 @@ import logging
 import os
 import re
 import shutil
+import signal
 import sys
 import tempfile
 from pathlib import Path
@@ -29,6 +30,12 @@ if TYPE_CHECKING:
 
 NOBODY = 65_534
 """The user whom file rights bind, as they do not bind the superuser."""
+
+# A shell's background ignores Ctrl+C, nohup the end of a terminal, and so would our programs.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+if os.name == "posix" and signal.getsignal(signal.SIGHUP) is signal.SIG_IGN:
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 # Before anything loads Qt, and inherited by the programs that tests start.
 os.environ.setdefault("QT_QPA_PLATFORM", "offscreen")
@@ -52,6 +59,17 @@ for _wait in (QtBot.waitUntil, QtBot.waitSignal, QtBot.waitSignals, QtBot.waitEx
 
 _numbers = itertools.count(1)
 _running = ""
+
+
+def pytest_collection() -> None:
+    """Collect tests without looking for garbage: ten thousand of them are a million objects."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    """Spare every later look for garbage the tests, pytest, and the modules there are."""
+    gc.enable()
+    gc.freeze()
 
 
 def pytest_runtest_logstart(nodeid: str) -> None:
@@ -105,6 +123,14 @@ def _collecting_garbage() -> Iterator[None]:
 
 
 @pytest.fixture
+def thawed() -> Iterator[None]:
+    """Python's collector as a program finds it: nothing is frozen yet."""
+    gc.unfreeze()
+    yield
+    gc.freeze()
+
+
+@pytest.fixture
 def data_dir(isolated_home: Path) -> Path:
     """An empty folder for ``--data-dir``."""
     folder = isolated_home / "monitor-data"
@@ -153,7 +179,7 @@ def anyio_backend(request: pytest.FixtureRequest) -> str | tuple[str, dict[str, 
     if "gui" not in request.path.parts:
         return "asyncio"
     qapp = request.getfixturevalue("qapp")
-    from mcp_progress_monitor.shell.aio import QtLoop
+    from mcp_progress_monitor.gui.aio import QtLoop
 
     return "asyncio", {"loop_factory": lambda: QtLoop(qapp)}
 

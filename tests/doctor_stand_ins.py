@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from mcp_progress_monitor.problem import Problem
-from mcp_progress_monitor.sessions.doctor import Cause, DoctorReport, HttpNote, Searched
-from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.snapshots.doctor import Cause, DoctorReport, EndKind, HttpNote, Searched
+from mcp_progress_monitor.snapshots.servers import ServerState
 
 NOT_FOUND = DoctorReport(
     "files",
@@ -22,7 +22,7 @@ NOT_FOUND = DoctorReport(
         Cause("The command is in no folder of PATH", "Install Node.js, or give the whole path."),
         Cause("PATH here is not that of your terminal", "Set PATH in the server's variables."),
     ),
-    problem=Problem("The command npx was not found", "npx -y server", "Install it."),
+    problem=ErrorDetails("The command npx was not found", "npx -y server", "Install it."),
 )
 """A command that is not there."""
 CRASHED = DoctorReport(
@@ -34,7 +34,8 @@ CRASHED = DoctorReport(
     found="/usr/bin/python",
     pid=4711,
     exit_code=1,
-    ending="The server ended with exit code 1",
+    ending="The server exited with exit code 1",
+    end_kind=EndKind.SERVER,
     stderr_tail=(
         "Traceback (most recent call last):",
         '  File "/srv/crawler/crawl.py", line 3, in <module>',
@@ -43,7 +44,7 @@ CRASHED = DoctorReport(
     ),
     first_bytes=b"Loading\xe2\x80\xa6\n\x00<b>",
     causes=(Cause("A Python module is missing: httpx", "Install it where the server runs."),),
-    problem=Problem("The server ended while it was being connected", "python crawl.py"),
+    problem=ErrorDetails("The server exited while it was being connected", "python crawl.py"),
     restarts=2,
 )
 """A Python program that ends with a traceback."""
@@ -62,6 +63,6 @@ REFUSED = DoctorReport(
         ),
     ),
     causes=(Cause("The server wants a token", "Set an Authorization header, or sign in."),),
-    problem=Problem("The server refused: 401 Unauthorized", "https://hub.example.org/mcp"),
+    problem=ErrorDetails("The server refused: 401 Unauthorized", "https://hub.example.org/mcp"),
 )
 """A server by URL that wants to know who we are."""

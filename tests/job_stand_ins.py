@@ -6,7 +6,12 @@ import dataclasses
 import time
 from typing import TYPE_CHECKING, Any
 
-from mcp_progress_monitor.protocol.facts import ProgressReceived, RequestAnswered, Side, Standing
+from mcp_progress_monitor.protocol.facts import (
+    ProgressReceived,
+    RequestAnswered,
+    RequestStanding,
+    Side,
+)
 from mcp_progress_monitor.tracker.snapshot import (
     ChartPoint,
     JobDetail,
@@ -18,7 +23,6 @@ from mcp_progress_monitor.tracker.snapshot import (
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_progress_monitor.sessions.call_clock import Clocks
     from mcp_progress_monitor.tracker.snapshot import JobId
 
 _PLAIN = JobSnapshot(
@@ -102,11 +106,11 @@ def tick(number: int, progress: float, at: float, message: str | None = None) ->
         sender=Side.SERVER,
         token="prog-1",
         request=7,
-        standing=Standing.ACTIVE,
+        standing=RequestStanding.ACTIVE,
         progress=progress,
         total=1000,
         message=message,
-        problems=(),
+        findings=(),
     )
 
 
@@ -122,12 +126,12 @@ def answer(
         sender=Side.SERVER,
         id=3,
         request=7,
-        standing=Standing.ACTIVE,
+        standing=RequestStanding.ACTIVE,
         result=result,
         error=error,
         next_resume_token=None,
         size=120,
-        problems=(),
+        findings=(),
     )
 
 
@@ -189,18 +193,6 @@ class FakeJobs:
         held = self.held.get(job)
         return self.details.get(job) or (None if held is None else detail(held))
 
-    def jobs(self) -> Sequence[JobId]:
+    def ids(self) -> Sequence[JobId]:
         """All jobs in order of start."""
         return sorted(self.held)
-
-
-class TimedJobs(FakeJobs):
-    """A source of live jobs: it has clocks as well, those that a test puts into `times`."""
-
-    def __init__(self, *snapshots: JobSnapshot) -> None:
-        super().__init__(*snapshots)
-        self.times: dict[JobId, Clocks] = {}
-
-    def clocks(self, job: JobId) -> Clocks | None:
-        """Both clocks of a job as put."""
-        return self.times.get(job)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
-from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.errors import ErrorDetails, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine, Iterable
@@ -17,16 +17,16 @@ _AT_ONCE: Final = 8
 
 async def connect_all(
     connect: Callable[[str], Awaitable[object]], names: Iterable[str]
-) -> dict[str, Problem]:
+) -> dict[str, ErrorDetails]:
     """Connect servers, a few at a time; why those cannot be that cannot."""
-    problems: dict[str, Problem] = {}
+    problems: dict[str, ErrorDetails] = {}
     turns = anyio.CapacityLimiter(_AT_ONCE)
 
     async def connect_one(name: str) -> None:
         try:
             async with turns:
                 await connect(name)
-        except ProblemError as error:
+        except UserError as error:
             problems[name] = error.problem
 
     async with anyio.create_task_group() as tasks:

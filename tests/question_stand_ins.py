@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QBuffer, QIODevice
 from PySide6.QtGui import QImage
 
-from mcp_progress_monitor.sessions.questions import Question
+from mcp_progress_monitor.snapshots.questions import Question
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ import re
 import urllib.parse
 from typing import Final, NamedTuple
 
-from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.protocol.frames import Channel
 
 _PREFIX: Final = re.compile(
     rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6})Z (-?\d{1,15}\.\d{6}) (\S{1,1000}) ([<>!*])([~+]*) "

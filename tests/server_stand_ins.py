@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcp_progress_monitor.sessions.definitions import StdioDefinition
-from mcp_progress_monitor.sessions.snapshot import ServerSnapshot
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
 
 def server(name: str, **changes: Any) -> ServerSnapshot:
@@ -20,6 +20,14 @@ class FakeServers:
     def __init__(self, *servers: ServerSnapshot) -> None:
         self.held = list(servers)
         self.stray: dict[str, int] = {}
+
+    def names(self) -> list[str]:
+        """The names of all servers held."""
+        return [each.name for each in self.held]
+
+    def snapshot(self, name: str) -> ServerSnapshot:
+        """One server as held."""
+        return next(each for each in self.held if each.name == name)
 
     def servers(self) -> list[ServerSnapshot]:
         """All servers as held."""

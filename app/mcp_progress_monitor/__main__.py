@@ -1,7 +1,4 @@
-"""`python -m mcp_progress_monitor`: the same as the installed command `mcp-progress-monitor`.
-
-Started by its path too, in an isolated Python or in a bundle, whose program this is.
-"""
+"""`python -m mcp_progress_monitor`: the same as the installed command `mcp-progress-monitor`."""
 
 from __future__ import annotations
 
@@ -22,7 +19,7 @@ def main() -> int:
     """
     part, arguments = sys.argv[1:2], sys.argv[2:]
     if part == ["watch-servers"]:
-        from mcp_progress_monitor.sessions import watchdog
+        from mcp_progress_monitor.sessions.transport import watchdog
 
         return watchdog.main(arguments)
     if part == ["serve-demo"]:
@@ -30,7 +27,7 @@ def main() -> int:
 
         return serve(arguments)
     from mcp_progress_monitor import bundle
-    from mcp_progress_monitor.cli import main as run
+    from mcp_progress_monitor.cli.entry import main as run
 
     bundle.restore_search_path()
     return run()

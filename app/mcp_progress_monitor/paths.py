@@ -1,7 +1,4 @@
-"""Where files live: the user's data, and the resources that ship with the program.
-
-Nothing else in the program builds such a path; a checkout and an installed wheel differ only here.
-"""
+"""Where files live: the user's data, and the resources that ship with the program."""
 
 from __future__ import annotations
 
@@ -11,12 +8,14 @@ from pathlib import Path
 from typing import Final
 
 from mcp_progress_monitor import bundle
-from mcp_progress_monitor.looking import absolute, home, is_closed
-from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.path_checks import absolute, home, is_closed
 
 APPLICATION = "mcp-progress-monitor"
 """Folder name of the program's data, and its name as a command."""
 
+SERVER_SETTINGS: Final = "server-settings.json"
+"""The file, in the data folder, of what the user has set for each server."""
 DEMO: Final = "serve-demo"
 WATCHDOG: Final = "watch-servers"
 """Hidden commands of the program in a bundle, where there is no Python to start otherwise."""
@@ -24,7 +23,7 @@ WATCHDOG: Final = "watch-servers"
 _PACKAGE = Path(__file__).resolve().parent
 _SCRIPTS: Final = {
     DEMO: ("-I", str(_PACKAGE / "demo" / "__main__.py")),
-    WATCHDOG: ("-I", "-S", str(_PACKAGE / "sessions" / "watchdog.py")),
+    WATCHDOG: ("-I", "-S", str(_PACKAGE / "sessions" / "transport" / "watchdog.py")),
 }
 
 
@@ -41,7 +40,7 @@ def data_dir(chosen: Path | None = None) -> Path:
     """Make sure that the data folder is there, readable by its owner alone, and return it.
 
     `chosen` is the user's `--data-dir`. An existing folder keeps the rights it has.
-    `ProblemError` when it cannot be made or entered.
+    `UserError` when it cannot be made or entered.
     """
     folder = chosen_data_dir(chosen)
     try:
@@ -50,20 +49,20 @@ def data_dir(chosen: Path | None = None) -> Path:
         raise _no_data_dir("The data folder is a file", folder) from error
     except (OSError, ValueError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise _no_data_dir("The data folder cannot be made", folder, reason) from error
+        raise _no_data_dir("Cannot create the data folder", folder, reason) from error
     if is_closed(folder):
-        raise _no_data_dir("The data folder may not be entered", folder)
+        raise _no_data_dir("No permission to access the data folder", folder)
     return folder
 
 
 def chosen_data_dir(chosen: Path | None = None) -> Path:
-    """Where that folder is, or is to be; `ProblemError` when nobody can tell."""
+    """Where that folder is, or is to be; `UserError` when nobody can tell."""
     return absolute(chosen or default_data_dir())
 
 
-def _no_data_dir(what: str, folder: Path, reason: str = "") -> ProblemError:
-    hint = "Check its rights, or choose another one with --data-dir."
-    return ProblemError(Problem(what, str(folder), hint, reason))
+def _no_data_dir(what: str, folder: Path, reason: str = "") -> UserError:
+    hint = "Check its permissions, or choose another folder with --data-dir."
+    return UserError(ErrorDetails(what, str(folder), hint, reason))
 
 
 def resource(name: str) -> Path:
@@ -75,7 +74,7 @@ def resource(name: str) -> Path:
         found = folder / name
         if found.exists():
             return found
-    raise FileNotFoundError(f"the resource {name!r} is not shipped beside {_PACKAGE}")
+    raise FileNotFoundError(f"the resource {name!r} is missing beside {_PACKAGE}")
 
 
 def import_root() -> Path:
@@ -114,7 +113,7 @@ def data_home() -> Path:
     platformdirs would name other folders: it reads `$XDG_DATA_HOME` on macOS, too, and does not
     read `%LOCALAPPDATA%` on Windows, so that data of users who set them would not be found.
 
-    `ProblemError` when it is in the user's home, and the system knows of none.
+    `UserError` when it is in the user's home, and the system knows of none.
     """
     if sys.platform == "win32":
         variable, fallback = "LOCALAPPDATA", Path("AppData", "Local")
@@ -127,6 +126,6 @@ def data_home() -> Path:
         return configured
     own = home()
     if own is None:
-        what, hint = "The system knows no home folder of yours", "Set HOME, or name a --data-dir."
-        raise ProblemError(Problem(what, hint=hint))
+        what, hint = "Cannot determine your home folder", "Set HOME, or pass --data-dir."
+        raise UserError(ErrorDetails(what, hint=hint))
     return own / fallback

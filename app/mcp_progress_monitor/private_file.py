@@ -1,4 +1,4 @@
-"""Files for their owner alone, put in their places whole or not at all."""
+"""Files that only their owner can read, written whole or not at all."""
 
 from __future__ import annotations
 

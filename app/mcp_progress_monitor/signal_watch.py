@@ -1,9 +1,4 @@
-"""Signals that end the program, handled in a thread of their own.
-
-A Python signal handler runs in the main thread, between two of its instructions: not while that
-thread waits for a reader, nor before Qt's loop runs Python again. Here the handler in C writes
-the signal's number to a socket, and a thread reads it, whatever the main thread is busy with.
-"""
+"""Signals that end the program, handled in a thread of their own."""
 
 from __future__ import annotations
 

@@ -1,9 +1,4 @@
-"""Regular expressions with a limit of time, for patterns or texts that nobody can vouch for.
-
-Every pattern of a server and of a user goes through here. The `regex` engine stops a search at a
-limit; it has none for compiling, where counted repetitions are unrolled, so those are counted
-first.
-"""
+"""Regular expressions with a time limit, for patterns or texts from untrusted sources."""
 
 from __future__ import annotations
 
@@ -49,7 +44,7 @@ def compiled_pattern(text: str) -> regex.Pattern[str]:
     if len(text) > LONGEST:
         raise BadPatternError(f"longer than {LONGEST:,} characters", LONGEST)
     if _is_too_large(text):
-        raise BadPatternError("its repetitions are too large", 0)
+        raise BadPatternError("its repetition counts are too large", 0)
     try:
         return regex.compile(text, regex.V0, cache_pattern=False)
     except regex.error as error:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ast
+import graphlib
 from typing import TYPE_CHECKING, cast
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from tests.architecture.source import Module
 
@@ -130,8 +131,26 @@ def widgets_in_models(module: Module) -> list[str]:
     ]
 
 
+_JOINERS = frozenset({"application", "program", "recording_program", "aio", "lifetime"})
+
+
+def tasks_in_views(module: Module) -> list[str]:
+    """Find anyio or asyncio in a view or model: only controllers, and what runs them, start tasks.
+
+    A view that waits for something would have to be thought of when its window closes.
+    """
+    if is_named(module, "controller") or module.path.stem in _JOINERS:
+        return []
+    loops = sorted(n for n in module.imported if n.partition(".")[0] in {"anyio", "asyncio"})
+    return [_at(module, module.tree, f"imports {name}") for name in loops]
+
+
+def is_named(module: Module, kind: str) -> bool:
+    """Whether a module is called ``kind``, or ends in ``_kind``."""
+    return module.path.stem.rpartition("_")[2] == kind
+
+
 _TIPS = frozenset({"setToolTip", "setStatusTip", "setWhatsThis", "setTabToolTip", "showText"})
-_TRANSLATING = frozenset({"tr", "_tr", "translate", "QT_TRANSLATE_NOOP"})
 
 
 def unescaped_tips(module: Module) -> list[str]:
@@ -159,7 +178,58 @@ def _is_plain(text: ast.expr) -> bool:
         return True
     if isinstance(text, ast.IfExp):
         return _is_plain(text.body) and _is_plain(text.orelse)
-    if not isinstance(text, ast.Call):
+    return isinstance(text, ast.Call) and _name(text) == "plain_tip"
+
+
+_WIRE_PREFIXES = (
+    *("tools/", "resources/", "prompts/", "tasks/", "notifications/", "sampling/", "elicitation/"),
+    *("roots/list", "completion/", "logging/", "subscriptions/", "server/discover"),
+)
+_WIRE_KEYS = ("_meta", "progressToken", "esumeToken", "taskId", "io.modelcontextprotocol/")
+
+
+def wire_names(module: Module) -> list[str]:
+    """Find names of MCP that are spelt anew: ``protocol/messages.py`` has them all.
+
+    Sentences, which have spaces, and docstrings may say them.
+    """
+    if not module.has(*_WIRE_PREFIXES, *_WIRE_KEYS, "initialize"):
+        return []
+    return [
+        _at(module, node, repr(node.value))
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Constant) and _is_wire_name(node.value)
+    ]
+
+
+def _is_wire_name(value: object) -> bool:
+    text = value.decode("latin-1") if isinstance(value, bytes) else value
+    if not isinstance(text, str) or any(map(str.isspace, text)):
         return False
-    name = _name(text)
-    return name == "plain_tip" or (name in _TRANSLATING and all(map(_is_plain, text.args)))
+    is_method = text == "initialize" or text.startswith(_WIRE_PREFIXES)
+    return is_method or any(key in text for key in _WIRE_KEYS)
+
+
+def import_cycle(modules: Sequence[Module]) -> list[str]:
+    """Find modules that import each other in a ring, also late or for types alone."""
+    known = {module.name for module in modules}
+    graph = {
+        module.name: {name for name in _imports(module, known) if name != module.name}
+        for module in modules
+    }
+    try:
+        graphlib.TopologicalSorter(graph).prepare()
+    except graphlib.CycleError as error:
+        return [*error.args[1]]
+    return []
+
+
+def _imports(module: Module, known: set[str]) -> Iterator[str]:
+    for node in ast.walk(module.tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in known)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            for alias in node.names:
+                full = f"{node.module}.{alias.name}"
+                if full in known or node.module in known:
+                    yield full if full in known else node.module

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import functools
+import gc
 import shutil
 import subprocess
 from dataclasses import dataclass
@@ -24,7 +25,8 @@ _BUILT = frozenset({"__pycache__", ".git", ".hypothesis", ".venv", "build", "dis
 class Module:
     """One Python file: where it lies below the repository, its text and its syntax tree.
 
-    Parsing a thousand files takes long: look first whether the text has the word you look for.
+    All checks share one; still, parsing a thousand files takes long: look first whether the text
+    has the word you look for.
     """
 
     path: Path
@@ -33,11 +35,21 @@ class Module:
     @functools.cached_property
     def tree(self) -> ast.Module:
         """The syntax tree, parsed when it is first asked for."""
-        return ast.parse(self.text)
+        gc.disable()  # else trees are walked for garbage again and again while they are made
+        tree = ast.parse(self.text)
+        gc.freeze()
+        gc.enable()
+        return tree
 
     def has(self, *words: str) -> bool:
         """Tell whether any of the words stands anywhere in the text."""
         return any(word in self.text for word in words)
+
+    @property
+    def name(self) -> str:
+        """What it is imported as, if it lies in the package."""
+        parts = self.path.with_suffix("").parts[1:]
+        return ".".join(parts).removesuffix(".__init__")
 
     @property
     def imported(self) -> set[str]:
@@ -58,26 +70,21 @@ def parsed(text: str, path: str = "app/sample.py") -> Module:
 
 
 def modules(*below: str) -> list[Module]:
-    """Read every Python file below these paths of the repository; a file names itself.
+    """Every Python file below these paths of the repository; a file names itself."""
+    return [m for start in below for m in _all_modules() if m.path.is_relative_to(start)]
 
-    Only texts are kept from one call to the next: trees are a million objects, and every
-    collection of garbage would walk them.
-    """
-    return [
-        Module(path, text)
-        for start in below
-        for path, text in _texts()
-        if path.is_relative_to(start)
-    ]
+
+def forget() -> None:
+    """Let go of all modules: their trees are a million objects."""
+    _all_modules.cache_clear()
 
 
 @functools.cache
-def _texts() -> list[tuple[Path, str]]:
-    """Path below the repository, and text, of all its Python files."""
+def _all_modules() -> list[Module]:
     files = (file for top in ("app", "packaging", "tests") for file in (ROOT / top).rglob("*.py"))
     paths = sorted(file.relative_to(ROOT) for file in files)
     return [
-        (path, (ROOT / path).read_text(encoding="utf-8"))
+        Module(path, (ROOT / path).read_text(encoding="utf-8"))
         for path in paths
         if not _BUILT & set(path.parts)
     ]

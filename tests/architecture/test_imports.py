@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import os
-import re
 import subprocess
 import sys
-import tomllib
 from typing import TYPE_CHECKING
 
 from tests.architecture.source import APP, ROOT, modules
@@ -14,7 +12,7 @@ from tests.architecture.source import APP, ROOT, modules
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-WITH_A_FACE = frozenset({"models", "widgets", "shell"})
+WITH_A_FACE = frozenset({"gui"})
 
 _LOAD = """
 import importlib, sys
@@ -59,15 +57,15 @@ def test_the_core_and_the_command_line_load_where_qt_cannot_be_imported() -> Non
     done = _load_without_qt(names)
 
     assert {
-        "mcp_progress_monitor.cli",
-        "mcp_progress_monitor.monitor",
+        "mcp_progress_monitor.cli.entry",
+        "mcp_progress_monitor.engine.engine",
         "mcp_progress_monitor.tracker",
     } <= set(names)
     assert (done.returncode, done.stderr) == (0, "")
 
 
 def test_the_blockade_stops_a_module_that_needs_qt() -> None:
-    done = _load_without_qt(["mcp_progress_monitor.shell.aio"])
+    done = _load_without_qt(["mcp_progress_monitor.gui.aio"])
 
     assert done.returncode == 1
     assert "is blocked" in done.stderr
@@ -76,9 +74,9 @@ def test_the_blockade_stops_a_module_that_needs_qt() -> None:
 def test_the_window_and_sessions_load_nothing_that_few_need() -> None:
     code = (
         "import sys\n"
-        "import mcp_progress_monitor.monitor\n"
-        "import mcp_progress_monitor.shell.program\n"
-        "import mcp_progress_monitor.cli.call, mcp_progress_monitor.catalogue.writing\n"
+        "import mcp_progress_monitor.engine.engine\n"
+        "import mcp_progress_monitor.gui.program\n"
+        "import mcp_progress_monitor.cli.calls.call, mcp_progress_monitor.catalogue.writing\n"
         "late = {'httpx', 'httpx2', 'keyring', 'mcp', 'mcp_types', 'watchfiles', 'jsonschema',\n"
         "    'tomlkit', 'jinja2', 'markupsafe'}\n"
         "sys.exit(' '.join(sorted(late & set(sys.modules))) or 0)"
@@ -90,16 +88,20 @@ def test_the_window_and_sessions_load_nothing_that_few_need() -> None:
 
 def test_what_an_empty_window_does_not_need_is_loaded_once_it_is_painted() -> None:
     code = (
-        "import sys, mcp_progress_monitor.cli\n"
-        "import mcp_progress_monitor.cli.window, mcp_progress_monitor.shell.application\n"
+        "import sys, mcp_progress_monitor.cli.entry\n"
+        "import mcp_progress_monitor.cli.desktop, mcp_progress_monitor.gui.application\n"
         "late = {'pydantic', 'filelock', 'regex', 'lark', 'statistics', 'difflib', 'html',\n"
         "    'msgspec', 'sqlite3', 'hmac', 'anyio._backends', 'PySide6.QtNetwork'}\n"
         "late |= {'mcp_progress_monitor.' + name for name in (\n"
-        "    'monitor', 'shell.program', 'tracker.tracker', 'store.resumes', 'sessions.manager',\n"
-        "    'cli.target', 'filtering.compiling', 'filtering.parsing', 'sessions.session',\n"
-        "    'sessions.connection', 'sessions.stdio', 'widgets.job_pane', 'widgets.stderr_pane',\n"
-        "    'widgets.messages_pane', 'widgets.question_panel', 'widgets.log_details',\n"
-        "    'widgets.filter_help', 'widgets.call_dialog')}\n"
+        "    'engine.engine', 'gui.program', 'tracker.tracker', 'store.resumes',\n"
+        "    'cli.calls.target', 'filtering.language', 'filtering.search',\n"
+        "    'sessions.transport.stdio',\n"
+        "    'sessions.connection.manager', 'sessions.connection.session',\n"
+        "    'sessions.connection.connection', 'gui.jobs.pane', 'gui.console.pane',\n"
+        "    'gui.server_log.pane', 'gui.questions.panel', 'gui.traffic.details',\n"
+        "    'gui.traffic.filter_help', 'gui.calls.form')}\n"
+        "from importlib.util import find_spec\n"
+        "assert all(find_spec(name) for name in late)\n"
         "sys.exit(' '.join(sorted(late & set(sys.modules))) or 0)"
     )
     done = _run(code)
@@ -110,7 +112,7 @@ def test_what_an_empty_window_does_not_need_is_loaded_once_it_is_painted() -> No
 def test_modules_are_imported_without_reading_their_source() -> None:
     code = (
         "import builtins, sys\n"
-        "from mcp_progress_monitor.cli.toolkit import require_toolkit\n"
+        "from mcp_progress_monitor.cli.desktop import require_toolkit\n"
         "require_toolkit()\n"
         "sys.exit(0 if builtins.__import__ is builtins.__orig_import__ else 'PySide6 imports')"
     )
@@ -131,23 +133,3 @@ def test_the_demo_servers_need_the_standard_library_alone() -> None:
 
     assert len(demo) > 1
     assert foreign == set()
-
-
-def panes_apart(configuration: str) -> set[str]:
-    """Return the panes that the import linter keeps apart."""
-    contracts = tomllib.loads(configuration)["tool"]["importlinter"]["contracts"]
-    (contract,) = (c for c in contracts if c["id"] == "panes-apart")
-    return set(contract["modules"])
-
-
-def test_every_pane_is_kept_apart_from_the_others() -> None:
-    pane = re.compile(r"\w+_(pane|list|form|dialog)")
-    found = {
-        f"mcp_progress_monitor.widgets.{f.stem}"
-        for f in (APP / "widgets").glob("*.py")
-        if pane.fullmatch(f.stem)
-    }
-    apart = panes_apart((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-
-    assert len(found) > 1
-    assert found - apart == set()

@@ -50,13 +50,12 @@ def _camel_case_of_our_own(owner: type) -> list[str]:
 
 
 def _classes() -> Iterator[type]:
-    for folder in ("models", "widgets", "shell"):
-        for file in sorted((APP / folder).glob("*.py")):
-            name = ".".join(file.relative_to(ROOT).with_suffix("").parts)
-            module = importlib.import_module(name.removesuffix(".__init__"))
-            for _, value in inspect.getmembers(module, inspect.isclass):
-                if value.__module__ == module.__name__:
-                    yield value
+    for file in sorted((APP / "gui").rglob("*.py")):
+        name = ".".join(file.relative_to(APP.parent).with_suffix("").parts)
+        module = importlib.import_module(name.removesuffix(".__init__"))
+        for _, value in inspect.getmembers(module, inspect.isclass):
+            if value.__module__ == module.__name__:
+                yield value
 
 
 def test_only_overrides_of_qt_are_in_camel_case() -> None:

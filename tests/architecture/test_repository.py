@@ -102,14 +102,14 @@ def _by_folder(sources: Iterable[Path]) -> dict[Path, set[str]]:
 def _sources() -> set[Path]:
     """Return every module, as its path below the package.
 
-    Beside them those of packaging/, benchmarks/, and what tests share.
+    Beside them those of packaging/, benchmarks/ and the test servers, and what tests share.
     """
     own = {p.relative_to(APP) for p in APP.rglob("*.py")}
     benchmarks = {p.relative_to(TESTS) for p in (TESTS / "benchmarks").glob("*.py")}
+    servers = {p.relative_to(TESTS) for p in (TESTS / "servers").rglob("*.py")}
     shared = {p.relative_to(TESTS) for p in TESTS.glob("*.py")}
-    return (
-        own | benchmarks | shared | {p.relative_to(ROOT) for p in (ROOT / "packaging").glob("*.py")}
-    )
+    packaging = {p.relative_to(ROOT) for p in (ROOT / "packaging").glob("*.py")}
+    return own | benchmarks | servers | shared | packaging
 
 
 def test_unit_tests_lie_where_their_module_lies() -> None:

@@ -49,7 +49,9 @@ def test_the_command_is_the_command_lines_main(wheel: zipfile.ZipFile) -> None:
     points = configparser.ConfigParser()
     points.read_string(wheel.read(name).decode())
 
-    assert points["console_scripts"]["mcp-progress-monitor"] == "mcp_progress_monitor.cli:main"
+    assert (
+        points["console_scripts"]["mcp-progress-monitor"] == "mcp_progress_monitor.cli.entry:main"
+    )
 
 
 def test_the_types_are_announced(wheel: zipfile.ZipFile) -> None:

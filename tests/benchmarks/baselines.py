@@ -20,7 +20,7 @@ def flood_command(count: int, tokens: int) -> list[str]:
     return [
         sys.executable,
         "-m",
-        "mcp_progress_monitor.demo.flood",
+        "tests.servers.flood",
         "--count",
         str(count),
         "--tokens",

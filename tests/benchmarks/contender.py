@@ -17,7 +17,7 @@ import anyio
 import anyio.to_thread
 from PySide6.QtWidgets import QApplication
 
-from mcp_progress_monitor.shell.aio import run_on_qt
+from mcp_progress_monitor.gui.aio import run_on_qt
 from tests.benchmarks import (
     baselines,
     flood_runs,

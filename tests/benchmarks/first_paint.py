@@ -7,9 +7,8 @@ import tempfile
 import time
 from typing import TYPE_CHECKING
 
-from mcp_progress_monitor.cli import main as run
-from mcp_progress_monitor.cli import toolkit
-from mcp_progress_monitor.cli import window as opening
+from mcp_progress_monitor.cli import desktop
+from mcp_progress_monitor.cli.entry import main as run
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
@@ -17,12 +16,13 @@ if TYPE_CHECKING:
 
 def main() -> int:
     """Print the monotonic time at which the window was shown and painted once, and quit."""
+    require = desktop.require_toolkit
 
     def require_and_watch() -> None:
-        toolkit.require_toolkit()
+        require()
         _watch()
 
-    vars(opening)["require_toolkit"] = require_and_watch
+    vars(desktop)["require_toolkit"] = require_and_watch
     with tempfile.TemporaryDirectory() as folder:
         return run(["--data-dir", folder])
 
@@ -34,8 +34,8 @@ def _watch() -> None:
     """
     from PySide6.QtCore import QTimer, Slot
 
-    from mcp_progress_monitor.shell import application
-    from mcp_progress_monitor.shell.main_window import MainWindow
+    from mcp_progress_monitor.gui import startup
+    from mcp_progress_monitor.gui.main_window import MainWindow
 
     class Watched(MainWindow):
         """The window, which ends the program once it was painted with all that is in it."""
@@ -52,7 +52,7 @@ def _watch() -> None:
             print(time.monotonic(), flush=True)
             self.close()
 
-    vars(application)["MainWindow"] = Watched
+    vars(startup)["MainWindow"] = Watched
 
 
 if __name__ == "__main__":

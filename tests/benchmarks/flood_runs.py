@@ -12,7 +12,7 @@ from tests.benchmarks.heartbeat import Heartbeat
 from tests.benchmarks.window_runs import add_bench_server, call_of, open_window
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.updates import Update
+    from mcp_progress_monitor.engine.updates import Update
 
 
 class _Count:
@@ -30,19 +30,19 @@ async def flood(kinds: str, seconds: str) -> dict[str, Any]:
     command = [sys.executable, "-m", "tests.benchmarks.flooding_server", kinds, seconds]
     beat, count = Heartbeat(), _Count()
     async with open_window() as program:
-        monitor = program.monitor
-        monitor.subscribe(count)
-        await add_bench_server(monitor, command)
+        engine = program.engine
+        engine.subscribe(count)
+        await add_bench_server(engine, command)
         async with anyio.create_task_group() as beating:
             await anyio.sleep(min(2.0, float(seconds)))  # what few need is loaded meanwhile
             beating.start_soon(beat.run)
             began, cpu = time.perf_counter(), time.process_time()
             with anyio.move_on_after(4 * float(seconds)):
-                await monitor.call(call_of("flood"))
+                await engine.calls.make(call_of("flood"))
             await anyio.sleep(1.0)
             ended, spent = time.perf_counter(), time.process_time() - cpu
             beating.cancel_scope.cancel()
-        lost = count.frames - monitor.timeline.end
+        lost = count.frames - engine.timeline.end
     felt, work = beat.felt(began, ended), beat.work(began, ended)
     late = beat.lateness(began, ended)
     return {

@@ -21,7 +21,7 @@ from tests.benchmarks.window_runs import (
 )
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.monitor import Monitor
+    from mcp_progress_monitor.engine.engine import Engine
 
 
 async def ingest(count: str, tokens: str, records: str) -> dict[str, Any]:
@@ -34,11 +34,11 @@ async def ingest(count: str, tokens: str, records: str) -> dict[str, Any]:
         save_settings(folder, RecordingSettings(is_on=records == "recorded"))
         watch, beat = TickWatch(), Heartbeat()
         async with open_window_on(folder) as program:
-            monitor = program.monitor
-            await add_bench_server(monitor, flood_command(int(count), int(tokens)))
-            monitor.subscribe(watch)
-            await flooded(monitor, beat, int(tokens))
-            shown = sum(job.tick_count for job in snapshots(monitor))
+            engine = program.engine
+            await add_bench_server(engine, flood_command(int(count), int(tokens)))
+            engine.subscribe(watch)
+            await flooded(engine, beat, int(tokens))
+            shown = sum(job.tick_count for job in snapshots(engine))
         written = frames_in(folder)
     assert bool(written) is (records == "recorded"), written
     late, whole = beat.lateness(watch.first, watch.last), beat.lateness()
@@ -46,7 +46,7 @@ async def ingest(count: str, tokens: str, records: str) -> dict[str, Any]:
         "rate": per_second(watch.count, watch.last - watch.first),
         "lost": int(count) - watch.count,
         "lost_in_jobs": int(count) - shown,
-        "lost_on_disk": monitor.recorder.count - written if written else 0,
+        "lost_on_disk": engine.recording.count - written if written else 0,
         "late_p99_ms": late.p99,
         "late_max_ms": late.maximum,
         # With all calls starting at once before the stream, and ending at once after it.
@@ -54,13 +54,13 @@ async def ingest(count: str, tokens: str, records: str) -> dict[str, Any]:
     }
 
 
-async def flooded(monitor: Monitor, beat: Heartbeat, tokens: int) -> None:
+async def flooded(engine: Engine, beat: Heartbeat, tokens: int) -> None:
     """Make the calls that the flood waits for; over when all are answered."""
     async with anyio.create_task_group() as beating:
         beating.start_soon(beat.run)
         async with anyio.create_task_group() as calls:
             for _ in range(tokens):
-                calls.start_soon(monitor.call, call_of("flood"))
+                calls.start_soon(engine.calls.make, call_of("flood"))
         beating.cancel_scope.cancel()
 
 

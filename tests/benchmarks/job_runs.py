@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any, Final
 import anyio
 from PySide6.QtCore import Qt
 
-from mcp_progress_monitor.models.job_columns import Column
+from mcp_progress_monitor.gui.jobs.columns import Column
 from tests.benchmarks.heartbeat import Heartbeat
 from tests.benchmarks.scrolling import Hand
 from tests.benchmarks.window_runs import TickWatch, add_bench_server, call_of, open_window
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.shell.program import Program
+    from mcp_progress_monitor.gui.program import Program
 
 _LEAD_S: Final = 2.0
 """Left out at the beginning, while the calls are made and their first ticks come; at most."""
@@ -33,21 +33,21 @@ async def many_jobs(jobs: str, seconds: str, order: str) -> dict[str, Any]:
     pace = ["-m", "tests.benchmarks.pacing_server", jobs, str(_TICKS_PER_S)]
     watch, beat = TickWatch(), Heartbeat()
     async with open_window() as program:
-        monitor = program.monitor
+        engine = program.engine
         if order == "progress":
             program.window.job_list.table.sortByColumn(Column.PROGRESS, _DESCENDING)
-        await add_bench_server(monitor, [sys.executable, *pace, str(lead_s + length_s + 1)])
-        monitor.subscribe(watch)
+        await add_bench_server(engine, [sys.executable, *pace, str(lead_s + length_s + 1)])
+        engine.subscribe(watch)
         async with anyio.create_task_group() as beating:
             beating.start_soon(beat.run)
             async with anyio.create_task_group() as calls:
                 for _ in range(count):
-                    calls.start_soon(monitor.call, call_of("pace"))
+                    calls.start_soon(engine.calls.make, call_of("pace"))
                 await watch.begun.wait()
                 await anyio.sleep(lead_s)
                 figures = await _scrolled(program, beat, watch, length_s)
             beating.cancel_scope.cancel()
-        shown = [program.monitor.snapshot(job) for job in monitor.jobs()]
+        shown = [program.engine.jobs.snapshot(job) for job in engine.jobs.ids()]
     ticks = sum(job.tick_count for job in shown if job is not None)
     whole = beat.lateness()
     return {**figures, "lost": watch.count - ticks, "whole_late_max_ms": whole.maximum}

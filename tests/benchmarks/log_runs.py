@@ -12,18 +12,17 @@ import anyio
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
 from PySide6.QtWidgets import QApplication
 
-from mcp_progress_monitor.filtering.chosen import LogFilter
-from mcp_progress_monitor.models.log import LogModel
+from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.gui.options import RecordingOptions
+from mcp_progress_monitor.gui.recording_program import RecordingProgram
+from mcp_progress_monitor.gui.traffic.model import TrafficModel
 from mcp_progress_monitor.playback.playback import Playback
-from mcp_progress_monitor.shell.options import RecordingOptions
-from mcp_progress_monitor.shell.recording_window import RecordingProgram
 from tests.benchmarks.heartbeat import Heartbeat
 from tests.benchmarks.memory import own_bytes
 from tests.benchmarks.recordings import NEEDLE
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable
-
 
 FILTERS: Final = {
     "field": 'token == "build-17" and dt > 500ms',
@@ -48,7 +47,7 @@ async def log_open(path: str) -> dict[str, Any]:
         await _loaded(program)
         indexed = time.perf_counter()
         late = beat.lateness(shown_after, indexed)
-        count, jobs = program.playback.timeline.end, len(program.playback.jobs())
+        count, jobs = program.playback.timeline.end, len(program.playback.jobs.ids())
         await anyio.sleep(_SETTLE_S)
         after = own_bytes()
         beating.cancel_scope.cancel()
@@ -87,10 +86,10 @@ async def log_filter(path: str) -> dict[str, Any]:
     return {**figures, "late_p99_ms": late.p99, "late_max_ms": late.maximum}
 
 
-def model_of(program: RecordingProgram) -> LogModel:
+def model_of(program: RecordingProgram) -> TrafficModel:
     """The rows of the log."""
     model = program.window.log_pane.view.model()
-    assert isinstance(model, LogModel)
+    assert isinstance(model, TrafficModel)
     return model
 
 

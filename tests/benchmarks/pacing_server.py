@@ -13,11 +13,10 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from mcp_progress_monitor.demo import stdio
 from mcp_progress_monitor.demo.eras import ERAS, Negotiation
-from mcp_progress_monitor.demo.messages import text_result
 from mcp_progress_monitor.demo.server import Server
 from mcp_progress_monitor.demo.tool import NO_ARGUMENTS, Tool
+from mcp_progress_monitor.demo.wire import serve, text_result
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -80,7 +79,7 @@ def main() -> int:
         server.close()
         return 0
 
-    return stdio.serve(run)
+    return serve(run)
 
 
 if __name__ == "__main__":

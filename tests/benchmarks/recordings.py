@@ -14,13 +14,14 @@ import itertools
 import json
 from typing import TYPE_CHECKING, Any, BinaryIO, Final
 
-from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording import format as form
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from pathlib import Path
 
+if TYPE_CHECKING:
     Line = tuple[float, str, Channel, bytes]
     """Seconds since the line before, connection, channel, bytes."""
 

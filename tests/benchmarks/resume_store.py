@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from mcp_progress_monitor.store.chains import Origin, Standing
+from mcp_progress_monitor.store.chains import Origin, SavedProgress
 from mcp_progress_monitor.store.resumes import ResumeStore
 from tests.benchmarks.figures import Figure, Size
 
@@ -38,7 +38,9 @@ async def _measured(chains: int, saved: int, listed: int) -> list[Figure]:
             await _begin(store, number)
 
         async def save(number: int) -> None:
-            await store.advance(first, f"token-{number}", Standing(number, saved, "Row"), when=2.0)
+            await store.advance(
+                first, f"token-{number}", SavedProgress(number, saved, "Row"), when=2.0
+            )
 
         async def show(_: int) -> None:
             assert len(await store.chains()) == chains
@@ -65,7 +67,7 @@ async def _begin(store: ResumeStore, number: int) -> int:
         "_meta": {"progressToken": f"prog-{number}"},
     }
     origin = Origin("Files", "5f" * 32, json.dumps(_DEFINITION), "2025-11-25", "tools/call", params)
-    standing = Standing(number, 5_000, f"Row {number}")
+    standing = SavedProgress(number, 5_000, f"Row {number}")
     return await store.begin(origin, f"token-{number}", standing, started_when=1.0, when=2.0)
 
 

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Any, Final
 
 import anyio
 
-from mcp_progress_monitor.monitor import Call
-from mcp_progress_monitor.sessions.definitions import demo_definition
-from mcp_progress_monitor.sessions.snapshot import ServerState
-from mcp_progress_monitor.updates import Update
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.updates import Update
+from mcp_progress_monitor.snapshots.definitions import demo_definition
+from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.benchmarks.heartbeat import Heartbeat
 from tests.benchmarks.window_runs import TickWatch, open_window, snapshots
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
-    from mcp_progress_monitor.monitor import Monitor
+    from mcp_progress_monitor.engine.engine import Engine
 
 _CALLS: Final = 5
 """Calls at a time on each busy server …"""
@@ -35,27 +35,27 @@ async def many_servers(servers: str, busy: str, seconds: str) -> dict[str, Any]:
     names = [f"server-{number}" for number in range(int(servers))]
     watch, beat = TickWatch(), Heartbeat()
     async with open_window() as program:
-        monitor = program.monitor
+        engine = program.engine
         for name in names:
-            monitor.add_server(demo_definition(name=name, connect_timeout_s=_PATIENCE_S))
-        monitor.subscribe(watch)
+            engine.servers.add(demo_definition(name=name, connect_timeout_s=_PATIENCE_S))
+        engine.subscribe(watch)
         async with anyio.create_task_group() as beating:
             beating.start_soon(beat.run)
             moments = [time.perf_counter()]
-            program.control.connect_servers(names)
-            await _until_all(monitor, names, _SETTLED)
+            program.servers.connect_servers(names)
+            await _until_all(engine, names, _SETTLED)
             moments.append(time.perf_counter())
-            connected = _connected(monitor)
+            connected = _connected(engine)
             began, cpu = time.perf_counter(), time.process_time()
-            await _kept_busy(monitor, names[: int(busy)], float(seconds))
+            await _kept_busy(engine, names[: int(busy)], float(seconds))
             moments.append(time.perf_counter())
             spent, share = moments[-1] - began, time.process_time() - cpu
             for name in names:
-                program.control.disconnect_server(name)
-            await _until_all(monitor, names, _GONE)
+                program.servers.disconnect_server(name)
+            await _until_all(engine, names, _GONE)
             moments.append(time.perf_counter())
             beating.cancel_scope.cancel()
-        told = sum(job.tick_count for job in snapshots(monitor))
+        told = sum(job.tick_count for job in snapshots(engine))
     figures = {
         "connect_s": moments[1] - moments[0],
         "disconnect_s": moments[3] - moments[2],
@@ -82,29 +82,29 @@ def _smoothness(name: str, beat: Heartbeat, since: float, until: float) -> dict[
 
 
 async def _until_all(
-    monitor: Monitor, names: Collection[str], states: frozenset[ServerState]
+    engine: Engine, names: Collection[str], states: frozenset[ServerState]
 ) -> None:
     """Wait until each of the servers is in one of these states."""
     left, reached = set(names), anyio.Event()
 
     def look(update: Update) -> None:
         for name in left & update.servers:
-            if monitor.server(name).state in states:
+            if engine.servers.snapshot(name).state in states:
                 left.remove(name)
         if not left:
             reached.set()
 
-    leave = monitor.subscribe(look)
+    leave = engine.subscribe(look)
     look(Update(servers=frozenset(names)))
     await reached.wait()
     leave()
 
 
-def _connected(monitor: Monitor) -> int:
-    return sum(server.state is ServerState.CONNECTED for server in monitor.servers())
+def _connected(engine: Engine) -> int:
+    return sum(server.state is ServerState.CONNECTED for server in engine.servers.snapshots())
 
 
-async def _kept_busy(monitor: Monitor, names: list[str], length_s: float) -> None:
+async def _kept_busy(engine: Engine, names: list[str], length_s: float) -> None:
     """Some calls on each of the servers, which tick for so long."""
     steps = max(1, round(length_s / _INTERVAL_S))
     arguments = {"steps": steps, "interval_s": _INTERVAL_S}
@@ -112,4 +112,4 @@ async def _kept_busy(monitor: Monitor, names: list[str], length_s: float) -> Non
     async with anyio.create_task_group() as calls:
         for name in names:
             for _ in range(_CALLS):
-                calls.start_soon(monitor.call, Call(name, "tools/call", params))
+                calls.start_soon(engine.calls.make, Call(name, "tools/call", params))

@@ -18,7 +18,7 @@ from tests.benchmarks.scrolling import Hand
 from tests.benchmarks.window_runs import add_bench_server, open_window_on
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.monitor import Update
+    from mcp_progress_monitor.engine.updates import Update
 
 _TOKENS: Final = 50
 _SETTLE_S: Final = 2.0
@@ -52,18 +52,18 @@ async def soak(count: str, lead: str) -> dict[str, Any]:
         folder = Path(name)
         save_settings(folder, _KEPT)
         async with open_window_on(folder) as program:
-            window, monitor = program.window, program.monitor
+            window, engine = program.window, program.engine
             window.open_dock("log")
-            await add_bench_server(monitor, flood_command(int(count), _TOKENS))
-            monitor.subscribe(watch)
+            await add_bench_server(engine, flood_command(int(count), _TOKENS))
+            engine.subscribe(watch)
             hand = Hand(window.log_pane.view.verticalScrollBar())
             async with anyio.create_task_group() as browsing:
                 browsing.start_soon(hand.run)
-                await flooded(monitor, beat, _TOKENS)
+                await flooded(engine, beat, _TOKENS)
                 browsing.cancel_scope.cancel()
             await anyio.sleep(_SETTLE_S)
-            after, recorded = own_bytes(), monitor.recorder.size
-        missing = monitor.recorder.count - frames_in(folder)
+            after, recorded = own_bytes(), engine.recording.size
+        missing = engine.recording.count - frames_in(folder)
     late, spent = beat.lateness(watch.began, watch.last), watch.last - watch.began
     return {
         "frames": watch.count,

@@ -15,7 +15,7 @@ import httpx2
 from mcp.client.session import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 
-from mcp_progress_monitor.sessions.definitions import HttpDefinition
+from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 from tests.benchmarks.heartbeat import Heartbeat, per_second
 from tests.benchmarks.ingest_runs import flooded, frames_in
 from tests.benchmarks.window_runs import TickWatch, open_window_on, snapshots
@@ -85,19 +85,19 @@ async def window_stream(count: str, kind: str) -> dict[str, Any]:
     watch, beat = TickWatch(), Heartbeat()
     with tempfile.TemporaryDirectory(prefix="bench-http-") as name, streaming(count, kind) as url:
         async with open_window_on(Path(name)) as program:
-            monitor = program.monitor
-            monitor.add_server(HttpDefinition(name="bench", url=url, era="handshake"))
-            await monitor.connect("bench")
-            monitor.subscribe(watch)
-            await flooded(monitor, beat, 1)
-            shown = sum(job.tick_count for job in snapshots(monitor))
+            engine = program.engine
+            engine.servers.add(HttpDefinition(name="bench", url=url, era="handshake"))
+            await engine.servers.connect("bench")
+            engine.subscribe(watch)
+            await flooded(engine, beat, 1)
+            shown = sum(job.tick_count for job in snapshots(engine))
         written = frames_in(Path(name))
     late = beat.lateness(watch.first, watch.last)
     return {
         "rate": per_second(watch.count, watch.last - watch.first),
         "lost": int(count) - watch.count,
         "lost_in_jobs": int(count) - shown,
-        "lost_on_disk": monitor.recorder.count - written,
+        "lost_on_disk": engine.recording.count - written,
         "late_p99_ms": late.p99,
         "late_max_ms": late.maximum,
     }

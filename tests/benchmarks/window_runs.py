@@ -13,18 +13,21 @@ import anyio
 from PySide6.QtCore import QCoreApplication, QEvent, QObject
 from PySide6.QtWidgets import QApplication
 
-from mcp_progress_monitor.monitor import Call, Monitor, Update
-from mcp_progress_monitor.sessions.definitions import StdioDefinition
-from mcp_progress_monitor.shell.options import WindowOptions
-from mcp_progress_monitor.shell.program import Program
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.gui.options import WindowOptions
+from mcp_progress_monitor.gui.program import Program
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from tests.benchmarks.heartbeat import Heartbeat, percentile
+from tests.servers.definition import COMMAND
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
 
+    from mcp_progress_monitor.engine.engine import Engine
+    from mcp_progress_monitor.engine.updates import Update
     from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
-_DEMO: Final = [sys.executable, "-m", "mcp_progress_monitor.demo"]
+_SERVER: Final = list(COMMAND)
 
 
 @asynccontextmanager
@@ -57,10 +60,10 @@ def _definition(command: list[str]) -> StdioDefinition:
     return StdioDefinition(name="bench", command=command[0], args=tuple(command[1:]))
 
 
-async def add_bench_server(monitor: Monitor, command: list[str]) -> None:
+async def add_bench_server(engine: Engine, command: list[str]) -> None:
     """Add the server that `call_of` calls, and connect it."""
-    monitor.add_server(_definition(command))
-    await monitor.connect("bench")
+    engine.servers.add(_definition(command))
+    await engine.servers.connect("bench")
 
 
 def call_of(tool: str, **arguments: object) -> Call:
@@ -87,9 +90,9 @@ class TickWatch:
             self.count += len(update.changes.ticks)
 
 
-def snapshots(monitor: Monitor) -> list[JobSnapshot]:
+def snapshots(engine: Engine) -> list[JobSnapshot]:
     """All jobs as they are now."""
-    found = [monitor.snapshot(job) for job in monitor.jobs()]
+    found = [engine.jobs.snapshot(job) for job in engine.jobs.ids()]
     return [snapshot for snapshot in found if snapshot is not None]
 
 
@@ -115,19 +118,19 @@ async def latency(ticks: str) -> dict[str, Any]:
     async with open_window() as program:
         paint = _PaintWatch()
         program.window.job_list.table.viewport().installEventFilter(paint)
-        monitor = program.monitor
-        await add_bench_server(monitor, command)
+        engine = program.engine
+        await add_bench_server(engine, command)
 
         def heard(update: Update) -> None:
             for job, _count, fact in update.changes.ticks:
-                snapshot = None if job is None else monitor.snapshot(job)
+                snapshot = None if job is None else engine.jobs.snapshot(job)
                 assert snapshot is not None
                 assert snapshot.progress == fact.progress
                 paint.waiting = float(fact.message or 0)
                 spent.append(time.monotonic() - paint.waiting)
 
-        monitor.subscribe(heard)
-        outcome = await monitor.call(call_of("stamp"))
+        engine.subscribe(heard)
+        outcome = await engine.calls.make(call_of("stamp"))
         assert outcome.failure is None, outcome.failure
         await anyio.sleep(0.3)
     spent.sort()
@@ -145,12 +148,12 @@ async def long_line(megabytes: str, shape: str) -> dict[str, Any]:
     """One reply of `megabytes`, as one string (`text`) or as many small items (`items`)."""
     beat = Heartbeat()
     async with open_window() as program:
-        monitor = program.monitor
-        await add_bench_server(monitor, _DEMO)
+        engine = program.engine
+        await add_bench_server(engine, _SERVER)
         async with anyio.create_task_group() as beating:
             beating.start_soon(beat.run)
             started = time.perf_counter()
-            outcome = await monitor.call(
+            outcome = await engine.calls.make(
                 call_of("long_line", megabytes=int(megabytes), shape=shape)
             )
             spent = time.perf_counter() - started
@@ -169,15 +172,15 @@ async def long_line(megabytes: str, shape: str) -> dict[str, Any]:
 async def idle(jobs: str, seconds: str) -> dict[str, Any]:
     """The share of a core that the window takes while `jobs` run in silence."""
     async with open_window() as program:
-        monitor = program.monitor
-        await add_bench_server(monitor, _DEMO)
+        engine = program.engine
+        await add_bench_server(engine, _SERVER)
         async with anyio.create_task_group() as group:
             for _ in range(int(jobs)):
-                group.start_soon(monitor.call, call_of("never_answers"))
+                group.start_soon(engine.calls.make, call_of("never_answers"))
             await anyio.sleep(min(3.0, float(seconds)))
             cpu, wall = time.process_time(), time.perf_counter()
             await anyio.sleep(float(seconds))
             share = (time.process_time() - cpu) / (time.perf_counter() - wall)
-            running = sum(not snapshot.state.is_over for snapshot in snapshots(monitor))
+            running = sum(not snapshot.state.is_over for snapshot in snapshots(engine))
             group.cancel_scope.cancel()
     return {"cpu_percent": share * 100, "running": running}

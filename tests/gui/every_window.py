@@ -19,57 +19,55 @@ from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
 from mcp_progress_monitor.catalogue.catalogue import Catalogue
 from mcp_progress_monitor.catalogue.clients import FORMS, VS_CODE, FoundFile
 from mcp_progress_monitor.catalogue.entry import CatalogueEntry
-from mcp_progress_monitor.catalogue.preview import preview
+from mcp_progress_monitor.catalogue.import_preview import preview
 from mcp_progress_monitor.catalogue.reading import read_file
-from mcp_progress_monitor.models.catalogue_draft import ServerKind
-from mcp_progress_monitor.models.server_tasks import ListedTask
-from mcp_progress_monitor.monitor import Monitor
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.gui.calls.form import CallDialog
+from mcp_progress_monitor.gui.confirmations import (
+    EndAction,
+    EndQuestion,
+    ForgetQuestion,
+    ReissueQuestion,
+    RemoveQuestion,
+)
+from mcp_progress_monitor.gui.main_window import MainWindow
+from mcp_progress_monitor.gui.models import Models
+from mcp_progress_monitor.gui.navigation import About
+from mcp_progress_monitor.gui.preferences import Preferences
+from mcp_progress_monitor.gui.questions.settings import RootsDialog, RulesDialog
+from mcp_progress_monitor.gui.recordings.banner import RecordingBanner
+from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
+from mcp_progress_monitor.gui.servers.consent import ConsentDialog, SavedServerDialog
+from mcp_progress_monitor.gui.servers.doctor_pane import DoctorPane
+from mcp_progress_monitor.gui.servers.draft import ServerKind
+from mcp_progress_monitor.gui.servers.editor import ServerEditor
+from mcp_progress_monitor.gui.servers.export_dialog import ServerExportDialog
+from mcp_progress_monitor.gui.servers.import_dialog import ImportDialog
+from mcp_progress_monitor.gui.servers.sign_in import SignInBar
+from mcp_progress_monitor.gui.status_bar import StatusBar
+from mcp_progress_monitor.gui.tasks.dialog import TasksDialog
+from mcp_progress_monitor.gui.tasks.model import ListedTask
+from mcp_progress_monitor.gui.theme import Appearance
+from mcp_progress_monitor.gui.tool_bar import SavedServer
+from mcp_progress_monitor.gui.traffic.details import NoteEditor
+from mcp_progress_monitor.gui.traffic.filter_help import FilterHelp
 from mcp_progress_monitor.paths import resource
-from mcp_progress_monitor.problem import Problem
-from mcp_progress_monitor.protocol.facts import NotificationReceived, Side
-from mcp_progress_monitor.protocol.messages import Prompt, PromptArgument, Resource, Tool
-from mcp_progress_monitor.protocol.task_state import TaskView
+from mcp_progress_monitor.protocol.facts import NotificationReceived, Side, TaskView
+from mcp_progress_monitor.protocol.offers import Prompt, PromptArgument, Resource, Tool
 from mcp_progress_monitor.recording.folder import RecordingEntry
 from mcp_progress_monitor.recording.settings import RecordingSettings
-from mcp_progress_monitor.sessions.definitions import (
+from mcp_progress_monitor.snapshots.definitions import (
     FileWatch,
     HttpDefinition,
     OAuthClient,
     StdioDefinition,
 )
-from mcp_progress_monitor.sessions.rules import QuestionRules, Root, Rule
-from mcp_progress_monitor.sessions.snapshot import ServerSnapshot, ServerState, SignIn
-from mcp_progress_monitor.shell.about import About
-from mcp_progress_monitor.shell.main_window import MainWindow
-from mcp_progress_monitor.shell.models import Models
-from mcp_progress_monitor.shell.preferences import Preferences
-from mcp_progress_monitor.shell.status_bar import StatusBar
-from mcp_progress_monitor.shell.tool_bar import SavedServer
-from mcp_progress_monitor.tracker.snapshot import Mark, TaskPicture
-from mcp_progress_monitor.widgets.appearance import Appearance
-from mcp_progress_monitor.widgets.call_dialog import CallDialog
-from mcp_progress_monitor.widgets.catalogue_export_dialog import CatalogueExportDialog
-from mcp_progress_monitor.widgets.consent_dialog import ConsentDialog
-from mcp_progress_monitor.widgets.doctor_pane import DoctorPane
-from mcp_progress_monitor.widgets.filter_help import FilterHelp
-from mcp_progress_monitor.widgets.import_dialog import ImportDialog
-from mcp_progress_monitor.widgets.job_questions import (
-    EndAction,
-    EndQuestion,
-    ForgetQuestion,
-    ReissueQuestion,
-)
-from mcp_progress_monitor.widgets.note_editor import NoteEditor
-from mcp_progress_monitor.widgets.recording_banner import RecordingBanner
-from mcp_progress_monitor.widgets.recordings_dialog import RecordingsDialog
-from mcp_progress_monitor.widgets.roots_dialog import RootsDialog
-from mcp_progress_monitor.widgets.rules_dialog import RulesDialog
-from mcp_progress_monitor.widgets.saved_server_dialog import SavedServerDialog
-from mcp_progress_monitor.widgets.server_editor import ServerEditor
-from mcp_progress_monitor.widgets.server_questions import RemoveQuestion
-from mcp_progress_monitor.widgets.sign_in_bar import SignInBar
-from mcp_progress_monitor.widgets.tasks_dialog import TasksDialog
+from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState, SignIn
+from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules, Root
+from mcp_progress_monitor.tracker.snapshot import TaskSnapshot
 from tests.doctor_stand_ins import CRASHED
+from tests.findings import mark
 from tests.job_stand_ins import FakeJobs, course, detail, job, resumable
 from tests.question_stand_ins import FakeQuestions, form, page, sampling
 from tests.server_stand_ins import FakeServers
@@ -96,7 +94,7 @@ class EveryWindow(QObject):
         self._snapshots = [
             job(id=1, **self._foreign()),
             resumable(2, resume_note=words, **self._foreign()),
-            job(id=3, task=TaskPicture(words, words, words, is_ours_to_cancel=True)),
+            job(id=3, task=TaskSnapshot(words, words, words, is_ours_to_cancel=True)),
         ]
         stdio = StdioDefinition(
             name=words,
@@ -122,7 +120,7 @@ class EveryWindow(QObject):
             tools=(tool,),
             resources=(Resource("file:///" + words, words, words, words, None, None, {}),),
             prompts=(Prompt(words, words, words, (argument,), {}),),
-            problem=Problem(words, words, words),
+            problem=ErrorDetails(words, words, words),
             stderr_tail=(words,),
         )
 
@@ -140,17 +138,18 @@ class EveryWindow(QObject):
     def main(self, *, is_recording: bool = False) -> MainWindow:
         """The window with every pane, all of them made; `is_recording` one of a recording."""
         words = self._words
-        monitor = Monitor()
+        engine = Engine()
         parts = QObject(self)
-        models = Models(monitor.timeline, parts)
-        models.follow(monitor)
+        models = Models(engine.timeline, parts)
+        models.follow(engine)
         source = FakeJobs(*self._snapshots)
         for held in self._snapshots:
-            marked = dataclasses.replace(held, marks=(Mark("late", words, 1, 1),))
+            marked = dataclasses.replace(held, marks=(mark("late", words, 1, 1),))
             source.details[held.id] = detail(marked, **course(20))
         models.jobs.set_source(source)
         models.servers.set_source(FakeServers(self._server))
-        models.questions.set_source(self._questions())
+        asked = self._questions()
+        models.questions.set_source(asked.questions, asked.snapshot, asked.now)
         params = {"level": "error", "data": words, "logger": words}
         kind = "notifications/message"
         models.messages.add(
@@ -160,7 +159,7 @@ class EveryWindow(QObject):
         window = MainWindow(models, status, self.appearance, Preferences(self._folder))
         models.feed.setParent(window)
         window.show_jobs(are_any=True)
-        window.notices.show_problem(Problem(words, words, words, words))
+        window.notices.show_problem(ErrorDetails(words, words, words, words))
         window.tool_bar.set_servers([SavedServer(words), SavedServer(words + "2", is_up=True)])
         for step in window.late.steps():
             step()
@@ -171,7 +170,7 @@ class EveryWindow(QObject):
         if is_recording:
             window.set_read_only(words)
             banner = RecordingBanner(self._folder / "a.mcprec", self.appearance, window)
-            banner.show_problems([Problem(words, words)])
+            banner.show_problems([ErrorDetails(words, words)])
             window.add_bar(banner)
         else:
             bar = SignInBar(self.appearance, window)
@@ -187,15 +186,15 @@ class EveryWindow(QObject):
         yield calls
         yield from self._editors()
         yield self._import()
-        export = CatalogueExportDialog([words, "b"], FORMS, appearance)
+        export = ServerExportDialog([words, "b"], FORMS, appearance)
         export.show_text(words * 100, [words] * 30)
         yield export
         yield ConsentDialog(words, [self._stdio])
         yield _case("several", ConsentDialog(words, [self._stdio, self._http]))
-        yield SavedServerDialog(Problem(words, words), self._stdio)
+        yield SavedServerDialog(ErrorDetails(words, words), self._stdio)
         yield RemoveQuestion(words, self._snapshots, is_saved=True, secrets=[words] * 12)
         yield from self._questions_about_jobs()
-        rule = Rule(mode="answer", delay_s=2, answer={"a": words})
+        rule = QuestionRule(mode="answer", delay_s=2, answer={"a": words})
         yield RulesDialog(words, QuestionRules(sampling=rule, form=rule), appearance)
         yield RootsDialog(words, [Root(uri="file:///" + words, name=words)] * 3, appearance)
         tasks = TasksDialog(words, appearance)
@@ -220,8 +219,8 @@ class EveryWindow(QObject):
             for place in range(3):
                 entry = CatalogueEntry(definition, origin=self._words)
                 editor = ServerEditor(self.appearance, kind=kind, entry=entry)
-                editor.set_keyring(Problem(self._words, self._words))
-                editor.show_refusal(Problem(self._words, self._words))
+                editor.set_keyring(ErrorDetails(self._words, self._words))
+                editor.show_refusal(ErrorDetails(self._words, self._words))
                 editor.tabs.setCurrentIndex(place)
                 yield _case(f"{kind.name.lower()} {place}", editor)
 

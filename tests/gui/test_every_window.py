@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QComboBox,
     QDialog,
+    QFileDialog,
     QHeaderView,
     QLabel,
     QMessageBox,
@@ -25,8 +26,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-import mcp_progress_monitor.widgets
-from mcp_progress_monitor.widgets.plain_text import plain_tip
+import mcp_progress_monitor.gui
+from mcp_progress_monitor.gui.common.controls import plain_tip
 from tests.architecture.source import ROOT
 from tests.gui.every_window import FRAME, EveryWindow
 from tests.patience import PATIENCE_S
@@ -109,14 +110,14 @@ def test_no_text_of_others_is_taken_for_markup(every: EveryWindow) -> None:
 
 
 def test_every_kind_of_dialog_is_among_the_windows(every: EveryWindow) -> None:
-    for module in pkgutil.iter_modules(
-        mcp_progress_monitor.widgets.__path__, "mcp_progress_monitor.widgets."
+    for module in pkgutil.walk_packages(
+        mcp_progress_monitor.gui.__path__, "mcp_progress_monitor.gui."
     ):
         importlib.import_module(module.name)
     kinds = {
         kind
-        for kind in descendants(QDialog)
-        if kind.__module__.startswith("mcp_progress_monitor.widgets.")
+        for kind in set(descendants(QDialog)) - set(descendants(QFileDialog))
+        if kind.__module__.startswith("mcp_progress_monitor.gui.")
     }
     made = {type(window) for _, window in every.all()}
     bases = {base for kind in made for base in kind.__mro__[1:]}

@@ -6,10 +6,10 @@ import sys
 import textwrap
 from typing import TYPE_CHECKING
 
-from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.sessions.definitions import Era
+    from mcp_progress_monitor.snapshots.definitions import Era
 
 SOURCE = textwrap.dedent("""
     from typing import Annotated, Literal

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pytest
 
+from mcp_progress_monitor.demo.tools import TOOLS
+from tests.integration.forked import CAN_FORK, run_forked
 from tests.patience import PATIENCE_S
+from tests.servers.definition import COMMAND
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -23,6 +26,16 @@ DEMO = (sys.executable, "-m", "mcp_progress_monitor.demo")
 linux_only = pytest.mark.skipif(
     not Path("/proc/self/stat").exists(), reason="signals, terminals and processes of Linux"
 )
+
+
+_BUNDLED = {tool.name for tool in TOOLS}
+
+
+def calling(*words: str) -> tuple[str, ...]:
+    """The command that calls a tool of the demo server, or else of the test server."""
+    if _BUNDLED.isdisjoint(words):
+        return ("call", *words, "--", *COMMAND)
+    return ("call", "--demo", *words)
 
 
 class Run(NamedTuple):
@@ -42,19 +55,33 @@ class Run(NamedTuple):
 
 
 def run(*words: str, before: Callable[[], None] | None = None, **environment: str) -> Run:
-    """Run one command to its end; `before` is called in its process, just before it begins."""
+    """Run one command to its end; `before` is called in its process, just before it begins.
+
+    Without `before` it runs in a process that has all of the command line imported already.
+    """
+    environ = {**os.environ, **environment}
+    if before is None and CAN_FORK and not any(n.startswith("PYTHON") for n in environment):
+        code, out, err = run_forked(words, str(ROOT), environ, PATIENCE_S)
+    else:
+        code, out, err = _run_fresh(words, environ, before)
+    assert b"Traceback" not in err
+    return Run(code, out.decode(), err.decode())
+
+
+def _run_fresh(
+    words: tuple[str, ...], environ: dict[str, str], before: Callable[[], None] | None
+) -> tuple[int, bytes, bytes]:
     ran = subprocess.run(
         [*PROGRAM, *words],
         capture_output=True,
         check=False,
         cwd=ROOT,
-        env={**os.environ, **environment},
+        env=environ,
         preexec_fn=before,
         stdin=subprocess.DEVNULL,
         timeout=PATIENCE_S,
     )
-    assert b"Traceback" not in ran.stderr
-    return Run(ran.returncode, ran.stdout.decode(), ran.stderr.decode())
+    return ran.returncode, ran.stdout, ran.stderr
 
 
 def start(*words: str) -> subprocess.Popen[str]:

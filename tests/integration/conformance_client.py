@@ -15,15 +15,16 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import httpx2
 
-from mcp_progress_monitor.monitor import Call, Monitor
-from mcp_progress_monitor.problem import ProblemError
-from mcp_progress_monitor.sessions.definitions import HttpDefinition, OAuthClient
-from mcp_progress_monitor.sessions.questions import Accept, Question, Refused
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.snapshots.definitions import HttpDefinition, OAuthClient
+from mcp_progress_monitor.snapshots.questions import Accept, Question, Refused
 
 if TYPE_CHECKING:
+    from mcp_progress_monitor.engine.updates import Update
     from mcp_progress_monitor.protocol.facts import JsonObject
-    from mcp_progress_monitor.sessions.snapshot import ServerSnapshot
-    from mcp_progress_monitor.updates import Update
+    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
 CLIENT_METADATA_URL = "https://conformance-test.local/client-metadata.json"
 """The client id that the suite expects where an authorization server takes metadata documents."""
@@ -33,21 +34,21 @@ _TYPES: dict[str, Any] = {"string": "x", "integer": 3, "number": 3, "boolean": T
 class Person:
     """Answers what a server asks: signs in at each page, leaves each form as it is offered."""
 
-    def __init__(self, monitor: Monitor) -> None:
-        """Begin to follow what `monitor` tells."""
-        self._monitor = monitor
+    def __init__(self, engine: Engine) -> None:
+        """Begin to follow what `engine` tells."""
+        self._engine = engine
         self._pages: set[str] = set()
         self._send, self._receive = anyio.create_memory_object_stream[str | Question](100)
-        monitor.subscribe(self._on_update)
+        engine.subscribe(self._on_update)
 
     def _on_update(self, update: Update) -> None:
         for name in update.servers:
-            sign_in = self._monitor.server(name).sign_in
+            sign_in = self._engine.servers.snapshot(name).sign_in
             if sign_in is not None and sign_in.url not in self._pages:
                 self._pages.add(sign_in.url)
                 self._send.send_nowait(sign_in.url)
         for number in update.questions:
-            question = self._monitor.question(number)
+            question = self._engine.questions.find(number)
             if question is not None and not question.ended:
                 self._send.send_nowait(question)
 
@@ -63,9 +64,11 @@ class Person:
 
     def _answer(self, question: Question) -> None:
         if question.kind == "form":
-            self._monitor.answer(question.id, Accept(_filled_in(question.schema or {})))
+            self._engine.questions.answer(question.id, Accept(_filled_in(question.schema or {})))
         else:
-            self._monitor.answer(question.id, Refused("The conformance client has no model"))
+            self._engine.questions.answer(
+                question.id, Refused("The conformance client has no model")
+            )
 
 
 async def _visit(browser: httpx2.AsyncClient, url: str) -> None:
@@ -111,17 +114,17 @@ def _definition(url: str, scenario: str, context: JsonObject) -> HttpDefinition:
 async def run(url: str, scenario: str, context: JsonObject) -> int:
     """Play a scenario; the exit code says whether everything was answered."""
     status = 0
-    async with Monitor() as monitor, anyio.create_task_group() as group:
-        person = Person(monitor)
+    async with Engine() as engine, anyio.create_task_group() as group:
+        person = Person(engine)
         group.start_soon(person.run)
-        monitor.add_server(_definition(url, scenario, context))
+        engine.servers.add(_definition(url, scenario, context))
         try:
-            snapshot = await monitor.connect("conformance")
+            snapshot = await engine.servers.connect("conformance")
             for params in _calls(context, snapshot):
-                outcome = await monitor.call(Call("conformance", "tools/call", params))
+                outcome = await engine.calls.make(Call("conformance", "tools/call", params))
                 sys.stdout.write(f"{params['name']}: {outcome.state.name} {outcome.failure}\n")
                 status = status or int(outcome.failure is not None)
-        except ProblemError as error:
+        except UserError as error:
             sys.stderr.write(f"{error.problem.as_text()}\n")
             status = 1
         group.cancel_scope.cancel()

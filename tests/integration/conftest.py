@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import signal
 from typing import TYPE_CHECKING
 
 import pytest
@@ -15,11 +14,6 @@ if TYPE_CHECKING:
     import subprocess
     from collections.abc import Iterator
     from pathlib import Path
-
-
-if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
-    # What a shell starts in the background ignores Ctrl+C, and so would all programs of ours.
-    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(autouse=True)

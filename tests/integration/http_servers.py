@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-import sys
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -15,6 +14,7 @@ import anyio.to_thread
 import pytest
 
 from tests.patience import PATIENCE_S
+from tests.servers.definition import COMMAND
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -69,7 +69,7 @@ async def http_server(*options: str, port: int = 0) -> AsyncIterator[HttpServer]
 
 
 def _started(options: tuple[str, ...], port: int) -> tuple[subprocess.Popen[str], str]:
-    command = [sys.executable, "-m", "mcp_progress_monitor.demo", "--http", str(port), *options]
+    command = [*COMMAND, "--http", str(port), *options]
     process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
     assert process.stderr is not None
     line = process.stderr.readline()

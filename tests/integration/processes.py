@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from mcp_progress_monitor.sessions.watchdog import mark_of
+from mcp_progress_monitor.sessions.transport.watchdog import mark_of
 
 
 def is_alive(pid: int) -> bool:

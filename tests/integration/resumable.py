@@ -5,18 +5,19 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from mcp_progress_monitor.monitor import AutoResume, Call, Monitor
-from mcp_progress_monitor.sessions.definitions import StdioDefinition, demo_definition
+from mcp_progress_monitor.engine.call import AutoResume, Call
+from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.store.resumes import ResumeStore
 from mcp_progress_monitor.tracker.tracker import CANCEL_GRACE_S
 from tests.integration.watching import Watch
+from tests.servers.definition import server_definition
 from tests.unit.store.samples import query
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from mcp_progress_monitor.sessions.definitions import Era
+    from mcp_progress_monitor.snapshots.definitions import Era, StdioDefinition
     from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
 AT_ONCE = AutoResume(pauses_s=(0,))
@@ -33,7 +34,7 @@ class Place:
 
     def definition(self, *args: str, name: str = "demo", era: Era = "auto") -> StdioDefinition:
         """The demo server that writes here."""
-        return demo_definition("--state-dir", str(self.state_dir), *args, name=name, era=era)
+        return server_definition("--state-dir", str(self.state_dir), *args, name=name, era=era)
 
     def store(self) -> ResumeStore:
         """The store, as another program would open it."""
@@ -69,20 +70,20 @@ async def running(
     is_connected: bool = True,
     era: Era = "auto",
     cancel_grace_s: float = CANCEL_GRACE_S,
-) -> AsyncIterator[tuple[Monitor, Watch]]:
+) -> AsyncIterator[tuple[Engine, Watch]]:
     """The program, with its store; with the demo server connected unless told otherwise."""
     store = place.store() if saves else None
-    async with Monitor(store=store, cancel_grace_s=cancel_grace_s) as monitor:
-        watch = Watch(monitor)
+    async with Engine(store=store, cancel_grace_s=cancel_grace_s) as engine:
+        watch = Watch(engine)
         if is_connected:
-            monitor.add_server(place.definition(era=era))
-            await monitor.connect("demo")
-        yield monitor, watch
+            engine.servers.add(place.definition(era=era))
+            await engine.servers.connect("demo")
+        yield engine, watch
 
 
-def the_job(monitor: Monitor, job: JobId | None = 1) -> JobSnapshot:
+def the_job(engine: Engine, job: JobId | None = 1) -> JobSnapshot:
     """A job that is there."""
-    found = None if job is None else monitor.snapshot(job)
+    found = None if job is None else engine.jobs.snapshot(job)
     assert found is not None
     return found
 

@@ -16,14 +16,15 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from mcp_progress_monitor.monitor import AutoResume, Monitor
-from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.engine.call import AutoResume
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol.facts import ProgressReceived, RequestAnswered, RequestMade
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.resumable import Place, export
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.monitor import Update
+    from mcp_progress_monitor.engine.updates import Update
 
 CHUNKS = 60
 PER_ATTEMPT = 3
@@ -52,22 +53,22 @@ class Program:
 
     async def run(self) -> None:
         """Go on with the export that is saved, or begin it."""
-        async with Monitor(store=self._place.store()) as self._monitor:
-            if self._monitor.store_problem is not None:
-                say(f"problem {self._monitor.store_problem.as_text()!r}")
-            self._monitor.subscribe(self._tell)
-            say(f"opened {len(self._monitor.jobs())}")
-            with contextlib.suppress(ProblemError):
+        async with Engine(store=self._place.store()) as self._engine:
+            if self._engine.resumer.problem is not None:
+                say(f"problem {self._engine.resumer.problem.as_text()!r}")
+            self._engine.subscribe(self._tell)
+            say(f"opened {len(self._engine.jobs.ids())}")
+            with contextlib.suppress(UserError):
                 await self._bring_forward()
             self._unmark()
 
     async def _bring_forward(self) -> None:
-        saved = self._monitor.jobs()
+        saved = self._engine.jobs.ids()
         if saved:
-            outcome = await self._monitor.resume(saved[-1], auto_resume=_AT_ONCE)
+            outcome = await self._engine.resumer.resume(saved[-1], auto_resume=_AT_ONCE)
         else:
-            self._monitor.add_server(self._place.definition())
-            await self._monitor.connect("demo")
+            self._engine.servers.add(self._place.definition())
+            await self._engine.servers.connect("demo")
             call = export(
                 job=self._job,
                 chunks=CHUNKS,
@@ -75,7 +76,7 @@ class Program:
                 interval_s=0.001,
                 auto_resume=_AT_ONCE,
             )
-            outcome = await self._monitor.call(call)
+            outcome = await self._engine.calls.make(call)
         failure = "" if outcome.failure is None else outcome.failure.message
         say(f"outcome {outcome.state.name} {failure!r}")
 
@@ -94,7 +95,7 @@ class Program:
             self._tell_state(job)
 
     def _tell_state(self, job: int) -> None:
-        found = self._monitor.detail(job)
+        found = self._engine.jobs.detail(job)
         if found is None:
             return
         if found.snapshot.state is JobState.RESUMABLE:

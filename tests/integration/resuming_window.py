@@ -16,19 +16,19 @@ from typing import TYPE_CHECKING, Any
 import anyio
 from PySide6.QtWidgets import QApplication, QToolButton
 
-from mcp_progress_monitor.calls import Call
-from mcp_progress_monitor.protocol.frame import Channel
-from mcp_progress_monitor.sessions.definitions import demo_definition
-from mcp_progress_monitor.shell.aio import run_on_qt
-from mcp_progress_monitor.shell.options import WindowOptions
-from mcp_progress_monitor.shell.program import Program
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.gui.aio import run_on_qt
+from mcp_progress_monitor.gui.options import WindowOptions
+from mcp_progress_monitor.gui.program import Program
+from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.patience import PATIENCE_S
+from tests.servers.definition import server_definition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcp_progress_monitor.monitor import Update
+    from mcp_progress_monitor.engine.updates import Update
     from mcp_progress_monitor.tracker.snapshot import JobSnapshot
 
 CHUNKS = 20
@@ -53,8 +53,8 @@ class Player:
     def __init__(self, program: Program) -> None:
         self._program = program
         self._happened = anyio.Event()
-        program.monitor.subscribe(tell_requests)
-        program.monitor.subscribe(self._note)
+        program.engine.subscribe(tell_requests)
+        program.engine.subscribe(self._note)
         self._resume = program.window.job_list.action("resume")
         self._resume.enabledChanged.connect(self._note)
 
@@ -70,9 +70,9 @@ class Player:
 
     def job(self) -> JobSnapshot | None:
         """The job, None while there is none."""
-        monitor = self._program.monitor
-        jobs = monitor.jobs()
-        return monitor.snapshot(jobs[0]) if jobs else None
+        engine = self._program.engine
+        jobs = engine.jobs.ids()
+        return engine.jobs.snapshot(jobs[0]) if jobs else None
 
     async def until(self, is_so: Callable[[JobSnapshot], bool]) -> JobSnapshot:
         """Wait for the job to be in some way, and say what it is then."""
@@ -84,16 +84,16 @@ class Player:
 
     async def start(self, folder: Path, interval_s: float) -> None:
         """Begin the export on the bundled server."""
-        monitor, arguments = self._program.monitor, {**_EXPORT, "interval_s": interval_s}
-        name = monitor.add_server(demo_definition("--state-dir", str(folder / "work")))
-        await monitor.connect(name)
+        engine, arguments = self._program.engine, {**_EXPORT, "interval_s": interval_s}
+        name = engine.servers.add(server_definition("--state-dir", str(folder / "work")))
+        await engine.servers.connect(name)
         params = {"name": "resumable_export", "arguments": arguments}
-        self._program.control.call(Call(name, "tools/call", params))
+        self._program.calls.call(Call(name, "tools/call", params))
 
     async def press_resume(self) -> None:
         """Select the job and press the tool bar's button once it can be pressed."""
         window = self._program.window
-        (job,) = self._program.monitor.jobs()
+        (job,) = self._program.engine.jobs.ids()
         window.job_list.select(job)
         await self._wait(self._resume.isEnabled)
         buttons = window.findChildren(QToolButton)

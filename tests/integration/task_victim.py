@@ -16,8 +16,8 @@ from tests.integration.resumable import Place, running
 from tests.integration.tasks import task_call
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.monitor import Monitor
-    from mcp_progress_monitor.sessions.definitions import Era
+    from mcp_progress_monitor.engine.engine import Engine
+    from mcp_progress_monitor.snapshots.definitions import Era
 
 
 def say(*words: object) -> None:
@@ -28,22 +28,22 @@ def say(*words: object) -> None:
 
 async def main(folder: str, era: Era, steps: int) -> None:
     """Follow one task to its end."""
-    async with running(Place(Path(folder)), era=era) as (monitor, _watch):
+    async with running(Place(Path(folder)), era=era) as (engine, _watch):
         seen: list[str] = []
 
         def look(_update: object) -> None:
-            identity = _task_of(monitor)
+            identity = _task_of(engine)
             if identity and not seen:
                 seen.append(identity)
                 say("seen", identity)
 
-        monitor.subscribe(look)
-        outcome = await monitor.call(task_call("task_work", era, steps=steps))
+        engine.subscribe(look)
+        outcome = await engine.calls.make(task_call("task_work", era, steps=steps))
         say("ended", outcome.state.value)
 
 
-def _task_of(monitor: Monitor) -> str:
-    found = monitor.snapshot(1)
+def _task_of(engine: Engine) -> str:
+    found = engine.jobs.snapshot(1)
     return "" if found is None or found.task is None else found.task.id
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from mcp_progress_monitor.monitor import Call, Monitor
-from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.protocol.frames import Channel
 from tests.integration.resumable import Place, the_job
 from tests.patience import PATIENCE_S
 from tests.unit.store.samples import query
@@ -16,8 +16,9 @@ from tests.unit.store.samples import query
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcp_progress_monitor.calls import Outcome
-    from mcp_progress_monitor.sessions.definitions import Era
+    from mcp_progress_monitor.engine.call import Outcome
+    from mcp_progress_monitor.engine.engine import Engine
+    from mcp_progress_monitor.snapshots.definitions import Era
     from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
     from tests.integration.watching import Watch
 
@@ -52,23 +53,23 @@ def task_call(tool: str, era: Era, **wished: Any) -> Call:
     return Call("demo", "tools/call", params, **of_call)
 
 
-async def called(monitor: Monitor, tool: str, era: Era, **wished: Any) -> Outcome:
+async def called(engine: Engine, tool: str, era: Era, **wished: Any) -> Outcome:
     """The outcome of such a call."""
     with anyio.fail_after(PATIENCE_S):
-        return await monitor.call(task_call(tool, era, **wished))
+        return await engine.calls.make(task_call(tool, era, **wished))
 
 
 async def begun(
-    monitor: Monitor, watch: Watch, job: JobId = 1, is_so: Callable[[JobSnapshot], object] = bool
+    engine: Engine, watch: Watch, job: JobId = 1, is_so: Callable[[JobSnapshot], object] = bool
 ) -> JobSnapshot:
     """A job once it is a task for which `is_so`."""
 
     def is_task() -> bool:
-        found = monitor.snapshot(job)
+        found = engine.jobs.snapshot(job)
         return found is not None and found.task is not None and bool(is_so(found))
 
     await watch.until(is_task)
-    return the_job(monitor, job)
+    return the_job(engine, job)
 
 
 def saved_tasks(place: Place) -> list[str]:

@@ -14,33 +14,32 @@ from typing import Any
 import pytest
 
 from tests.integration.commands import (
-    DEMO,
     PROGRAM,
     ROOT,
     Run,
+    calling,
     linux_only,
     run,
     run_on_terminal,
     start,
 )
 from tests.patience import PATIENCE_S, allowed
+from tests.servers.definition import COMMAND
 
 QUICK = ("--arg", "interval_s=0")
 
 
 def call(*words: str) -> Run:
-    """Call a tool of the demo server."""
-    return run("call", "--demo", *words)
+    """Call a tool of the demo server, or of the test server."""
+    return run(*calling(*words))
 
 
 @pytest.fixture
 def server_command(tmp_path: Path) -> tuple[str, ...]:
     """A command that starts the demo server and leaves its process id in a file."""
     script = "import os,pathlib,sys;pathlib.Path(sys.argv[1]).write_text(str(os.getpid()));"
-    script += (
-        "os.execv(sys.executable,[sys.executable,'-m','mcp_progress_monitor.demo',*sys.argv[2:]])"
-    )
-    return (sys.executable, "-c", script, str(tmp_path / "pid"))
+    script += "os.execv(sys.executable,[sys.executable,*sys.argv[2:]])"
+    return (sys.executable, "-c", script, str(tmp_path / "pid"), *COMMAND[1:])
 
 
 def is_running(tmp_path: Path) -> bool:
@@ -75,7 +74,8 @@ class TestEvents:
         ("era", "revision"), [("handshake", "2025-11-25"), ("per-request", "2026-07-28")]
     )
     def test_both_eras_are_told(self, era: str, revision: str) -> None:
-        ran = call("--era", era, "known_total", "--arg", "steps=2", *QUICK, "--json")
+        words = ("--era", era, "known_total", "--arg", "steps=2", *QUICK, "--json")
+        ran = call(*words)
         (connected,) = ran.only("connected")
         assert (connected["era"], connected["protocolVersion"]) == (era, revision)
         assert connected["server"] == "demo"
@@ -108,7 +108,7 @@ class TestEvents:
         assert ran.only("summary")[0]["jobs"] == 5
 
     def test_hostile_text_comes_exactly(self) -> None:
-        from mcp_progress_monitor.demo.tools.texts import HOSTILE
+        from tests.servers.tools.traffic import HOSTILE
 
         ran = call("hostile_text", *QUICK, "--json")
         assert [event["message"] for event in ran.only("progress")] == list(HOSTILE.values())
@@ -182,7 +182,7 @@ class TestText:
         assert ran.err == ""
 
     def test_the_tools_are_one_json_document(self) -> None:
-        ran = run("tools", "--json", "--era", "per-request", "--", *DEMO, "--page-size", "3")
+        ran = run("tools", "--json", "--era", "per-request", "--", *COMMAND, "--page-size", "3")
         document = json.loads(ran.out)
         (burst,) = [tool for tool in document["tools"] if tool["name"] == "burst"]
         assert burst["inputSchema"]["properties"]["count"]["type"] == "integer"
@@ -199,24 +199,24 @@ class TestFailures:
             (("burst", "--arg", "count=0"), 2, "count"),
             (("burst", "--arg", "size=3"), 2, "size"),
             (("burst", "--args", "[1]"), 2, "JSON object"),
-            (("worker", "--args", '{"name": "\\ud800"}'), 2, r"half a character, '\ud800'"),
+            (("worker", "--args", '{"name": "\\ud800"}'), 2, r"an unpaired surrogate, '\ud800'"),
             (("burst", "--token", "\udcff"), 2, "UTF-8"),
             (("error_result", *QUICK), 1, "The disk was full at step 5."),
             (("rpc_error", *QUICK, "--arg", "message=gone"), 1, "gone"),
             (
                 ("never_answers", *QUICK, "--total-timeout", "0.5"),
                 4,
-                "The limit of 500 ms in all was reached: tools/call",
+                "Total limit of 500 ms reached: tools/call",
             ),
             (
                 ("never_answers", *QUICK, "--idle-timeout", "0.5"),
                 4,
-                "The limit of 500 ms without a sign of life was reached: tools/call",
+                "Idle limit of 500 ms reached: tools/call",
             ),
             (
                 ("never_answers", *QUICK, "--idle-timeout", "0", "--total-timeout", "0.5"),
                 4,
-                "in all was reached",
+                "Total limit",
             ),
             (
                 ("never_answers", *QUICK, "--idle-timeout", "0.5", "--total-timeout", "0"),
@@ -238,8 +238,8 @@ class TestFailures:
         [
             (("/no/such/server",), "/no/such/server"),
             (("no-such-server-anywhere",), "not found"),
-            ((*DEMO, "--profile", "exit", "--exit-code", "9"), "9"),
-            ((*DEMO, "--profile", "wrong-version"), "revision"),
+            ((*COMMAND, "--profile", "exit", "--exit-code", "9"), "9"),
+            ((*COMMAND, "--profile", "wrong-version"), "revision"),
             (("sh", "-c", "echo the last words >&2; exit 4"), "the last words"),
         ],
     )
@@ -251,7 +251,7 @@ class TestFailures:
         assert advice in ran.err
 
     def test_a_silent_server_costs_the_time_allowed(self) -> None:
-        ran = run("tools", "--connect-timeout", "1", "--", *DEMO, "--profile", "silent")
+        ran = run("tools", "--connect-timeout", "1", "--", *COMMAND, "--profile", "silent")
         assert ran.code == 3
         assert "1 s" in ran.err
 
@@ -264,7 +264,10 @@ class TestFailures:
 
     def test_one_of_several_servers_is_chosen_by_name(self, tmp_path: Path, data_dir: Path) -> None:
         file = tmp_path / "mcp.json"
-        servers = {"bad": {"command": "/no/such"}, "good": {"command": DEMO[0], "args": DEMO[1:]}}
+        servers = {
+            "bad": {"command": "/no/such"},
+            "good": {"command": COMMAND[0], "args": COMMAND[1:]},
+        }
         file.write_text(json.dumps({"servers": servers}))
         options = ("--config", str(file), "--data-dir", str(data_dir))
         for name, code in (("good", 0), ("bad", 3)):
@@ -283,7 +286,7 @@ class TestFailures:
                 timeout=PATIENCE_S,
             )
         assert ran.returncode == 8
-        assert b"Standard output cannot be written" in ran.stderr
+        assert b"Cannot write to standard output" in ran.stderr
 
 
 @pytest.fixture
@@ -364,15 +367,23 @@ class TestInterrupts:
         process.send_signal(signal.SIGINT)
         out, err = process.communicate(timeout=PATIENCE_S)
         assert process.returncode == 5
-        assert out == "Stopped before the end, as you asked.\n"
-        assert "Ctrl+C again leaves at once" in err
+        assert out == "Stopped early, as requested.\n"
+        assert "Press Ctrl+C again to exit immediately" in err
         assert "Cancelled by the user" in err
 
     @pytest.mark.parametrize("tool", ["resumable_export", "never_answers"])
     def test_a_server_that_rightly_says_nothing_more_is_waited_for_two_seconds_at_most(
         self, started: list[subprocess.Popen[str]], tool: str, tmp_path: Path
     ) -> None:
-        words = ("--json", "--data-dir", str(tmp_path), "--", *DEMO, "--state-dir", str(tmp_path))
+        words = (
+            "--json",
+            "--data-dir",
+            str(tmp_path),
+            "--",
+            *COMMAND,
+            "--state-dir",
+            str(tmp_path),
+        )
         process = start("call", tool, "--arg", "interval_s=0.1", *words)
         started.append(process)
         wait_for(process, "progress")
@@ -488,7 +499,7 @@ class TestReaders:
         assert counts == list(range(1, 20_001))
 
     def test_a_terminal_gets_bars_and_nothing_of_the_server_that_it_would_obey(self) -> None:
-        code, screen = run_on_terminal("call", "--demo", "hostile_text", *QUICK)
+        code, screen = run_on_terminal(*calling("hostile_text", *QUICK))
         assert code == 0
         assert "━" in screen
         assert "\x1b[2J" not in screen

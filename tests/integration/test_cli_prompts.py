@@ -5,15 +5,14 @@ from __future__ import annotations
 import json
 import re
 import stat
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.integration.commands import linux_only
+from tests.integration.commands import calling, linux_only
 from tests.integration.terminals import Terminal
-
-if TYPE_CHECKING:
-    from pathlib import Path
+from tests.servers.definition import COMMAND
 
 pytestmark = linux_only
 
@@ -23,9 +22,9 @@ CTRL_D = b"\x04"
 
 
 def terminal(tmp_path: Path, *words: str, **environment: str) -> Terminal:
-    """Call a tool of the demo server at a terminal."""
+    """Call a tool of the test server at a terminal."""
     folder = ("--data-dir", str(tmp_path / "data"))
-    return Terminal("call", "--demo", *folder, *words, **environment)
+    return Terminal(*calling(*folder, *words), **environment)
 
 
 def told(shown: str) -> list[dict[str, Any]]:
@@ -39,8 +38,8 @@ def told(shown: str) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("era", ERAS)
 def test_a_form_is_filled_in_field_by_field(tmp_path: Path, era: str) -> None:
     with terminal(tmp_path, "--era", era, "ask_form") as user:
-        user.expect("? demo, for ask_form, asks for some input")
-        user.expect("Answer it?")
+        user.expect("? demo, for ask_form, asks you to fill in a form")
+        user.expect("Fill in the form?")
         user.type("")
         user.expect("Your name (name)")
         user.type("A")
@@ -50,9 +49,9 @@ def test_a_form_is_filled_in_field_by_field(tmp_path: Path, era: str) -> None:
         for name in ("email", "website", "birthday", "meeting"):
             user.expect(f"({name})")
             user.type("")
-        user.expect("(age), integer, at least 0, at most 150, required")
+        user.expect("(age), integer, 0 to 150, required")
         user.type("old")
-        user.expect("'old' is not integer")
+        user.expect("'old' is not of type integer")
         user.expect("(age)")
         user.type("36")
         for name in ("rating", "copies", "newsletter"):
@@ -78,9 +77,9 @@ def test_a_form_is_filled_in_field_by_field(tmp_path: Path, era: str) -> None:
 @pytest.mark.parametrize("era", ERAS)
 def test_ctrl_c_cancels_the_question_and_the_call_goes_on(tmp_path: Path, era: str) -> None:
     with terminal(tmp_path, "--era", era, "ask_form") as user:
-        user.expect("Answer it?")
+        user.expect("Fill in the form?")
         user.press(CTRL_C)
-        user.expect("The question is cancelled. Ctrl+C again cancels the call.")
+        user.expect("Cancelled the question. Press Ctrl+C again to cancel the call.")
         assert user.end() == 0
     assert told(user.shown)[0]["reply"]["result"] == {"action": "cancel"}
 
@@ -88,46 +87,47 @@ def test_ctrl_c_cancels_the_question_and_the_call_goes_on(tmp_path: Path, era: s
 def test_ctrl_c_again_cancels_the_call_and_exits_with_5(tmp_path: Path) -> None:
     words = ("ask_while_working", "--arg", "steps=1000", "--arg", "at_step=1")
     with terminal(tmp_path, "--era", "handshake", *words) as user:
-        user.expect("Answer it?")
+        user.expect("Fill in the form?")
         user.press(CTRL_C)
-        user.expect("The question is cancelled")
+        user.expect("Cancelled the question")
         user.expect("/ 1")
         user.press(CTRL_C)
-        user.expect("Cancelling. Ctrl+C again leaves at once.")
+        user.expect("Cancelling. Press Ctrl+C again to exit immediately.")
         assert user.end() == 5
 
 
 def test_the_end_of_the_input_cancels_the_question(tmp_path: Path) -> None:
     with terminal(tmp_path, "ask_form") as user:
-        user.expect("Answer it?")
+        user.expect("Fill in the form?")
         user.press(CTRL_D)
-        user.expect("Cancelled: there is no more input.")
+        user.expect("Cancelled: end of input.")
         assert user.end() == 0
 
 
 def test_a_question_that_the_server_cancels_ends_its_prompt(tmp_path: Path) -> None:
     words = ("question_cancelled", "--arg", "after_s=2")  # not before it is shown
     with terminal(tmp_path, "--era", "handshake", *words) as user:
-        user.expect("Answer it?")
-        user.expect("The server does not need an answer any more.")
+        user.expect("Fill in the form?")
+        user.expect("The server no longer needs an answer.")
         assert user.end() == 0
     assert "The question was cancelled" in user.shown
 
 
 @pytest.mark.parametrize("era", ERAS)
 def test_questions_at_the_same_time_are_asked_one_after_the_other(tmp_path: Path, era: str) -> None:
+    asked = f"? {Path(COMMAND[0]).name}, for ask_together"
     with terminal(tmp_path, "--era", era, "ask_together") as user:
         for _ in range(2):
-            user.expect("? demo")
+            user.expect(asked)
             kind = user.expect("\r\n")
-            if "language model" in kind:
-                user.expect("Answer: ")
+            if "model response" in kind:
+                user.expect("Reply: ")
                 user.type("It rains.")
             else:
-                user.expect("Answer it?")
+                user.expect("Fill in the form?")
                 user.type("d")
         assert user.end() == 0
-    assert user.shown.count("? demo") == 2
+    assert user.shown.count(asked) == 2
     replies = {each["method"]: each["reply"]["result"] for each in told(user.shown)}
     assert replies["elicitation/create"] == {"action": "decline"}
     assert replies["sampling/createMessage"]["content"]["text"] == "It rains."
@@ -141,7 +141,7 @@ def test_a_page_is_shown_whole_and_opened_on_request_alone(tmp_path: Path) -> No
     words = ("ask_url", "--arg", f"url={url}")
     for typed, is_opened in (("a", False), ("o", True)):
         with terminal(tmp_path, *words, BROWSER=f"{browser} %s") as user:
-            user.expect("Its host is example.com.")
+            user.expect("Host: example.com.")
             user.expect("[open/accept/decline/cancel]")
             assert not opened.exists()
             user.type(typed)
@@ -155,7 +155,7 @@ def test_bars_step_aside_while_the_user_is_asked(tmp_path: Path) -> None:
     words = ("ask_while_working", "--arg", "steps=5", "--arg", "at_step=2")
     with terminal(tmp_path, "--era", "handshake", *words) as user:
         user.expect("━")
-        user.expect("Answer it?")
+        user.expect("Fill in the form?")
         asked = len(user.shown)
         user.press(b"abc")
         user.expect("abc")
@@ -170,9 +170,9 @@ def test_what_the_file_answers_is_not_asked(tmp_path: Path) -> None:
     file = tmp_path / "answers.json"
     file.write_text('{"sampling": {"text": "from the file"}}')
     with terminal(tmp_path, "ask_together", "--answer", str(file)) as user:
-        user.expect("Answer it?")
+        user.expect("Fill in the form?")
         user.type("d")
         assert user.end() == 0
     replies = {each["method"]: each["reply"]["result"] for each in told(user.shown)}
     assert replies["sampling/createMessage"]["content"]["text"] == "from the file"
-    assert "language model" not in user.shown
+    assert "model response" not in user.shown

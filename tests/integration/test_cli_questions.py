@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_progress_monitor.sessions.definitions import demo_definition
-from mcp_progress_monitor.sessions.rules import QuestionRules, Rule
-from mcp_progress_monitor.sessions.server_settings import ServerSettings
-from mcp_progress_monitor.sessions.settings_file import FILE_NAME, SettingsFile
+from mcp_progress_monitor.paths import SERVER_SETTINGS
+from mcp_progress_monitor.sessions.settings_file import SettingsFile
+from mcp_progress_monitor.snapshots.definitions import demo_definition
+from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules, ServerSettings
 from tests.integration.asking_server import SOURCE
-from tests.integration.commands import Run, run
+from tests.integration.commands import Run, calling, run
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,8 +35,8 @@ def file(tmp_path: Path) -> Path:
 
 
 def call(tmp_path: Path, *words: str) -> Run:
-    """Call a tool of the demo server."""
-    return run("call", "--demo", "--data-dir", str(tmp_path / "data"), *words)
+    """Call a tool of the demo server, or of the test server."""
+    return run(*calling("--data-dir", str(tmp_path / "data"), *words))
 
 
 def told(ran: Run) -> list[dict[str, Any]]:
@@ -51,8 +51,8 @@ def test_nobody_to_ask_is_a_no_and_nothing_hangs(tmp_path: Path, era: str) -> No
     assert ran.code == 0
     assert told(ran)[0]["reply"]["result"] == {"action": "decline"}
     assert "demo asks (form): Please tell us about yourself." in ran.err
-    assert "declined: nobody can be asked." in ran.err
-    assert "--answer FILE" in ran.err
+    assert "declined: no terminal to ask on." in ran.err
+    assert "--answers FILE" in ran.err
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -63,7 +63,7 @@ def test_a_form_is_filled_in_by_the_names_of_its_fields(
     ran = call(tmp_path, "--era", era, "ask_form", "--arg", "fields=name", "--answer", str(file))
     assert ran.code == 0
     assert told(ran)[0]["reply"]["result"] == {"action": "accept", "content": {"name": "Ada"}}
-    assert f"accepted: as {file}, $.fields says" in ran.err
+    assert f"accepted: by {file}, $.fields" in ran.err
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -116,7 +116,7 @@ def test_an_answer_that_does_not_fit_is_said_with_its_path(
     file.write_text('[{"accept": {"name": "A", "age": "old"}}]')
     ran = call(tmp_path, "--era", era, "ask_form", "--answer", str(file))
     assert told(ran)[0]["reply"]["result"] == {"action": "decline"}
-    assert f"An answer does not fit the question that it is for ({file}, $[0])" in ran.err
+    assert f"An answer from the file does not fit its question ({file}, $[0])" in ran.err
     assert "\nage: " in ran.err
     assert "\nname: " in ran.err
 
@@ -125,19 +125,19 @@ def test_a_file_that_is_of_no_use_ends_before_anything_runs(tmp_path: Path, file
     file.write_text('[{"accept": {}, "kind": "sampling"}]')
     ran = run("call", "x", "--answer", str(file), "--", "/no/such/server")
     assert ran.code == 2
-    assert f"The answers cannot be used ({file}, $[0])" in ran.err
+    assert f"Invalid answers ({file}, $[0])" in ran.err
     assert "/no/such/server" not in ran.err
     ran = run("resume", "1", "--answer", str(file / "x"), "--data-dir", str(tmp_path))
     assert ran.code == 2
-    assert "The file of answers cannot be read" in ran.err
+    assert "Cannot read the answer file" in ran.err
 
 
 def test_answers_that_nothing_asked_for_are_told_of(tmp_path: Path, file: Path) -> None:
     file.write_text('[{"message": "something else", "decline": true}]')
     ran = call(tmp_path, "ask_form", "--answer", str(file))
     assert ran.code == 0
-    assert f"No question was asked that these answers are for ({file})\n$[0]\n" in ran.err
-    assert f"declined: no answer in {file} is for it" in ran.err
+    assert f"Some answers matched no question ({file})\n$[0]\n" in ran.err
+    assert f"declined: no matching answer in {file}" in ran.err
 
 
 def test_many_calls_at_once_are_answered_each(tmp_path: Path, file: Path) -> None:
@@ -190,7 +190,7 @@ def test_a_server_of_the_official_sdk_understands_the_answers(
 def set_rules(tmp_path: Path, rules: QuestionRules) -> None:
     """What the user has set for the demo server in the window."""
     (tmp_path / "data").mkdir()
-    settings = SettingsFile(tmp_path / "data" / FILE_NAME)
+    settings = SettingsFile(tmp_path / "data" / SERVER_SETTINGS)
     settings.put(demo_definition().fingerprint, ServerSettings(rules=rules))
 
 
@@ -198,11 +198,11 @@ def set_rules(tmp_path: Path, rules: QuestionRules) -> None:
 def test_rules_that_were_set_in_the_window_answer_and_are_told_of(
     tmp_path: Path, file: Path, era: str
 ) -> None:
-    set_rules(tmp_path, QuestionRules(form=Rule(mode="answer", answer={"name": "Rule"})))
+    set_rules(tmp_path, QuestionRules(form=QuestionRule(mode="answer", answer={"name": "Rule"})))
     words = ("--era", era, "ask_form", "--arg", "fields=name")
     ran = call(tmp_path, *words)
     assert told(ran)[0]["reply"]["result"]["content"] == {"name": "Rule"}
-    assert "as the rule says that is set for this server in the window" in ran.err
+    assert "by this server's rule in the window" in ran.err
     events = call(tmp_path, *words, "--json")
     (question,) = events.only("question")
     (answered,) = events.only("answered")
@@ -210,13 +210,13 @@ def test_rules_that_were_set_in_the_window_answer_and_are_told_of(
     file.write_text(json.dumps({"fields": {"name": "File"}}))
     ran = call(tmp_path, *words, "--answer", str(file))
     assert told(ran)[0]["reply"]["result"]["content"] == {"name": "File"}
-    file.write_text(json.dumps([{"message": "no such question", "accept": {"name": "File"}}]))
+    file.write_text(json.dumps([{"message": "Question not found", "accept": {"name": "File"}}]))
     ran = call(tmp_path, *words, "--answer", str(file))
     assert told(ran)[0]["reply"]["result"]["content"] == {"name": "Rule"}
 
 
 def test_what_a_rule_tells_servers_not_to_ask_is_not_declared(tmp_path: Path, file: Path) -> None:
-    set_rules(tmp_path, QuestionRules(sampling=Rule(mode="undeclared")))
+    set_rules(tmp_path, QuestionRules(sampling=QuestionRule(mode="undeclared")))
     declared = '"sampling":{"tools":{}}'
     recording = tmp_path / "a.mcprec"
     call(tmp_path, "ask_form", "--record", str(recording))

@@ -36,8 +36,8 @@ class TestRead:
         ran = demo(tmp_path, "read", "demo://report", "--era", era)
         assert ran.code == 0
         assert ran.out.startswith("## Section 1\n")
-        assert "demo://report: 1 / 20  5.0 %  Writing section 1 of 20\n" in ran.err
-        assert "demo://report: 20 / 20  100 %  done in" in ran.err
+        assert "demo://report: 1 / 20 (5.0 %)  Writing section 1 of 20\n" in ran.err
+        assert "demo://report: 20 / 20 (100 %)  done in" in ran.err
 
     @pytest.mark.parametrize("era", ERAS)
     def test_its_events_are_those_of_a_call(self, tmp_path: Path, era: str) -> None:
@@ -63,12 +63,12 @@ class TestRead:
     def test_data_is_named_and_saved_as_it_is(self, tmp_path: Path) -> None:
         file = tmp_path / "picture.svg"
         assert demo(tmp_path, "read", "demo://picture").out == (
-            "[image/svg+xml: demo://picture, 167 B; -o FILE saves it, --json shows it]\n"
+            "[image/svg+xml: demo://picture, 167 B; save it with -o FILE, see it with --json]\n"
         )
         ran = demo(tmp_path, "read", "demo://picture", "-o", str(file))
         assert (ran.code, ran.out) == (0, "")
         assert file.read_text().startswith("<svg ")
-        assert f"Saved 167 B in {file}" in ran.err
+        assert f"Saved 167 B to {file}" in ran.err
 
     def test_a_file_that_cannot_be_is_refused_before_anything_runs(self, tmp_path: Path) -> None:
         nowhere = str(tmp_path / "none" / "x")
@@ -93,7 +93,7 @@ class TestRead:
         with Terminal("read", "demo://report", *words) as user:
             user.expect("Writing section 1")
             user.press(CTRL_C)
-            user.expect("Cancelling. Ctrl+C again leaves at once.")
+            user.expect("Cancelling. Press Ctrl+C again to exit immediately.")
             assert user.end() == 5
 
     def test_one_that_stops_resumable_is_resumed(self, tmp_path: Path) -> None:
@@ -123,12 +123,12 @@ class TestPrompt:
     def test_an_argument_given_twice_is_refused(self, tmp_path: Path) -> None:
         ran = demo(tmp_path, "prompt", "greet", "--arg", "name=a", "--arg", "name=b")
         assert ran.code == 2
-        assert "--arg name is given twice" in ran.err
+        assert "--arg name is repeated" in ran.err
 
     def test_a_missing_argument_is_for_the_server_to_refuse(self, tmp_path: Path) -> None:
         ran = demo(tmp_path, "prompt", "greet")
         assert ran.code == 1
-        assert "needs name" in ran.err
+        assert "needs a string argument name" in ran.err
 
 
 class TestRequest:
@@ -192,7 +192,7 @@ class TestLists:
     def test_resources_and_prompts_are_listed(self, tmp_path: Path) -> None:
         ran = demo(tmp_path, "resources")
         assert ran.code == 0
-        assert "demo://report (Slow report)\n  text/markdown\n  Written while" in ran.out
+        assert "demo://report (Slow report)\n  text/markdown\n  Written on request" in ran.out
         assert "    --arg name=text  required\n" in demo(tmp_path, "prompts").out
         found = json.loads(demo(tmp_path, "resources", "--json").out)
         assert found["resourceTemplates"] == []
@@ -202,7 +202,7 @@ class TestLists:
     def test_what_a_server_does_not_offer_is_not_asked_for(self, tmp_path: Path) -> None:
         command = (sys.executable, str(Path(one_at_a_time.__file__)), "prompts")
         ran = run("prompts", "--data-dir", str(tmp_path), "--", *command)
-        assert (ran.code, ran.out) == (0, "single offers no prompts.\n")
+        assert (ran.code, ran.out) == (0, "single has no prompts.\n")
 
     def test_a_server_without_templates_has_its_resources_listed(self, tmp_path: Path) -> None:
         command = (sys.executable, str(Path(one_at_a_time.__file__)))
@@ -260,4 +260,4 @@ class TestServerLog:
         words = ("read", "x:1", "--server-log", "info", "--era", "handshake")
         ran = run(*words, "--data-dir", str(tmp_path), "--", *command)
         assert ran.code == 0
-        assert 'declares no "logging", and was not asked' in ran.err
+        assert "does not declare logging" in ran.err

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from tests.integration.commands import DEMO, ROOT, Run, linux_only, run, run_on_terminal, start
+from tests.integration.commands import ROOT, Run, linux_only, run, run_on_terminal, start
 from tests.patience import PATIENCE_S
+from tests.servers.definition import COMMAND
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -32,7 +33,7 @@ class Folders:
     @property
     def server(self) -> tuple[str, ...]:
         """The command that starts the demo server."""
-        return ("--", *DEMO, "--state-dir", str(self.state_dir))
+        return ("--", *COMMAND, "--state-dir", str(self.state_dir))
 
     def call(self, *words: str, **arguments: object) -> tuple[str, ...]:
         """The words that begin an export."""
@@ -76,7 +77,7 @@ def pasted(command: str) -> Run:
 
 def told_command(err: str) -> str:
     """The command that goes on, as printed."""
-    head, _, rest = err.partition("while resumable. To go on:\n")
+    head, _, rest = err.partition("but can be resumed. To resume:\n")
     assert rest, head
     return rest.splitlines()[0].strip()
 
@@ -136,7 +137,7 @@ def test_attempts_are_told_to_people(folders: Folders) -> None:
     assert re.search(r"resumable after .*, 4 ticks", ran.err)
     assert re.search(r"done in .*, 12 ticks, 3 attempts", ran.err)
     assert ran.out.splitlines()[-1].startswith("Wrote all 12 chunks")
-    assert "while resumable" not in ran.err
+    assert "but can be resumed" not in ran.err
 
 
 def test_the_printed_command_goes_on_when_pasted(folders: Folders) -> None:
@@ -154,7 +155,7 @@ def test_the_printed_command_goes_on_when_pasted(folders: Folders) -> None:
     assert (ran.code, folders.chunks()) == (0, WHOLE)
     ran = pasted(command)
     assert ran.code == 2
-    assert "There is no saved job 1" in ran.err
+    assert "No saved job 1" in ran.err
 
 
 @linux_only
@@ -211,7 +212,7 @@ def test_an_export_survives_the_kill_of_the_program(
     process.wait(timeout=PATIENCE_S)
     (saved,) = folders.saved()
     assert (saved["attempts"], saved["usable"], saved["elsewhere"]) == (2, True, False)
-    assert "ended before the reply" in saved["reason"]
+    assert "exited before the reply" in saved["reason"]
     ran = run(*folders.resume(str(saved["resume_id"]), "--auto-resume", *words))
     assert ran.code == 0, ran.err
     assert folders.chunks() == [f"chunk {number}" for number in range(1, 2 * most + 1)]
@@ -266,8 +267,8 @@ def test_a_refused_token_is_an_error_and_not_offered_again(folders: Folders) -> 
     assert run(*folders.call(fault="always_refused")).code == 6
     ran = run(*folders.resume("1"))
     assert ran.code == 1
-    assert "This resume token is not taken any more" in ran.err
-    assert "while resumable" not in ran.err
+    assert "This resume token is no longer accepted" in ran.err
+    assert "but can be resumed" not in ran.err
     (saved,) = folders.saved()
     assert not saved["usable"]
     assert "refused" in run(*folders.resume("--list")).out
@@ -316,7 +317,7 @@ def test_another_server_can_be_named(folders: Folders, tmp_path: Path) -> None:
     assert run(*folders.call()).code == 6
     moved = tmp_path / "moved"
     folders.state_dir.rename(moved)
-    ran = run(*folders.resume("1", "--auto-resume", "--", *DEMO, "--state-dir", str(moved)))
+    ran = run(*folders.resume("1", "--auto-resume", "--", *COMMAND, "--state-dir", str(moved)))
     assert ran.code == 0, ran.err
     assert (moved / "export.txt").read_text().splitlines() == WHOLE
 
@@ -357,7 +358,7 @@ def test_an_unknown_id_names_those_there_are(folders: Folders) -> None:
     assert run(*folders.call()).code == 6
     ran = run(*folders.resume("1", "7", "9"))
     assert ran.code == 2
-    assert "There is no saved job 7 or 9" in ran.err
+    assert "No saved job 7 or 9" in ran.err
     assert "Saved jobs: 1." in ran.err
     assert folders.chunks() == WHOLE[:PER_ATTEMPT]
 
@@ -381,7 +382,7 @@ def test_a_token_that_cannot_be_saved_is_not_promised(folders: Folders) -> None:
     _lead_nowhere(folders.data_dir)
     ran = run(*folders.call())
     assert ran.code == 8
-    assert "while resumable" not in ran.err
+    assert "but can be resumed" not in ran.err
     assert "resume.sqlite3" in ran.err
 
 

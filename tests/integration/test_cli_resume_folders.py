@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_progress_monitor.sessions.definitions import read_definition
+from mcp_progress_monitor.snapshots.definitions import read_definition
 from mcp_progress_monitor.store.chains import Origin
 from mcp_progress_monitor.store.resumes import FILE
 from tests.integration.commands import PROGRAM, ROOT, Run, linux_only
@@ -89,7 +89,7 @@ def test_what_an_earlier_version_saved_without_a_folder_is_asked_about(tmp_path:
     _forget_folder(tmp_path / "data")
     refused = theirs.run("resume", "1")
     assert (refused.code, theirs.runs) == (2, 0), refused.err
-    assert "not known in which folder" in refused.err
+    assert "is not known" in refused.err
     gone_on = mine.run("resume", "1", server=("./srv",))
     assert (gone_on.code, mine.runs) == (0, 2), gone_on.err
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import pytest
 
-from tests.integration.commands import DEMO, ROOT, Run, linux_only, run, start
+from tests.integration.commands import ROOT, Run, linux_only, run, start
 from tests.patience import PATIENCE_S
+from tests.servers.definition import COMMAND
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -37,7 +38,7 @@ def serve(tmp_path: Path, started: list[subprocess.Popen[str]]) -> Callable[...,
 
     def begin(era: str, steps: int, tool: str = "task_work") -> Served:
         server = subprocess.Popen(
-            [*DEMO, "--http", "0"], cwd=ROOT, stderr=subprocess.PIPE, text=True
+            [*COMMAND, "--http", "0"], cwd=ROOT, stderr=subprocess.PIPE, text=True
         )
         started.append(server)
         assert server.stderr is not None
@@ -127,5 +128,5 @@ def test_who_stops_following_leaves_the_task_as_it_is(
     process.send_signal(signal.SIGINT)
     out, _ = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 5
-    assert "the task goes on at its server" in out
+    assert "which keeps running on the server" in out
     assert "working" in served.tasks("get", served.task).out

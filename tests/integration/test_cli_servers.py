@@ -38,7 +38,7 @@ def test_a_file_runs_nothing_before_consent_and_what_was_agreed_to_afterwards(
     for command in (("tools",), ("call", "burst")):
         ran = run(*command, "--server", "evil", *options)
         assert ran.code == 2
-        assert "have not agreed" in ran.err
+        assert "have not approved" in ran.err
     assert not (demo_file.parent / "ran").exists()
     assert run("servers", "trust", "demo", "--yes", *options).code == 0
     assert run("tools", "--server", "demo", *options).code == 0
@@ -54,7 +54,7 @@ def test_a_file_runs_nothing_before_consent_and_what_was_agreed_to_afterwards(
 def test_the_command_that_is_told_is_the_one_that_helps(demo_file: Path, data_dir: Path) -> None:
     options = ("--config", str(demo_file), "--data-dir", str(data_dir))
     advice = run("tools", "--server", "demo", *options).err.splitlines()[-1]
-    typed = [*shlex.split(advice.partition("agree: ")[2]), "--yes"]
+    typed = [*shlex.split(advice.partition("approve it: ")[2]), "--yes"]
     assert subprocess.run(typed, cwd=ROOT, timeout=PATIENCE_S, check=False).returncode == 0
     assert run("tools", "--server", "demo", *options).code == 0
 
@@ -103,16 +103,16 @@ class TestTerminal:
     ) -> None:
         words = ("tools", "--config", str(demo_file), "--server", "demo", "--data-dir")
         with Terminal(*words, str(data_dir)) as terminal:
-            terminal.expect("May this server run?")
+            terminal.expect("Run this server?")
             shown = terminal.expect("[yes/no]")
             assert "-m mcp_progress_monitor.demo" in shown
-            assert f"folder:    {ROOT}" in shown
+            assert f"Folder:    {ROOT}" in shown
             terminal.type("y")
             terminal.expect("burst")
             assert terminal.end() == 0
         with Terminal(*words, str(data_dir)) as terminal:
             assert terminal.end() == 0
-            assert "May this" not in terminal.shown
+            assert "Run this server" not in terminal.shown
 
     @pytest.mark.parametrize("answer", ["n", "\x04"])
     def test_who_does_not_agree_runs_nothing(
@@ -138,9 +138,9 @@ class TestTerminal:
         with Terminal("servers", "trust", "demo", *folder) as terminal:
             terminal.expect("[yes/no]")
             terminal.type("maybe")
-            terminal.expect("Type one of")
+            terminal.expect("or its first letter")
             terminal.type("yes")
-            terminal.expect("You have agreed to demo")
+            terminal.expect("Approved demo")
             assert terminal.end() == 0
 
     def test_what_a_file_asks_for_is_typed_unseen(self, tmp_path: Path, data_dir: Path) -> None:
@@ -167,11 +167,11 @@ def test_secrets_that_a_removed_server_leaves_are_asked_for_at_a_terminal(data_d
     servers = {"a": {"command": "c", "env": env}, "b": {"command": "c", "args": [env["B"]]}}
     (data_dir / "servers.json").write_text(json.dumps({"mcpServers": servers}))
     with Terminal("servers", "remove", "a", "--data-dir", str(data_dir)) as user:
-        user.expect("a is removed.")
-        user.expect("Delete its secrets from the system's keyring?")
-        assert "shared" not in user.expect("Delete [yes/NO]")
+        user.expect("Removed a.")
+        user.expect("Delete these secrets from the system keyring?")
+        assert "shared" not in user.expect("Delete? [yes/NO]")
         user.type("")
-        user.expect("No saved server refers any more to 1 secret")
+        user.expect("No saved server uses 1 secret")
         user.expect("own")
         assert user.end() == 0
     assert list(json.loads((data_dir / "servers.json").read_text())["mcpServers"]) == ["b"]

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from tests.integration.commands import DEMO, Run, linux_only, run, start
+from tests.integration.commands import Run, calling, linux_only, run, start
 from tests.integration.terminals import Terminal
 from tests.patience import PATIENCE_S
+from tests.servers.definition import COMMAND
 
 if TYPE_CHECKING:
     import subprocess
@@ -24,8 +25,8 @@ CTRL_C = b"\x03"
 
 
 def call(tmp_path: Path, *words: str) -> Run:
-    """Call a tool of the demo server."""
-    return run("call", "--demo", "--data-dir", str(tmp_path / "data"), *words)
+    """Call a tool of the demo server, or of the test server."""
+    return run(*calling("--data-dir", str(tmp_path / "data"), *words))
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -60,17 +61,17 @@ def test_a_tool_that_forbids_tasks_is_not_called_as_one(tmp_path: Path) -> None:
     words = ("task_forbidden", *QUICK[:2])
     ran = call(tmp_path, "--era", "handshake", *words, "--task")
     assert ran.code == 2
-    assert "cannot be called as a task" in ran.err
+    assert "cannot run as a task" in ran.err
     assert "'task_forbidden'" in ran.err
     assert call(tmp_path, "--era", "handshake", *words).code == 0
 
 
 def test_a_server_without_tasks_is_not_asked_for_one(tmp_path: Path) -> None:
     data = ("--data-dir", str(tmp_path))
-    command = (*DEMO, "--profile", "no-tasks", "--era", "handshake")
+    command = (*COMMAND, "--profile", "no-tasks", "--era", "handshake")
     ran = run("call", "task_work", "--task", *data, "--", *command)
     assert ran.code == 2
-    assert "The server offers no tasks for calls of its tools" in ran.err
+    assert "The server does not support tasks for tool calls" in ran.err
 
 
 def test_a_tool_that_requires_tasks_needs_no_option(tmp_path: Path) -> None:
@@ -83,7 +84,7 @@ def test_a_tool_that_requires_tasks_needs_no_option(tmp_path: Path) -> None:
 def test_a_server_that_makes_no_task_of_a_call_is_told_of(tmp_path: Path) -> None:
     ran = call(tmp_path, "--era", "per-request", "task_forbidden", *QUICK[:2], "--task")
     assert ran.code == 0
-    assert "without making a task of the call (tool 'task_forbidden')" in ran.err
+    assert "without creating a task (tool 'task_forbidden')" in ran.err
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -121,27 +122,27 @@ def test_a_limit_that_runs_out_ends_with_4(tmp_path: Path) -> None:
 
 @linux_only
 def test_a_task_that_is_asked_to_stop_decides_when(tmp_path: Path) -> None:
-    words = ("--demo", "--era", "per-request", "--data-dir", str(tmp_path), "task_cooperative")
+    words = ("--era", "per-request", "--data-dir", str(tmp_path), "task_cooperative", "--task")
     times = ("--arg", "goes_on_s=3", "--arg", "interval_s=0.1", "--arg", "poll_ms=100")
-    with Terminal("call", *words, "--task", *times) as user:
+    with Terminal(*calling(*words, *times)) as user:
         user.expect("Step 1")
         user.press(CTRL_C)
-        user.expect("Cancelling. Ctrl+C again leaves at once.")
-        user.expect("task_cooperative: asked to stop, still working")
+        user.expect("Cancelling. Press Ctrl+C again to exit immediately.")
+        user.expect("task_cooperative: cancel requested, still working")
         user.expect("task: cancelled")
         assert user.end() == 5
-    assert run("resume", "--list", "--data-dir", str(tmp_path)).out.startswith("No job")
+    assert run("resume", "--list", "--data-dir", str(tmp_path)).out.startswith("No saved jobs")
 
 
 @linux_only
 def test_who_leaves_at_once_can_hear_of_the_end_later(tmp_path: Path) -> None:
-    words = ("--demo", "--era", "per-request", "--data-dir", str(tmp_path), "task_cooperative")
-    with Terminal("call", *words, "--task", "--arg", "goes_on_s=60") as user:
+    words = ("--era", "per-request", "--data-dir", str(tmp_path), "task_cooperative", "--task")
+    with Terminal(*calling(*words, "--arg", "goes_on_s=60")) as user:
         user.expect("Step 1")
         user.press(CTRL_C)
-        user.expect("asked to stop, still working")
+        user.expect("cancel requested, still working")
         user.press(CTRL_C)
-        user.expect("Its task may go on at the server. To hear of the end:")
+        user.expect("The task may still be running on the server. To wait for the result:")
         assert user.end() == 6
 
 
@@ -151,7 +152,7 @@ def test_a_task_that_was_left_is_listed_and_picked_up(
     tmp_path: Path, era: str, started: list[subprocess.Popen[str]]
 ) -> None:
     data = ("--data-dir", str(tmp_path / "data"))
-    server = (*DEMO, "--era", era, "--state-dir", str(tmp_path / "state"))
+    server = (*COMMAND, "--era", era, "--state-dir", str(tmp_path / "state"))
     words = ("task_work", "--task", "--arg", "steps=12", "--arg", "interval_s=0.2")
     process = start("call", *words, "--arg", "poll_ms=100", "--json", *data, "--", *server)
     started.append(process)
@@ -176,10 +177,10 @@ def test_a_task_that_was_left_is_listed_and_picked_up(
     assert {each["taskId"] for each in ran.only("task")} == {task["taskId"]}
     (result,) = ran.only("result")
     assert result["result"]["content"][0]["text"] == "Finished all 12 steps."
-    assert run("resume", "--list", *data).out.startswith("No job")
+    assert run("resume", "--list", *data).out.startswith("No saved jobs")
     again = run("resume", "t1", *data)
     assert again.code == 2
-    assert "There is no saved job t1" in again.err
+    assert "No saved job t1" in again.err
 
 
 @linux_only
@@ -187,7 +188,7 @@ def test_only_the_named_task_is_picked_up(
     tmp_path: Path, started: list[subprocess.Popen[str]]
 ) -> None:
     data = ("--data-dir", str(tmp_path / "data"))
-    server = (*DEMO, "--era", "per-request", "--state-dir", str(tmp_path / "state"))
+    server = (*COMMAND, "--era", "per-request", "--state-dir", str(tmp_path / "state"))
     words = ("task_work", "--task", "--arg", "steps=20", "--arg", "interval_s=0.2")
     process = start("call", *words, "--repeat", "2", "--json", *data, "--", *server)
     started.append(process)
@@ -198,7 +199,7 @@ def test_only_the_named_task_is_picked_up(
         seen |= {event["job"]} if event["event"] == "task" else set()
     process.send_signal(signal.SIGTERM)
     _, said = process.communicate(timeout=PATIENCE_S)
-    assert "2 tasks may go on at the server." in said
+    assert "2 tasks may still be running on the server." in said
     assert re.search("resume (t1 t2|t2 t1) ", said)  # in whichever order they were saved
     ran = run("resume", "t2", "--json", *data)
     assert ran.code == 0

@@ -68,15 +68,15 @@ def test_what_needs_the_data_folder_says_that_it_is_closed(
     ran = run("--data-dir", str(closed), *words)
     assert (ran.code, ran.out) == (2, "")
     assert ran.err == (
-        f"The data folder may not be entered ({closed})\n"
-        "Check its rights, or choose another one with --data-dir.\n"
+        f"No permission to access the data folder ({closed})\n"
+        "Check its permissions, or choose another folder with --data-dir.\n"
     )
 
 
 def test_a_folder_below_it_cannot_be_made(closed: Path) -> None:
     ran = run("servers", "list", "--data-dir", str(closed / "data"))
     assert ran.code == 2
-    assert f"The data folder cannot be made ({closed}/data)\nPermission denied\n" in ran.err
+    assert f"Cannot create the data folder ({closed}/data)\nPermission denied\n" in ran.err
 
 
 def test_a_call_goes_on_without_the_folder_that_is_the_platforms_own(closed: Path) -> None:
@@ -84,20 +84,20 @@ def test_a_call_goes_on_without_the_folder_that_is_the_platforms_own(closed: Pat
     words = ("call", "--demo", "known_total", "--arg", "steps=1")
     ran = run(*words, XDG_DATA_HOME=str(closed.parent))
     assert ran.code == 0
-    assert "The data folder may not be entered" in ran.err
+    assert "No permission to access the data folder" in ran.err
     assert "Finished all 1 steps." in ran.out
 
 
 @pytest.mark.parametrize(
     ("words", "code", "what"),
     [
-        (("tools", "--config", "{closed}/f"), 2, "The configuration file cannot be read"),
-        (("tools", "--demo", "--record", "{closed}/a/f"), 2, "cannot be looked at"),
-        (("tools", "--", "{closed}/f"), 3, "cannot be looked at"),
-        (("tools", "--cwd", "{closed}", "--", "true"), 3, "may not be entered"),
+        (("tools", "--config", "{closed}/f"), 2, "Cannot read the configuration file"),
+        (("tools", "--demo", "--record", "{closed}/a/f"), 2, "cannot be accessed"),
+        (("tools", "--", "{closed}/f"), 3, "cannot be accessed"),
+        (("tools", "--cwd", "{closed}", "--", "true"), 3, "No permission to access"),
         (("open", "{closed}/f"), 8, "The recording cannot be read"),
-        (("servers", "import", "{closed}/f"), 2, "The configuration file cannot be read"),
-        (("servers", "export", "-o", "{closed}/f"), 8, "cannot be read"),
+        (("servers", "import", "{closed}/f"), 2, "Cannot read the configuration file"),
+        (("servers", "export", "-o", "{closed}/f"), 8, "Cannot read"),
     ],
 )
 def test_other_files_in_a_closed_folder_are_told_of(

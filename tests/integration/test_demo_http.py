@@ -6,7 +6,6 @@ import signal
 import socket
 import ssl
 import subprocess
-import sys
 from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, urlsplit
@@ -23,9 +22,10 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientMetadata
 from pydantic import AnyUrl
 
-from mcp_progress_monitor.demo.tools import TOOLS
 from tests.integration.http_servers import http_server, self_signed
 from tests.patience import PATIENCE_S
+from tests.servers.definition import COMMAND
+from tests.servers.tools import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -256,7 +256,7 @@ async def test_the_official_client_gets_along_when_encrypted(tmp_path: Path) -> 
 
 
 def _ended(*options: str) -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-m", "mcp_progress_monitor.demo", "--http", *options]
+    command = [*COMMAND, "--http", *options]
     return subprocess.run(command, capture_output=True, text=True, timeout=PATIENCE_S, check=False)
 
 

@@ -68,7 +68,7 @@ class Host:
 def _client(host: Host, version: str, *options: str) -> Client:
     parameters = StdioServerParameters(
         command=sys.executable,
-        args=["-m", "mcp_progress_monitor.demo", "--protocol-version", version, *options],
+        args=["-m", "tests.servers", "--protocol-version", version, *options],
         cwd=ROOT,
     )
     return Client(

@@ -34,7 +34,7 @@ QUICK = {"steps": 3, "interval_s": 0.001}
 class Server:
     """A demo server in a process of its own, spoken to line by line."""
 
-    def __init__(self, *options: str, module: str = "mcp_progress_monitor.demo") -> None:
+    def __init__(self, *options: str, module: str = "tests.servers") -> None:
         self.process = subprocess.Popen(
             [sys.executable, "-m", module, *options],
             cwd=ROOT,
@@ -75,7 +75,7 @@ class Server:
             message: dict[str, Any] = json.loads(line)
             if "id" in message:
                 return message
-        raise AssertionError("The server ended without a reply")
+        raise AssertionError("The server exited without a reply")
 
     def hang_up(self) -> tuple[int, bytes, bytes]:
         """Close stdin and return exit code and the rest of both outputs."""
@@ -100,7 +100,7 @@ def start() -> Iterator[type[Server]]:
     started: list[Server] = []
 
     class Started(Server):
-        def __init__(self, *options: str, module: str = "mcp_progress_monitor.demo") -> None:
+        def __init__(self, *options: str, module: str = "tests.servers") -> None:
             super().__init__(*options, module=module)
             started.append(self)
 
@@ -286,9 +286,7 @@ def test_stderr_is_written_while_ticks_go_on(start: type[Server]) -> None:
 def test_a_flood_is_shared_by_all_its_tokens_and_answered_last(
     start: type[Server], tokens: int
 ) -> None:
-    server = start(
-        "--count", "3000", "--tokens", str(tokens), module="mcp_progress_monitor.demo.flood"
-    )
+    server = start("--count", "3000", "--tokens", str(tokens), module="tests.servers.flood")
     for _ in range(tokens):
         server.call("flood")
     ticks = [json.loads(server.read())["params"] for _ in range(3_000)]
@@ -303,7 +301,7 @@ def test_a_flood_is_shared_by_all_its_tokens_and_answered_last(
 
 def test_a_flood_can_come_in_paced_rounds_with_a_message(start: type[Server]) -> None:
     options = ("--count", "6", "--tokens", "2", "--interval", "0.001", "--message", "Step")
-    server = start(*options, module="mcp_progress_monitor.demo.flood")
+    server = start(*options, module="tests.servers.flood")
     for _ in range(2):
         server.call("flood")
     ticks = [json.loads(server.read())["params"] for _ in range(6)]
@@ -325,7 +323,7 @@ def test_all_calls_of_the_demo_start_together(start: type[Server]) -> None:
 
 def _parameters(*options: str) -> StdioServerParameters:
     return StdioServerParameters(
-        command=sys.executable, args=["-m", "mcp_progress_monitor.demo", *options], cwd=ROOT
+        command=sys.executable, args=["-m", "tests.servers", *options], cwd=ROOT
     )
 
 

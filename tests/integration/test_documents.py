@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_progress_monitor.cli import main
-from mcp_progress_monitor.cli.commands import program
+from mcp_progress_monitor.cli.entry import main, program
+from mcp_progress_monitor.demo.tools import TOOLS as DEMO_TOOLS
 from tests.integration.commands import ROOT, run
+from tests.servers.tools import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -50,11 +51,11 @@ def _events() -> dict[str, set[str]]:
     ("words", "kinds"),
     [
         (
-            ("chatty_stderr", "--arg", "lines=2"),
-            {"connected", "request", "progress", "stderr", "result", "closed", "summary"},
+            ("crash", "--arg", "at_tick=1"),
+            {"connected", "request", "progress", "stderr", "closed", "summary"},
         ),
         (("ask_form",), {"question", "answered"}),
-        (("task_work", "--task", "--arg", "steps=1"), {"task"}),
+        (("task_work", "--task", "--arg", "steps=1"), {"task", "result"}),
         (("resumable_export",), {"resumable"}),
         (("rpc_error",), {"error"}),
         (("no_such_tool",), {"error"}),
@@ -72,13 +73,18 @@ def test_events_have_the_fields_that_the_manual_lists(
     assert kinds <= {event["event"] for event in events}
 
 
+def _listed(section: str) -> set[str]:
+    rows = _rows("docs/demo.md", section)
+    return {name for row in rows for name in _CODE.findall(row[1])}
+
+
 def test_every_tool_of_the_demo_is_listed() -> None:
-    rows = _rows("docs/demo.md", "## Tools")
-    listed = {name for row in rows for name in _CODE.findall(row[1])}
     tools = json.loads(run("tools", "--demo", "--json").out)["tools"]
     names = {tool["name"] for tool in tools}
-    assert names <= listed
-    assert listed - names == {"demo://archive", "interview"}
+    assert _listed("## Tools") - names == {"demo://archive", "interview"}
+    assert names == {tool.name for tool in DEMO_TOOLS} <= _listed("## Tools")
+    more = {tool.name for tool in TOOLS} - names
+    assert _listed("## Test servers") == more
 
 
 def _typed(texts: Iterable[str]) -> dict[tuple[str, ...], str]:
@@ -163,6 +169,7 @@ def test_every_option_that_the_text_names_exists() -> None:
     known = _options(program) | {"--help"}
     others = (
         ["-m", "mcp_progress_monitor.demo"],
+        ["-m", "tests.servers"],
         ["packaging/dev.py"],
         ["packaging/dev.py", "docs"],
     )

@@ -10,8 +10,9 @@ from pathlib import Path
 import anyio
 import pytest
 
-from mcp_progress_monitor.monitor import Call, Monitor
-from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.patience import PATIENCE_S
 
@@ -22,14 +23,14 @@ SERVER = Path(__file__).with_name("draft_tasks_server.py")
 
 async def test_a_task_of_the_draft_is_followed_to_its_result_with_marks() -> None:
     definition = StdioDefinition(name="draft", command=sys.executable, args=(str(SERVER),))
-    async with Monitor() as monitor:
-        monitor.add_server(definition)
-        await monitor.connect("draft")
+    async with Engine() as engine:
+        engine.servers.add(definition)
+        await engine.servers.connect("draft")
         with anyio.fail_after(PATIENCE_S):
             call = Call("draft", "tools/call", {"name": "slow", "arguments": {}}, as_task=True)
-            outcome = await monitor.call(call)
+            outcome = await engine.calls.make(call)
         assert outcome.job is not None
-        snapshot = monitor.snapshot(outcome.job)
+        snapshot = engine.jobs.snapshot(outcome.job)
     assert outcome.state is JobState.DONE
     assert (outcome.result or {})["content"] == [{"type": "text", "text": "finished"}]
     assert snapshot is not None

@@ -11,15 +11,15 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from mcp_progress_monitor.monitor import Call, Monitor
-from mcp_progress_monitor.protocol.frame import Channel
-from mcp_progress_monitor.protocol.runs import TickRun
-from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.protocol.frames import Channel, TickRun
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.tracker.rows import ASKED_KEPT
 from tests.benchmarks.flooding_server import FLOODS
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.updates import Update
+    from mcp_progress_monitor.engine.updates import Update
 
 _MOST_AT_ONCE = 128
 _MOST_STDERR = 256
@@ -52,17 +52,17 @@ async def test_no_flood_is_handled_in_long_slices_and_none_of_it_is_lost(
 ) -> None:
     slices = Slices()
     command = ("-m", "tests.benchmarks.flooding_server", ",".join(kinds), str(_SECONDS))
-    async with Monitor() as monitor:
-        monitor.subscribe(slices)
-        monitor.add_server(StdioDefinition(name="s", command=sys.executable, args=command))
-        await monitor.connect("s")
+    async with Engine() as engine:
+        engine.subscribe(slices)
+        engine.servers.add(StdioDefinition(name="s", command=sys.executable, args=command))
+        await engine.servers.connect("s")
         with anyio.fail_after(60):
-            outcome = await monitor.call(Call("s", "tools/call", {"name": "flood"}))
+            outcome = await engine.calls.make(Call("s", "tools/call", {"name": "flood"}))
         assert outcome.failure is None
-        await monitor.disconnect("s")
+        await engine.servers.disconnect("s")
         assert slices.longest <= _MOST_AT_ONCE
         assert slices.longest_of_stderr <= _MOST_STDERR
         # The last event of the connection is published with its end.
-        assert monitor.timeline.end == slices.frames
-        jobs = [monitor.snapshot(job) for job in monitor.jobs()]
+        assert engine.timeline.end == slices.frames
+        jobs = [engine.jobs.snapshot(job) for job in engine.jobs.ids()]
         assert len(jobs) <= ASKED_KEPT + 200

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _START = (
     f"import sys; sys.path.insert(0, {str(ROOT / 'app')!r}); "
-    "from mcp_progress_monitor.cli import main; sys.exit(main())"
+    "from mcp_progress_monitor.cli.entry import main; sys.exit(main())"
 )
 _NAMES = ("app", "tests", "resources", "packaging", "mcp_progress_monitor")
 _MODULES = ("json", "typing", "signal", "os", "app")

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from mcp_progress_monitor.monitor import Monitor, Outcome
-from mcp_progress_monitor.problem import ProblemError
-from mcp_progress_monitor.sessions.definitions import FileWatch, StdioDefinition
-from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.snapshots.definitions import FileWatch, StdioDefinition
+from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.tracker.snapshot import JobState
-from tests.integration.mending import LATE, SCRIPT, Told, pid_of, plain, tool, words_of
+from tests.integration.reconnecting import LATE, SCRIPT, Told, pid_of, plain, tool, words_of
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from mcp_progress_monitor.engine.call import Outcome
 
 _RESTARTING = b'{"event":"restarting"'
 
@@ -38,7 +40,7 @@ def edit(folder: Path, word: str) -> None:
     beside.replace(script)  # as editors do
 
 
-async def settled(monitor: Monitor, told: Told, folder: Path, word: str, restarts: int) -> None:
+async def settled(engine: Engine, told: Told, folder: Path, word: str, restarts: int) -> None:
     """Edit until the watch, which takes a moment to begin, has noticed; wait for the server."""
     noticed = told.raw().count(_RESTARTING)
     with anyio.fail_after(PATIENCE_S):
@@ -53,84 +55,84 @@ async def test_an_edit_restarts_the_server_and_a_call_in_flight_says_so(tmp_path
     outcomes: list[Outcome] = []
 
     async def call() -> None:
-        outcomes.append(await monitor.call(tool("tick")))
+        outcomes.append(await engine.calls.make(tool("tick")))
 
-    async with Monitor(mends=True) as monitor:
-        told = Told(monitor)
-        monitor.add_server(watched(tmp_path))
-        await monitor.connect("plain")
-        first = pid_of(monitor)
-        assert words_of(await monitor.call(tool("echo"))) == "plain"
+    async with Engine(reconnects=True) as engine:
+        told = Told(engine)
+        engine.servers.add(watched(tmp_path))
+        await engine.servers.connect("plain")
+        first = pid_of(engine)
+        assert words_of(await engine.calls.make(tool("echo"))) == "plain"
         async with anyio.create_task_group() as calls:
             calls.start_soon(call)
-            await told.until(lambda: len(list(monitor.jobs())) == 2)
-            await settled(monitor, told, tmp_path, "edited", 1)
+            await told.until(lambda: len(list(engine.jobs.ids())) == 2)
+            await settled(engine, told, tmp_path, "edited", 1)
         assert outcomes[0].state is JobState.LOST
         assert outcomes[0].failure is not None
         words = "The server was restarted because files changed: server.py"
         assert outcomes[0].failure.message.startswith(words)
         assert outcomes[0].failure.is_wanted
-        assert pid_of(monitor) != first
-        assert words_of(await monitor.call(tool("echo"))) == "edited"
+        assert pid_of(engine) != first
+        assert words_of(await engine.calls.make(tool("echo"))) == "edited"
         assert ServerState.WAITING not in told.states
         assert b'"event":"restarting"' in told.raw()
         assert b'"files":["server.py"],"count":1' in told.raw()
 
 
 async def test_a_mended_file_brings_back_a_server_that_failed(tmp_path: Path) -> None:
-    async with Monitor(mends=True) as monitor:
-        told = Told(monitor)
-        monitor.add_server(watched(tmp_path))
+    async with Engine(reconnects=True) as engine:
+        told = Told(engine)
+        engine.servers.add(watched(tmp_path))
         (tmp_path / "server.py").write_text("syntax error here\n")
         try:
-            await monitor.connect("plain")
-        except ProblemError:
-            assert monitor.server("plain").state is ServerState.FAILED
-        await settled(monitor, told, tmp_path, "mended", 1)
-        assert words_of(await monitor.call(tool("echo"))) == "mended"
+            await engine.servers.connect("plain")
+        except UserError:
+            assert engine.servers.snapshot("plain").state is ServerState.FAILED
+        await settled(engine, told, tmp_path, "mended", 1)
+        assert words_of(await engine.calls.make(tool("echo"))) == "mended"
 
 
 async def test_a_mended_file_is_the_moment_to_try_again_what_waits(tmp_path: Path) -> None:
-    async with Monitor(mends=True) as monitor:
-        told = Told(monitor)
-        monitor.add_server(watched(tmp_path, restart=LATE))
-        await monitor.connect("plain")
-        await monitor.call(tool("quit"))
+    async with Engine(reconnects=True) as engine:
+        told = Told(engine)
+        engine.servers.add(watched(tmp_path, restart=LATE))
+        await engine.servers.connect("plain")
+        await engine.calls.make(tool("quit"))
         await told.until_state(ServerState.WAITING)
-        await settled(monitor, told, tmp_path, "mended", 1)
-        assert words_of(await monitor.call(tool("echo"))) == "mended"
+        await settled(engine, told, tmp_path, "mended", 1)
+        assert words_of(await engine.calls.make(tool("echo"))) == "mended"
 
 
 async def test_a_server_that_was_disconnected_is_left_alone(tmp_path: Path) -> None:
-    async with Monitor(mends=True) as monitor:
-        told = Told(monitor)
-        monitor.add_server(watched(tmp_path))
-        await monitor.connect("plain")
-        await settled(monitor, told, tmp_path, "edited", 1)
-        connection = monitor.server("plain").connection
-        await monitor.disconnect("plain")
+    async with Engine(reconnects=True) as engine:
+        told = Told(engine)
+        engine.servers.add(watched(tmp_path))
+        await engine.servers.connect("plain")
+        await settled(engine, told, tmp_path, "edited", 1)
+        connection = engine.servers.snapshot("plain").connection
+        await engine.servers.disconnect("plain")
         edit(tmp_path, "again")
         await anyio.sleep(1)
-        assert monitor.server("plain").state is ServerState.CLOSED
-        assert monitor.server("plain").connection == connection
+        assert engine.servers.snapshot("plain").state is ServerState.CLOSED
+        assert engine.servers.snapshot("plain").connection == connection
 
 
 async def test_a_path_that_does_not_exist_is_told_while_the_server_works(tmp_path: Path) -> None:
     watch = FileWatch(is_on=True, paths=("none", "server.py"))
-    async with Monitor(mends=True) as monitor:
-        told = Told(monitor)
-        monitor.add_server(watched(tmp_path, watch=watch))
-        await monitor.connect("plain")
-        problem = monitor.server("plain").problem
+    async with Engine(reconnects=True) as engine:
+        told = Told(engine)
+        engine.servers.add(watched(tmp_path, watch=watch))
+        await engine.servers.connect("plain")
+        problem = engine.servers.snapshot("plain").problem
         assert problem is not None
         assert problem.where == str(tmp_path / "none")
-        await settled(monitor, told, tmp_path, "edited", 1)
+        await settled(engine, told, tmp_path, "edited", 1)
 
 
 async def test_nothing_is_watched_where_nothing_mends(tmp_path: Path) -> None:
-    async with Monitor() as monitor:
-        monitor.add_server(watched(tmp_path))
-        await monitor.connect("plain")
+    async with Engine() as engine:
+        engine.servers.add(watched(tmp_path))
+        await engine.servers.connect("plain")
         edit(tmp_path, "edited")
         await anyio.sleep(1)
-        assert monitor.server("plain").connection == "plain#1"
+        assert engine.servers.snapshot("plain").connection == "plain#1"

@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from mcp_progress_monitor.monitor import Call, Monitor, Outcome
-from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.engine.call import Call, Outcome
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol.conversation import Conversation
-from mcp_progress_monitor.protocol.frame import Channel
-from mcp_progress_monitor.sessions.definitions import HttpDefinition
-from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.snapshots.definitions import HttpDefinition
+from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.integration.http_servers import HttpServer, http_server
@@ -30,13 +31,13 @@ ERAS = ("handshake", "per-request")
 @contextlib.asynccontextmanager
 async def connected(
     *options: str, **fields: Any
-) -> AsyncIterator[tuple[Monitor, Watch, HttpServer]]:
+) -> AsyncIterator[tuple[Engine, Watch, HttpServer]]:
     """A monitor with one demo server over HTTP, called "demo"."""
-    async with http_server(*options) as server, Monitor() as monitor:
-        watch = Watch(monitor)
-        monitor.add_server(HttpDefinition(name="demo", url=server.url, **fields))
-        await monitor.connect("demo")
-        yield monitor, watch, server
+    async with http_server(*options) as server, Engine() as engine:
+        watch = Watch(engine)
+        engine.servers.add(HttpDefinition(name="demo", url=server.url, **fields))
+        await engine.servers.connect("demo")
+        yield engine, watch, server
 
 
 def count(steps: int, interval_s: float = 0.002, **options: str) -> Call:
@@ -56,12 +57,12 @@ class Beside:
 
 
 @contextlib.asynccontextmanager
-async def beside(monitor: Monitor, call: Call) -> AsyncIterator[Beside]:
+async def beside(engine: Engine, call: Call) -> AsyncIterator[Beside]:
     """Make a call, and wait for its end with that of the context."""
     found = Beside()
 
     async def run() -> None:
-        found.outcome = await monitor.call(call)
+        found.outcome = await engine.calls.make(call)
 
     with anyio.fail_after(PATIENCE_S):
         async with anyio.create_task_group() as tasks:
@@ -82,8 +83,8 @@ def events(watch: Watch, name: str) -> int:
 @pytest.mark.parametrize("era", ERAS)
 @pytest.mark.parametrize("reply", ["sse", "json", "batch"])
 async def test_every_kind_of_reply_brings_the_result(era: str, reply: str) -> None:
-    async with connected("--reply", reply, era=era) as (monitor, watch, _):
-        outcome = await monitor.call(count(5))
+    async with connected("--reply", reply, era=era) as (engine, watch, _):
+        outcome = await engine.calls.make(count(5))
         await watch.until(lambda: events(watch, "http_ended"))
     assert outcome.state is JobState.DONE
     # Beside one JSON value, progress has no place but a stream of the server's own.
@@ -91,9 +92,9 @@ async def test_every_kind_of_reply_brings_the_result(era: str, reply: str) -> No
 
 
 async def test_what_a_later_batch_brings_is_late_on_the_right_job() -> None:
-    async with connected("--reply", "batch", "--late-batch") as (monitor, watch, _):
-        first = await monitor.call(count(20))
-        second = await monitor.call(count(20))
+    async with connected("--reply", "batch", "--late-batch") as (engine, watch, _):
+        first = await engine.calls.make(count(20))
+        second = await engine.calls.make(count(20))
     assert first.state is second.state is JobState.DONE
     assert first.job != second.job
     late = [job for update in watch.updates for job, _, _ in update.changes.ticks]
@@ -102,8 +103,8 @@ async def test_what_a_later_batch_brings_is_late_on_the_right_job() -> None:
 
 async def test_a_stream_that_breaks_is_taken_up_and_nothing_is_missing() -> None:
     options = ("--break-after", "3", "--resumable", "--retry", "10")
-    async with connected(*options, era="handshake") as (monitor, watch, _):
-        outcome = await monitor.call(count(10))
+    async with connected(*options, era="handshake") as (engine, watch, _):
+        outcome = await engine.calls.make(count(10))
     assert outcome.state is JobState.DONE
     assert ticks(watch) == list(range(1, 11))
     assert events(watch, "stream_broken") == events(watch, "stream_resumed") == 1
@@ -111,18 +112,18 @@ async def test_a_stream_that_breaks_is_taken_up_and_nothing_is_missing() -> None
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_stream_that_cannot_be_taken_up_loses_its_job_alone(era: str) -> None:
-    async with connected("--break-after", "3", era=era) as (monitor, _, _server):
-        outcome = await monitor.call(count(10))
+    async with connected("--break-after", "3", era=era) as (engine, _, _server):
+        outcome = await engine.calls.make(count(10))
         assert outcome.state is JobState.LOST
         assert outcome.failure is not None
-        assert "issued again" in outcome.failure.message
-        assert monitor.server("demo").state is ServerState.CONNECTED
+        assert "re-issued" in outcome.failure.message
+        assert engine.servers.snapshot("demo").state is ServerState.CONNECTED
 
 
 async def test_a_killed_server_that_comes_back_goes_on_with_the_job(tmp_path: Path) -> None:
     options = ("--resumable", "--retry", "50", "--state-dir", str(tmp_path))
-    async with connected(*options, era="handshake") as (monitor, watch, server):
-        async with beside(monitor, count(40, 0.05)) as call:
+    async with connected(*options, era="handshake") as (engine, watch, server):
+        async with beside(engine, count(40, 0.05)) as call:
             await watch.until(lambda: len(ticks(watch)) > 3)
             server.kill()
             await watch.until(lambda: events(watch, "stream_broken"))
@@ -133,46 +134,46 @@ async def test_a_killed_server_that_comes_back_goes_on_with_the_job(tmp_path: Pa
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_killed_server_loses_its_job_and_then_the_connection(era: str) -> None:
-    async with connected(era=era) as (monitor, watch, server):
-        async with beside(monitor, count(1000, 0.05)) as call:
+    async with connected(era=era) as (engine, watch, server):
+        async with beside(engine, count(1000, 0.05)) as call:
             await watch.until(lambda: len(ticks(watch)) > 3)
             server.kill()
         assert call.state is JobState.LOST
-        with contextlib.suppress(ProblemError):
-            assert (await monitor.call(count(1))).state is JobState.LOST
-        await watch.until(lambda: not monitor.server("demo").state.is_up)
-        problem = monitor.server("demo").problem
+        with contextlib.suppress(UserError):
+            assert (await engine.calls.make(count(1))).state is JobState.LOST
+        await watch.until(lambda: not engine.servers.snapshot("demo").state.is_up)
+        problem = engine.servers.snapshot("demo").problem
     assert problem is not None
     assert "refused" in problem.what
 
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_cancel_reaches_the_server(era: str) -> None:
-    async with connected(era=era) as (monitor, watch, _):
-        async with beside(monitor, count(1000, 0.05, on_cancel="error")) as call:
+    async with connected(era=era) as (engine, watch, _):
+        async with beside(engine, count(1000, 0.05, on_cancel="error")) as call:
             await watch.until(lambda: ticks(watch))
             jobs = [job for update in watch.updates for job, _, _ in update.changes.ticks]
             assert jobs[0] is not None
-            await monitor.cancel(jobs[0])
+            await engine.calls.cancel(jobs[0])
         assert call.state is JobState.CANCELLED
         told = len(ticks(watch))
-        assert (await monitor.call(count(5, 0.05))).state is JobState.DONE
+        assert (await engine.calls.make(count(5, 0.05))).state is JobState.DONE
         assert len(ticks(watch)) <= told + 6  # one may have been on its way
     assert events(watch, "stream_closed") == (era == "per-request")
     assert len(watch.sent("notifications/cancelled")) == (era == "handshake")
 
 
 async def test_a_cancel_that_closes_the_stream_waits_for_nothing_and_is_replayed_so() -> None:
-    async with http_server() as server, Monitor(cancel_grace_s=3600) as monitor:
-        watch = Watch(monitor)
-        monitor.add_server(HttpDefinition(name="demo", url=server.url, era="per-request"))
-        await monitor.connect("demo")
-        async with beside(monitor, count(1000, 0.05)) as call:
+    async with http_server() as server, Engine(cancel_grace_s=3600) as engine:
+        watch = Watch(engine)
+        engine.servers.add(HttpDefinition(name="demo", url=server.url, era="per-request"))
+        await engine.servers.connect("demo")
+        async with beside(engine, count(1000, 0.05)) as call:
             await watch.until(lambda: ticks(watch))
-            (job,) = monitor.jobs()
-            await monitor.cancel(job, "Enough")
+            (job,) = engine.jobs.ids()
+            await engine.calls.cancel(job, "Enough")
         assert call.state is JobState.CANCELLED
-        live = monitor.snapshot(job)
+        live = engine.jobs.snapshot(job)
         frames = [frame for update in watch.updates for frame in update.frames]
     conversation, tracker = Conversation(frames[0].connection), Tracker()
     tracker.apply(conversation.read(frames), frames[-1].at)
@@ -185,11 +186,11 @@ async def test_a_cancel_that_closes_the_stream_waits_for_nothing_and_is_replayed
 
 
 async def test_many_calls_at_once_keep_apart() -> None:
-    async with connected() as (monitor, _watch, _):
+    async with connected() as (engine, _watch, _):
         outcomes: list[Any] = []
 
         async def call() -> None:
-            outcomes.append(await monitor.call(count(20, 0.01)))
+            outcomes.append(await engine.calls.make(count(20, 0.01)))
 
         async with anyio.create_task_group() as tasks:
             for _n in range(20):
@@ -200,26 +201,26 @@ async def test_many_calls_at_once_keep_apart() -> None:
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_hundred_thousand_ticks_all_arrive(era: str) -> None:
     burst = Call("demo", "tools/call", {"name": "burst", "arguments": {"count": 100_000}})
-    async with connected(era=era) as (monitor, watch, _):
-        outcome = await monitor.call(burst)
+    async with connected(era=era) as (engine, watch, _):
+        outcome = await engine.calls.make(burst)
     assert outcome.state is JobState.DONE
     assert len(ticks(watch)) == 100_000
 
 
 async def test_the_older_transport_works() -> None:
-    async with connected("--sse", transport="sse") as (monitor, watch, _):
-        outcome = await monitor.call(count(5))
+    async with connected("--sse", transport="sse") as (engine, watch, _):
+        outcome = await engine.calls.make(count(5))
     assert outcome.state is JobState.DONE
     assert ticks(watch) == [1, 2, 3, 4, 5]
 
 
 async def test_a_server_of_the_older_transport_is_recognized_and_remembered() -> None:
-    async with connected("--sse") as (monitor, watch, _):
-        first = await monitor.call(count(5))
+    async with connected("--sse") as (engine, watch, _):
+        first = await engine.calls.make(count(5))
         assert events(watch, "transport_changed") == 1
-        await monitor.disconnect("demo")
-        await monitor.connect("demo")
-        second = await monitor.call(count(5))
+        await engine.servers.disconnect("demo")
+        await engine.servers.connect("demo")
+        second = await engine.calls.make(count(5))
     assert first.state is second.state is JobState.DONE
     assert events(watch, "transport_changed") == 1
     assert ticks(watch) == [1, 2, 3, 4, 5] * 2
@@ -228,7 +229,7 @@ async def test_a_server_of_the_older_transport_is_recognized_and_remembered() ->
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (("--no-mcp",), "no MCP message"),
+        (("--no-mcp",), "not an MCP message"),
         (("--bearer", "secret"), "401"),
         (("--fail", "503", "--fail-times", "0"), "503"),
         (("--redirect", "http://elsewhere.test/mcp"), "http://elsewhere.test/mcp"),
@@ -237,7 +238,7 @@ async def test_a_server_of_the_older_transport_is_recognized_and_remembered() ->
 async def test_a_server_that_cannot_be_connected_to_is_explained(
     options: tuple[str, ...], words: str
 ) -> None:
-    with pytest.raises(ProblemError) as caught:
+    with pytest.raises(UserError) as caught:
         async with connected(*options):
             pass
     assert words in str(caught.value)
@@ -246,24 +247,24 @@ async def test_a_server_that_cannot_be_connected_to_is_explained(
 async def test_a_header_lets_us_in_and_is_never_recorded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DEMO_TOKEN", "s3cr3t-t0ken")
     headers = {"Authorization": "Bearer ${env:DEMO_TOKEN}"}
-    async with connected("--bearer", "s3cr3t-t0ken", headers=headers) as (monitor, watch, _):
-        outcome = await monitor.call(count(1))
+    async with connected("--bearer", "s3cr3t-t0ken", headers=headers) as (engine, watch, _):
+        outcome = await engine.calls.make(count(1))
     frames = [frame.raw for update in watch.updates for frame in update.frames]
     assert outcome.state is JobState.DONE
     assert not any(b"s3cr3t-t0ken" in raw for raw in frames)
 
 
 async def test_a_server_where_nothing_listens_is_explained() -> None:
-    async with Monitor() as monitor:
-        monitor.add_server(HttpDefinition(name="demo", url="http://127.0.0.1:9/mcp"))
-        with pytest.raises(ProblemError) as caught:
-            await monitor.connect("demo")
-    assert "nothing listens there" in str(caught.value)
+    async with Engine() as engine:
+        engine.servers.add(HttpDefinition(name="demo", url="http://127.0.0.1:9/mcp"))
+        with pytest.raises(UserError) as caught:
+            await engine.servers.connect("demo")
+    assert "nothing is listening there" in str(caught.value)
 
 
 async def test_a_name_that_does_not_exist_is_explained() -> None:
-    async with Monitor() as monitor:
-        monitor.add_server(HttpDefinition(name="demo", url="http://no-such-host.invalid/mcp"))
-        with pytest.raises(ProblemError) as caught:
-            await monitor.connect("demo")
-    assert "name cannot be looked up" in str(caught.value)
+    async with Engine() as engine:
+        engine.servers.add(HttpDefinition(name="demo", url="http://no-such-host.invalid/mcp"))
+        with pytest.raises(UserError) as caught:
+            await engine.servers.connect("demo")
+    assert "name could not be resolved" in str(caught.value)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_progress_monitor.monitor import Call, Monitor
-from mcp_progress_monitor.problem import ProblemError
-from mcp_progress_monitor.sessions.definitions import HttpDefinition
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.http_servers import http_server, self_signed
 from tests.integration.proxy import proxy
@@ -30,19 +31,19 @@ def plain_environment(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def outcome(url: str) -> JobState:
     """What becomes of a call to the server there."""
-    async with Monitor() as monitor:
-        monitor.add_server(HttpDefinition(name="demo", url=url))
-        await monitor.connect("demo")
-        return (await monitor.call(CALL)).state
+    async with Engine() as engine:
+        engine.servers.add(HttpDefinition(name="demo", url=url))
+        await engine.servers.connect("demo")
+        return (await engine.calls.make(CALL)).state
 
 
 async def test_a_certificate_that_nobody_trusts_is_explained(tmp_path: Path) -> None:
     async with http_server("--tls", *self_signed(tmp_path)) as server:
-        with pytest.raises(ProblemError) as caught:
+        with pytest.raises(UserError) as caught:
             await outcome(server.url)
     problem = caught.value.problem
-    assert problem.what == "No secure connection to the server can be made"
-    assert "signed by nobody this system trusts" in problem.hint
+    assert problem.what == "Cannot establish a secure connection to the server"
+    assert "not signed by a trusted authority" in problem.hint
     assert "SSL_CERT_FILE" in problem.hint
 
 
@@ -91,8 +92,8 @@ async def test_a_proxy_that_lets_nothing_through_is_explained(
 ) -> None:
     async with proxy("403 Forbidden") as through:
         monkeypatch.setenv("HTTPS_PROXY", through.url)
-        with pytest.raises(ProblemError) as caught:
+        with pytest.raises(UserError) as caught:
             await outcome("https://127.0.0.1:1/mcp")
-    words = f"The proxy {through.url} does not let requests through to the server"
+    words = f"The proxy {through.url} rejected the request to the server"
     assert caught.value.problem.what == words
     assert "HTTPS_PROXY" in caught.value.problem.hint

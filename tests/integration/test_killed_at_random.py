@@ -7,17 +7,21 @@ import random
 import signal
 import sys
 import time
+from typing import TYPE_CHECKING
 
 import anyio
 import pytest
 
-from mcp_progress_monitor.monitor import Monitor, Outcome
-from mcp_progress_monitor.problem import ProblemError
-from mcp_progress_monitor.sessions.definitions import RestartPolicy
-from mcp_progress_monitor.sessions.snapshot import ServerState
-from tests.integration.mending import Told, plain, tool
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.snapshots.definitions import RestartPolicy
+from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.integration.processes import is_alive
+from tests.integration.reconnecting import Told, plain, tool
 from tests.many_servers import connect_all, disconnect_all
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.engine.call import Outcome
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals")
 
@@ -27,10 +31,10 @@ _OFTEN = RestartPolicy(first_delay_s=0.02, longest_delay_s=0.2, limit=1000)
 class Storm:
     """Servers under load, and somebody who kills them."""
 
-    def __init__(self, monitor: Monitor, count: int, seed: int) -> None:
-        self.monitor = monitor
-        self.told = Told(monitor)
-        self.names = [monitor.add_server(plain(restart=_OFTEN)) for _ in range(count)]
+    def __init__(self, engine: Engine, count: int, seed: int) -> None:
+        self.engine = engine
+        self.told = Told(engine)
+        self.names = [engine.servers.add(plain(restart=_OFTEN)) for _ in range(count)]
         self.random = random.Random(seed)  # noqa: S311  # a storm, no secret
         self.outcomes: list[Outcome] = []
         self.kills = 0
@@ -38,7 +42,7 @@ class Storm:
         self._is_over = False
 
     async def blow(self, seconds: float) -> None:
-        assert await connect_all(self.monitor.connect, self.names) == {}
+        assert await connect_all(self.engine.servers.connect, self.names) == {}
         ends_at = time.monotonic() + seconds
         async with anyio.create_task_group() as tasks:
             for name in self.names:
@@ -53,17 +57,17 @@ class Storm:
                 with anyio.fail_after(60):
                     await self.told.until_state(ServerState.CONNECTED, name)
             # What ticks goes on until its server ends.
-            await disconnect_all(self.monitor.disconnect, self.names)
+            await disconnect_all(self.engine.servers.disconnect, self.names)
 
     async def _load(self, name: str, what: str) -> None:
         while not self._is_over:
             try:
-                self.outcomes.append(await self.monitor.call(tool(what, name)))
-            except ProblemError:
+                self.outcomes.append(await self.engine.calls.make(tool(what, name)))
+            except UserError:
                 await anyio.sleep(0.02)
 
     def _kill(self, name: str) -> None:
-        found = self.monitor.server(name)
+        found = self.engine.servers.snapshot(name)
         if found.pid is not None and found.state is ServerState.CONNECTED:
             self.pids.add(found.pid)
             try:
@@ -75,16 +79,16 @@ class Storm:
 
 async def storm(count: int, seconds: float, seed: int) -> None:
     """Kill so many servers at random for so long, one for each at least; look at what is left."""
-    async with Monitor(mends=True) as monitor:
-        blowing = Storm(monitor, count, seed)
+    async with Engine(reconnects=True) as engine:
+        blowing = Storm(engine, count, seed)
         await blowing.blow(seconds)
-        jobs = [monitor.snapshot(job) for job in monitor.jobs()]
+        jobs = [engine.jobs.snapshot(job) for job in engine.jobs.ids()]
         stuck = [job for job in jobs if job is not None and not job.state.is_over]
         assert stuck == []
         assert jobs
-        assert sum(found.restarts for found in monitor.servers()) > count / 4
-        assert {found.state for found in monitor.servers()} == {ServerState.CLOSED}
-        blowing.pids |= {found.pid for found in monitor.servers() if found.pid is not None}
+        assert sum(found.restarts for found in engine.servers.snapshots()) > count / 4
+        assert {found.state for found in engine.servers.snapshots()} == {ServerState.CLOSED}
+        blowing.pids |= {found.pid for found in engine.servers.snapshots() if found.pid is not None}
     assert not any(map(is_alive, blowing.pids))
 
 

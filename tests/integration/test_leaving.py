@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from mcp_progress_monitor.monitor import Call, Monitor
-from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from tests.integration.commands import ROOT, linux_only, start
 from tests.patience import PATIENCE_S, allowed
 
@@ -75,11 +76,11 @@ def test_two_interrupts_end_a_call_that_reads_a_batch_of_a_million(tmp_path: Pat
 _BUSY = """
 import sys, time
 import anyio
-from mcp_progress_monitor.cli.interrupts import Interrupts
-from mcp_progress_monitor.cli.output import Output
+from mcp_progress_monitor.cli.calls.visit import Interrupts
+from mcp_progress_monitor.cli.output.stdout import StandardOutput
 
 async def main():
-    with Interrupts(Output(sys.stdout), lambda: print("ended", flush=True)):
+    with Interrupts(StandardOutput(sys.stdout), lambda: print("ended", flush=True), bool):
         print("busy", flush=True)
         time.sleep(600)  # the loop stands still, as it does within one piece of work
 
@@ -105,15 +106,15 @@ def test_a_command_whose_loop_stands_still_is_left_all_the_same(names: list[str]
 
 async def test_a_server_that_is_disconnected_is_not_read_to_the_end_of_a_flood() -> None:
     definition = StdioDefinition(name="b", command=sys.executable, args=("-c", _SERVER, str(_MANY)))
-    async with Monitor() as monitor, anyio.create_task_group() as calls:
-        name = monitor.add_server(definition)
-        await monitor.connect(name)
-        calls.start_soon(monitor.call, Call(name, "tools/call", {"name": "flood"}))
+    async with Engine() as engine, anyio.create_task_group() as calls:
+        name = engine.servers.add(definition)
+        await engine.servers.connect(name)
+        calls.start_soon(engine.calls.make, Call(name, "tools/call", {"name": "flood"}))
         with anyio.fail_after(PATIENCE_S):
-            while not monitor.server(name).stderr_tail:  # noqa: ASYNC110  # any moment will do
+            while not engine.servers.snapshot(name).stderr_tail:  # noqa: ASYNC110  # any moment will do
                 await anyio.sleep(0.05)
-            await monitor.disconnect(name)
-        timeline = monitor.timeline
+            await engine.servers.disconnect(name)
+        timeline = engine.timeline
         frame = timeline.frame(timeline.end - 1)
         assert frame is not None
         newest = json.loads(frame.raw)

@@ -12,8 +12,9 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from mcp_progress_monitor.monitor import Call, Monitor
-from mcp_progress_monitor.sessions.definitions import HttpDefinition
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.watching import Watch
 from tests.patience import PATIENCE_S
@@ -21,7 +22,7 @@ from tests.patience import PATIENCE_S
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterator
 
-    from mcp_progress_monitor.sessions.definitions import Era
+    from mcp_progress_monitor.snapshots.definitions import Era
 
 _SERVER = textwrap.dedent("""
     import socket
@@ -81,15 +82,15 @@ async def line_of(process: subprocess.Popen[str]) -> str:
 
 
 @contextlib.asynccontextmanager
-async def connected(era: Era) -> AsyncIterator[tuple[Monitor, Watch, subprocess.Popen[str]]]:
+async def connected(era: Era) -> AsyncIterator[tuple[Engine, Watch, subprocess.Popen[str]]]:
     """A monitor with an official server, called "sdk"."""
     with served() as process:
         url = f"http://127.0.0.1:{await line_of(process)}/mcp"
-        async with Monitor() as monitor:
-            watch = Watch(monitor)
-            monitor.add_server(HttpDefinition(name="sdk", url=url, era=era, connect_timeout_s=60))
-            await monitor.connect("sdk")
-            yield monitor, watch, process
+        async with Engine() as engine:
+            watch = Watch(engine)
+            engine.servers.add(HttpDefinition(name="sdk", url=url, era=era, connect_timeout_s=60))
+            await engine.servers.connect("sdk")
+            yield engine, watch, process
 
 
 def tool(name: str, **arguments: Any) -> Call:
@@ -105,10 +106,10 @@ def ticks(watch: Watch) -> list[Any]:
     [("auto", "2026-07-28"), ("handshake", "2025-11-25"), ("per-request", "2026-07-28")],
 )
 async def test_an_official_server_is_connected_called_and_read(era: Era, revision: str) -> None:
-    async with connected(era) as (monitor, watch, _):
-        server = monitor.server("sdk")
-        counted = await monitor.call(tool("count", to=5))
-        read = await monitor.call(Call("sdk", "resources/read", {"uri": "text://one"}))
+    async with connected(era) as (engine, watch, _):
+        server = engine.servers.snapshot("sdk")
+        counted = await engine.calls.make(tool("count", to=5))
+        read = await engine.calls.make(Call("sdk", "resources/read", {"uri": "text://one"}))
     assert server.revision == revision
     assert {tool.name for tool in server.tools} == {"count", "wait"}
     assert ticks(watch) == [1, 2, 3, 4, 5]
@@ -117,18 +118,18 @@ async def test_an_official_server_is_connected_called_and_read(era: Era, revisio
 
 @pytest.mark.parametrize("era", ["handshake", "per-request"])
 async def test_a_cancel_reaches_an_official_server(era: Era) -> None:
-    async with connected(era) as (monitor, watch, process):
+    async with connected(era) as (engine, watch, process):
         outcomes: list[Any] = []
 
         async def call() -> None:
-            outcomes.append(await monitor.call(tool("wait")))
+            outcomes.append(await engine.calls.make(tool("wait")))
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(call)
             await watch.until(lambda: ticks(watch))
             jobs = [job for update in watch.updates for job, _, _ in update.changes.ticks]
             assert jobs[0] is not None
-            await monitor.cancel(jobs[0])
+            await engine.calls.cancel(jobs[0])
         said = await line_of(process)
     assert said == "cancelled"
     assert [outcome.state for outcome in outcomes] == [JobState.CANCELLED]

@@ -7,16 +7,18 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_progress_monitor.monitor import Call, Monitor
-from mcp_progress_monitor.sessions.questions import Accept, Decline, Dismiss, Refused, Sampled
-from mcp_progress_monitor.sessions.rules import QuestionRules, Root, Rule
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.snapshots.questions import Accept, Decline, Dismiss, Refused, Sampled
+from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules, Root
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.asking_server import asking
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.monitor import Outcome, Update
-    from mcp_progress_monitor.sessions.definitions import Era
-    from mcp_progress_monitor.sessions.questions import Answer, Question
+    from mcp_progress_monitor.engine.call import Outcome
+    from mcp_progress_monitor.engine.updates import Update
+    from mcp_progress_monitor.snapshots.definitions import Era
+    from mcp_progress_monitor.snapshots.questions import Answer, Question
 
 ERAS = ["handshake", "per-request"]
 SAMPLED = {
@@ -33,18 +35,18 @@ SAMPLED = {
 class Desk:
     """Answers each question by its kind as soon as it comes."""
 
-    def __init__(self, monitor: Monitor, **answers: Answer) -> None:
-        self._monitor = monitor
+    def __init__(self, engine: Engine, **answers: Answer) -> None:
+        self._engine = engine
         self.answers = answers
         self.seen: list[Question] = []
-        monitor.subscribe(self._take)
+        engine.subscribe(self._take)
 
     def _take(self, update: Update) -> None:
         for identity in update.questions:
-            asked = self._monitor.question(identity)
+            asked = self._engine.questions.find(identity)
             if asked is not None and not asked.ended:
                 self.seen.append(asked)
-                self._monitor.answer(identity, self.answers[asked.kind])
+                self._engine.questions.answer(identity, self.answers[asked.kind])
 
 
 def _said(outcome: Outcome) -> str:
@@ -55,15 +57,15 @@ def _said(outcome: Outcome) -> str:
 async def _called(
     era: Era, tool: str, rules: QuestionRules | None = None, **answers: Answer
 ) -> tuple[Outcome, list[Question]]:
-    async with Monitor() as monitor:
-        desk = Desk(monitor, **answers)
-        name = monitor.add_server(asking(era))
-        monitor.set_roots(name, [Root(uri="file:///a"), Root(uri="file:///b")])
+    async with Engine() as engine:
+        request_broker = Desk(engine, **answers)
+        name = engine.servers.add(asking(era))
+        engine.settings.set_roots(name, [Root(uri="file:///a"), Root(uri="file:///b")])
         if rules is not None:
-            monitor.set_question_rules(name, rules)
-        await monitor.connect(name)
-        outcome = await monitor.call(_call_of(name, tool))
-    return outcome, desk.seen
+            engine.settings.set_question_rules(name, rules)
+        await engine.servers.connect(name)
+        outcome = await engine.calls.make(_call_of(name, tool))
+    return outcome, request_broker.seen
 
 
 def _call_of(server: str, tool: str) -> Call:
@@ -77,15 +79,15 @@ async def test_an_official_server_understands_each_answer_to_a_form(era: Era) ->
         "decline None": Decline(),
         "cancel None": Dismiss(),
     }
-    async with Monitor() as monitor:
-        desk = Desk(monitor)
-        name = monitor.add_server(asking(era))
-        await monitor.connect(name)
+    async with Engine() as engine:
+        request_broker = Desk(engine)
+        name = engine.servers.add(asking(era))
+        await engine.servers.connect(name)
         for said, answer in answers.items():
-            desk.answers["form"] = answer
-            outcome = await monitor.call(_call_of(name, "form"))
+            request_broker.answers["form"] = answer
+            outcome = await engine.calls.make(_call_of(name, "form"))
             assert _said(outcome) == said
-    assert [asked.problem for asked in desk.seen] == [""] * len(answers)
+    assert [asked.problem for asked in request_broker.seen] == [""] * len(answers)
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -127,7 +129,9 @@ async def test_an_official_server_asks_several_things_of_one_call(era: Era) -> N
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_rules_answer_an_official_server_by_themselves(era: Era) -> None:
-    rules = QuestionRules(form=Rule(mode="decline"), sampling=Rule(mode="answer", answer=SAMPLED))
+    rules = QuestionRules(
+        form=QuestionRule(mode="decline"), sampling=QuestionRule(mode="answer", answer=SAMPLED)
+    )
     outcome, seen = await _called(era, "together", rules)
     assert _said(outcome) == "decline 2 me"
     assert seen == []
@@ -135,7 +139,7 @@ async def test_rules_answer_an_official_server_by_themselves(era: Era) -> None:
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_an_official_server_sees_what_was_not_declared(era: Era) -> None:
-    none = Rule(mode="undeclared")
+    none = QuestionRule(mode="undeclared")
     rules = QuestionRules(sampling=none, form=none, url=none, roots=none)
     outcome, seen = await _called(era, "form", rules)
     assert seen == []

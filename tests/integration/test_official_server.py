@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_progress_monitor.monitor import Call, Monitor
-from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.tracker.snapshot import JobState
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.monitor import Update
-    from mcp_progress_monitor.sessions.definitions import Era
+    from mcp_progress_monitor.engine.updates import Update
+    from mcp_progress_monitor.snapshots.definitions import Era
 
 _SERVER = textwrap.dedent("""
     from mcp.server import MCPServer
@@ -49,15 +50,15 @@ async def test_an_official_server_is_connected_called_and_read(era: Era, revisio
         name="sdk", command=sys.executable, args=("-c", _SERVER), era=era, connect_timeout_s=60
     )
     updates: list[Update] = []
-    async with Monitor() as monitor:
-        monitor.subscribe(updates.append)
-        server = await monitor.connect(monitor.add_server(definition))
+    async with Engine() as engine:
+        engine.subscribe(updates.append)
+        server = await engine.servers.connect(engine.servers.add(definition))
         params = {"name": "count", "arguments": {"to": 5}}
-        counted = await monitor.call(Call("sdk", "tools/call", params))
-        read = await monitor.call(Call("sdk", "resources/read", {"uri": "text://one"}))
+        counted = await engine.calls.make(Call("sdk", "tools/call", params))
+        read = await engine.calls.make(Call("sdk", "resources/read", {"uri": "text://one"}))
         params = {"name": "greet", "arguments": {"name": "Ada"}}
-        greeted = await monitor.call(Call("sdk", "prompts/get", params))
-        assert (await monitor.check_arguments("sdk", "count", {"to": "x"})).problems
+        greeted = await engine.calls.make(Call("sdk", "prompts/get", params))
+        assert (await engine.calls.check_arguments("sdk", "count", {"to": "x"})).problems
     ticks = [fact for update in updates for _, _, fact in update.changes.ticks]
     assert server.revision == revision
     assert [tool.name for tool in server.tools] == ["count"]

@@ -23,7 +23,7 @@ class Blocked:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Blocked())
-from mcp_progress_monitor.cli import main
+from mcp_progress_monitor.cli.entry import main
 sys.exit(main())
 """
 

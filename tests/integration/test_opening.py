@@ -10,19 +10,20 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from mcp_progress_monitor.monitor import Call, Monitor, Outcome, Update
-from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.engine.call import Call, Outcome
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol import eras
 from mcp_progress_monitor.protocol.eras import Era
-from mcp_progress_monitor.protocol.frame import Channel, Frame
-from mcp_progress_monitor.sessions import connect_limit
-from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.protocol.frames import Channel, Frame
+from mcp_progress_monitor.sessions.connection import clocks
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.commands import run
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.sessions.connect_limit import Waiting
-    from mcp_progress_monitor.sessions.snapshot import ServerSnapshot
+    from mcp_progress_monitor.engine.updates import Update
+    from mcp_progress_monitor.snapshots.servers import ServerSnapshot, Waiting
 
 SERVER = str(Path(__file__).with_name("opening_server.py"))
 
@@ -37,12 +38,12 @@ async def called(
 ) -> tuple[ServerSnapshot, Outcome, list[Frame]]:
     """A server once it was connected, what a call came to, and all frames."""
     frames: list[Frame] = []
-    async with Monitor(folder=folder) as monitor:
-        monitor.subscribe(lambda update: frames.extend(update.frames))
+    async with Engine(folder=folder) as engine:
+        engine.subscribe(lambda update: frames.extend(update.frames))
         with anyio.fail_after(30):
-            name = monitor.add_server(definition)
-            found = await monitor.connect(name)
-            outcome = await monitor.call(Call(name, "tools/call", {"name": "work"}))
+            name = engine.servers.add(definition)
+            found = await engine.servers.connect(name)
+            outcome = await engine.calls.make(Call(name, "tools/call", {"name": "work"}))
     return found, outcome, frames
 
 
@@ -63,7 +64,7 @@ async def test_a_server_that_our_question_breaks_is_connected_by_the_handshake(
     assert found.problem is None
     reasons = [f.raw for f in frames if f.raw.startswith(b'{"event":"restarting"')]
     assert len(reasons) == 1
-    assert b"the server ended after server/discover and initialize" in reasons[0]
+    assert b"the server exited after server/discover and initialize" in reasons[0]
 
 
 async def test_one_that_it_breaks_and_that_starts_late_is_connected_too(
@@ -105,12 +106,12 @@ async def test_a_server_that_names_the_revision_it_refuses_is_asked_once_more() 
 
 async def test_a_call_goes_out_after_the_lists_so_that_its_question_is_answered() -> None:
     frames: list[Frame] = []
-    async with Monitor() as monitor:
-        monitor.subscribe(lambda update: frames.extend(update.frames))
+    async with Engine() as engine:
+        engine.subscribe(lambda update: frames.extend(update.frames))
         with anyio.fail_after(20):
-            name = monitor.add_server(server("in-turn", era="handshake"))
-            await monitor.connect(name)
-            outcome = await monitor.call(Call(name, "tools/call", {"name": "ask"}))
+            name = engine.servers.add(server("in-turn", era="handshake"))
+            await engine.servers.connect(name)
+            outcome = await engine.calls.make(Call(name, "tools/call", {"name": "ask"}))
     assert outcome.state is JobState.DONE
     methods = [m for m in sent(frames, "s#1") if m.endswith(("/list", "/call"))]
     assert methods == ["tools/list", "resources/list", "prompts/list", "tools/call"]
@@ -118,12 +119,12 @@ async def test_a_call_goes_out_after_the_lists_so_that_its_question_is_answered(
 
 async def test_lists_that_change_meanwhile_are_read_once_nothing_runs() -> None:
     frames: list[Frame] = []
-    async with Monitor() as monitor:
-        monitor.subscribe(lambda update: frames.extend(update.frames))
+    async with Engine() as engine:
+        engine.subscribe(lambda update: frames.extend(update.frames))
         with anyio.fail_after(20):
-            name = monitor.add_server(server("in-turn", era="handshake"))
-            await monitor.connect(name)
-            outcome = await monitor.call(Call(name, "tools/call", {"name": "change"}))
+            name = engine.servers.add(server("in-turn", era="handshake"))
+            await engine.servers.connect(name)
+            outcome = await engine.calls.make(Call(name, "tools/call", {"name": "change"}))
             while sent(frames, "s#1")[-1] != "tools/list":  # noqa: ASYNC110  # seen in frames
                 await anyio.sleep(0.02)
     assert outcome.state is JobState.DONE
@@ -180,18 +181,18 @@ async def test_a_remembered_handshake_that_is_refused_is_asked_about(tmp_path: P
 
 
 async def test_the_doctor_shows_what_was_asked_and_why() -> None:
-    async with Monitor() as monitor:
+    async with Engine() as engine:
         with anyio.fail_after(20):
-            name = monitor.add_server(server("quits"))
-            await monitor.connect(name)
-        opening = monitor.doctor(name).opening
+            name = engine.servers.add(server("quits"))
+            await engine.servers.connect(name)
+        opening = engine.servers.doctor(name).opening
     assert [(each.method, each.why, each.answer) for each in opening] == [
         (
             "server/discover",
-            "not known yet: the newest revision is asked for first",
+            "era unknown: trying the newest revision first",
             "error -32600: Expected initialize",
         ),
-        ("initialize", "server/discover was refused (-32600)", "the server ended"),
+        ("initialize", "server/discover was refused (-32600)", "the server exited"),
         ("initialize", "second attempt, over a new connection", "speaks 2025-06-18"),
     ]
 
@@ -199,18 +200,18 @@ async def test_the_doctor_shows_what_was_asked_and_why() -> None:
 async def test_a_server_that_writes_to_stderr_while_it_starts_is_waited_for(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connect_limit, "YOUNG_S", 2.0)
-    monkeypatch.setattr(connect_limit, "SIGN_S", 2.5)
+    monkeypatch.setattr(clocks, "YOUNG_S", 2.0)
+    monkeypatch.setattr(clocks, "SIGN_S", 2.5)
     told: list[Waiting] = []
-    async with Monitor() as monitor:
+    async with Engine() as engine:
 
         def listen(update: Update) -> None:
-            waiting = monitor.server("s").waiting if "s" in update.servers else None
+            waiting = engine.servers.snapshot("s").waiting if "s" in update.servers else None
             told.extend([] if waiting is None else [waiting])
 
-        monitor.subscribe(listen)
+        engine.subscribe(listen)
         with anyio.fail_after(30):
-            found = await monitor.connect(monitor.add_server(server("chatty", 4)))
+            found = await engine.servers.connect(engine.servers.add(server("chatty", 4)))
     assert found.era is Era.HANDSHAKE
     assert found.waiting is None
     assert told[-1].stderr_at is not None
@@ -220,7 +221,7 @@ async def test_a_server_that_writes_to_stderr_while_it_starts_is_waited_for(
 async def test_one_that_stays_silent_after_our_question_is_begun_again_with_the_handshake(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(connect_limit, "YOUNG_S", 1.5)
+    monkeypatch.setattr(clocks, "YOUNG_S", 1.5)
     monkeypatch.setattr(eras, "DISCOVER_LIMIT_S", 0.2)
     found, outcome, frames = await called(server("wedges"))
     assert (found.era, outcome.state) == (Era.HANDSHAKE, JobState.DONE)
@@ -229,7 +230,7 @@ async def test_one_that_stays_silent_after_our_question_is_begun_again_with_the_
 
 
 async def test_a_chosen_limit_is_kept_though_the_server_is_starting() -> None:
-    async with Monitor() as monitor:
-        name = monitor.add_server(server("chatty", 20, connect_timeout_s=1.0))
-        with anyio.fail_after(8), pytest.raises(ProblemError, match="within 1 s"):
-            await monitor.connect(name)
+    async with Engine() as engine:
+        name = engine.servers.add(server("chatty", 20, connect_timeout_s=1.0))
+        with anyio.fail_after(8), pytest.raises(UserError, match="within 1 s"):
+            await engine.servers.connect(name)

@@ -9,16 +9,16 @@ import anyio
 import anyio.to_thread
 import pytest
 
-from mcp_progress_monitor.exports.forms import pieces
-from mcp_progress_monitor.exports.mark_words import MarkWords
+from mcp_progress_monitor.clock import Clock
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.exports.formats import pieces
+from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
 from mcp_progress_monitor.exports.redaction import Redaction
-from mcp_progress_monitor.exports.wish import Form, Wish
-from mcp_progress_monitor.monitor import Call, Monitor
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.recording.recorder import Recorder
-from mcp_progress_monitor.sessions.clock import Clock
-from mcp_progress_monitor.sessions.definitions import HttpDefinition
-from mcp_progress_monitor.tracker import marks
+from mcp_progress_monitor.snapshots.definitions import HttpDefinition
+from mcp_progress_monitor.tracker import violations
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.commands import run
 from tests.integration.http_servers import http_server
@@ -26,7 +26,7 @@ from tests.integration.http_servers import http_server
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcp_progress_monitor.sessions.definitions import Era
+    from mcp_progress_monitor.snapshots.definitions import Era
     from mcp_progress_monitor.tracker.snapshot import JobDetail
 
 _SECRET = "k-7f3a9b1c"
@@ -36,25 +36,25 @@ _WORK = {"name": "worker", "arguments": {"items": 10, "items_per_s": 15}}
 class Seen:
     """What was there live, when all was over."""
 
-    def __init__(self, monitor: Monitor) -> None:
-        found = (monitor.detail(job) for job in monitor.jobs())
+    def __init__(self, engine: Engine) -> None:
+        found = (engine.jobs.detail(job) for job in engine.jobs.ids())
         self.details = [detail for detail in found if detail is not None]
-        self.server = monitor.server("remote")
+        self.server = engine.servers.snapshot("remote")
 
 
 async def lived(path: Path, era: Era, *options: str) -> Seen:
     """Call a tool of the demo over HTTP twice, and record it."""
     clock = Clock()
     recorder = Recorder(path, clock=clock)
-    async with http_server(*options) as server, Monitor(clock, recorder=recorder) as monitor:
+    async with http_server(*options) as server, Engine(clock, recorder=recorder) as engine:
         headers = {"X-Api-Key": _SECRET}
         definition = HttpDefinition(name="remote", url=server.url, headers=headers, era=era)
-        monitor.add_server(definition)
-        await monitor.connect("remote")
+        engine.servers.add(definition)
+        await engine.servers.connect("remote")
         for _ in range(2):
-            await monitor.call(Call("remote", "tools/call", _WORK))
-        await monitor.aclose()
-        return Seen(monitor)
+            await engine.calls.make(Call("remote", "tools/call", _WORK))
+        await engine.aclose()
+        return Seen(engine)
 
 
 def played(path: Path) -> Playback:
@@ -65,12 +65,12 @@ def played(path: Path) -> Playback:
 
 
 def details_of(playback: Playback) -> list[JobDetail]:
-    found = (playback.detail(job) for job in playback.jobs())
+    found = (playback.jobs.detail(job) for job in playback.jobs.ids())
     return [detail for detail in found if detail is not None]
 
 
 def entries_of(playback: Playback) -> list[dict[str, Any]]:
-    made = b"".join(pieces(playback, Wish(Form.HAR), Redaction(), MarkWords()))
+    made = b"".join(pieces(playback, ExportOptions(ExportFormat.HAR), Redaction(), FindingTexts()))
     entries: list[dict[str, Any]] = json.loads(made)["log"]["entries"]
     return entries
 
@@ -83,7 +83,7 @@ async def test_a_broken_and_resumed_stream_is_the_same_when_it_is_played(tmp_pat
     (first, _) = seen.details
     assert first.snapshot.state is JobState.DONE
     assert [step.is_broken for step in first.stream_course] == [True, False]
-    (server,) = playback.servers()
+    (server,) = playback.servers.snapshots()
     assert isinstance(server.definition, HttpDefinition)
     assert server.definition.url == seen.server.definition.address
     assert server.definition.headers == {"X-Api-Key": ""}
@@ -99,7 +99,7 @@ async def test_ticks_queued_until_a_later_reply_are_the_same_when_they_are_playe
     job = seen.details[0].snapshot
     assert (job.state, job.progress, job.tick_count) == (JobState.DONE, 10, 10)
     assert job.late_count > 0
-    assert {mark.key for mark in job.marks} == {marks.LATE_DELIVERY}
+    assert {mark.key for mark in job.marks} == {violations.LATE_DELIVERY}
 
 
 @pytest.mark.parametrize("reply", ["sse", "json"])

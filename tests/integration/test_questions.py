@@ -8,21 +8,23 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from mcp_progress_monitor.monitor import Call, Monitor
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.protocol.facts import NotificationReceived
-from mcp_progress_monitor.sessions.definitions import demo_definition
-from mcp_progress_monitor.sessions.questions import Accept
-from mcp_progress_monitor.sessions.rules import QuestionRules, Rule
+from mcp_progress_monitor.snapshots.questions import Accept
+from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.patience import PATIENCE_S
+from tests.servers.definition import server_definition
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
-    from mcp_progress_monitor.monitor import Outcome, Update
-    from mcp_progress_monitor.sessions.definitions import Era
-    from mcp_progress_monitor.sessions.questions import Question
+    from mcp_progress_monitor.engine.call import Outcome
+    from mcp_progress_monitor.engine.updates import Update
+    from mcp_progress_monitor.snapshots.definitions import Era
+    from mcp_progress_monitor.snapshots.questions import Question
 
 ERAS = ["handshake", "per-request"]
 
@@ -30,14 +32,14 @@ ERAS = ["handshake", "per-request"]
 class Watch:
     """Waits for what a monitor tells of."""
 
-    def __init__(self, monitor: Monitor) -> None:
-        self._monitor = monitor
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
         self._told = anyio.Event()
         self.asked: list[int] = []
         """The questions that were told of, open or not, once for each time."""
         self.levels: list[str] = []
         """Those of the log messages that came."""
-        monitor.subscribe(self._take)
+        engine.subscribe(self._take)
 
     def _take(self, update: Update) -> None:
         logged = [fact for fact in update.facts if isinstance(fact, NotificationReceived)]
@@ -52,12 +54,12 @@ class Watch:
 
     async def questions(self, count: int = 1) -> list[Question]:
         """So many open questions, once they are there."""
-        await self.until(lambda: len(self._monitor.questions()) >= count)
-        return list(self._monitor.questions())
+        await self.until(lambda: len(self._engine.questions.open()) >= count)
+        return list(self._engine.questions.open())
 
     async def none(self) -> None:
         """No question is open."""
-        await self.until(lambda: not self._monitor.questions())
+        await self.until(lambda: not self._engine.questions.open())
 
     async def until(self, is_so: Callable[[], object]) -> None:
         """Something is so."""
@@ -79,26 +81,26 @@ def _replies(outcome: Outcome) -> list[dict[str, Any]]:
 class Calling:
     """A call that runs while a test answers."""
 
-    def __init__(self, monitor: Monitor, call: Call) -> None:
-        self._monitor = monitor
+    def __init__(self, engine: Engine, call: Call) -> None:
+        self._engine = engine
         self._call = call
         self.outcome: Outcome | None = None
 
     async def run(self) -> None:
         """Make the call and keep how it ended."""
-        self.outcome = await self._monitor.call(self._call)
+        self.outcome = await self._engine.calls.make(self._call)
 
 
 @pytest.mark.requirement("SC-3")
 async def test_a_server_is_told_of_each_phase_while_its_question_is_answered() -> None:
-    async with Monitor() as monitor:
-        watch = Watch(monitor)
-        await monitor.connect(monitor.add_server(demo_definition(era="handshake")))
-        calling = Calling(monitor, _call("ask_form", fields="name", listen_after_s=0.1))
+    async with Engine() as engine:
+        watch = Watch(engine)
+        await engine.servers.connect(engine.servers.add(server_definition(era="handshake")))
+        calling = Calling(engine, _call("ask_form", fields="name", listen_after_s=0.1))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(calling.run)
             [asked] = await watch.questions()
-            monitor.answer(asked.id, Accept({"name": "Ada"}))
+            engine.questions.answer(asked.id, Accept({"name": "Ada"}))
     assert calling.outcome is not None
     [reply] = _replies(calling.outcome)
     assert [each["message"] for each in reply["phases"]] == [
@@ -113,68 +115,69 @@ async def test_a_server_is_told_of_each_phase_while_its_question_is_answered() -
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_the_clocks_of_the_asking_call_stand_still(era: Era) -> None:
-    async with Monitor() as monitor:
-        watch = Watch(monitor)
-        await monitor.connect(monitor.add_server(demo_definition(era=era)))
-        calling = Calling(monitor, _call("ask_form", fields="name"))
+    async with Engine() as engine:
+        watch = Watch(engine)
+        await engine.servers.connect(engine.servers.add(server_definition(era=era)))
+        calling = Calling(engine, _call("ask_form", fields="name"))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(calling.run)
             [asked] = await watch.questions()
-            job = monitor.jobs()[0]
-            clocks = monitor.clocks(job)
-            assert clocks is not None
-            assert clocks.is_suspended
-            monitor.answer(asked.id, Accept({"name": "Ada"}))
+            job = engine.jobs.ids()[0]
+            found = engine.jobs.snapshot(job)
+            assert found is not None
+            assert found.clocks is not None
+            assert found.clocks.is_suspended
+            engine.questions.answer(asked.id, Accept({"name": "Ada"}))
     assert calling.outcome is not None
     assert calling.outcome.state is JobState.DONE
 
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_cancelling_a_call_closes_its_question(era: Era) -> None:
-    async with Monitor(cancel_grace_s=0.2) as monitor:
-        watch = Watch(monitor)
-        await monitor.connect(monitor.add_server(demo_definition(era=era)))
-        calling = Calling(monitor, _call("ask_form"))
+    async with Engine(cancel_grace_s=0.2) as engine:
+        watch = Watch(engine)
+        await engine.servers.connect(engine.servers.add(server_definition(era=era)))
+        calling = Calling(engine, _call("ask_form"))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(calling.run)
             await watch.questions()
-            await monitor.cancel(monitor.jobs()[0])
+            await engine.calls.cancel(engine.jobs.ids()[0])
             if era == "per-request":
                 await watch.none()
         assert calling.outcome is not None
         assert calling.outcome.state is JobState.CANCELLED
-        assert monitor.snapshot(monitor.jobs()[0]).state is JobState.CANCELLED  # type: ignore[union-attr]
-        again = await monitor.call(_call("ask_roots"))
+        assert engine.jobs.snapshot(engine.jobs.ids()[0]).state is JobState.CANCELLED  # type: ignore[union-attr]
+        again = await engine.calls.make(_call("ask_roots"))
     assert again.state is JobState.DONE
 
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_disconnecting_closes_what_is_open(era: Era) -> None:
-    async with Monitor() as monitor:
-        watch = Watch(monitor)
-        await monitor.connect(monitor.add_server(demo_definition(era=era)))
-        calling = Calling(monitor, _call("ask_together", count=2))
+    async with Engine() as engine:
+        watch = Watch(engine)
+        await engine.servers.connect(engine.servers.add(server_definition(era=era)))
+        calling = Calling(engine, _call("ask_together", count=2))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(calling.run)
             asked = await watch.questions(2)
-            await monitor.disconnect("demo")
-        assert monitor.questions() == ()
-        ended = [monitor.question(each.id) for each in asked]
+            await engine.servers.disconnect("demo")
+        assert engine.questions.open() == ()
+        ended = [engine.questions.find(each.id) for each in asked]
     assert [each and each.ended for each in ended] == ["the connection ended"] * 2
     assert calling.outcome is not None
     assert calling.outcome.state is JobState.LOST
 
 
 async def test_a_question_that_the_server_cancels_goes_by_itself() -> None:
-    async with Monitor() as monitor:
-        watch = Watch(monitor)
-        await monitor.connect(monitor.add_server(demo_definition(era="handshake")))
-        calling = Calling(monitor, _call("question_cancelled", after_s=0.1))
+    async with Engine() as engine:
+        watch = Watch(engine)
+        await engine.servers.connect(engine.servers.add(server_definition(era="handshake")))
+        calling = Calling(engine, _call("question_cancelled", after_s=0.1))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(calling.run)
             await watch.until(lambda: watch.asked)
             await watch.none()
-    found = monitor.question(watch.asked[0])
+    found = engine.questions.find(watch.asked[0])
     assert found is not None
     assert found.ended.startswith("the server cancelled it")
     assert calling.outcome is not None
@@ -183,16 +186,16 @@ async def test_a_question_that_the_server_cancels_goes_by_itself() -> None:
 
 @pytest.mark.parametrize("state", ["awkward", "plain", "long", "empty"])
 async def test_a_server_finds_its_state_again_to_the_last_character(state: str) -> None:
-    async with Monitor() as monitor:
-        watch = Watch(monitor)
-        await monitor.connect(monitor.add_server(demo_definition(era="per-request")))
-        calling = Calling(monitor, _call("ask_rounds", rounds=2, state_is=state))
+    async with Engine() as engine:
+        watch = Watch(engine)
+        await engine.servers.connect(engine.servers.add(server_definition(era="per-request")))
+        calling = Calling(engine, _call("ask_rounds", rounds=2, state_is=state))
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(calling.run)
             for _ in range(2):
                 [asked] = await watch.questions()
-                monitor.answer(asked.id, Accept({"name": "Ada"}))
-        assert len(monitor.jobs()) == 1
+                engine.questions.answer(asked.id, Accept({"name": "Ada"}))
+        assert len(engine.jobs.ids()) == 1
     assert calling.outcome is not None
     assert calling.outcome.state is JobState.DONE
 
@@ -200,7 +203,7 @@ async def test_a_server_finds_its_state_again_to_the_last_character(state: str) 
 @pytest.mark.parametrize(
     ("fault", "words"),
     [
-        ("neither", "gives no state"),
+        ("neither", "neither input requests nor a state"),
         ("requests_list", "not an object"),
         ("unknown_method", "cannot be answered"),
     ],
@@ -208,11 +211,11 @@ async def test_a_server_finds_its_state_again_to_the_last_character(state: str) 
 async def test_a_result_that_requires_nonsense_ends_the_call_in_words(
     fault: str, words: str
 ) -> None:
-    async with Monitor() as monitor:
-        await monitor.connect(monitor.add_server(demo_definition(era="per-request")))
+    async with Engine() as engine:
+        await engine.servers.connect(engine.servers.add(server_definition(era="per-request")))
         with anyio.fail_after(PATIENCE_S):
-            outcome = await monitor.call(_call("wrong_input_required", fault=fault))
-        found = monitor.snapshot(monitor.jobs()[0])
+            outcome = await engine.calls.make(_call("wrong_input_required", fault=fault))
+        found = engine.jobs.snapshot(engine.jobs.ids()[0])
     assert outcome.failure is not None
     assert words in outcome.failure.message
     assert found is not None
@@ -221,30 +224,30 @@ async def test_a_result_that_requires_nonsense_ends_the_call_in_words(
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_log_levels_lists_and_resources_follow_the_wishes(era: Era) -> None:
-    async with Monitor() as monitor:
-        watch = Watch(monitor)
-        name = monitor.add_server(demo_definition(era=era))
-        monitor.set_log_level(name, "error")
-        await monitor.connect(name)
-        monitor.subscribe_resource(name, "demo://counter")
+    async with Engine() as engine:
+        watch = Watch(engine)
+        name = engine.servers.add(server_definition(era=era))
+        engine.settings.set_log_level(name, "error")
+        await engine.servers.connect(name)
+        engine.servers.subscribe_resource(name, "demo://counter")
         with anyio.fail_after(PATIENCE_S):
-            while not monitor.server(name).resource_updates:
-                await monitor.call(_call("update_resource", times=1, interval_s=0.01))
-            before = monitor.server(name).tools
-            await monitor.call(_call("change_list", list="tools"))
-            while len(monitor.server(name).tools) == len(before):
+            while not engine.servers.snapshot(name).resource_updates:
+                await engine.calls.make(_call("update_resource", times=1, interval_s=0.01))
+            before = engine.servers.snapshot(name).tools
+            await engine.calls.make(_call("change_list", list="tools"))
+            while len(engine.servers.snapshot(name).tools) == len(before):
                 await watch.anything()
-        await monitor.call(_call("log_levels", interval_s=0.0))
+        await engine.calls.make(_call("log_levels", interval_s=0.0))
     assert watch.levels == ["error", "critical", "alert", "emergency"]
 
 
 async def test_rules_are_found_again_in_the_next_run(data_dir: Path) -> None:
     path = data_dir / "server-settings.json"
-    async with Monitor(settings=path) as monitor:
-        name = monitor.add_server(demo_definition())
-        monitor.set_question_rules(name, QuestionRules(form=Rule(mode="decline")))
-    async with Monitor(settings=path) as monitor:
-        await monitor.connect(monitor.add_server(demo_definition()))
-        assert monitor.server("demo").settings.rules.form.mode == "decline"
-        outcome = await monitor.call(_call("ask_form"))
+    async with Engine(settings=path) as engine:
+        name = engine.servers.add(server_definition())
+        engine.settings.set_question_rules(name, QuestionRules(form=QuestionRule(mode="decline")))
+    async with Engine(settings=path) as engine:
+        await engine.servers.connect(engine.servers.add(server_definition()))
+        assert engine.servers.snapshot("demo").settings.rules.form.mode == "decline"
+        outcome = await engine.calls.make(_call("ask_form"))
     assert _replies(outcome)[0]["reply"]["result"] == {"action": "decline"}

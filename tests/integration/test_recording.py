@@ -16,20 +16,21 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from mcp_progress_monitor.monitor import Call, Monitor
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.recording import recorder as module
 from mcp_progress_monitor.recording.reader import RecordingReader
 from mcp_progress_monitor.recording.recorder import Recorder
 from mcp_progress_monitor.recording.settings import RecordingSettings, save_settings
 from mcp_progress_monitor.recording.writer import Writer
-from mcp_progress_monitor.sessions.definitions import demo_definition
 from tests.integration.commands import PROGRAM, ROOT, linux_only, run, start
 from tests.patience import PATIENCE_S, allowed
+from tests.servers.definition import server_definition
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_progress_monitor.protocol.frame import Frame
+    from mcp_progress_monitor.protocol.frames import Frame
 
 QUICK = ("--arg", "interval_s=0")
 
@@ -39,7 +40,7 @@ def read(path: Path | str, *, is_cut: bool = False) -> list[Frame]:
     reader = RecordingReader(Path(path))
     frames = [frame for chunk in reader for frame in chunk.frames]
     unsound = [problem.what for problem in reader.problems]
-    assert unsound == [] or (is_cut and "ends within a line" in unsound[0])
+    assert unsound == [] or (is_cut and "ends in the middle of a line" in unsound[0])
     return frames
 
 
@@ -107,7 +108,7 @@ class TestNamedFiles:
         path.write_bytes(content)
         ran = run(*command, "--demo", "--record", str(path))
         assert ran.code == 2
-        assert "there already" in ran.err
+        assert "already exists" in ran.err
         assert str(path) in ran.err
         assert path.read_bytes() == content
 
@@ -186,7 +187,7 @@ def test_a_disk_that_takes_no_more_ends_the_recording_and_nothing_else(data_dir:
     assert ran.returncode == 0
     assert progress == list(range(1, 20_001))
     complaint = ran.stderr.decode()
-    assert complaint.count("The recording stopped") == 1
+    assert complaint.count("Recording stopped") == 1
     assert "Traceback" not in complaint
     kept = ticks(read(events[-1]["recording"], is_cut=True))
     assert kept == list(range(1, len(kept) + 1))
@@ -194,10 +195,10 @@ def test_a_disk_that_takes_no_more_ends_the_recording_and_nothing_else(data_dir:
 
 
 def test_a_folder_that_cannot_be_written_is_told_once_and_the_work_done(data_dir: Path) -> None:
-    (data_dir / "recordings").write_text("in the way")
+    (data_dir / "recordings").write_text("newer version")
     ran = run("call", "--demo", "--data-dir", str(data_dir), "known_total", *QUICK, "--json")
     assert ran.code == 0
-    assert ran.err.count("The session is not recorded") == 1
+    assert ran.err.count("The session is not being recorded") == 1
     assert str(data_dir / "recordings") in ran.err
     assert ran.only("summary")[0]["recording"] is None
 
@@ -253,18 +254,18 @@ async def test_a_slow_disk_slows_the_server_and_loses_nothing(
     monkeypatch.setattr(Writer, "write", slowly)
     recorder = Recorder(tmp_path / "a.mcprec")
     frames: list[Frame] = []
-    async with Monitor(recorder=recorder) as monitor:
-        monitor.subscribe(lambda update: frames.extend(update.frames))
-        monitor.add_server(demo_definition())
-        await monitor.connect("demo")
+    async with Engine(recorder=recorder) as engine:
+        engine.subscribe(lambda update: frames.extend(update.frames))
+        engine.servers.add(server_definition())
+        await engine.servers.connect("demo")
         params: dict[str, Any] = {"name": "burst", "arguments": {"count": 20_000}}
         with anyio.fail_after(PATIENCE_S):
-            outcome = await monitor.call(Call("demo", "tools/call", params))
+            outcome = await engine.calls.make(Call("demo", "tools/call", params))
         assert outcome.failure is None
     assert recorder.problem is None
     assert ticks(frames) == list(range(1, 20_001))
     assert read(tmp_path / "a.mcprec") == frames
-    assert monitor.timeline.end == len(frames)
+    assert engine.timeline.end == len(frames)
     # Stderr and our own messages are not held up; a chunk and what two others hold come on top.
     assert most < 50_000 + 500_000
 
@@ -278,18 +279,18 @@ async def test_odd_messages_are_in_the_log_as_they_came(
 ) -> None:
     path = tmp_path / "a.mcprec" if is_on_disk else None
     frames: list[Frame] = []
-    async with Monitor(recorder=Recorder(path)) as monitor:
-        monitor.subscribe(lambda update: frames.extend(update.frames))
-        monitor.add_server(demo_definition())
-        await monitor.connect("demo")
+    async with Engine(recorder=Recorder(path)) as engine:
+        engine.subscribe(lambda update: frames.extend(update.frames))
+        engine.servers.add(server_definition())
+        await engine.servers.connect("demo")
         arguments = {} if tool in {"batch", "split_line"} else {"interval_s": 0}
         params: dict[str, Any] = {"name": tool, "arguments": arguments}
-        await monitor.call(Call("demo", "tools/call", params))
-    found = monitor.timeline.frames(0, monitor.timeline.end)
+        await engine.calls.make(Call("demo", "tools/call", params))
+    found = engine.timeline.frames(0, engine.timeline.end)
     assert [frame._replace(when=0) for frame in found] == [
         frame._replace(when=0) for frame in frames
     ]
-    assert monitor.recording == path
+    assert engine.recording.path == path
     if path is not None:
         assert sorted(read(path)) == sorted(frames)
 
@@ -304,7 +305,7 @@ def hang(writer, path, blobs):
         threading.Event().wait()
     write(writer, path, blobs)
 Writer.write = hang
-from mcp_progress_monitor.cli import main
+from mcp_progress_monitor.cli.entry import main
 sys.exit(main(["tools", "--demo", "--record", {str(tmp_path / "a.mcprec")!r}]))
 """
     began = time.monotonic()

@@ -7,11 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from mcp_progress_monitor.monitor import Call, ServerChangedError
-from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.origins import ServerChangedError
+from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol.facts import ProgressReceived, RequestMade
 from mcp_progress_monitor.protocol.jsonrpc import canonical
-from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.resumable import (
     AT_ONCE,
@@ -24,7 +25,7 @@ from tests.integration.resumable import (
 )
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.sessions.definitions import Era
+    from mcp_progress_monitor.snapshots.definitions import Era
 
 
 def compared(message: dict[str, Any]) -> tuple[bytes, Any, int]:
@@ -42,11 +43,11 @@ def compared(message: dict[str, Any]) -> tuple[bytes, Any, int]:
 async def test_attempts_differ_in_the_resume_token_and_the_id_alone(
     place: Place, era: Era, token: str | int | None
 ) -> None:
-    async with running(place, era=era) as (monitor, watch):
-        outcome = await monitor.call(export(token=token))
+    async with running(place, era=era) as (engine, watch):
+        outcome = await engine.calls.make(export(token=token))
         assert outcome.job == 1
-        assert (await monitor.resume(1)).state is JobState.RESUMABLE
-        assert (await monitor.resume(1)).state is JobState.DONE
+        assert (await engine.resumer.resume(1)).state is JobState.RESUMABLE
+        assert (await engine.resumer.resume(1)).state is JobState.DONE
         found = [compared(message) for message in watch.sent("tools/call")]
         requests = [f for f in watch.facts if isinstance(f, RequestMade) and f.resume_token]
     bodies, tokens, ids = zip(*found, strict=True)
@@ -61,13 +62,13 @@ async def test_attempts_differ_in_the_resume_token_and_the_id_alone(
 
 
 async def test_all_attempts_are_one_row_and_progress_goes_on(place: Place) -> None:
-    async with running(place) as (monitor, watch):
-        await monitor.call(export())
-        assert the_job(monitor).fraction == 5 / 12
-        await monitor.resume(1)
-        await monitor.resume(1)
-        job, detail = the_job(monitor), monitor.detail(1)
-    assert list(monitor.jobs()) == [1]
+    async with running(place) as (engine, watch):
+        await engine.calls.make(export())
+        assert the_job(engine).fraction == 5 / 12
+        await engine.resumer.resume(1)
+        await engine.resumer.resume(1)
+        job, detail = the_job(engine), engine.jobs.detail(1)
+    assert list(engine.jobs.ids()) == [1]
     assert (job.state, job.progress, job.tick_count, job.attempt_count) == (
         JobState.DONE, 12, 12, 3,
     )  # fmt: skip
@@ -83,71 +84,71 @@ async def test_a_token_is_on_disk_when_the_job_is_seen_as_resumable(place: Place
     seen: list[list[str]] = []
 
     def look(_update: object) -> None:
-        job = monitor.snapshot(1)
+        job = engine.jobs.snapshot(1)
         if job is not None and job.state is JobState.RESUMABLE and not seen:
             seen.append(saved_tokens(place))
 
-    async with running(place) as (monitor, _):
-        monitor.subscribe(look)
-        outcome = await monitor.call(export())
-        detail = monitor.detail(1)
+    async with running(place) as (engine, _):
+        engine.subscribe(look)
+        outcome = await engine.calls.make(export())
+        detail = engine.jobs.detail(1)
     assert detail is not None
     assert seen == [[json.dumps(detail.resume_token)]]
     assert outcome.resume_id == 1
 
 
 async def test_jobs_of_earlier_runs_come_back_server_by_server(place: Place) -> None:
-    async with running(place) as (monitor, _):
-        monitor.add_server(place.definition(name="another"))
-        await monitor.connect("another")
+    async with running(place) as (engine, _):
+        engine.servers.add(place.definition(name="another"))
+        await engine.servers.connect("another")
         for server in ("demo", "another", "demo", "another"):
-            await monitor.call(export(server))
-    async with running(place, is_connected=False) as (monitor, _):
-        found = [the_job(monitor, job) for job in monitor.jobs()]
+            await engine.calls.make(export(server))
+    async with running(place, is_connected=False) as (engine, _):
+        found = [the_job(engine, job) for job in engine.jobs.ids()]
     assert [(job.server, job.chain) for job in found] == [
         ("another", 2), ("another", 4), ("demo", 1), ("demo", 3),
     ]  # fmt: skip
 
 
 async def test_a_finished_chain_leaves_no_token_behind(place: Place) -> None:
-    async with running(place) as (monitor, _):
-        first = await monitor.call(export())
+    async with running(place) as (engine, _):
+        first = await engine.calls.make(export())
         assert saved_tokens(place)
-        assert monitor.find_resumable(first.resume_id or 0) == 1
-        await monitor.resume(1, auto_resume=AT_ONCE)
+        assert engine.resumer.find(first.resume_id or 0) == 1
+        await engine.resumer.resume(1, auto_resume=AT_ONCE)
         assert saved_tokens(place) == []
-        assert monitor.find_resumable(first.resume_id or 0) is None
-    async with running(place, is_connected=False) as (monitor, _):
-        assert list(monitor.jobs()) == []
+        assert engine.resumer.find(first.resume_id or 0) is None
+    async with running(place, is_connected=False) as (engine, _):
+        assert list(engine.jobs.ids()) == []
 
 
 async def test_after_a_restart_the_job_is_there_and_goes_on(place: Place) -> None:
-    async with running(place) as (monitor, _):
-        await monitor.call(export(token="mine"))
-        await monitor.resume(1)
-    async with running(place, is_connected=False) as (monitor, watch):
-        job = the_job(monitor)
+    async with running(place) as (engine, _):
+        await engine.calls.make(export(token="mine"))
+        await engine.resumer.resume(1)
+    async with running(place, is_connected=False) as (engine, watch):
+        job = the_job(engine)
         assert (job.state, job.server, job.name) == (JobState.RESUMABLE, "demo", "resumable_export")
         assert (job.progress, job.total, job.attempt_count, job.token) == (10, 12, 2, "mine")
         assert job.can_resume
-        assert monitor.servers() == []
-        outcome = await monitor.resume(1)
+        assert engine.servers.snapshots() == []
+        outcome = await engine.resumer.resume(1)
         assert outcome.state is JobState.DONE
-        assert [server.name for server in monitor.servers()] == ["demo"]
+        assert [server.name for server in engine.servers.snapshots()] == ["demo"]
         (message,) = watch.sent("tools/call")
         assert message["params"]["_meta"]["progressToken"] == "mine"
     assert place.chunks() == whole()
 
 
 async def test_attempts_of_earlier_runs_are_told_when_asked_for(place: Place) -> None:
-    async with running(place) as (monitor, _):
-        await monitor.call(export())
-        await monitor.resume(1)
-    async with running(place, is_connected=False) as (monitor, watch):
-        first = monitor.detail(1)
+    async with running(place) as (engine, _):
+        await engine.calls.make(export())
+        await engine.resumer.resume(1)
+    async with running(place, is_connected=False) as (engine, watch):
+        first = engine.jobs.detail(1)
         assert first is not None
         await watch.until(lambda: len(watch.updates) > 0)
-        detail = monitor.detail(1)
+        detail = engine.jobs.detail(1)
         assert detail is not None
         assert [(a.number, a.outcome) for a in detail.attempts] == [
             (1, JobState.RESUMABLE),
@@ -156,24 +157,24 @@ async def test_attempts_of_earlier_runs_are_told_when_asked_for(place: Place) ->
 
 
 async def test_without_a_store_everything_works_in_memory(place: Place) -> None:
-    async with running(place, saves=False) as (monitor, _):
-        outcome = await monitor.call(export())
+    async with running(place, saves=False) as (engine, _):
+        outcome = await engine.calls.make(export())
         assert (outcome.state, outcome.resume_id) == (JobState.RESUMABLE, None)
-        assert monitor.store_problem is None
-        outcome = await monitor.resume(1, auto_resume=AT_ONCE)
+        assert engine.resumer.problem is None
+        outcome = await engine.resumer.resume(1, auto_resume=AT_ONCE)
         assert outcome.state is JobState.DONE
     assert place.chunks() == whole()
     assert list(place.data_dir.iterdir()) == []
 
 
 async def test_a_call_cannot_use_a_jobs_token_behind_its_back(place: Place) -> None:
-    async with running(place) as (monitor, _):
-        await monitor.call(export())
-        detail = monitor.detail(1)
+    async with running(place) as (engine, _):
+        await engine.calls.make(export())
+        detail = engine.jobs.detail(1)
         assert detail is not None
         params = {**export().params, "_meta": {"resumeToken": detail.resume_token}}
-        with pytest.raises(ProblemError, match="that of job 1"):
-            await monitor.call(Call("demo", "tools/call", params))
+        with pytest.raises(UserError, match="belongs to job 1"):
+            await engine.calls.make(Call("demo", "tools/call", params))
 
 
 @pytest.mark.parametrize(
@@ -186,10 +187,10 @@ async def test_a_call_cannot_use_a_jobs_token_behind_its_back(place: Place) -> N
 async def test_any_request_can_be_gone_on_with(
     place: Place, method: str, params: dict[str, Any]
 ) -> None:
-    async with running(place) as (monitor, watch):
-        outcome = await monitor.call(Call("demo", method, params, token=None))
+    async with running(place) as (engine, watch):
+        outcome = await engine.calls.make(Call("demo", method, params, token=None))
         assert outcome.state is JobState.RESUMABLE
-        outcome = await monitor.resume(1, auto_resume=AT_ONCE)
+        outcome = await engine.resumer.resume(1, auto_resume=AT_ONCE)
         assert outcome.state is JobState.DONE
         found = [compared(message)[0] for message in watch.sent(method)]
     assert len(found) > 1
@@ -197,26 +198,30 @@ async def test_any_request_can_be_gone_on_with(
 
 
 async def test_a_renamed_server_is_used_and_not_added_again(place: Place) -> None:
-    async with running(place) as (monitor, _):
-        await monitor.call(export())
-    async with running(place, is_connected=False) as (monitor, _):
-        monitor.add_server(place.definition(name="renamed"))
-        assert (await monitor.resume(1)).state is JobState.RESUMABLE
-        assert [server.name for server in monitor.servers()] == ["renamed"]
-        assert the_job(monitor).server == "renamed"
+    async with running(place) as (engine, _):
+        await engine.calls.make(export())
+    async with running(place, is_connected=False) as (engine, _):
+        engine.servers.add(place.definition(name="renamed"))
+        assert (await engine.resumer.resume(1)).state is JobState.RESUMABLE
+        assert [server.name for server in engine.servers.snapshots()] == ["renamed"]
+        assert the_job(engine).server == "renamed"
 
 
 async def test_a_changed_definition_is_asked_about(place: Place) -> None:
-    async with running(place) as (monitor, _):
-        await monitor.call(export())
-    async with running(place, is_connected=False) as (monitor, _):
-        monitor.add_server(_other("demo"))
-        with pytest.raises(ServerChangedError, match="defined otherwise now") as caught:
-            await monitor.resume(1)
+    async with running(place) as (engine, _):
+        await engine.calls.make(export())
+    async with running(place, is_connected=False) as (engine, _):
+        engine.servers.add(_other("demo"))
+        with pytest.raises(
+            ServerChangedError, match="definition of the job's server has changed"
+        ) as caught:
+            await engine.resumer.resume(1)
         assert caught.value.definition == place.definition()
-        assert the_job(monitor).can_resume
-        assert (await monitor.resume(1, use_saved_definition=True)).state is JobState.RESUMABLE
-        assert [server.name for server in monitor.servers()] == ["demo", "demo-2"]
+        assert the_job(engine).can_resume
+        assert (
+            await engine.resumer.resume(1, use_saved_definition=True)
+        ).state is JobState.RESUMABLE
+        assert [server.name for server in engine.servers.snapshots()] == ["demo", "demo-2"]
 
 
 def _other(name: str) -> StdioDefinition:
@@ -224,35 +229,35 @@ def _other(name: str) -> StdioDefinition:
 
 
 async def test_a_server_that_was_removed_is_asked_about(place: Place) -> None:
-    async with running(place) as (monitor, _):
-        await monitor.call(export())
-        await monitor.disconnect("demo")
-        monitor.remove_server("demo")
+    async with running(place) as (engine, _):
+        await engine.calls.make(export())
+        await engine.servers.disconnect("demo")
+        engine.servers.remove("demo")
         with pytest.raises(ServerChangedError, match="was removed"):
-            await monitor.resume(1)
-        outcome = await monitor.resume(1, use_saved_definition=True)
+            await engine.resumer.resume(1)
+        outcome = await engine.resumer.resume(1, use_saved_definition=True)
         assert outcome.state is JobState.RESUMABLE
 
 
 async def test_forgetting_deletes_the_token_and_the_row(place: Place) -> None:
-    async with running(place) as (monitor, _):
-        await monitor.call(export())
-        await monitor.call(export(job="other"))
-        monitor.remove_jobs([1, 2])
-        assert list(monitor.jobs()) == [1, 2]
-        await monitor.forget([1, 99])
-        assert list(monitor.jobs()) == [2]
+    async with running(place) as (engine, _):
+        await engine.calls.make(export())
+        await engine.calls.make(export(job="other"))
+        engine.jobs.remove([1, 2])
+        assert list(engine.jobs.ids()) == [1, 2]
+        await engine.jobs.forget([1, 99])
+        assert list(engine.jobs.ids()) == [2]
         assert len(saved_tokens(place)) == 1
-        with pytest.raises(ProblemError, match="no such job"):
-            await monitor.resume(1)
+        with pytest.raises(UserError, match="Job not found"):
+            await engine.resumer.resume(1)
 
 
 async def test_reissuing_is_a_new_job_with_a_new_token_of_the_same_kind(place: Place) -> None:
-    async with running(place) as (monitor, watch):
+    async with running(place) as (engine, watch):
         for name, token in (("a", "mine"), ("b", 7), ("c", None)):
-            await monitor.call(export(job=name, token=token))
+            await engine.calls.make(export(job=name, token=token))
         for job in (1, 2, 3):
-            assert (await monitor.reissue(job)).job == job + 3
+            assert (await engine.calls.reissue(job)).job == job + 3
         sent = watch.sent("tools/call")
     for first, again in zip(sent[:3], sent[3:], strict=True):
         assert first["params"]["arguments"] == again["params"]["arguments"]
@@ -264,15 +269,15 @@ async def test_reissuing_is_a_new_job_with_a_new_token_of_the_same_kind(place: P
 
 
 async def test_what_is_not_resumable_is_refused_in_words(place: Place) -> None:
-    async with running(place) as (monitor, _):
+    async with running(place) as (engine, _):
         done = Call("demo", "tools/call", {"name": "known_total", "arguments": {"steps": 1}})
-        await monitor.call(done)
-        with pytest.raises(ProblemError, match="cannot be resumed"):
-            await monitor.resume(1)
-        with pytest.raises(ProblemError, match="no such job"):
-            await monitor.resume(99)
-        with pytest.raises(ProblemError, match="no such job"):
-            await monitor.reissue(99)
-        with pytest.raises(ProblemError, match="cannot be resumed"):
-            monitor.set_automatic(1, AT_ONCE)
-        monitor.set_automatic(99, AT_ONCE)
+        await engine.calls.make(done)
+        with pytest.raises(UserError, match="cannot be resumed"):
+            await engine.resumer.resume(1)
+        with pytest.raises(UserError, match="Job not found"):
+            await engine.resumer.resume(99)
+        with pytest.raises(UserError, match="Job not found"):
+            await engine.calls.reissue(99)
+        with pytest.raises(UserError, match="cannot be resumed"):
+            engine.resumer.set_automatic(1, AT_ONCE)
+        engine.resumer.set_automatic(99, AT_ONCE)

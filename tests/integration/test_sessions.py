@@ -9,20 +9,21 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from mcp_progress_monitor.monitor import Monitor, Update
-from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol import eras
 from mcp_progress_monitor.protocol.eras import Era
-from mcp_progress_monitor.protocol.frame import Channel
-from mcp_progress_monitor.sessions.definitions import StdioDefinition, demo_definition
-from mcp_progress_monitor.sessions.snapshot import ServerSnapshot, ServerState
+from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
 from tests.patience import allowed
+from tests.servers.definition import server_definition
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcp_progress_monitor.sessions.definitions import Era as EraChoice
-
+    from mcp_progress_monitor.engine.updates import Update
+    from mcp_progress_monitor.snapshots.definitions import Era as EraChoice
 
 _SOON_S = eras.DISCOVER_LIMIT_S
 
@@ -35,18 +36,20 @@ def own_limit(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def connect(*options: str, **settings: Any) -> ServerSnapshot:
     """The demo server as it is once it was connected."""
-    async with Monitor() as monitor:
-        return await monitor.connect(monitor.add_server(demo_definition(*options, **settings)))
+    async with Engine() as engine:
+        return await engine.servers.connect(
+            engine.servers.add(server_definition(*options, **settings))
+        )
 
 
-async def problem_of(definition: StdioDefinition) -> Problem:
+async def problem_of(definition: StdioDefinition) -> ErrorDetails:
     """Why the server cannot be connected; its snapshot must tell the same."""
-    async with Monitor() as monitor:
-        name = monitor.add_server(definition)
-        with pytest.raises(ProblemError) as caught:
-            await monitor.connect(name)
-        assert monitor.server(name).state is ServerState.FAILED
-        assert monitor.server(name).problem == caught.value.problem
+    async with Engine() as engine:
+        name = engine.servers.add(definition)
+        with pytest.raises(UserError) as caught:
+            await engine.servers.connect(name)
+        assert engine.servers.snapshot(name).state is ServerState.FAILED
+        assert engine.servers.snapshot(name).problem == caught.value.problem
         return caught.value.problem
 
 
@@ -88,13 +91,13 @@ async def test_a_server_that_ignores_what_it_does_not_know_costs_two_seconds() -
 
 @pytest.mark.usefixtures("own_limit")
 async def test_the_verdict_on_a_servers_era_is_remembered() -> None:
-    async with Monitor() as monitor:
-        name = monitor.add_server(demo_definition("--profile", "old-and-silent"))
-        await monitor.connect(name)
-        await monitor.disconnect(name)
+    async with Engine() as engine:
+        name = engine.servers.add(server_definition("--profile", "old-and-silent"))
+        await engine.servers.connect(name)
+        await engine.servers.disconnect(name)
         updates: list[Update] = []
-        monitor.subscribe(updates.append)
-        await monitor.connect(name)
+        engine.subscribe(updates.append)
+        await engine.servers.connect(name)
     sent = b"".join(frame.raw for update in updates for frame in update.frames)
     assert b'"initialize"' in sent
     assert b'"server/discover"' not in sent
@@ -111,12 +114,12 @@ async def test_a_server_that_starts_slowly_is_understood_in_either_era(speaks: s
 async def test_a_server_that_starts_slowly_and_speaks_both_is_spoken_to_in_the_newer_era_next() -> (
     None
 ):
-    slow = demo_definition("--start-delay", "2.5", "--era", "both")
-    async with Monitor() as monitor:
-        name = monitor.add_server(slow)
-        assert (await monitor.connect(name)).era is Era.HANDSHAKE
-        await monitor.disconnect(name)
-        assert (await monitor.connect(name)).era is Era.PER_REQUEST
+    slow = server_definition("--start-delay", "2.5", "--era", "both")
+    async with Engine() as engine:
+        name = engine.servers.add(slow)
+        assert (await engine.servers.connect(name)).era is Era.HANDSHAKE
+        await engine.servers.disconnect(name)
+        assert (await engine.servers.connect(name)).era is Era.PER_REQUEST
 
 
 async def test_a_server_that_ends_at_an_unknown_question_is_started_again_without_it() -> None:
@@ -128,9 +131,9 @@ async def test_a_server_that_ends_at_an_unknown_question_is_started_again_withou
         " '2025-06-18', 'capabilities': {}, 'serverInfo': {'name': 'strict', 'version': '1'}}}))\n"
         "sys.stdout.flush(); sys.stdin.read()"
     )
-    async with Monitor() as monitor:
-        name = monitor.add_server(python(code))
-        server = await monitor.connect(name)
+    async with Engine() as engine:
+        name = engine.servers.add(python(code))
+        server = await engine.servers.connect(name)
         assert server.revision == "2025-06-18"
         assert server.connection == "test#2"
         assert server.tools == ()
@@ -150,7 +153,7 @@ async def test_lists_are_read_page_by_page() -> None:
 async def test_a_server_without_a_list_is_connected_and_says_what_is_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.sessions.lists._LIMIT_S", 0.2)
+    monkeypatch.setattr("mcp_progress_monitor.sessions.connection.lists._LIMIT_S", 0.2)
     server = await connect("--ignore-method", "tools/list")
     assert server.state is ServerState.CONNECTED
     assert server.tools == ()
@@ -164,7 +167,7 @@ async def test_a_command_that_does_not_exist_is_named() -> None:
 
 
 async def test_a_server_that_exits_at_once_tells_its_code_and_last_words() -> None:
-    problem = await problem_of(demo_definition("--profile", "exit"))
+    problem = await problem_of(server_definition("--profile", "exit"))
     assert "exit code 3" in problem.what
     assert "DEMO_API_KEY is not set" in problem.detail
     assert "--profile exit" in problem.where
@@ -185,7 +188,7 @@ async def test_a_program_that_speaks_no_mcp_is_quoted() -> None:
 
 
 async def test_a_server_that_never_answers_fails_at_the_limit() -> None:
-    definition = demo_definition("--profile", "silent", connect_timeout_s=0.5)
+    definition = server_definition("--profile", "silent", connect_timeout_s=0.5)
     began = time.monotonic()
     problem = await problem_of(definition)
     assert "server/discover" in problem.what
@@ -195,7 +198,7 @@ async def test_a_server_that_never_answers_fails_at_the_limit() -> None:
 
 
 async def test_a_version_that_nobody_knows_is_told_beside_those_we_speak() -> None:
-    problem = await problem_of(demo_definition("--profile", "wrong-version"))
+    problem = await problem_of(server_definition("--profile", "wrong-version"))
     assert "3000-01-01" in problem.what
     assert "2025-11-25" in problem.as_text()
     assert "--profile wrong-version" in problem.where
@@ -207,37 +210,37 @@ async def test_a_version_that_nobody_knows_is_told_beside_those_we_speak() -> No
 async def test_an_era_that_was_fixed_wrongly_is_said_to_be_so(
     fixed: EraChoice, speaks: str
 ) -> None:
-    problem = await problem_of(demo_definition("--era", speaks, era=fixed))
+    problem = await problem_of(server_definition("--era", speaks, era=fixed))
     assert "era" in problem.hint
 
 
 async def test_a_folder_that_does_not_exist_is_named(tmp_path: Path) -> None:
-    definition = demo_definition().model_copy(update={"cwd": str(tmp_path / "none")})
+    definition = server_definition().model_copy(update={"cwd": str(tmp_path / "none")})
     assert (await problem_of(definition)).where == str(tmp_path / "none")
 
 
 async def test_a_failed_server_can_be_connected_again() -> None:
-    async with Monitor() as monitor:
-        name = monitor.add_server(demo_definition("--profile", "exit"))
+    async with Engine() as engine:
+        name = engine.servers.add(server_definition("--profile", "exit"))
         for _attempt in range(2):
-            with pytest.raises(ProblemError):
-                await monitor.connect(name)
+            with pytest.raises(UserError):
+                await engine.servers.connect(name)
 
 
 async def test_giving_up_on_connecting_ends_the_server() -> None:
-    async with Monitor() as monitor:
-        name = monitor.add_server(demo_definition("--profile", "silent"))
+    async with Engine() as engine:
+        name = engine.servers.add(server_definition("--profile", "silent"))
         with anyio.move_on_after(0.3):
-            await monitor.connect(name)
-        await monitor.disconnect(name)
-        assert monitor.server(name).state is ServerState.CLOSED
+            await engine.servers.connect(name)
+        await engine.servers.disconnect(name)
+        assert engine.servers.snapshot(name).state is ServerState.CLOSED
 
 
 async def test_everything_on_the_wire_is_published_from_the_first_event_to_the_last() -> None:
     updates: list[Update] = []
-    async with Monitor() as monitor:
-        monitor.subscribe(updates.append)
-        await monitor.connect(monitor.add_server(demo_definition()))
+    async with Engine() as engine:
+        engine.subscribe(updates.append)
+        await engine.servers.connect(engine.servers.add(server_definition()))
     frames = [frame for update in updates for frame in update.frames]
     assert frames[0].channel is frames[-1].channel is Channel.EVENT
     assert b'"opened"' in frames[0].raw
@@ -248,9 +251,9 @@ async def test_everything_on_the_wire_is_published_from_the_first_event_to_the_l
 
 
 async def test_two_connects_at_the_same_time_are_one() -> None:
-    async with Monitor() as monitor:
-        name = monitor.add_server(demo_definition())
+    async with Engine() as engine:
+        name = engine.servers.add(server_definition())
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(monitor.connect, name)
-            tasks.start_soon(monitor.connect, name)
-        assert monitor.server(name).connection == "demo#1"
+            tasks.start_soon(engine.servers.connect, name)
+            tasks.start_soon(engine.servers.connect, name)
+        assert engine.servers.snapshot(name).connection == "demo#1"

@@ -14,13 +14,15 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from mcp_progress_monitor import paths
-from mcp_progress_monitor.monitor import Call, Monitor, Update
-from mcp_progress_monitor.sessions.definitions import demo_definition
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.tracker.snapshot import JobState
+from tests.integration.commands import ROOT
 from tests.patience import allowed
+from tests.servers.definition import server_definition
 
 if TYPE_CHECKING:
+    from mcp_progress_monitor.engine.updates import Update
     from mcp_progress_monitor.tracker.snapshot import JobId
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="signals and process groups")
@@ -36,19 +38,19 @@ def is_alive(pid: int) -> bool:
     return not stat.exists() or stat.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
-async def pids_of(monitor: Monitor, *options: str, count: int = 1) -> list[int]:
+async def pids_of(engine: Engine, *options: str, count: int = 1) -> list[int]:
     """Connect so many demo servers; their process ids."""
     found = []
     for _number in range(count):
-        server = await monitor.connect(monitor.add_server(demo_definition(*options)))
+        server = await engine.servers.connect(engine.servers.add(server_definition(*options)))
         assert server.pid is not None
         found.append(server.pid)
     return found
 
 
 async def test_polite_servers_with_running_calls_are_gone_within_two_seconds() -> None:
-    async with Monitor() as monitor, anyio.create_task_group() as calls:
-        pids = await pids_of(monitor, count=3)
+    async with Engine() as engine, anyio.create_task_group() as calls:
+        pids = await pids_of(engine, count=3)
         have_ticked = anyio.Event()
         ticking: set[JobId | None] = set()
 
@@ -57,24 +59,24 @@ async def test_polite_servers_with_running_calls_are_gone_within_two_seconds() -
             if len(ticking) == 3:
                 have_ticked.set()
 
-        monitor.subscribe(listen)
-        for server in monitor.servers():
+        engine.subscribe(listen)
+        for server in engine.servers.snapshots():
             call = Call(server.name, "tools/call", {"name": "never_answers", "arguments": {}})
-            calls.start_soon(monitor.call, call)
+            calls.start_soon(engine.calls.make, call)
         await have_ticked.wait()
         began = time.monotonic()
-        await monitor.aclose()
+        await engine.aclose()
         assert time.monotonic() - began < allowed(2)
         assert not any(map(is_alive, pids))
-        states = {job and job.state for job in map(monitor.snapshot, monitor.jobs())}
+        states = {job and job.state for job in map(engine.jobs.snapshot, engine.jobs.ids())}
         assert states == {JobState.LOST}
 
 
 async def test_stubborn_servers_are_gone_within_five_seconds() -> None:
-    async with Monitor() as monitor:
-        pids = await pids_of(monitor, "--profile", "stubborn", count=2)
+    async with Engine() as engine:
+        pids = await pids_of(engine, "--profile", "stubborn", count=2)
         began = time.monotonic()
-        await monitor.aclose()
+        await engine.aclose()
         assert time.monotonic() - began < allowed(5)
         assert not any(map(is_alive, pids))
 
@@ -83,8 +85,8 @@ async def test_an_exception_in_the_program_leaves_no_server_behind() -> None:
     pids: list[int] = []
 
     async def fail() -> None:
-        async with Monitor() as monitor:
-            pids.extend(await pids_of(monitor))
+        async with Engine() as engine:
+            pids.extend(await pids_of(engine))
             raise KeyError("ours")
 
     with pytest.raises(KeyError, match="ours"):
@@ -95,8 +97,8 @@ async def test_an_exception_in_the_program_leaves_no_server_behind() -> None:
 async def test_cancelling_the_program_leaves_no_server_behind() -> None:
     pids: list[int] = []
     with anyio.CancelScope() as scope:
-        async with Monitor() as monitor:
-            pids += await pids_of(monitor)
+        async with Engine() as engine:
+            pids += await pids_of(engine)
             scope.cancel()
             await anyio.sleep(60)
     assert scope.cancelled_caught
@@ -105,27 +107,30 @@ async def test_cancelling_the_program_leaves_no_server_behind() -> None:
 
 async def test_a_monitor_that_was_never_used_ends_at_once() -> None:
     began = time.monotonic()
-    async with Monitor() as monitor:
-        await monitor.aclose()
+    async with Engine() as engine:
+        await engine.aclose()
     assert time.monotonic() - began < allowed(0.5)
 
 
 _PROGRAM = """
     import asyncio, sys
     import anyio
-    from mcp_progress_monitor.monitor import Call, Monitor
-    from mcp_progress_monitor.sessions.definitions import demo_definition
+    from mcp_progress_monitor.engine.call import (Call)
+    from mcp_progress_monitor.engine.engine import Engine
+    from tests.servers.definition import server_definition
 
     async def main():
         asyncio.get_running_loop().slow_callback_duration = 60  # it is the machine that is slow
-        async with Monitor() as monitor, anyio.create_task_group() as calls:
-            server = await monitor.connect(monitor.add_server(demo_definition(*sys.argv[2:])))
+        async with Engine() as engine, anyio.create_task_group() as calls:
+            server = await engine.servers.connect(
+                engine.servers.add(server_definition(*sys.argv[2:]))
+            )
             call = Call(server.name, "tools/call", {"name": "never_answers", "arguments": {}})
-            calls.start_soon(monitor.call, call)
+            calls.start_soon(engine.calls.make, call)
             await anyio.sleep(0.2)
             print(server.pid, flush=True)
             await anyio.sleep(float(sys.argv[1]))
-            await monitor.aclose()
+            await engine.aclose()
 
     anyio.run(main)
 """
@@ -135,7 +140,7 @@ _PROGRAM = """
 def test_a_program_that_ends_during_a_call_says_nothing_and_leaves_nothing(profile: str) -> None:
     done = subprocess.run(
         [sys.executable, "-X", "dev", "-c", textwrap.dedent(_PROGRAM), "0", "--profile", profile],
-        cwd=paths.import_root(),
+        cwd=ROOT,
         capture_output=True,
         text=True,
         timeout=100,
@@ -149,7 +154,7 @@ def test_a_program_that_ends_during_a_call_says_nothing_and_leaves_nothing(profi
 def test_a_program_that_is_killed_takes_its_polite_server_with_it() -> None:
     program = subprocess.Popen(
         [sys.executable, "-c", textwrap.dedent(_PROGRAM), "60"],
-        cwd=paths.import_root(),
+        cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
     )

@@ -12,11 +12,12 @@ import anyio
 import httpx2
 import pytest
 
-from mcp_progress_monitor.monitor import Call, Monitor
-from mcp_progress_monitor.problem import ProblemError
-from mcp_progress_monitor.sessions.definitions import HttpDefinition
-from mcp_progress_monitor.sessions.http.token_store import FILE_NAME
-from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.secrets.token_store import FILE_NAME
+from mcp_progress_monitor.snapshots.definitions import HttpDefinition
+from mcp_progress_monitor.snapshots.servers import ServerState
 from tests.integration.http_servers import http_server
 from tests.patience import PATIENCE_S
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator
     from pathlib import Path
 
-    from mcp_progress_monitor.updates import Update
+    from mcp_progress_monitor.engine.updates import Update
 
 pytestmark = pytest.mark.anyio
 
@@ -32,15 +33,15 @@ pytestmark = pytest.mark.anyio
 class User:
     """Opens each page that a monitor asks for, in a browser of their own."""
 
-    def __init__(self, monitor: Monitor) -> None:
+    def __init__(self, engine: Engine) -> None:
         self.pages: list[str] = []
-        self._monitor = monitor
+        self._engine = engine
         self._news, self._asked = anyio.create_memory_object_stream[str](100)
-        monitor.subscribe(self._on_update)
+        engine.subscribe(self._on_update)
 
     def _on_update(self, update: Update) -> None:
         for name in update.servers:
-            sign_in = self._monitor.server(name).sign_in
+            sign_in = self._engine.servers.snapshot(name).sign_in
             if sign_in is not None and sign_in.url not in self.pages:
                 self.pages.append(sign_in.url)
                 self._news.send_nowait(sign_in.url)
@@ -61,33 +62,33 @@ class User:
 @asynccontextmanager
 async def monitoring(
     url: str, folder: Path | None, *, signs_in: bool = True
-) -> AsyncIterator[tuple[Monitor, User]]:
-    async with Monitor(folder=folder) as monitor, anyio.create_task_group() as group:
-        user = User(monitor)
+) -> AsyncIterator[tuple[Engine, User]]:
+    async with Engine(folder=folder) as engine, anyio.create_task_group() as group:
+        user = User(engine)
         if signs_in:
             group.start_soon(user.run)
-        monitor.add_server(HttpDefinition(name="remote", url=url, auth="oauth"))
-        yield monitor, user
+        engine.servers.add(HttpDefinition(name="remote", url=url, auth="oauth"))
+        yield engine, user
         group.cancel_scope.cancel()
         user.close()
 
 
-async def _called(monitor: Monitor) -> bytes:
+async def _called(engine: Engine) -> bytes:
     arguments = {"steps": 3, "interval_s": 0.01}
     params = {"name": "known_total", "arguments": arguments}
-    return (await monitor.call(Call("remote", "tools/call", params))).raw
+    return (await engine.calls.make(Call("remote", "tools/call", params))).raw
 
 
 async def test_the_user_signs_in_once_and_the_next_program_needs_none(tmp_path: Path) -> None:
     async with http_server("--oauth") as server:
-        async with monitoring(server.url, tmp_path) as (monitor, user):
-            snapshot = await monitor.connect("remote")
+        async with monitoring(server.url, tmp_path) as (engine, user):
+            snapshot = await engine.servers.connect("remote")
             assert snapshot.state is ServerState.CONNECTED
             assert snapshot.sign_in is None
-            assert b"result" in await _called(monitor)
+            assert b"result" in await _called(engine)
             assert len(user.pages) == 1
-        async with monitoring(server.url, tmp_path, signs_in=False) as (monitor, user):
-            await monitor.connect("remote")
+        async with monitoring(server.url, tmp_path, signs_in=False) as (engine, user):
+            await engine.servers.connect("remote")
             assert user.pages == []
     assert (tmp_path / FILE_NAME).stat().st_mode & 0o777 == 0o600
 
@@ -95,12 +96,12 @@ async def test_the_user_signs_in_once_and_the_next_program_needs_none(tmp_path: 
 async def test_a_token_that_ends_is_renewed_while_the_user_does_nothing(tmp_path: Path) -> None:
     async with (
         http_server("--oauth", "--token-lifetime", "2") as server,
-        monitoring(server.url, tmp_path) as (monitor, user),
+        monitoring(server.url, tmp_path) as (engine, user),
     ):
-        await monitor.connect("remote")
+        await engine.servers.connect("remote")
         before = (tmp_path / FILE_NAME).read_text()
         await anyio.sleep(2.5)  # the token's own time, which nothing tells of
-        assert b"result" in await _called(monitor)
+        assert b"result" in await _called(engine)
         assert len(user.pages) == 1
         assert (tmp_path / FILE_NAME).read_text() != before
 
@@ -108,10 +109,10 @@ async def test_a_token_that_ends_is_renewed_while_the_user_does_nothing(tmp_path
 async def test_what_was_denied_is_told_as_the_reason(tmp_path: Path) -> None:
     async with (
         http_server("--oauth", "--oauth-deny") as server,
-        monitoring(server.url, tmp_path) as (monitor, user),
+        monitoring(server.url, tmp_path) as (engine, user),
     ):
-        with pytest.raises(ProblemError) as caught:
-            await monitor.connect("remote")
+        with pytest.raises(UserError) as caught:
+            await engine.servers.connect("remote")
         assert len(user.pages) == 1
     assert "The sign-in was denied" in caught.value.problem.as_text()
     assert "access_denied" in caught.value.problem.as_text()
@@ -120,11 +121,11 @@ async def test_what_was_denied_is_told_as_the_reason(tmp_path: Path) -> None:
 async def test_a_sign_in_that_nobody_makes_is_told_with_the_answers_of_others(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in ("connect_limit", "http.sign_in_flow"):
+    for module in ("connection.clocks", "transport.http.oauth_flow"):
         monkeypatch.setattr(f"mcp_progress_monitor.sessions.{module}.SIGN_IN_S", 2.0)
     async with (
         http_server("--oauth") as server,
-        monitoring(server.url, tmp_path, signs_in=False) as (monitor, user),
+        monitoring(server.url, tmp_path, signs_in=False) as (engine, user),
         anyio.create_task_group() as group,
     ):
 
@@ -134,41 +135,41 @@ async def test_a_sign_in_that_nobody_makes_is_told_with_the_answers_of_others(
                 await browser.get(asked["redirect_uri"], params={"code": "x", "state": "y"})
 
         group.start_soon(answer_as_a_stranger)
-        with pytest.raises(ProblemError) as caught:
-            await monitor.connect("remote")
+        with pytest.raises(UserError) as caught:
+            await engine.servers.connect("remote")
     words = caught.value.problem.as_text()
-    assert "Nobody signed in within" in words
-    assert "belong to no sign-in of this program came instead: 1" in words
+    assert "Sign-in was not completed within" in words
+    assert "belong to no sign-in in progress: 1" in words
 
 
 async def test_disconnecting_cancels_the_sign_in(tmp_path: Path) -> None:
     async with (
         http_server("--oauth") as server,
-        monitoring(server.url, tmp_path, signs_in=False) as (monitor, user),
+        monitoring(server.url, tmp_path, signs_in=False) as (engine, user),
         anyio.create_task_group() as group,
     ):
 
         async def connect() -> None:
-            with pytest.raises(ProblemError):
-                await monitor.connect("remote")
+            with pytest.raises(UserError):
+                await engine.servers.connect("remote")
 
         group.start_soon(connect)
         await user.next_page()
         with anyio.fail_after(PATIENCE_S):
-            await monitor.disconnect("remote")
-        assert monitor.server("remote").sign_in is None
-        assert not monitor.server("remote").state.is_up
+            await engine.servers.disconnect("remote")
+        assert engine.servers.snapshot("remote").sign_in is None
+        assert not engine.servers.snapshot("remote").state.is_up
 
 
 async def test_a_recording_has_no_credential(tmp_path: Path) -> None:
     frames: list[bytes] = []
     async with (
         http_server("--oauth") as server,
-        monitoring(server.url, tmp_path) as (monitor, _),
+        monitoring(server.url, tmp_path) as (engine, _),
     ):
-        monitor.subscribe(lambda update: frames.extend(frame.raw for frame in update.frames))
-        await monitor.connect("remote")
-        await _called(monitor)
+        engine.subscribe(lambda update: frames.extend(frame.raw for frame in update.frames))
+        await engine.servers.connect("remote")
+        await _called(engine)
     record = next(iter(json.loads((tmp_path / FILE_NAME).read_text())["signIns"].values()))
     said = b"\n".join(frames)
     assert b'"purpose":"auth"' in said
@@ -190,6 +191,6 @@ async def test_a_command_says_where_to_sign_in_and_the_next_one_needs_none(tmp_p
                 await browser.get(page.strip())
             assert await process.wait() == 0
         again = await anyio.run_process(command)
-    assert b"needs you to sign in" in said
-    assert f"Open this page of 127.0.0.1:{server.port} in".encode() in said
+    assert b"Sign in to use the server" in said
+    assert f"Open this URL of 127.0.0.1:{server.port} in".encode() in said
     assert (again.returncode, again.stderr) == (0, b"")

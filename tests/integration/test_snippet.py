@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import anyio
 
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.exports.snippet import snippet
-from mcp_progress_monitor.monitor import Call, Monitor
 from mcp_progress_monitor.paths import import_root
-from mcp_progress_monitor.sessions.definitions import demo_definition
+from tests.servers.definition import server_definition
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -20,15 +21,15 @@ if TYPE_CHECKING:
 
 async def test_a_copied_call_runs_and_shows_its_progress(tmp_path: Path) -> None:
     arguments = {"steps": 3, "interval_s": 0.0}
-    async with Monitor() as monitor:
-        name = monitor.add_server(demo_definition())
-        await monitor.connect(name)
+    async with Engine() as engine:
+        name = engine.servers.add(server_definition())
+        await engine.servers.connect(name)
         params = {"name": "known_total", "arguments": arguments}
-        outcome = await monitor.call(Call(name, "tools/call", params))
+        outcome = await engine.calls.make(Call(name, "tools/call", params))
         assert outcome.job is not None
-        job = monitor.snapshot(outcome.job)
+        job = engine.jobs.snapshot(outcome.job)
         assert job is not None
-        code = snippet(monitor, job.request, Redaction())
+        code = snippet(engine, job.request, Redaction())
     program = tmp_path / "again.py"
     program.write_text(code, encoding="utf-8")
     done = await anyio.run_process(

@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from mcp_progress_monitor.problem import Problem, ProblemError
-from mcp_progress_monitor.protocol.frame import Channel, Frame
+from mcp_progress_monitor.clock import Clock
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.protocol.frames import Channel, Frame
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
-from mcp_progress_monitor.sessions.clock import Clock
-from mcp_progress_monitor.sessions.definitions import StdioDefinition
-from mcp_progress_monitor.sessions.stdio import STDERR_LINE_BYTES, StdioTransport
+from mcp_progress_monitor.sessions.transport.stdio import STDERR_LINE_BYTES, StdioTransport
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 from tests.patience import PATIENCE_S, allowed
-from tests.unit.sessions.http.test_site import Line
+from tests.unit.sessions.transport.http.test_endpoint_site import Line
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
@@ -416,8 +416,8 @@ async def test_an_abandoned_transport_can_be_closed_before_it_was_opened() -> No
         await transport.send(b"{}", 1)
 
 
-async def refusal(definition: StdioDefinition) -> Problem:
-    with pytest.raises(ProblemError) as caught:
+async def refusal(definition: StdioDefinition) -> ErrorDetails:
+    with pytest.raises(UserError) as caught:
         await Running(definition).transport.open()
     return caught.value.problem
 
@@ -443,7 +443,7 @@ async def test_the_path_of_the_definition_is_the_one_that_is_searched(tmp_path: 
 async def test_a_missing_file_is_answered_with_its_neighbours(tmp_path: Path) -> None:
     (tmp_path / "server.py").touch()
     problem = await refusal(StdioDefinition(name="t", command=str(tmp_path / "sever.py")))
-    assert "no such file" in problem.what
+    assert "file not found" in problem.what
     assert "server.py" in problem.hint
 
 
@@ -451,7 +451,7 @@ async def test_a_file_without_the_right_to_run_says_how_to_give_it(tmp_path: Pat
     script = tmp_path / "server.sh"
     script.write_text("#!/bin/sh\n")
     problem = await refusal(StdioDefinition(name="t", command=str(script)))
-    assert "executed" in problem.what
+    assert "not executable" in problem.what
     assert "chmod +x" in problem.hint
 
 
@@ -491,9 +491,9 @@ async def test_a_folder_to_start_in_that_is_a_file_is_named(tmp_path: Path) -> N
 def test_a_start_without_files_left_says_so_and_leaves_none_open() -> None:
     code = """
 import os, resource, sys, anyio
-from mcp_progress_monitor.problem import ProblemError
-from mcp_progress_monitor.sessions.definitions import StdioDefinition
-from mcp_progress_monitor.sessions.process import ServerProcess
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+from mcp_progress_monitor.sessions.transport.process import ServerProcess
 
 async def main():
     definition = StdioDefinition(name="s", command=sys.executable, args=("-c", ""))
@@ -504,7 +504,7 @@ async def main():
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, hard))
         try:
             await ServerProcess.start(definition)
-        except ProblemError as error:
+        except UserError as error:
             print(error.problem.what)
         resource.setrlimit(resource.RLIMIT_NOFILE, (min(hard, 1024), hard))
         assert len(os.listdir("/proc/self/fd")) == len(before)
@@ -512,4 +512,4 @@ async def main():
 anyio.run(main)
 """
     done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout.splitlines() == ["No more files and pipes can be opened"] * 6
+    assert done.stdout.splitlines() == ["Too many open files"] * 6

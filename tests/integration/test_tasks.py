@@ -12,10 +12,10 @@ import anyio
 import mcp_types
 import pytest
 
-from mcp_progress_monitor.calls import Call
-from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol.facts import TaskStated
-from mcp_progress_monitor.sessions.answers import Accept
+from mcp_progress_monitor.snapshots.questions import Accept
 from mcp_progress_monitor.store.tasks import TaskStore
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.resumable import Place, running, the_job
@@ -24,8 +24,8 @@ from tests.integration.tasks import ERAS, begun, called, saved_tasks, sent, task
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from mcp_progress_monitor.monitor import Monitor
-    from mcp_progress_monitor.sessions.definitions import Era
+    from mcp_progress_monitor.engine.engine import Engine
+    from mcp_progress_monitor.snapshots.definitions import Era
 
 REQUESTS: dict[str, Any] = {
     "tools/call": mcp_types.CallToolRequest,
@@ -42,23 +42,23 @@ def place(tmp_path: Path) -> Place:
     return Place(tmp_path)
 
 
-def marks_of(monitor: Monitor, job: int = 1) -> set[str]:
-    return {mark.key for mark in the_job(monitor, job).marks}
+def marks_of(engine: Engine, job: int = 1) -> set[str]:
+    return {mark.key for mark in the_job(engine, job).marks}
 
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_call_that_becomes_a_task_ends_with_the_tasks_result(
     place: Place, era: Era
 ) -> None:
-    async with running(place, era=era) as (monitor, watch):
-        outcome = await called(monitor, "task_work", era)
+    async with running(place, era=era) as (engine, watch):
+        outcome = await called(engine, "task_work", era)
         assert outcome.state is JobState.DONE
         assert outcome.result is not None
         assert outcome.result["content"][0]["text"] == "Finished all 4 steps."
         reply = json.loads(outcome.raw)["result"]
         held = reply["result"] if era == "per-request" else reply
         assert held == outcome.result
-        job = the_job(monitor, outcome.job)
+        job = the_job(engine, outcome.job)
         assert job.task is not None
         assert job.task.status == "completed"
         assert saved_tasks(place) == []
@@ -70,30 +70,30 @@ async def test_a_call_that_becomes_a_task_ends_with_the_tasks_result(
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_task_is_on_disk_before_anybody_sees_it(place: Place, era: Era) -> None:
-    async with running(place, era=era) as (monitor, watch):
+    async with running(place, era=era) as (engine, watch):
         on_disk: list[bool] = []
 
         def look(_update: object) -> None:
-            found = monitor.snapshot(1)
+            found = engine.jobs.snapshot(1)
             if found is not None and found.task is not None and not found.state.is_over:
                 on_disk.append(saved_tasks(place) == [found.task.id])
 
-        monitor.subscribe(look)
+        engine.subscribe(look)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(called, monitor, "task_work", era)
-            await begun(monitor, watch)
+            tasks.start_soon(called, engine, "task_work", era)
+            await begun(engine, watch)
         assert on_disk
         assert all(on_disk)
 
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_both_ways_of_failing_are_told_in_the_servers_words(place: Place, era: Era) -> None:
-    async with running(place, era=era) as (monitor, _watch):
-        error = await called(monitor, "task_fails", era, how="rpc_error", at_tick=2)
+    async with running(place, era=era) as (engine, _watch):
+        error = await called(engine, "task_fails", era, how="rpc_error", at_tick=2)
         assert error.state is JobState.FAILED
         assert error.failure is not None
         assert error.failure.code == -32603
-        tool = await called(monitor, "task_fails", era, how="is_error", at_tick=2)
+        tool = await called(engine, "task_fails", era, how="is_error", at_tick=2)
         assert tool.state is JobState.FAILED
         assert tool.failure is not None
         assert "disk was full" in tool.failure.message
@@ -102,22 +102,22 @@ async def test_both_ways_of_failing_are_told_in_the_servers_words(place: Place, 
 async def test_a_tool_that_must_be_a_task_is_called_as_one_and_one_that_must_not_is_not(
     place: Place,
 ) -> None:
-    async with running(place, era="handshake") as (monitor, watch):
-        await called(monitor, "task_required", "handshake")
-        with pytest.raises(ProblemError, match="cannot be called as a task"):
-            await monitor.call(task_call("task_forbidden", "handshake"))
-        await called(monitor, "task_forbidden", "handshake", as_task=False)
-        plain = await called(monitor, "task_work", "handshake", as_task=False)
+    async with running(place, era="handshake") as (engine, watch):
+        await called(engine, "task_required", "handshake")
+        with pytest.raises(UserError, match="cannot run as a task"):
+            await engine.calls.make(task_call("task_forbidden", "handshake"))
+        await called(engine, "task_forbidden", "handshake", as_task=False)
+        plain = await called(engine, "task_work", "handshake", as_task=False)
         assert plain.state is JobState.DONE
         calls = [message["params"] for message in watch.sent("tools/call")]
     assert ["task" in params for params in calls] == [True, False, False]
 
 
 async def test_the_wished_time_to_live_is_asked_for_and_counted_down(place: Place) -> None:
-    async with running(place, era="handshake") as (monitor, watch):
+    async with running(place, era="handshake") as (engine, watch):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(lambda: called(monitor, "task_work", "handshake", task_ttl_ms=60_000))
-            job = await begun(monitor, watch)
+            tasks.start_soon(lambda: called(engine, "task_work", "handshake", task_ttl_ms=60_000))
+            job = await begun(engine, watch)
             assert job.task is not None
             assert job.task.ttl_left_s is not None
             assert 50 < job.task.ttl_left_s <= 60
@@ -125,19 +125,19 @@ async def test_the_wished_time_to_live_is_asked_for_and_counted_down(place: Plac
 
 
 async def test_without_the_extension_a_server_of_2026_answers_plainly(place: Place) -> None:
-    async with running(place, era="per-request") as (monitor, watch):
-        outcome = await called(monitor, "task_work", "per-request", as_task=False)
+    async with running(place, era="per-request") as (engine, watch):
+        outcome = await called(engine, "task_work", "per-request", as_task=False)
         assert outcome.state is JobState.DONE
-        assert the_job(monitor, outcome.job).task is None
+        assert the_job(engine, outcome.job).task is None
         assert watch.sent("tasks/get") == []
         meta = watch.sent("tools/call")[0]["params"]["_meta"]
         assert "extensions" not in meta["io.modelcontextprotocol/clientCapabilities"]
 
 
 async def test_a_call_without_the_extension_is_made_so_again_in_each_round(place: Place) -> None:
-    async with running(place, era="per-request") as (monitor, watch):
+    async with running(place, era="per-request") as (engine, watch):
         params = {"name": "state_only", "arguments": {"rounds": 2, "interval_s": 0.01}}
-        outcome = await monitor.call(Call("demo", "tools/call", params, as_task=False))
+        outcome = await engine.calls.make(Call("demo", "tools/call", params, as_task=False))
         assert outcome.state is JobState.DONE
         stamped = [m["params"]["_meta"] for m in watch.sent("tools/call")]
     key = "io.modelcontextprotocol/clientCapabilities"
@@ -148,22 +148,22 @@ async def test_a_call_without_the_extension_is_made_so_again_in_each_round(place
 async def test_a_plain_answer_to_a_task_request_and_a_task_unasked_for_both_work(
     place: Place,
 ) -> None:
-    async with running(place, era="handshake") as (monitor, _watch):
-        plain = await called(monitor, "task_answers_plainly", "handshake")
-        unasked = await called(monitor, "task_unasked", "handshake")
+    async with running(place, era="handshake") as (engine, _watch):
+        plain = await called(engine, "task_answers_plainly", "handshake")
+        unasked = await called(engine, "task_unasked", "handshake")
         assert (plain.state, unasked.state) == (JobState.DONE, JobState.DONE)
-        assert marks_of(monitor, 1) == {"task-plain"}
-        assert marks_of(monitor, 2) == {"task-plain"}
+        assert marks_of(engine, 1) == {"task-plain"}
+        assert marks_of(engine, 2) == {"task-plain"}
 
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_cancelled_task_is_cancelled_by_its_own_request(place: Place, era: Era) -> None:
-    async with running(place, era=era) as (monitor, watch):
+    async with running(place, era=era) as (engine, watch):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(called, monitor, "task_never_ends", era)
-            await begun(monitor, watch)
-            await monitor.cancel(1)
-        job = the_job(monitor)
+            tasks.start_soon(called, engine, "task_never_ends", era)
+            await begun(engine, watch)
+            await engine.calls.cancel(1)
+        job = the_job(engine)
         assert job.state is JobState.CANCELLED
         assert job.cancel_state == "confirmed"
         assert len(watch.sent("tasks/cancel")) == 1
@@ -183,42 +183,42 @@ async def test_a_cancel_while_the_task_is_being_saved_is_sent_once_it_is(
         return await save(*args, **named)
 
     monkeypatch.setattr(TaskStore, "begin", slow)
-    async with running(place, era="handshake") as (monitor, watch):
+    async with running(place, era="handshake") as (engine, watch):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(called, monitor, "task_never_ends", "handshake")
+            tasks.start_soon(called, engine, "task_never_ends", "handshake")
             await watch.until(lambda: any(isinstance(f, TaskStated) for f in watch.facts))
             await anyio.wait_all_tasks_blocked()
-            assert the_job(monitor).task is None
-            await monitor.cancel(1)
-            assert the_job(monitor).state is JobState.CANCELLING
+            assert the_job(engine).task is None
+            await engine.calls.cancel(1)
+            assert the_job(engine).state is JobState.CANCELLING
             is_cancelled.set()
-        assert the_job(monitor).state is JobState.CANCELLED
+        assert the_job(engine).state is JobState.CANCELLED
         assert len(watch.sent("tasks/cancel")) == 1
 
 
 async def test_a_cooperative_task_goes_on_until_it_stops_and_is_followed_till_then(
     place: Place,
 ) -> None:
-    async with running(place, era="per-request") as (monitor, watch):
+    async with running(place, era="per-request") as (engine, watch):
         async with anyio.create_task_group() as tasks:
             wished = {"goes_on_s": 1, "ends_as": "completed", "steps": 200}
-            tasks.start_soon(lambda: called(monitor, "task_cooperative", "per-request", **wished))
-            await begun(monitor, watch)
-            await monitor.cancel(1)
+            tasks.start_soon(lambda: called(engine, "task_cooperative", "per-request", **wished))
+            await begun(engine, watch)
+            await engine.calls.cancel(1)
             await watch.until(lambda: watch.sent("tasks/cancel"))
-            assert the_job(monitor).state is JobState.CANCELLING
-        assert the_job(monitor).state is JobState.DONE
-        assert the_job(monitor).cancel_state == "ignored"
+            assert the_job(engine).state is JobState.CANCELLING
+        assert the_job(engine).state is JobState.DONE
+        assert the_job(engine).cancel_state == "ignored"
 
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_giving_up_a_call_cancels_its_task(place: Place, era: Era) -> None:
-    async with running(place, era=era) as (monitor, watch):
+    async with running(place, era=era) as (engine, watch):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(called, monitor, "task_never_ends", era)
-            await begun(monitor, watch)
+            tasks.start_soon(called, engine, "task_never_ends", era)
+            await begun(engine, watch)
             tasks.cancel_scope.cancel()
-        await watch.until(lambda: the_job(monitor).state is JobState.CANCELLED)
+        await watch.until(lambda: the_job(engine).state is JobState.CANCELLED)
     assert saved_tasks(place) == []
 
 
@@ -226,35 +226,35 @@ async def test_giving_up_a_call_cancels_its_task(place: Place, era: Era) -> None
 async def test_a_task_that_takes_too_long_is_told_with_the_state_of_the_wire(
     place: Place, era: Era
 ) -> None:
-    async with running(place, era=era) as (monitor, watch):
-        outcome = await called(monitor, "task_never_ends", era, total_timeout_s=0.6)
+    async with running(place, era=era) as (engine, watch):
+        outcome = await called(engine, "task_never_ends", era, total_timeout_s=0.6)
         assert outcome.state is JobState.TIMED_OUT
         assert outcome.failure is not None
-        assert "has not ended after" in outcome.failure.message
+        assert "has not finished after" in outcome.failure.message
         assert "its status is 'working'" in outcome.failure.message
         await watch.until(lambda: watch.sent("tasks/cancel"))
 
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_task_that_asks_gets_its_answers(place: Place, era: Era) -> None:
-    async with running(place, era=era) as (monitor, watch):
+    async with running(place, era=era) as (engine, watch):
         outcomes = []
 
         async def call() -> None:
-            outcomes.append(await called(monitor, "task_asks", era, questions=2))
+            outcomes.append(await called(engine, "task_asks", era, questions=2))
 
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(call)
             for _ in range(2):
-                await watch.until(lambda: monitor.questions() or outcomes)
-                (question,) = monitor.questions()
-                assert the_job(monitor).state is JobState.NEEDS_YOU
+                await watch.until(lambda: engine.questions.open() or outcomes)
+                (question,) = engine.questions.open()
+                assert the_job(engine).state is JobState.NEEDS_YOU
                 fields = (question.schema or {}).get("properties", {})
                 content = {name: _fitting(field) for name, field in fields.items()}
-                monitor.answer(question.id, Accept(content))
-                await watch.until(lambda: not monitor.questions())
+                engine.questions.answer(question.id, Accept(content))
+                await watch.until(lambda: not engine.questions.open())
         assert outcomes[0].state is JobState.DONE
-        assert not {"task-status", "irregular-task"} & marks_of(monitor)
+        assert not {"task-status", "irregular-task"} & marks_of(engine)
 
 
 def _fitting(field: dict[str, Any]) -> Any:
@@ -279,30 +279,30 @@ def _fitting(field: dict[str, Any]) -> Any:
 async def test_a_task_that_jumps_between_states_ends_with_the_first_final_one(
     place: Place, era: Era, jump: str, state: JobState
 ) -> None:
-    async with running(place, era=era) as (monitor, _watch):
-        outcome = await called(monitor, "task_jumps_states", era, jump=jump)
+    async with running(place, era=era) as (engine, _watch):
+        outcome = await called(engine, "task_jumps_states", era, jump=jump)
     assert outcome.state is state
     assert saved_tasks(place) == []
 
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_task_that_its_server_forgets_is_told_as_such(place: Place, era: Era) -> None:
-    async with running(place, era=era) as (monitor, _watch):
-        outcome = await called(monitor, "task_forgets_id", era, after_polls=2)
+    async with running(place, era=era) as (engine, _watch):
+        outcome = await called(engine, "task_forgets_id", era, after_polls=2)
         assert outcome.state in {JobState.FAILED, JobState.LOST}
         assert outcome.failure is not None
         assert "Task not found" in outcome.failure.message
-        assert not monitor.can_pick_up(1)
+        assert not engine.tasks.can_pick_up(1)
     assert saved_tasks(place) == []
 
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_task_whose_time_is_over_is_lost_with_words(place: Place, era: Era) -> None:
-    async with running(place, era=era) as (monitor, _watch):
-        outcome = await called(monitor, "task_never_ends", era, ttl_s=1)
+    async with running(place, era=era) as (engine, _watch):
+        outcome = await called(engine, "task_never_ends", era, ttl_s=1)
         assert outcome.state is JobState.LOST
         assert outcome.failure is not None
-        assert "time to live is over" in outcome.failure.message
+        assert "has expired" in outcome.failure.message
     assert saved_tasks(place) == []
 
 
@@ -311,41 +311,41 @@ async def test_a_task_whose_time_is_over_is_lost_with_words(place: Place, era: E
 async def test_results_and_states_at_the_wrong_time_hurt_nothing(
     place: Place, era: Era, tool: str
 ) -> None:
-    async with running(place, era=era) as (monitor, _watch):
-        outcome = await called(monitor, tool, era)
+    async with running(place, era=era) as (engine, _watch):
+        outcome = await called(engine, tool, era)
     assert outcome.state is JobState.DONE
     assert outcome.result is not None
 
 
 async def test_the_tasks_of_a_server_are_listed_page_by_page_with_their_jobs(place: Place) -> None:
-    async with running(place, is_connected=False) as (monitor, watch):
-        monitor.add_server(place.definition("--page-size", "2", era="handshake"))
-        with pytest.raises(ProblemError, match="not connected"):
-            await monitor.list_tasks("demo")
-        await monitor.connect("demo")
+    async with running(place, is_connected=False) as (engine, watch):
+        engine.servers.add(place.definition("--page-size", "2", era="handshake"))
+        with pytest.raises(UserError, match="not connected"):
+            await engine.tasks.list_at("demo")
+        await engine.servers.connect("demo")
         for _ in range(3):
-            await called(monitor, "task_work", "handshake", steps=1)
-        listed = await monitor.list_tasks("demo")
+            await called(engine, "task_work", "handshake", steps=1)
+        listed = await engine.tasks.list_at("demo")
         assert len(listed) == 3
         assert {view.status for view in listed} == {"completed"}
         assert len(watch.sent("tasks/list")) == 2
-        assert [monitor.task_job("demo", view.id) for view in listed] == [1, 2, 3]
+        assert [engine.tasks.job_of("demo", view.id) for view in listed] == [1, 2, 3]
 
 
 async def test_tasks_of_2026_cannot_be_listed(place: Place) -> None:
-    async with running(place, era="per-request") as (monitor, _watch):
-        with pytest.raises(ProblemError, match="cannot be listed"):
-            await monitor.list_tasks("demo")
+    async with running(place, era="per-request") as (engine, _watch):
+        with pytest.raises(UserError, match="cannot be listed"):
+            await engine.tasks.list_at("demo")
 
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_server_without_tasks_is_not_asked_for_any(place: Place, era: Era) -> None:
-    async with running(place, is_connected=False) as (monitor, watch):
-        monitor.add_server(place.definition("--profile", "no-tasks", era=era))
-        await monitor.connect("demo")
-        with pytest.raises(ProblemError, match="offers no tasks"):
-            await monitor.call(task_call("task_work", era, as_task=True))
-        outcome = await called(monitor, "task_work", era, as_task=None)
+    async with running(place, is_connected=False) as (engine, watch):
+        engine.servers.add(place.definition("--profile", "no-tasks", era=era))
+        await engine.servers.connect("demo")
+        with pytest.raises(UserError, match="does not support tasks"):
+            await engine.calls.make(task_call("task_work", era, as_task=True))
+        outcome = await called(engine, "task_work", era, as_task=None)
         assert outcome.state is JobState.DONE
         assert not any(m["method"].startswith("tasks/") for m in sent(watch) if "method" in m)
 
@@ -354,14 +354,14 @@ async def test_a_server_without_tasks_is_not_asked_for_any(place: Place, era: Er
 async def test_the_official_types_take_every_request_that_we_make_about_tasks(
     place: Place, era: Era
 ) -> None:
-    async with running(place, era=era) as (monitor, watch):
-        await called(monitor, "task_work", era)
+    async with running(place, era=era) as (engine, watch):
+        await called(engine, "task_work", era)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(called, monitor, "task_never_ends", era)
-            await begun(monitor, watch, 2)
-            await monitor.cancel(2)
+            tasks.start_soon(called, engine, "task_never_ends", era)
+            await begun(engine, watch, 2)
+            await engine.calls.cancel(2)
         if era == "handshake":
-            await monitor.list_tasks("demo")
+            await engine.tasks.list_at("demo")
         messages = [m for m in sent(watch) if m.get("method") in REQUESTS]
     checked = set()
     for message in messages:
@@ -373,21 +373,21 @@ async def test_the_official_types_take_every_request_that_we_make_about_tasks(
 
 
 async def test_progress_of_a_task_goes_on_until_it_ends(place: Place) -> None:
-    async with running(place, era="handshake") as (monitor, _watch):
-        outcome = await called(monitor, "task_work", "handshake", steps=12)
-        job = the_job(monitor, outcome.job)
+    async with running(place, era="handshake") as (engine, _watch):
+        outcome = await called(engine, "task_work", "handshake", steps=12)
+        job = the_job(engine, outcome.job)
         assert (job.progress, job.total, job.late_count) == (12, 12, 0)
 
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_many_tasks_at_once_keep_apart(place: Place, era: Era) -> None:
-    async with running(place, era=era) as (monitor, _watch):
+    async with running(place, era=era) as (engine, _watch):
         async with anyio.create_task_group() as tasks:
             for steps in range(1, 21):
                 call = task_call("task_work", era, steps=steps, interval_s=0.02)
-                tasks.start_soon(monitor.call, call)
-        assert len(monitor.jobs()) == 20
-        for job in map(monitor.detail, monitor.jobs()):
+                tasks.start_soon(engine.calls.make, call)
+        assert len(engine.jobs.ids()) == 20
+        for job in map(engine.jobs.detail, engine.jobs.ids()):
             assert job is not None
             assert job.snapshot.state is JobState.DONE
             assert job.answer is not None

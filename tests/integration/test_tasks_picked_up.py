@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from mcp_progress_monitor.problem import ProblemError
-from mcp_progress_monitor.resuming.servers import ServerChangedError
-from mcp_progress_monitor.sessions.answers import Decline
-from mcp_progress_monitor.sessions.definitions import StdioDefinition
+from mcp_progress_monitor.engine.origins import ServerChangedError
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+from mcp_progress_monitor.snapshots.questions import Decline
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.resumable import Place, running, the_job
 from tests.integration.tasks import ERAS, begun, called, saved_tasks, task_call
@@ -23,8 +23,8 @@ from tests.patience import PATIENCE_S
 from tests.unit.store.samples import query
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.monitor import Monitor
-    from mcp_progress_monitor.sessions.definitions import Era
+    from mcp_progress_monitor.engine.engine import Engine
+    from mcp_progress_monitor.snapshots.definitions import Era
     from tests.integration.watching import Watch
 
 ROOT = Path(__file__).parents[2]
@@ -37,19 +37,19 @@ def place(tmp_path: Path) -> Place:
 
 async def left(place: Place, era: Era, tool: str = "task_work", **wished: object) -> str:
     """Begin a task, leave it at its server by closing the program, and tell its id."""
-    async with running(place, era=era) as (monitor, watch):
+    async with running(place, era=era) as (engine, watch):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(lambda: called(monitor, tool, era, **wished))
-            job = await begun(monitor, watch)
-            monitor.leave_tasks()
+            tasks.start_soon(lambda: called(engine, tool, era, **wished))
+            job = await begun(engine, watch)
+            engine.tasks.leave()
             tasks.cancel_scope.cancel()
         assert watch.sent("tasks/cancel") == []
     assert job.task is not None
     return job.task.id
 
 
-async def ended(monitor: Monitor, watch: Watch, state: JobState) -> None:
-    await watch.until(lambda: the_job(monitor).state is state)
+async def ended(engine: Engine, watch: Watch, state: JobState) -> None:
+    await watch.until(lambda: the_job(engine).state is state)
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -58,23 +58,23 @@ async def test_closing_the_program_leaves_a_task_that_the_next_one_picks_up(
 ) -> None:
     identity = await left(place, era, steps=30)
     assert saved_tasks(place) == [identity]
-    async with running(place, is_connected=False) as (monitor, watch):
-        job = the_job(monitor)
+    async with running(place, is_connected=False) as (engine, watch):
+        job = the_job(engine)
         assert (job.state, job.method, job.name) == (JobState.RUNNING, "tools/call", "task_work")
         assert job.task is not None
         assert (job.task.id, job.task.is_followed) == (identity, False)
-        assert monitor.can_pick_up(1)
+        assert engine.tasks.can_pick_up(1)
         with anyio.fail_after(PATIENCE_S):
-            outcome = await monitor.pick_up(1)
+            outcome = await engine.tasks.pick_up(1)
         assert outcome.job == 1
         assert outcome.state is JobState.DONE
         assert outcome.result is not None
         assert outcome.raw
         assert [message["params"]["name"] for message in watch.sent("tools/call")] == []
         assert saved_tasks(place) == []
-        assert not the_job(monitor).marks
-    async with running(place, is_connected=False) as (monitor, _watch):
-        assert monitor.jobs() == ()
+        assert not the_job(engine).marks
+    async with running(place, is_connected=False) as (engine, _watch):
+        assert engine.jobs.ids() == ()
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -82,43 +82,43 @@ async def test_a_task_goes_on_by_itself_once_its_server_is_connected(
     place: Place, era: Era
 ) -> None:
     await left(place, era, steps=10)
-    async with running(place, era=era) as (monitor, watch):
-        await ended(monitor, watch, JobState.DONE)
+    async with running(place, era=era) as (engine, watch):
+        await ended(engine, watch, JobState.DONE)
 
 
 @pytest.mark.parametrize("era", ERAS)
 async def test_a_task_outlives_its_connection(place: Place, era: Era) -> None:
-    async with running(place, era=era) as (monitor, watch):
+    async with running(place, era=era) as (engine, watch):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(lambda: called(monitor, "task_work", era, steps=40))
-            await begun(monitor, watch)
-            await monitor.disconnect("demo")
-        lost = the_job(monitor)
+            tasks.start_soon(lambda: called(engine, "task_work", era, steps=40))
+            await begun(engine, watch)
+            await engine.servers.disconnect("demo")
+        lost = the_job(engine)
         assert lost.state is JobState.LOST
         assert lost.failure is not None
-        assert "may still run at the server" in lost.failure.message
-        assert monitor.can_pick_up(1)
-        await monitor.connect("demo")
-        await ended(monitor, watch, JobState.RUNNING)
-        assert the_job(monitor).connection == "demo#2"
-        with pytest.raises(ProblemError, match="followed already"):
-            await monitor.pick_up(1)
-        await ended(monitor, watch, JobState.DONE)
-        assert len(monitor.jobs()) == 1
+        assert "may still be running on the server" in lost.failure.message
+        assert engine.tasks.can_pick_up(1)
+        await engine.servers.connect("demo")
+        await ended(engine, watch, JobState.RUNNING)
+        assert the_job(engine).connection == "demo#2"
+        with pytest.raises(UserError, match="already being followed"):
+            await engine.tasks.pick_up(1)
+        await ended(engine, watch, JobState.DONE)
+        assert len(engine.jobs.ids()) == 1
 
 
 async def test_a_task_that_was_picked_up_can_be_cancelled(place: Place) -> None:
     await left(place, "handshake", "task_never_ends")
-    async with running(place, is_connected=False) as (monitor, watch):
-        with pytest.raises(ProblemError, match="Nobody follows this task"):
-            await monitor.cancel(1)
-        await monitor.connect("demo") if monitor.servers() else None
+    async with running(place, is_connected=False) as (engine, watch):
+        with pytest.raises(UserError, match="This task is not being followed"):
+            await engine.calls.cancel(1)
+        await engine.servers.connect("demo") if engine.servers.snapshots() else None
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(monitor.pick_up, 1)
-            await begun(monitor, watch, is_so=lambda job: job.task and job.task.is_ours_to_cancel)
-            await monitor.cancel(1)
-        assert the_job(monitor).state is JobState.CANCELLED
-        assert the_job(monitor).cancel_state == "confirmed"
+            tasks.start_soon(engine.tasks.pick_up, 1)
+            await begun(engine, watch, is_so=lambda job: job.task and job.task.is_ours_to_cancel)
+            await engine.calls.cancel(1)
+        assert the_job(engine).state is JobState.CANCELLED
+        assert the_job(engine).cancel_state == "confirmed"
     assert saved_tasks(place) == []
 
 
@@ -129,31 +129,31 @@ async def test_a_task_that_the_server_has_forgotten_meanwhile_is_told_and_remove
     await left(place, era, "task_never_ends")
     for path in place.state_dir.rglob("*.json"):
         path.unlink()
-    async with running(place, is_connected=False) as (monitor, _watch):
+    async with running(place, is_connected=False) as (engine, _watch):
         with anyio.fail_after(PATIENCE_S):
-            outcome = await monitor.pick_up(1)
+            outcome = await engine.tasks.pick_up(1)
         assert outcome.state in {JobState.FAILED, JobState.LOST}
         assert outcome.failure is not None
-        assert not monitor.can_pick_up(1)
-        with pytest.raises(ProblemError, match="no task that runs at a server"):
-            await monitor.pick_up(1)
+        assert not engine.tasks.can_pick_up(1)
+        with pytest.raises(UserError, match="no task running on a server"):
+            await engine.tasks.pick_up(1)
     assert saved_tasks(place) == []
 
 
 async def test_a_task_whose_time_is_over_is_told_as_expired_and_removed(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.resuming.following._LOOK_S", 0.05)
+    monkeypatch.setattr("mcp_progress_monitor.engine.tasks._LOOK_S", 0.05)
     await left(place, "per-request", "task_never_ends", ttl_s=3600)
     query(place.data_dir, "UPDATE tasks SET began_when = began_when - 3600")
-    async with running(place, is_connected=False) as (monitor, watch):
-        with pytest.raises(ProblemError, match="time to live is over"):
-            await monitor.pick_up(1)
-        assert not monitor.can_pick_up(1)
-        await ended(monitor, watch, JobState.LOST)
-        failure = the_job(monitor).failure
+    async with running(place, is_connected=False) as (engine, watch):
+        with pytest.raises(UserError, match="has expired"):
+            await engine.tasks.pick_up(1)
+        assert not engine.tasks.can_pick_up(1)
+        await ended(engine, watch, JobState.LOST)
+        failure = the_job(engine).failure
         assert failure is not None
-        assert "time to live is over" in failure.message
+        assert "has expired" in failure.message
     assert saved_tasks(place) == []
 
 
@@ -161,76 +161,76 @@ async def test_a_task_whose_time_is_over_is_told_as_expired_and_removed(
 async def test_two_programs_never_follow_one_task(
     place: Place, era: Era, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.resuming.following._LOOK_S", 0.1)
-    async with running(place, era=era) as (monitor, watch):
+    monkeypatch.setattr("mcp_progress_monitor.engine.tasks._LOOK_S", 0.1)
+    async with running(place, era=era) as (engine, watch):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(called, monitor, "task_asks", era)  # which ends when it is answered
-            await watch.until(monitor.questions)
+            tasks.start_soon(called, engine, "task_asks", era)  # which ends when it is answered
+            await watch.until(engine.questions.open)
             async with running(place, is_connected=False) as (other, other_watch):
-                assert not other.can_pick_up(1)
-                with pytest.raises(ProblemError, match="Another running program"):
-                    await other.pick_up(1)
-                (question,) = monitor.questions()
-                monitor.answer(question.id, Decline())
+                assert not other.tasks.can_pick_up(1)
+                with pytest.raises(UserError, match="Another running program"):
+                    await other.tasks.pick_up(1)
+                (question,) = engine.questions.open()
+                engine.questions.answer(question.id, Decline())
                 await ended(other, other_watch, JobState.LOST)
                 failure = the_job(other).failure
                 assert failure is not None
                 assert "in another program" in failure.message
-        assert the_job(monitor).state is JobState.DONE
+        assert the_job(engine).state is JobState.DONE
     assert saved_tasks(place) == []
 
 
 async def test_a_task_of_a_server_that_is_defined_otherwise_now_asks_first(place: Place) -> None:
     await left(place, "handshake", "task_never_ends")
-    async with running(place, is_connected=False) as (monitor, watch):
-        monitor.add_server(StdioDefinition(name="demo", command="elsewhere"))
+    async with running(place, is_connected=False) as (engine, watch):
+        engine.servers.add(StdioDefinition(name="demo", command="elsewhere"))
         with pytest.raises(ServerChangedError):
-            await monitor.pick_up(1)
-        assert monitor.can_pick_up(1)
+            await engine.tasks.pick_up(1)
+        assert engine.tasks.can_pick_up(1)
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(lambda: monitor.pick_up(1, use_saved_definition=True))
-            await begun(monitor, watch, is_so=lambda job: job.task and job.task.is_ours_to_cancel)
-            await monitor.cancel(1)
+            tasks.start_soon(lambda: engine.tasks.pick_up(1, use_saved_definition=True))
+            await begun(engine, watch, is_so=lambda job: job.task and job.task.is_ours_to_cancel)
+            await engine.calls.cancel(1)
     assert saved_tasks(place) == []
 
 
 async def test_a_task_that_is_forgotten_is_gone_from_the_list_and_the_disk(place: Place) -> None:
     await left(place, "handshake", "task_never_ends")
-    async with running(place, is_connected=False) as (monitor, _watch):
-        await monitor.forget([1])
-        assert monitor.jobs() == ()
+    async with running(place, is_connected=False) as (engine, _watch):
+        await engine.jobs.forget([1])
+        assert engine.jobs.ids() == ()
     assert saved_tasks(place) == []
 
 
 async def test_a_lost_task_that_is_removed_from_the_list_does_not_come_back(place: Place) -> None:
-    async with running(place, era="handshake") as (monitor, watch):
+    async with running(place, era="handshake") as (engine, watch):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(called, monitor, "task_never_ends", "handshake")
-            await begun(monitor, watch)
-            await monitor.disconnect("demo")
-        monitor.remove_jobs([1])
-        assert monitor.jobs() == ()
+            tasks.start_soon(called, engine, "task_never_ends", "handshake")
+            await begun(engine, watch)
+            await engine.servers.disconnect("demo")
+        engine.jobs.remove([1])
+        assert engine.jobs.ids() == ()
     assert saved_tasks(place) == []
 
 
 async def test_without_a_store_a_task_is_followed_all_the_same(place: Place) -> None:
-    async with running(place, saves=False, era="handshake") as (monitor, watch):
+    async with running(place, saves=False, era="handshake") as (engine, watch):
         async with anyio.create_task_group() as tasks:
-            tasks.start_soon(lambda: called(monitor, "task_work", "handshake", steps=20))
-            await begun(monitor, watch)
-            await monitor.disconnect("demo")
-        await monitor.connect("demo")
-        await ended(monitor, watch, JobState.DONE)
+            tasks.start_soon(lambda: called(engine, "task_work", "handshake", steps=20))
+            await begun(engine, watch)
+            await engine.servers.disconnect("demo")
+        await engine.servers.connect("demo")
+        await ended(engine, watch, JobState.DONE)
 
 
 async def test_a_full_disk_costs_the_saving_of_a_task_and_not_the_task(
     place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    async with running(place, era="handshake") as (monitor, _watch):
+    async with running(place, era="handshake") as (engine, _watch):
         query(place.data_dir, "DROP TABLE tasks")
-        outcome = await called(monitor, "task_work", "handshake")
+        outcome = await called(engine, "task_work", "handshake")
         assert outcome.state is JobState.DONE
-        assert monitor.store_problem is not None
+        assert engine.resumer.problem is not None
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="kills by signal")
@@ -254,12 +254,12 @@ async def test_a_program_that_is_killed_loses_no_task_that_anybody_saw(
         os.kill(victim.pid, signal.SIGKILL)
         await victim.wait()
     assert saved_tasks(place) == [identity]
-    async with running(place, is_connected=False) as (monitor, _watch):
-        job = the_job(monitor)
+    async with running(place, is_connected=False) as (engine, _watch):
+        job = the_job(engine)
         assert job.task is not None
         assert job.task.id == identity
         with anyio.fail_after(PATIENCE_S):
-            outcome = await monitor.pick_up(1)
+            outcome = await engine.tasks.pick_up(1)
         assert outcome.state is JobState.DONE
         assert outcome.result is not None
         assert "Finished all 40 steps." in str(outcome.result)
@@ -267,7 +267,7 @@ async def test_a_program_that_is_killed_loses_no_task_that_anybody_saw(
 
 
 async def test_a_call_of_a_tool_as_a_task_is_refused_before_anything_is_sent(place: Place) -> None:
-    async with running(place, era="handshake") as (monitor, watch):
-        with pytest.raises(ProblemError, match="A task cannot be kept for -5 ms"):
-            await monitor.call(task_call("task_work", "handshake", task_ttl_ms=-5))
+    async with running(place, era="handshake") as (engine, watch):
+        with pytest.raises(UserError, match="Invalid task lifetime of -5 ms"):
+            await engine.calls.make(task_call("task_work", "handshake", task_ttl_ms=-5))
         assert watch.sent("tools/call") == []

@@ -13,6 +13,7 @@ from PySide6.QtGui import QImage
 
 from tests.integration.processes import is_alive, servers_of
 from tests.patience import PATIENCE_S, allowed
+from tests.servers.definition import COMMAND
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -55,7 +56,7 @@ def _end(window: subprocess.Popen[str], within_s: float) -> tuple[int, str]:
 
 
 def _server_arguments(*options: str) -> tuple[str, ...]:
-    return ("--", sys.executable, "-m", "mcp_progress_monitor.demo", *options)
+    return ("--", *COMMAND, *options)
 
 
 def _wait_for_child(window: subprocess.Popen[str]) -> int:
@@ -97,7 +98,7 @@ def test_a_picture_that_cannot_be_saved_is_an_error_in_words(start: Start, data_
     window = start("--screenshot", str(missing), "--after", "0.2")
     code, errors = _end(window, within_s=20)
     assert code == 8
-    assert "could not be saved" in errors
+    assert "Cannot save the screenshot" in errors
     assert "Traceback" not in errors
 
 

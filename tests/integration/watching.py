@@ -7,23 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.protocol.frames import Channel
 from tests.patience import PATIENCE_S
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcp_progress_monitor.monitor import Monitor, Update
+    from mcp_progress_monitor.engine.engine import Engine
+    from mcp_progress_monitor.engine.updates import Update
     from mcp_progress_monitor.protocol.facts import Fact
 
 
 class Watch:
     """A listener that keeps everything and wakes whoever waits for something in it."""
 
-    def __init__(self, monitor: Monitor) -> None:
+    def __init__(self, engine: Engine) -> None:
         self.updates: list[Update] = []
         self._changed = anyio.Event()
-        monitor.subscribe(self._take)
+        engine.subscribe(self._take)
 
     def _take(self, update: Update) -> None:
         self.updates.append(update)

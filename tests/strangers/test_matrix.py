@@ -52,7 +52,7 @@ class Ran(NamedTuple):
 def _ran(process: subprocess.Popen[str], head: str = "") -> Ran:
     out, err = process.communicate(timeout=2 * PATIENCE_S)
     events = [json.loads(line) for line in (head + out).splitlines()]
-    assert "Traceback" not in err.partition("standard error")[0]
+    assert "Traceback" not in err.partition("stderr")[0]
     return Ran(process.returncode, events, err)
 
 
@@ -140,7 +140,7 @@ def _served(command: Sequence[str], port: int, environment: Mapping[str, str]) -
     try:
         ends_at = time.monotonic() + PATIENCE_S
         while not _listens(port):
-            assert process.poll() is None, "the server ended before it listened"
+            assert process.poll() is None, "the server exited before it listened"
             assert time.monotonic() < ends_at
             time.sleep(0.1)
         yield

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_progress_monitor import bundle, paths
-from mcp_progress_monitor.sessions.definitions import StdioDefinition, demo_definition
-from mcp_progress_monitor.sessions.process import environment_of
+from mcp_progress_monitor.sessions.transport.process import environment_of
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition, demo_definition
 
 if TYPE_CHECKING:
     from pathlib import Path

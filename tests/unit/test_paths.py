@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_progress_monitor import __version__, paths
-from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.errors import UserError
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -50,7 +50,7 @@ def test_an_existing_data_folder_keeps_its_rights(tmp_path: Path) -> None:
 def test_a_data_folder_that_cannot_be_made_is_a_problem_with_its_path(tmp_path: Path) -> None:
     file = tmp_path / "file"
     file.write_text("")
-    with pytest.raises(ProblemError) as caught:
+    with pytest.raises(UserError) as caught:
         paths.data_dir(file / "data")
     assert caught.value.problem.where == str(file / "data")
     assert "--data-dir" in caught.value.problem.hint
@@ -58,15 +58,17 @@ def test_a_data_folder_that_cannot_be_made_is_a_problem_with_its_path(tmp_path: 
 
 def test_a_data_folder_that_is_a_file_is_a_problem(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(ProblemError, match="is a file"):
+    with pytest.raises(UserError, match="is a file"):
         paths.data_dir(tmp_path / "file")
 
 
-@pytest.mark.parametrize(("below", "what"), [("", "may not be entered"), ("x", "cannot be made")])
+@pytest.mark.parametrize(
+    ("below", "what"), [("", "No permission to access"), ("x", "Cannot create")]
+)
 def test_a_data_folder_that_is_closed_to_us_is_a_problem(
     closed_dir: Path, below: str, what: str
 ) -> None:
-    with pytest.raises(ProblemError) as caught:
+    with pytest.raises(UserError) as caught:
         paths.data_dir(closed_dir / below)
     assert what in caught.value.problem.what
     assert caught.value.problem.where == str(closed_dir / below)
@@ -77,7 +79,7 @@ def test_a_data_folder_that_is_closed_to_us_is_a_problem(
 def test_who_has_no_home_is_asked_for_a_data_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XDG_DATA_HOME")
     monkeypatch.setattr("mcp_progress_monitor.paths.home", nothing)
-    with pytest.raises(ProblemError, match="no home folder"):
+    with pytest.raises(UserError, match="home folder"):
         paths.data_dir()
 
 

@@ -7,14 +7,12 @@ import dataclasses
 import difflib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mcp_progress_monitor.catalogue.alone import alone
 from mcp_progress_monitor.catalogue.documents import is_plain_json, json_text, read_json
-from mcp_progress_monitor.catalogue.fields import EXAMPLE, place
-from mcp_progress_monitor.catalogue.own_form import read_entry, written_entry
+from mcp_progress_monitor.catalogue.entry import EXAMPLE, place, read_entry, written_entry
+from mcp_progress_monitor.catalogue.files import alone, decoded, read_bytes, write_private
 from mcp_progress_monitor.catalogue.secrets import keyring_names
-from mcp_progress_monitor.catalogue.text_file import decoded, read_bytes, write_private
-from mcp_progress_monitor.problem import Problem, ProblemError
-from mcp_progress_monitor.text import one_line
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.formatting import one_line
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
@@ -28,7 +26,7 @@ _NAME: Final = 60
 _NAMES: Final = 2000
 
 
-class _Item(NamedTuple):
+class _SavedItem(NamedTuple):
     """One server of the file: as it stands there, and what we make of it, if anything."""
 
     name: str
@@ -40,8 +38,8 @@ class _State(NamedTuple):
     """What the file says. `around` is the whole document; what stands there is kept."""
 
     around: dict[str, Any]
-    items: tuple[_Item, ...] = ()
-    problems: tuple[Problem, ...] = ()
+    items: tuple[_SavedItem, ...] = ()
+    problems: tuple[ErrorDetails, ...] = ()
     is_simple: bool = True
     """Whether writing it anew loses nothing: no comments, no names given twice."""
 
@@ -73,12 +71,12 @@ class Catalogue:
         self._content: bytes | None = None
         self._stamp: _Stamp | None = None
         self._is_blank = False
-        self.problem: Problem | None = None
+        self.problem: ErrorDetails | None = None
         """Why the file cannot be read; nothing can be changed then."""
         self.look()
 
     @property
-    def problems(self) -> tuple[Problem, ...]:
+    def problems(self) -> tuple[ErrorDetails, ...]:
         """Entries of the file that cannot be used, and names that are given twice."""
         return self._state.problems
 
@@ -87,11 +85,11 @@ class Catalogue:
         return tuple(item.entry for item in self._state.items if item.entry is not None)
 
     def entry(self, name: str) -> CatalogueEntry:
-        """One server; `ProblemError` if there is none of that name."""
+        """One server; `UserError` if there is none of that name."""
         for item in self._state.items:
             if item.name == name and item.entry is not None:
                 return item.entry
-        raise ProblemError(self._missing(name))
+        raise UserError(self._missing(name))
 
     def is_taken(self, name: str) -> bool:
         """Whether an entry has this name in the file, also one that cannot be used."""
@@ -119,11 +117,11 @@ class Catalogue:
             self._put(items)
             return names
 
-    def _replaced(self, items: list[_Item], name: str, entry: CatalogueEntry) -> str:
+    def _replaced(self, items: list[_SavedItem], name: str, entry: CatalogueEntry) -> str:
         index = self._place(name, items)
         if entry.name != name and any(item.name == entry.name for item in items):
-            what = f"There is a server {entry.name!r} already"
-            raise ProblemError(Problem(what, self._where, "Choose another name."))
+            what = f"A server named {entry.name!r} already exists"
+            raise UserError(ErrorDetails(what, self._where, "Choose another name."))
         items[index] = _made(entry, entry.name)
         return entry.name
 
@@ -188,8 +186,8 @@ class Catalogue:
             if stamp is not None and stamp != self._stamp:
                 self._read(self._path, stamp)
         except OSError as error:
-            what, hint = "The saved servers cannot be read", "Check the rights of the file."
-            self.problem = Problem(what, str(self._path), hint, error.strerror or str(error))
+            what, hint = "Cannot read the saved servers", "Check the file's permissions."
+            self.problem = ErrorDetails(what, str(self._path), hint, error.strerror or str(error))
         return self.entries() != before
 
     def _read(self, path: Path, stamp: _Stamp) -> None:
@@ -204,8 +202,8 @@ class Catalogue:
             self.problem = None
         except FileNotFoundError:
             return
-        except ProblemError as error:
-            hint = "Correct the file, or move it away. Until then nothing is saved."
+        except UserError as error:
+            hint = "Fix the file, or move it away. Until then, changes are not saved."
             self.problem = error.problem._replace(hint=hint)
         self._stamp = stamp
 
@@ -219,10 +217,10 @@ class Catalogue:
         ):
             self.look()
             if self.problem is not None:
-                raise ProblemError(self.problem)
+                raise UserError(self.problem)
             yield
 
-    def _put(self, items: Sequence[_Item]) -> None:
+    def _put(self, items: Sequence[_SavedItem]) -> None:
         """Write the servers so, then hold them so."""
         around = dict(self._state.around)
         around[_SERVERS] = {item.name: item.raw for item in items}
@@ -234,25 +232,25 @@ class Catalogue:
             self._content, self._stamp = content, _stamp(self._path)
         self._state = _State(around, tuple(items), _left(self._state.problems, items))
 
-    def _place(self, name: str, items: Sequence[_Item]) -> int:
+    def _place(self, name: str, items: Sequence[_SavedItem]) -> int:
         for index, item in enumerate(items):
             if item.name == name:
                 return index
-        raise ProblemError(self._missing(name))
+        raise UserError(self._missing(name))
 
     @property
     def _where(self) -> str:
         return "" if self._path is None else str(self._path)
 
-    def _missing(self, name: str) -> Problem:
+    def _missing(self, name: str) -> ErrorDetails:
         for problem in self.problems:
             if problem.where == place(self._where, name):
                 return problem
         names = [entry.name for entry in self.entries()]
         saved = one_line(", ".join(one_line(each, _NAME) for each in names), _NAMES)
         hint = f"{likely(name, names)}Saved servers: {saved}."
-        hint = hint if names else "No server is saved."
-        return Problem(f"There is no saved server {name!r}", self._where, hint)
+        hint = hint if names else "No servers are saved."
+        return ErrorDetails(f"Saved server {name!r} not found", self._where, hint)
 
 
 def likely(name: str, names: Sequence[str]) -> str:
@@ -262,13 +260,13 @@ def likely(name: str, names: Sequence[str]) -> str:
     return f"Did you mean {folded[close[0]]!r}? " if close else ""
 
 
-def _added(items: list[_Item], entry: CatalogueEntry) -> str:
+def _added(items: list[_SavedItem], entry: CatalogueEntry) -> str:
     name = _free(entry.name, items)
     items.append(_made(entry, name))
     return name
 
 
-def _free(name: str, items: Iterable[_Item]) -> str:
+def _free(name: str, items: Iterable[_SavedItem]) -> str:
     taken = {item.name for item in items}
     free, number = name, 2
     while free in taken:
@@ -277,14 +275,16 @@ def _free(name: str, items: Iterable[_Item]) -> str:
     return free
 
 
-def _made(entry: CatalogueEntry, name: str) -> _Item:
+def _made(entry: CatalogueEntry, name: str) -> _SavedItem:
     if entry.name != name:
         named = entry.definition.model_copy(update={"name": name})
         entry = dataclasses.replace(entry, definition=named)
-    return _Item(name, written_entry(entry), entry)
+    return _SavedItem(name, written_entry(entry), entry)
 
 
-def _left(problems: Sequence[Problem], items: Sequence[_Item]) -> tuple[Problem, ...]:
+def _left(
+    problems: Sequence[ErrorDetails], items: Sequence[_SavedItem]
+) -> tuple[ErrorDetails, ...]:
     """The problems of entries that are still there."""
     unusable = [item.name for item in items if item.entry is None]
     return tuple(
@@ -302,19 +302,21 @@ def _state_of(content: bytes, path: Path) -> _State:
     around = document.value
     servers = around.get(_SERVERS, {}) if isinstance(around, dict) else None
     if not isinstance(servers, dict):
-        raise ProblemError(Problem(f'"{_SERVERS}" is not an object', str(path), EXAMPLE))
+        raise UserError(ErrorDetails(f'"{_SERVERS}" is not an object', str(path), EXAMPLE))
     items, problems = [], []
     for name, raw in servers.items():
         try:
             entry = read_entry(name, raw, place(str(path), name))
-        except ProblemError as error:
+        except UserError as error:
             problems.append(error.problem)
-            items.append(_Item(name, raw, None))
+            items.append(_SavedItem(name, raw, None))
         else:
-            items.append(_Item(name, raw, entry))
+            items.append(_SavedItem(name, raw, entry))
     for key in document.duplicates:
-        what = f"The name {key.name!r} is given twice; the first counts"
-        problems.append(Problem(what, f"{path}, line {key.line}", "Rename or remove one of them."))
+        what = f"Duplicate name {key.name!r}; the first entry is used"
+        problems.append(
+            ErrorDetails(what, f"{path}, line {key.line}", "Rename or remove one of them.")
+        )
     is_simple = not document.duplicates and is_plain_json(words)
     return _State(around, tuple(items), tuple(problems), is_simple)
 

@@ -8,12 +8,103 @@ import re
 import tomllib
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
-from mcp_progress_monitor.catalogue.duplicates import duplicate_keys
-from mcp_progress_monitor.catalogue.excerpt import excerpt
-from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.protocol.secrets import is_literal, is_secret_setting, shown_arguments
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.catalogue.duplicates import DuplicateKey
+    from collections.abc import Iterator
+
+_TOKEN: Final = re.compile(r'("(?:[^"\\]++|\\.)*+")(\s*+:)?|[{}\[\]]|\n', re.DOTALL)
+_MOST_TOLD: Final = 100
+"""The most duplicates to report; a file with more has a different problem."""
+
+
+class DuplicateKey(NamedTuple):
+    """A name that came again in one object, the names of what is around it, and its line."""
+
+    path: tuple[str, ...]
+    name: str
+    line: int
+
+
+class _ObjectLevel:
+    """An object or an array that is not closed yet."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.keys: set[str] = set()
+        self.newest = ""
+
+
+def duplicate_keys(words: str) -> Iterator[DuplicateKey]:
+    """Every repetition in valid JSON without comments, in its order."""
+    levels = [_ObjectLevel("")]
+    line, told = 1, 0
+    for found in _TOKEN.finditer(words):
+        token = found[0]
+        if found[2] is not None and found[1] is not None:
+            name = json.loads(found[1], strict=False)
+            if name in levels[-1].keys:
+                told += 1
+                yield DuplicateKey(tuple(level.name for level in levels[2:]), name, line)
+            levels[-1].keys.add(name)
+            levels[-1].newest = name
+        elif token in {"{", "["}:
+            levels.append(_ObjectLevel(levels[-1].newest))
+        elif token in {"}", "]"} and len(levels) > 1:
+            levels.pop()
+        line += token.count("\n")
+        if told >= _MOST_TOLD:
+            return
+
+
+_CHARACTERS: Final = 60
+_LONGEST_LINE: Final = 100_000
+"""Characters that are looked through: a file may have no line ends."""
+_WORD: Final = re.compile(
+    r"""(?P<quote>["'])(?P<quoted>(?:(?!(?P=quote))[^\\]|\\.)*+\\?)(?:(?P=quote)|\Z)"""
+    r"""|(?P<bare>[^\s"',:=\[\]{}]++)"""
+)
+_KEY_END: Final = re.compile(r"\s*+[:=]")
+_MASK: Final = "*"
+
+
+def excerpt(words: str, line: int, column: int) -> str:
+    """The line with a mistake, cut to its surroundings, and a mark under the place.
+
+    What looks like a secret is covered, character by character, so that all stays in its place.
+    """
+    lines = words.split("\n")
+    whole = lines[line - 1].rstrip("\r") if line <= len(lines) else ""
+    start = max(0, column - 1 - _CHARACTERS // 2)
+    end = start + _CHARACTERS
+    begin = max(0, end - _LONGEST_LINE)
+    shown = _covered(whole[begin : end + _LONGEST_LINE])[start - begin : end - begin]
+    shown = shown.replace("\t", " ")
+    return f"{shown}\n{' ' * (column - 1 - start)}^" if shown.strip() else ""
+
+
+def _covered(line: str) -> str:
+    """The line without the values of secrets, whatever is wrong with it elsewhere."""
+    parts: list[str] = []
+    end, previous, is_secret = 0, "", False
+    for found in _WORD.finditer(line):
+        group = "bare" if found["quoted"] is None else "quoted"
+        word, (first, last) = found[group], found.span(group)
+        if _KEY_END.match(line, found.end()):
+            previous, is_secret = word, is_secret_setting(word)
+            continue
+        is_named = previous != "" and is_secret_setting(previous.lstrip("-"))
+        if is_literal(word) and (is_secret or is_named or _is_shown_otherwise(previous, word)):
+            parts += [line[end:first], _MASK * len(word)]
+            end = last
+        previous = "" if is_secret or is_named else word
+    return "".join([*parts, line[end:]])
+
+
+def _is_shown_otherwise(previous: str, word: str) -> bool:
+    return shown_arguments((previous, word))[1] != word
+
 
 DEEPEST: Final = 100
 """How far objects and arrays may be inside each other."""
@@ -47,20 +138,20 @@ def read_json(words: str, where: str, hint: str) -> Document:
     """JSON with `//` and `/* */` comments and trailing commas allowed.
 
     Raises:
-        ProblemError: it is none; with line, column and the line itself.
+        UserError: it is none; with line, column and the line itself.
     """
     plain = without_comments(words)
     try:
         repeats: list[bool] = []
-        value = json.loads(plain, object_pairs_hook=_first_wins(repeats), parse_constant=_refused)
+        value = json.loads(plain, object_pairs_hook=_FirstWins(repeats), parse_constant=_refused)
     except json.JSONDecodeError as error:
         mistake = Mistake(error.msg, error.lineno, error.colno)
-        raise ProblemError(_problem("JSON", words, where, hint, mistake)) from error
+        raise UserError(_problem("JSON", words, where, hint, mistake)) from error
     except RecursionError as error:
-        raise ProblemError(_too_deep(where, hint)) from error
+        raise UserError(_too_deep(where, hint)) from error
     except ValueError as error:  # NaN, or an integer of thousands of digits
         mistake = _no_number(plain)
-        raise ProblemError(_problem("JSON", words, where, hint, mistake)) from error
+        raise UserError(_problem("JSON", words, where, hint, mistake)) from error
     _check_depth(value, where, hint)
     return Document(value, tuple(duplicate_keys(plain)) if repeats else ())
 
@@ -85,16 +176,16 @@ def json_text(value: object) -> str:
 
 
 def read_toml(words: str, where: str, hint: str) -> Document:
-    """TOML; `ProblemError` as with `read_json`. It refuses keys that are given twice itself."""
+    """TOML; `UserError` as with `read_json`. It refuses keys that are given twice itself."""
     try:
         value = tomllib.loads(words.replace("\r\n", "\n"))
     except tomllib.TOMLDecodeError as error:
-        raise ProblemError(_problem("TOML", words, where, hint, _of_toml(error, words))) from error
+        raise UserError(_problem("TOML", words, where, hint, _of_toml(error, words))) from error
     except RecursionError as error:
-        raise ProblemError(_too_deep(where, hint)) from error
+        raise UserError(_too_deep(where, hint)) from error
     except ValueError as error:
-        raise ProblemError(
-            Problem(f"The configuration file is not TOML: {error}", where, hint)
+        raise UserError(
+            ErrorDetails(f"The configuration file is not valid TOML: {error}", where, hint)
         ) from error
     _check_depth(value, where, hint)
     return Document(_as_json(value))
@@ -140,10 +231,6 @@ class _FirstWins:
         return first
 
 
-def _first_wins(repeats: list[bool]) -> _FirstWins:
-    return _FirstWins(repeats)
-
-
 def _refused(constant: str) -> NoReturn:
     raise ValueError(constant)
 
@@ -152,9 +239,9 @@ def _no_number(plain: str) -> Mistake:
     """Where a text that is JSON otherwise has what is no number, or one that nobody can read."""
     found = next((each for each in _NUMBER.finditer(plain) if each[1] is not None), None)
     if found is None:
-        return Mistake("a number cannot be read", 1, 1)
+        return Mistake("invalid number", 1, 1)
     is_long = found[1].lstrip("-").isdigit()
-    what = "a number is too long" if is_long else f"{found[1]} is no number of JSON"
+    what = "number is too long" if is_long else f"{found[1]} is not a JSON number"
     before = plain[: found.start(1)]
     return Mistake(what, before.count("\n") + 1, len(before) - before.rfind("\n"))
 
@@ -168,21 +255,21 @@ def _of_toml(error: tomllib.TOMLDecodeError, words: str) -> Mistake:
         return Mistake(said, 1, 1)
     what = said[: place.start()]
     if place[1] is None:
-        return Mistake(f"{what}, and the file ends", len(lines), len(lines[-1]) + 1)
+        return Mistake(f"{what}: unexpected end of file", len(lines), len(lines[-1]) + 1)
     return Mistake(what, int(place[1]), int(place[2]))
 
 
-def _problem(kind: str, words: str, where: str, hint: str, mistake: Mistake) -> Problem:
-    return Problem(
-        f"The configuration file is not {kind}: {mistake.what}",
+def _problem(kind: str, words: str, where: str, hint: str, mistake: Mistake) -> ErrorDetails:
+    return ErrorDetails(
+        f"The configuration file is not valid {kind}: {mistake.what}",
         f"{where}, line {mistake.line}, column {mistake.column}",
         hint,
         excerpt(words, mistake.line, mistake.column),
     )
 
 
-def _too_deep(where: str, hint: str) -> Problem:
-    return Problem("The configuration file is nested too deeply", where, hint)
+def _too_deep(where: str, hint: str) -> ErrorDetails:
+    return ErrorDetails("The configuration file is nested too deeply", where, hint)
 
 
 def _check_depth(value: object, where: str, hint: str) -> None:
@@ -192,7 +279,7 @@ def _check_depth(value: object, where: str, hint: str) -> None:
         level = [inner for outer in level for inner in _members(outer)]
         if not level:
             return
-    raise ProblemError(_too_deep(where, hint))
+    raise UserError(_too_deep(where, hint))
 
 
 def _members(value: object) -> list[Any]:

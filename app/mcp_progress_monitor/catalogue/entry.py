@@ -1,14 +1,20 @@
-"""A server in the catalogue: its definition, and what to do with it."""
+"""A saved server: its definition and settings, and its form in our own file."""
 
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+
+import pydantic
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition, made_definition
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcp_progress_monitor.sessions.definitions import ServerDefinition
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -30,3 +36,256 @@ class CatalogueEntry:
     def name(self) -> str:
         """The server's name, unique in the catalogue."""
         return self.definition.name
+
+
+EXAMPLE: Final = (
+    'Example configuration: {"mcpServers": {"files": {"command": "npx", "args": ["-y", '
+    '"some-server"]}, "web": {"url": "https://example.com/mcp"}}}.'
+)
+TRANSPORTS: Final = {
+    "stdio": "stdio",
+    "http": "http",
+    "streamable-http": "http",
+    "streamablehttp": "http",
+    "streamable_http": "http",
+    "sse": "sse",
+}
+"""What clients call the ways to reach a server, in small letters, and what we call them."""
+LONGEST: Final = 100_000
+"""Characters of a command with its arguments and variables, or of a URL with its headers."""
+_LONGEST_WORD: Final = 60
+_PATTERNS: Final = {
+    r"^[^\x00]*$": "must not contain a NUL character",
+    r"^[^=\x00]+$": "variable names must not contain an equals sign or a NUL character",
+    r"^[^\r\n\x00]*$": "header values must be on one line, without NUL characters",
+    r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$": "header names must not contain spaces or colons",
+}
+"""What the patterns of `snapshots.definitions` ask for, in words."""
+_KINDS: Final = {
+    "string_type": "must be a string",
+    "tuple_type": "must be a list of strings",
+    "dict_type": "must be an object with string values",
+    "missing": "missing",
+    "string_too_short": "must not be empty",
+    "bool_parsing": "must be true or false",
+    "bool_type": "must be true or false",
+    "float_parsing": "must be a number",
+    "float_type": "must be a number",
+    "int_parsing": "must be an integer",
+    "int_type": "must be an integer",
+    "int_from_float": "must be an integer",
+}
+"""What else is wrong with members, by pydantic's names for that, in words."""
+
+
+def place(where: str, name: str) -> str:
+    """Where a server stands, for a problem with it."""
+    return f"{where}, server {formatting.elide(name, _LONGEST_WORD)!r}"
+
+
+def transport_of(entry: Mapping[str, Any], url: str, without_type: str) -> str:
+    """How the server of an entry is reached: as its `type` says, else as its members do.
+
+    `url` is the URL that was found, "" if there is none; it is spoken to `without_type` as that
+    says. `UserError`, without a place, for a type that is none.
+    """
+    said = entry.get("type", entry.get("transportType", entry.get("transport")))
+    if said is None:
+        return without_type if url and "command" not in entry else "stdio"
+    known = TRANSPORTS.get(str(said).lower()) if isinstance(said, str) else None
+    if known is None:
+        shown = formatting.one_line(str(said), _LONGEST_WORD)
+        kinds = "stdio, http or sse"
+        raise UserError(ErrorDetails(f"type: unknown transport {shown!r} (expected {kinds})"))
+    return known
+
+
+def definition_of(fields: Mapping[str, Any], where: str) -> ServerDefinition:
+    """The definition with these fields; `UserError` tells what is wrong with the first.
+
+    A definition too large to review before approving it is also rejected.
+    """
+    try:
+        definition = made_definition(fields)
+    except pydantic.ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        steps = [str(step) for step in first["loc"][1:]]  # the first step is the transport
+        field = formatting.one_line(".".join(steps), _LONGEST_WORD) or "entry"
+        said = _PATTERNS.get(str(first.get("ctx", {}).get("pattern")))
+        said = said or _KINDS.get(first["type"]) or _plainly(first["msg"])
+        raise UserError(ErrorDetails(f"{field}: {said}", where, EXAMPLE)) from error
+    if _length(definition) > LONGEST:
+        what = f"The definition is longer than {formatting.number(LONGEST)} characters"
+        raise UserError(
+            ErrorDetails(what, where, "Pass long values to the server in a file instead.")
+        )
+    return definition
+
+
+def _plainly(said: str) -> str:
+    """What pydantic says of a value, as it goes on behind the member's name."""
+    return said.removeprefix("Value error, ").replace("Input should be", "must be", 1)
+
+
+def _length(definition: ServerDefinition) -> int:
+    if isinstance(definition, StdioDefinition):
+        words, values = (definition.command, *definition.args), definition.env
+    else:
+        words, values = (definition.url,), definition.headers
+    return sum(map(len, words)) + len(words) + sum(map(len, (*values, *values.values())))
+
+
+EXTRAS: Final = "mcpProgressMonitor"
+"""The key of what other clients know nothing of."""
+
+_RESTART: Final = {
+    "on": "is_on",
+    "firstDelay": "first_delay_s",
+    "longestDelay": "longest_delay_s",
+    "limit": "limit",
+    "calm": "calm_s",
+}
+_WATCH: Final = {"on": "is_on", "paths": "paths", "patterns": "patterns"}
+_OAUTH: Final = {"clientId": "client_id", "clientSecret": "client_secret", "scope": "scope"}
+_PLAIN: Final = {
+    "era": "era",
+    "connectTimeout": "connect_timeout_s",
+    "idleTimeout": "idle_timeout_s",
+    "totalTimeout": "total_timeout_s",
+    "pingInterval": "ping_interval_s",
+    "auth": "auth",
+}
+_GROUPS: Final = {"restart": _RESTART, "watch": _WATCH, "oauth": _OAUTH}
+_OF_HTTP: Final = frozenset({"auth", "oauth"})
+"""What a server that is a process has no use for."""
+_EARLIER: Final = ("idle_timeout_s", "total_timeout_s")
+"""Limits as they stood beside the command before there were extras."""
+
+_KNOWN: Final[dict[str, Any]] = {
+    **dict.fromkeys(("type", "command", "args", "env", "cwd", "url", "headers", *_EARLIER)),
+    EXTRAS: {
+        **dict.fromkeys(("disabled", "connectAtStart", "origin", *_PLAIN)),
+        **{group: dict.fromkeys(names) for group, names in _GROUPS.items()},
+    },
+}
+"""What we make something of, with what we make something of inside."""
+
+
+def read_entry(name: str, entry: object, where: str) -> CatalogueEntry:
+    """An entry of our file; `UserError` when it cannot be used. What is unknown is kept."""
+    if not isinstance(entry, dict):
+        raise UserError(ErrorDetails("The server's entry is not an object", where, EXAMPLE))
+    extras = _object(entry, EXTRAS, where)
+    fields = {"name": name, **basic_fields(entry, where), **extra_fields(extras, where)}
+    if fields["transport"] == "stdio":
+        fields = {key: value for key, value in fields.items() if key not in _OF_HTTP}
+    return CatalogueEntry(
+        definition_of(fields, where),
+        is_disabled=_flag(extras, "disabled", where),
+        connects_at_start=_flag(extras, "connectAtStart", where),
+        origin=str(extras.get("origin", "")),
+        unknown=unknown_members(entry),
+    )
+
+
+def basic_fields(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """How the server is reached, and the limits that stood beside that earlier."""
+    try:
+        transport = transport_of(entry, str(entry.get("url") or ""), without_type="http")
+    except UserError as error:
+        raise UserError(error.problem._replace(where=where, hint=EXAMPLE)) from error
+    names = ("command", "args", "env", "cwd") if transport == "stdio" else ("url", "headers")
+    fields = {name: entry[name] for name in (*names, *_EARLIER) if entry.get(name) is not None}
+    return {"transport": transport, **fields}
+
+
+def extra_fields(extras: Mapping[str, Any], where: str) -> dict[str, Any]:
+    """The fields of a definition that stand among our extras."""
+    fields = {ours: extras[key] for key, ours in _PLAIN.items() if extras.get(key) is not None}
+    for group, names in _GROUPS.items():
+        inside = _object(extras, group, where)
+        if inside:
+            fields[group] = {ours: inside[key] for key, ours in names.items() if key in inside}
+    return fields
+
+
+def unknown_members(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """What of an entry means nothing to us, at every level."""
+    return _unknown(entry, _KNOWN)
+
+
+def written_entry(entry: CatalogueEntry) -> dict[str, Any]:
+    """An entry as it stands in the file; what is as usual is left out."""
+    written = written_definition(entry.definition)
+    extras = written_extras(entry)
+    if extras:
+        written[EXTRAS] = extras
+    return _merged(written, entry.unknown)
+
+
+def written_definition(definition: ServerDefinition) -> dict[str, Any]:
+    """How a server is reached, in the form that most clients share."""
+    if isinstance(definition, StdioDefinition):
+        written: dict[str, Any] = {"command": definition.command, "args": list(definition.args)}
+        if definition.env:
+            written["env"] = dict(definition.env)
+        return written if definition.cwd is None else {**written, "cwd": definition.cwd}
+    written = {"type": definition.transport, "url": definition.url}
+    return {**written, "headers": dict(definition.headers)} if definition.headers else written
+
+
+def written_extras(entry: CatalogueEntry) -> dict[str, Any]:
+    """What we keep of a server beside how it is reached."""
+    chosen = entry.definition.model_dump(mode="json", exclude_defaults=True)
+    extras: dict[str, Any] = {}
+    if entry.is_disabled:
+        extras["disabled"] = True
+    if entry.connects_at_start:
+        extras["connectAtStart"] = True
+    extras.update({key: chosen[ours] for key, ours in _PLAIN.items() if ours in chosen})
+    for group, names in _GROUPS.items():
+        inside = chosen.get(group, {})
+        if inside:
+            extras[group] = {key: inside[ours] for key, ours in names.items() if ours in inside}
+    if entry.origin:
+        extras["origin"] = entry.origin
+    return extras
+
+
+def _unknown(given: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+    kept: dict[str, Any] = {}
+    for key, value in given.items():
+        if key not in known:
+            kept[key] = value
+        elif isinstance(known[key], dict) and isinstance(value, dict):
+            inside = _unknown(value, known[key])
+            if inside:
+                kept[key] = inside
+    return kept
+
+
+def _merged(ours: Mapping[str, Any], unknown: Mapping[str, Any]) -> dict[str, Any]:
+    merged = dict(ours)
+    for key, value in unknown.items():
+        mine = merged.get(key)
+        if isinstance(mine, dict) and isinstance(value, dict):
+            merged[key] = _merged(mine, value)
+        else:
+            merged.setdefault(key, value)
+    return merged
+
+
+def _object(around: Mapping[str, Any], key: str, where: str) -> dict[str, Any]:
+    found = around.get(key)
+    if found is None:
+        return {}
+    if not isinstance(found, dict):
+        raise UserError(ErrorDetails(f"{key}: must be an object", where, EXAMPLE))
+    return found
+
+
+def _flag(extras: Mapping[str, Any], key: str, where: str) -> bool:
+    found = extras.get(key, False)
+    if not isinstance(found, bool):
+        raise UserError(ErrorDetails(f"{key}: must be true or false", where))
+    return found

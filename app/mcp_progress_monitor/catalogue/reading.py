@@ -1,41 +1,302 @@
-"""Configuration files of all known clients: which servers they hold, what is wrong with others."""
+"""Reads configuration files of all known clients: their servers, and what is wrong with others."""
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
-from typing import TYPE_CHECKING, Final, NamedTuple
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mcp_progress_monitor import text
-from mcp_progress_monitor.catalogue.clients import CODEX
-from mcp_progress_monitor.catalogue.containers import containers_of
-from mcp_progress_monitor.catalogue.documents import read_json, read_toml
-from mcp_progress_monitor.catalogue.entry_reading import Found, read_found
-from mcp_progress_monitor.catalogue.fields import EXAMPLE, place
-from mcp_progress_monitor.catalogue.recognising import client_of_file, project_of
-from mcp_progress_monitor.catalogue.text_file import read_text
-from mcp_progress_monitor.catalogue.variables import Variables
-from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.catalogue.client_formats import EntryForm, form_of
+from mcp_progress_monitor.catalogue.clients import (
+    CODEX,
+    OURS,
+    client_of_file,
+    containers_of,
+    project_of,
+)
+from mcp_progress_monitor.catalogue.documents import Document, read_json, read_toml
+from mcp_progress_monitor.catalogue.entry import (
+    EXAMPLE,
+    EXTRAS,
+    definition_of,
+    extra_fields,
+    place,
+    unknown_members,
+)
+from mcp_progress_monitor.catalogue.files import read_text
+from mcp_progress_monitor.catalogue.secrets import bare_url, secret_members, without_secret_members
+from mcp_progress_monitor.catalogue.variables import Input, Resolver, Variables
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.path_checks import expanded
+from mcp_progress_monitor.secrets.references import names_in
+from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-    from pathlib import Path
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from mcp_progress_monitor.catalogue.clients import Client
-    from mcp_progress_monitor.catalogue.containers import Container
-    from mcp_progress_monitor.catalogue.documents import Document
+    from mcp_progress_monitor.catalogue.clients import McpClient, ServerContainer
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
 
-__all__ = ["ConfigFile", "Found", "Unusable", "read_file"]
+__all__ = ["ConfigFile", "Unusable", "read_file"]
+
+_LARGEST_CHARACTERS: Final = 1_000_000
+_LINE: Final = re.compile(r"\s*(?:export\s+)?([A-Za-z_][\w.-]*)\s*=\s*(.*?)\s*", re.DOTALL)
+_COMMENT: Final = re.compile(r"\s+#.*")
+_ESCAPES: Final = {r"\n": "\n", r"\r": "\r", r"\t": "\t", r"\"": '"', r"\\": "\\"}
+_ESCAPE: Final = re.compile(r'\\[nrt"\\]')
+
+
+def read_env_file(path: Path) -> dict[str, str]:
+    """Its variables; lines that are none are passed over, as those who load such files do.
+
+    Raises:
+        UserError: it cannot be read, or is larger than such a file may be.
+    """
+    words = read_text(path)
+    if len(words) > _LARGEST_CHARACTERS:
+        raise UserError(ErrorDetails("The environment file is too large", str(path)))
+    variables: dict[str, str] = {}
+    for line in words.splitlines():
+        found = None if line.lstrip().startswith("#") else _LINE.fullmatch(line)
+        if found is not None and "\0" not in line:
+            variables[found[1]] = _value(found[2])
+    return variables
+
+
+def _value(written: str) -> str:
+    quote = written[:1]
+    if quote in {'"', "'"}:
+        end = written.rfind(quote)
+        inside = written[1:end] if end > 0 else written
+        return _ESCAPE.sub(_unescaped, inside) if quote == '"' and end > 0 else inside
+    return _COMMENT.sub("", written)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return _ESCAPES[found[0]]
+
+
+LONGEST_NAME: Final = 100
+_LIMITS: Final = ("idle_timeout_s", "total_timeout_s")
+_STAND_IN: Final = "http://an-answer.invalid"
+_EXTRA_FIELDS: Final = ("era", "connect_timeout_s", "auth", "oauth")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FoundServer:
+    """A server that a configuration names.
+
+    While `asks` has anything, the definition is of no use: it is to be read again with the answers.
+    `notes` tell what is different from how the other client runs it. `project` is the folder that
+    it belongs to, if any. `unknown` are members that mean nothing to us.
+    """
+
+    definition: ServerDefinition
+    is_disabled: bool = False
+    asks: tuple[Input, ...] = ()
+    notes: tuple[str, ...] = ()
+    unknown: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    project: Path | None = None
+
+
+def read_found(
+    client: McpClient, name: str, container: ServerContainer, variables: Variables, where: str
+) -> FoundServer:
+    """The server of that name.
+
+    Raises:
+        UserError: its entry cannot be used; what is wrong with it first.
+    """
+    entry = container.servers[name]
+    if not isinstance(entry, dict):
+        raise UserError(ErrorDetails("The server's entry is not an object", where, EXAMPLE))
+    try:
+        form = form_of(client, entry)
+    except UserError as error:
+        hint = error.problem.hint or EXAMPLE
+        raise UserError(error.problem._replace(where=where, hint=hint)) from error
+    project = container.project or variables.workspace
+    resolver = Resolver(
+        dataclasses.replace(variables, workspace=project), client.syntax, container.inputs
+    )
+    extras = entry.get(EXTRAS)
+    extras = extras if isinstance(extras, dict) else {}
+    fields = {
+        "name": _shown_name(name, form),
+        "transport": form.transport,
+        **{limit: entry[limit] for limit in _LIMITS if limit in entry},
+        **_resolved(form, resolver, project),
+        **_of_extras(extras, form.transport, where),
+    }
+    definition = _definition(fields, where, is_open=bool(resolver.asks))
+    unknown = _unknown(entry, form)
+    notes = dict.fromkeys(filter(None, [container.note, *resolver.notes]))
+    return FoundServer(
+        definition,
+        is_disabled=_is_disabled(name, form, extras, container),
+        asks=resolver.asks,
+        notes=(*form.notes, *notes, *_notes(client, definition, unknown)),
+        unknown=without_secret_members(unknown),
+        project=project,
+    )
+
+
+def _notes(
+    client: McpClient, definition: ServerDefinition, unknown: Mapping[str, Any]
+) -> Iterator[str]:
+    """What the user should know of secrets."""
+    yield from _keyring_notes(client, definition)
+    for name in secret_members(unknown):
+        shown = formatting.one_line(name, LONGEST_NAME)
+        yield f"{shown} is left out: it looks like a secret, and this program does not use it"
+    if isinstance(definition, HttpDefinition):
+        for part in bare_url(definition.url)[1]:
+            words = (
+                "the user name and password" if part == "user" else formatting.one_line(part, 60)
+            )
+            yield f"its URL contains a secret, {words}, which is saved in plain text"
+
+
+def _shown_name(name: str, form: EntryForm) -> str:
+    """A name that can be shown and typed; an entry without one is refused with the definition."""
+    shown = formatting.one_line(name, LONGEST_NAME).strip()
+    if shown != name:
+        what = "cleaned of unprintable characters" if len(name) <= LONGEST_NAME else "cut"
+        form.notes.append(f"its name was {what}")
+    return shown
+
+
+def _of_extras(extras: Mapping[str, Any], transport: str, where: str) -> dict[str, Any]:
+    fields = extra_fields(extras, where)
+    if transport == "stdio":
+        fields = {name: value for name, value in fields.items() if name not in {"auth", "oauth"}}
+    return fields
+
+
+def _is_disabled(
+    name: str, form: EntryForm, extras: Mapping[str, Any], container: ServerContainer
+) -> bool:
+    is_left_out = container.allowed is not None and name not in container.allowed
+    return (
+        form.is_disabled
+        or is_left_out
+        or name in container.disabled
+        or extras.get("disabled") is True
+    )
+
+
+def _unknown(entry: Mapping[str, Any], form: EntryForm) -> dict[str, Any]:
+    """What neither the client's form nor our extras make something of."""
+    return {key: value for key, value in unknown_members(entry).items() if key not in form.used}
+
+
+def _resolved(form: EntryForm, resolver: Resolver, project: Path | None) -> dict[str, Any]:
+    """The fields with variables replaced; values that are not strings are left to validation."""
+    found = form.members
+    fields: dict[str, Any] = {
+        name: resolver.plain(found[name]) if isinstance(found[name], str) else found[name]
+        for name in ("command", "cwd", "url")
+        if name in found
+    }
+    if isinstance(found.get("args"), list):
+        fields["args"] = [_text(resolver, value) for value in found["args"]]
+    elif "args" in found:
+        fields["args"] = found["args"]
+    for name in ("env", "headers"):
+        if name in found:
+            fields[name] = _texts(resolver, found[name])
+    if form.transport == "stdio":
+        _add_env_file(form, resolver, fields, project)
+        _set_folder(fields, project)
+    if "oauth" in found:
+        fields["oauth"] = {
+            name: _text(resolver, value)
+            if name == "client_secret"
+            else resolver.plain(value)
+            if isinstance(value, str)
+            else value
+            for name, value in found["oauth"].items()
+        }
+    return {**{name: found[name] for name in _EXTRA_FIELDS if name in found}, **fields}
+
+
+def _texts(resolver: Resolver, values: Any) -> Any:
+    if not isinstance(values, dict):
+        return values
+    return {name: _text(resolver, value) for name, value in values.items()}
+
+
+def _text(resolver: Resolver, value: Any) -> Any:
+    return resolver.value(value) if isinstance(value, str) else value
+
+
+def _set_folder(fields: dict[str, Any], project: Path | None) -> None:
+    """Servers of a project are started in its folder, and their paths count from there."""
+    folder = fields.get("cwd")
+    if isinstance(folder, str) and "${" not in folder:
+        home = str(expanded(Path(folder))) if folder.startswith("~") else folder
+        fields["cwd"] = home if project is None else str(project / home)
+    elif folder is None and project is not None:
+        fields["cwd"] = str(project)
+
+
+def _add_env_file(
+    form: EntryForm, resolver: Resolver, fields: dict[str, Any], project: Path | None
+) -> None:
+    """Variables from the file that the entry names, below those of the entry itself."""
+    if not isinstance(form.env_file, str):
+        return
+    written = resolver.plain(form.env_file)
+    if "${" in written:
+        return
+    path = expanded(Path(written))
+    path = path if project is None else project / path
+    try:
+        variables = read_env_file(path)
+    except UserError as error:
+        reason = error.problem.detail or error.problem.what
+        form.notes.append(f"its envFile {path} is left out: {reason}")
+        return
+    count = formatting.count(len(variables), "variable")
+    form.notes.append(f"{count} copied from envFile {path} with their current values")
+    env = fields.get("env", {})
+    if isinstance(env, dict):
+        fields["env"] = {**variables, **env}
+
+
+def _definition(fields: dict[str, Any], where: str, *, is_open: bool) -> ServerDefinition:
+    try:
+        return definition_of(fields, where)
+    except UserError:
+        if not is_open or fields["transport"] == "stdio":
+            raise
+        return definition_of({**fields, "url": _STAND_IN}, where)  # until there are answers
+
+
+def _keyring_notes(client: McpClient, definition: ServerDefinition) -> list[str]:
+    """Secrets of this program that another one's file would have: the user must know."""
+    if client is OURS:
+        return []
+    if isinstance(definition, StdioDefinition):
+        values = [*definition.env.values(), *definition.args]
+    else:
+        values = [*definition.headers.values(), definition.oauth.client_secret or ""]
+    named = [name for value in values for kind, name in names_in(value) if kind == "keyring"]
+    return [f"uses the secret {name!r} from the keyring" for name in sorted(set(named))]
+
 
 _MOST_SERVERS: Final = 10_000
-_TOML_HINT: Final = 'A configuration looks like [mcp_servers.files] with command = "npx".'
+_TOML_HINT: Final = 'Example configuration: [mcp_servers.files] with command = "npx".'
 
 
 class Unusable(NamedTuple):
     """A server that nothing can be made of, and why."""
 
     name: str
-    problem: Problem
+    problem: ErrorDetails
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,9 +306,9 @@ class ConfigFile:
     Names in `found` are all different.
     """
 
-    client: Client
-    found: list[Found]
-    problems: list[Problem]
+    client: McpClient
+    found: list[FoundServer]
+    problems: list[ErrorDetails]
     unusable: list[Unusable] = dataclasses.field(default_factory=list)
     path: Path | None = None
 
@@ -58,7 +319,7 @@ class ConfigFile:
 
 
 def read_file(
-    path: Path, variables: Variables | None = None, client: Client | None = None
+    path: Path, variables: Variables | None = None, client: McpClient | None = None
 ) -> ConfigFile:
     """The servers of a configuration file, in its order; nothing of it is run.
 
@@ -66,7 +327,7 @@ def read_file(
     that cannot be used costs the others nothing.
 
     Raises:
-        ProblemError: the file cannot be read, is none, or names no server at all.
+        UserError: the file cannot be read, is none, or names no server at all.
     """
     where = str(path)
     document = _document(path, read_text(path), client)
@@ -81,11 +342,11 @@ def read_file(
     config.problems.extend(unusable.problem for unusable in config.unusable)
     config.problems.extend(_twice(document, containers, where))
     if not config.found and not config.unusable:
-        raise ProblemError(Problem("The file names no servers", where, EXAMPLE))
+        raise UserError(ErrorDetails("The file contains no servers", where, EXAMPLE))
     return config
 
 
-def _document(path: Path, words: str, client: Client | None) -> Document:
+def _document(path: Path, words: str, client: McpClient | None) -> Document:
     is_toml = client is CODEX if client is not None else path.suffix.lower() == ".toml"
     if is_toml:
         return read_toml(words, str(path), _TOML_HINT)
@@ -93,9 +354,9 @@ def _document(path: Path, words: str, client: Client | None) -> Document:
 
 
 def _read_all(
-    config: ConfigFile, containers: Iterable[Container], variables: Variables, where: str
+    config: ConfigFile, containers: Iterable[ServerContainer], variables: Variables, where: str
 ) -> None:
-    names, room, left_out = _Names(), _MOST_SERVERS, 0
+    names, room, left_out = _UniqueNames(), _MOST_SERVERS, 0
     for container in containers:
         taken = list(itertools.islice(container.servers, room))
         room -= len(taken)
@@ -103,23 +364,23 @@ def _read_all(
         for name in taken:
             try:
                 found = read_found(config.client, name, container, variables, place(where, name))
-            except ProblemError as error:
+            except UserError as error:
                 config.unusable.append(Unusable(name, error.problem))
             else:
                 config.found.append(names.given(found))
     if left_out:
-        what = f"The file has {text.number(left_out)} servers more, which are left out"
-        config.problems.append(Problem(what, where))
+        what = f"{formatting.number(left_out)} more servers in the file are left out"
+        config.problems.append(ErrorDetails(what, where))
 
 
-class _Names:
+class _UniqueNames:
     """Names of servers, all different: projects in one file have servers of the same name."""
 
     def __init__(self) -> None:
         self._taken: set[str] = set()
         self._numbers: dict[str, int] = {}
 
-    def given(self, found: Found) -> Found:
+    def given(self, found: FoundServer) -> FoundServer:
         """The server under a name of its own."""
         name = found.definition.name
         if name in self._taken and found.project is not None:
@@ -129,7 +390,9 @@ class _Names:
         if name == found.definition.name:
             return found
         named = found.definition.model_copy(update={"name": name})
-        note = f"called {found.definition.name!r} there, as another one is"
+        note = (
+            f"its name in the file, {found.definition.name!r}, is already taken by another server"
+        )
         return dataclasses.replace(found, definition=named, notes=(*found.notes, note))
 
     def _free(self, base: str) -> str:
@@ -142,13 +405,15 @@ class _Names:
         return name
 
 
-def _twice(document: Document, containers: Sequence[Container], where: str) -> list[Problem]:
+def _twice(
+    document: Document, containers: Sequence[ServerContainer], where: str
+) -> list[ErrorDetails]:
     paths = {container.path for container in containers}
     return [
-        Problem(
-            f"Two servers are called {text.elide(key.name, 60)!r}; the first counts"
+        ErrorDetails(
+            f"Two servers are named {formatting.elide(key.name, 60)!r}; the first one is used"
             if key.path in paths
-            else f"{text.elide(key.name, 60)!r} is given twice; the first counts",
+            else f"Duplicate key {formatting.elide(key.name, 60)!r}; the first one is used",
             f"{where}, line {key.line}",
             "Rename or remove one of them.",
         )

@@ -1,31 +1,28 @@
-"""Which values of a definition are secrets, and what stands in their place."""
+"""Finds the secrets in a definition, replaces them with references, and finds saved ones."""
 
 from __future__ import annotations
 
 import re
 import urllib.parse
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mcp_progress_monitor.problem import Problem, ProblemError
-from mcp_progress_monitor.protocol.secret_arguments import (
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.protocol.secrets import (
     holds_login,
     is_literal,
+    is_secret_parameter,
+    is_secret_setting,
     replaced_arguments,
     replaced_in_header,
 )
-from mcp_progress_monitor.protocol.secret_names import is_secret_parameter, is_secret_setting
-from mcp_progress_monitor.sessions.references import names_in
+from mcp_progress_monitor.secrets.references import REFERENCE, Keyring, names_in
+from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 
-    from mcp_progress_monitor.protocol.secret_arguments import Substitute
-    from mcp_progress_monitor.sessions.definitions import (
-        HttpDefinition,
-        OAuthClient,
-        ServerDefinition,
-    )
-    from mcp_progress_monitor.sessions.references import Keyring
+    from mcp_progress_monitor.protocol.secrets import Substitute
+    from mcp_progress_monitor.snapshots.definitions import OAuthClient, ServerDefinition
 
 _NOT_IN_NAMES: Final = re.compile(r"[${}]")
 """Characters that would end a reference."""
@@ -54,7 +51,7 @@ def in_keyring(definition: ServerDefinition, keyring: Keyring) -> ServerDefiniti
     Takes long: to be called in a thread.
 
     Raises:
-        ProblemError: there is no keyring, or it is locked.
+        UserError: there is no keyring, or it is locked.
     """
 
     def put(name: str, value: str) -> str:
@@ -77,8 +74,10 @@ def stored(name: str, secret: str, keyring: Keyring) -> str:
     number = 2
     while keyring.get(free) not in {None, secret}:
         if number > _MOST_OF_A_NAME:
-            hint = "Delete those that nothing refers to with the keyring's own program."
-            raise ProblemError(Problem("The keyring has too many secrets of one name", base, hint))
+            hint = "Delete unused ones with your keyring application."
+            raise UserError(
+                ErrorDetails("The keyring has too many secrets with this name", base, hint)
+            )
         free = f"{base} {number}"
         number += 1
     keyring.put(free, secret)
@@ -115,7 +114,7 @@ def in_environment(definition: ServerDefinition) -> tuple[ServerDefinition, dict
 
 def without_values(definition: ServerDefinition) -> tuple[ServerDefinition, dict[str, str]]:
     """The same with every value of a variable and a header, whatever it is called."""
-    return _without(definition, _is_any)
+    return _without(definition, lambda _name: True)
 
 
 def without_keyring(definition: ServerDefinition) -> tuple[ServerDefinition, dict[str, str]]:
@@ -144,10 +143,6 @@ def without_keyring(definition: ServerDefinition) -> tuple[ServerDefinition, dic
     kept = None if secret is None else refer("", secret)
     oauth = definition.oauth.model_copy(update={"client_secret": kept})
     return definition.model_copy(update={"headers": headers, "oauth": oauth}), variables
-
-
-def _is_any(_name: str) -> bool:
-    return True
 
 
 def _without(
@@ -253,3 +248,109 @@ def secret_members(members: Any) -> tuple[str, ...]:
     else:
         found = []
     return tuple(dict.fromkeys(found))
+
+
+class KeptSecrets(NamedTuple):
+    """Compares our values with those of a file.
+
+    Our references count as the literals that they replaced in the file. `known`
+    are secrets of the keyring by name, None for one that is gone: another value in the file is a
+    change. What is not known cannot be told apart, and counts as the same. With `brought_as` only
+    references count to what an import put into the keyring for a server of that name: two accounts
+    at one service are two servers.
+    """
+
+    known: Mapping[str, str | None]
+    brought_as: str | None = None
+
+    def is_same(self, mine: str, theirs: str) -> bool:
+        """Whether our value, which has references, may be that of the file."""
+        references = names_in(mine)
+        if not references or REFERENCE.search(theirs) is not None:
+            return False
+        if all(kind == "keyring" and name in self.known for kind, name in references):
+            now = REFERENCE.sub(lambda found: self.known[found[2]] or "", mine)
+            if now != theirs:
+                return False
+        if self.brought_as is None:
+            return True
+        begin = keyring_name(self.brought_as, "")
+        return all(kind == "keyring" and name.startswith(begin) for kind, name in references)
+
+    def are_same_words(self, mine: Sequence[str], theirs: Sequence[str]) -> bool:
+        """Whether arguments are equal but for secrets of the file that we have references to."""
+        return len(mine) == len(theirs) and all(
+            one == other or (self.is_same(one, other) and fitting(one, other) is not None)
+            for one, other in zip(mine, theirs, strict=True)
+        )
+
+
+def fitting(mine: str, theirs: str) -> re.Match[str] | None:
+    """A word that is ours with something in the places of the references, which are its groups."""
+    parts, end = list[str](), 0
+    for found in REFERENCE.finditer(mine):
+        parts.append(re.escape(mine[end : found.start()]))
+        end = found.end()
+    return re.fullmatch("(.+)".join([*parts, re.escape(mine[end:])]), theirs, re.DOTALL)
+
+
+def in_question(
+    held: ServerDefinition, found: ServerDefinition, brought_as: str | None
+) -> frozenset[str]:
+    """Names of keyring secrets that replaced a literal in the file; see `Kept`."""
+    kept = KeptSecrets({}, brought_as)
+    return frozenset(
+        name
+        for mine, theirs in _pairs(held, found)
+        if kept.is_same(mine, theirs)
+        for kind, name in names_in(mine)
+        if kind == "keyring"
+    )
+
+
+def looked_up(names: Iterable[str], keyring: Keyring) -> dict[str, str | None]:
+    """What the keyring has for these; nothing where it cannot be used. Takes long: in a thread."""
+    try:
+        return {name: keyring.get(name) for name in names}
+    except UserError:
+        return {}
+
+
+def renewed(
+    held: ServerDefinition,
+    found: ServerDefinition,
+    known: Mapping[str, str | None],
+    alone: Collection[str],
+) -> dict[str, str]:
+    """What the file has now for secrets in the keyring, by their names there.
+
+    Only for those that nothing else refers to (`alone`), and that one value is given for.
+    """
+    values: dict[str, set[str]] = {}
+    for mine, theirs in _pairs(held, found):
+        references, fits = names_in(mine), fitting(mine, theirs)
+        if len(references) == 1 and fits is not None and REFERENCE.search(theirs) is None:
+            values.setdefault(references[0][1], set()).add(fits[1])
+    return {
+        name: next(iter(secrets))
+        for name, secrets in values.items()
+        if name in alone and name in known and len(secrets) == 1 and known[name] not in secrets
+    }
+
+
+def _pairs(held: ServerDefinition, found: ServerDefinition) -> Iterator[tuple[str, str]]:
+    """Our values and those of the file in the same places."""
+    mine, theirs = values_of(held), values_of(found)
+    yield from ((mine[name], theirs[name]) for name in mine.keys() & theirs.keys())
+    if isinstance(held, StdioDefinition) and isinstance(found, StdioDefinition):
+        if len(held.args) == len(found.args):
+            yield from zip(held.args, found.args, strict=True)
+    elif isinstance(held, HttpDefinition) and isinstance(found, HttpDefinition):
+        yield held.oauth.client_secret or "", found.oauth.client_secret or ""
+
+
+def values_of(definition: ServerDefinition) -> dict[str, str]:
+    """A server's variables, or its headers."""
+    if isinstance(definition, HttpDefinition):
+        return dict(definition.headers)
+    return dict(definition.env)

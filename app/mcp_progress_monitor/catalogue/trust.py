@@ -1,30 +1,142 @@
-"""What the user has agreed to: which commands may run and which URLs may be asked."""
+"""What the user has approved: which commands may run and which URLs may be asked.
+
+An approval is kept part by part as keyed digests, to tell later what has changed since.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import datetime
+import hmac
 import json
 import os
+import secrets
 import stat
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mcp_progress_monitor import text
-from mcp_progress_monitor.catalogue.alone import alone
-from mcp_progress_monitor.catalogue.consent_parts import (
-    Earlier,
-    changes_since,
-    is_in_some_folder,
-    kept_parts,
-)
-from mcp_progress_monitor.catalogue.text_file import read_bytes, write_private
-from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.catalogue.files import alone, read_bytes, write_private
+from mcp_progress_monitor.catalogue.passed_values import steers
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from mcp_progress_monitor.sessions.definitions import ServerDefinition
+    from mcp_progress_monitor.snapshots.definitions import HttpDefinition, ServerDefinition
+
+_NAME: Final = 60
+"""Characters of a name of a variable or a header that are told."""
+_ANYWHERE: Final = "anywhere"
+"""What a relative command is whatever the folder, to be forgotten in all of them."""
+_HOW: Final = "transport"
+_HIDDEN_IN_URL: Final = "url hidden"
+_CLIENT_SECRET: Final = "client secret"  # noqa: S105  # what it is called
+_GIVEN: Final = ("variable", "header")
+_WORDS: Final = {
+    _HOW: "transport",
+    "command": "command",
+    "args": "arguments",
+    "cwd": "folder",
+    "url": "URL",
+    _HIDDEN_IN_URL: "hidden part of the URL changed",
+    "auth": "sign-in",
+    _CLIENT_SECRET: "hidden sign-in secret changed",
+    "era": "protocol",
+}
+
+
+class EarlierApproval(NamedTuple):
+    """What was agreed to before under a name, and is another definition now.
+
+    `changes` tell in words which parts differ, of what is hidden only that it does; empty where
+    what an earlier version kept does not tell.
+    """
+
+    changes: tuple[str, ...]
+
+
+def kept_parts(definition: ServerDefinition) -> dict[str, Any]:
+    """What is kept with a consent, to be compared later: digests by a key of its own."""
+    key = secrets.token_hex(16)
+    kept = {"key": key, "parts": _digests(definition, key)}
+    if definition.deciding_folder is None:
+        return kept
+    return {**kept, _ANYWHERE: _digest(key, _ANYWHERE, definition.fingerprint)}
+
+
+def is_in_some_folder(kept: Mapping[str, Any], definition: ServerDefinition) -> bool:
+    """Whether a consent was for this relative command, in whatever folder."""
+    key, was = kept.get("key"), kept.get(_ANYWHERE)
+    return (
+        isinstance(key, str)
+        and isinstance(was, str)
+        and was == _digest(key, _ANYWHERE, definition.fingerprint)
+    )
+
+
+def changes_since(kept: Mapping[str, Any], definition: ServerDefinition) -> tuple[str, ...]:
+    """How a definition differs from that of `kept_parts`; empty if that cannot be read."""
+    key, before = kept.get("key"), kept.get("parts")
+    if not isinstance(key, str) or not isinstance(before, dict):
+        return ()
+    now = _digests(definition, key)
+    if before.get(_HOW) != now[_HOW] and ("url" in before) != ("url" in now):
+        return (_WORDS[_HOW],)
+    names = [*now, *(name for name in before if isinstance(name, str) and name not in now)]
+    differing = [name for name in names if before.get(name) != now.get(name)]
+    if "url" in differing:
+        differing = [name for name in differing if name != _HIDDEN_IN_URL]
+    return tuple(_words(name, before, now) for name in differing)
+
+
+def _words(part: str, before: Mapping[str, Any], now: Mapping[str, Any]) -> str:
+    kind, _, name = part.partition(" ")
+    if kind not in _GIVEN or not name:
+        return _WORDS.get(part, formatting.one_line(part, _NAME))
+    shown = formatting.one_line(name, _NAME)
+    if part not in before:
+        return f"{kind} {shown} added"
+    if part not in now:
+        return f"{kind} {shown} removed"
+    if kind == "variable" and steers(name):  # its value is shown
+        return f"{kind} {shown}"
+    return f"hidden value of {shown} changed"
+
+
+def _digests(definition: ServerDefinition, key: str) -> dict[str, str]:
+    """Each part's digest. Under its name, so that equal values of two parts do not show."""
+    return {part: _digest(key, part, value) for part, value in _parts(definition)}
+
+
+def _digest(key: str, part: str, value: Any) -> str:
+    secret = key.encode("utf-8", "surrogatepass")  # somebody may have edited the file
+    return hmac.digest(secret, json.dumps([part, value]).encode(), "sha256").hex()[:32]
+
+
+def _parts(definition: ServerDefinition) -> Iterator[tuple[str, Any]]:
+    yield _HOW, definition.transport
+    if isinstance(definition, StdioDefinition):
+        yield "command", definition.command
+        yield "args", definition.args
+        yield "cwd", definition.deciding_folder or definition.cwd
+        for name, value in sorted(definition.env.items()):
+            yield f"variable {name}", value
+    else:
+        yield from _of_url(definition)
+    yield "era", definition.era
+
+
+def _of_url(definition: HttpDefinition) -> Iterator[tuple[str, Any]]:
+    client = definition.oauth
+    yield "url", definition.address
+    yield _HIDDEN_IN_URL, definition.url
+    for name, value in sorted(definition.headers.items()):
+        yield f"header {name}", value
+    yield "auth", [definition.auth, client.client_id, client.scope]
+    yield _CLIENT_SECRET, client.client_secret
+
 
 FILE_NAME: Final = "trusted-servers.json"
 _LONGEST_NAME: Final = 200
@@ -42,23 +154,23 @@ class Trust:
     def __init__(self, path: Path | None) -> None:
         self._path = path
         self._held: dict[str, dict[str, Any]] = {}
-        self.problem: Problem | None = None
+        self.problem: ErrorDetails | None = None
         """Why the file, when it was read last, was taken to hold no consent."""
 
     def is_trusted(self, definition: ServerDefinition) -> bool:
         """Whether the user has agreed to exactly this."""
-        return definition.consent_key in self._read()
+        return definition.approval_key in self._read()
 
-    def agree(self, *definitions: ServerDefinition) -> None:
+    def approve(self, *definitions: ServerDefinition) -> None:
         """Keep the user's consent to each, in one writing.
 
         Raises:
-            ProblemError: it cannot be written; it holds until the program ends all the same.
+            UserError: it cannot be written; it holds until the program ends all the same.
         """
         when = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         agreed = {
-            definition.consent_key: {
-                "name": text.one_line(definition.name, _LONGEST_NAME),
+            definition.approval_key: {
+                "name": formatting.one_line(definition.name, _LONGEST_NAME),
                 "when": when,
                 **kept_parts(definition),
             }
@@ -68,7 +180,7 @@ class Trust:
         with self._alone():
             self._keep(self._read())
 
-    def earlier(self, definitions: Iterable[ServerDefinition]) -> list[Earlier | None]:
+    def earlier(self, definitions: Iterable[ServerDefinition]) -> list[EarlierApproval | None]:
         """For each what was agreed to last under its name, if this is another definition."""
         held = self._read()
         newest: dict[str, dict[str, Any]] = {}
@@ -77,14 +189,14 @@ class Trust:
             if isinstance(name, str) and _when(entry) >= _when(newest.get(name, {})):
                 newest[name] = entry
         return [
-            None if definition.consent_key in held else _earlier(definition, newest)
+            None if definition.approval_key in held else _earlier(definition, newest)
             for definition in definitions
         ]
 
     def forget(self, definition: ServerDefinition) -> None:
         """Take a consent back, of a relative command those in all folders; nothing without one.
 
-        `ProblemError` when it cannot be written.
+        `UserError` when it cannot be written.
         """
         self._held = _without(self._held, definition)
         with self._alone():
@@ -96,7 +208,7 @@ class Trust:
     def _alone(self) -> contextlib.AbstractContextManager[None]:
         """While no other program writes the file: what each of two agrees to is kept."""
         path = self._path
-        return contextlib.nullcontext() if path is None else alone(path, "what you agreed to")
+        return contextlib.nullcontext() if path is None else alone(path, "your approvals")
 
     def _keep(self, held: dict[str, dict[str, Any]]) -> None:
         if self._path is None:
@@ -115,7 +227,7 @@ class Trust:
                 held = _entries(self._path)
             except FileNotFoundError:
                 pass
-            except ProblemError as error:
+            except UserError as error:
                 self.problem = _unusable(self._path, error.problem.detail or error.problem.what)
             except (OSError, ValueError, RecursionError) as error:
                 self.problem = _unusable(self._path, str(error))
@@ -128,7 +240,7 @@ def _without(
     return {
         key: entry
         for key, entry in held.items()
-        if key != definition.consent_key and not is_in_some_folder(entry, definition)
+        if key != definition.approval_key and not is_in_some_folder(entry, definition)
     }
 
 
@@ -139,9 +251,9 @@ def _when(entry: Mapping[str, Any]) -> str:
 
 def _earlier(
     definition: ServerDefinition, newest: Mapping[str, Mapping[str, Any]]
-) -> Earlier | None:
-    entry = newest.get(text.one_line(definition.name, _LONGEST_NAME))
-    return None if entry is None else Earlier(changes_since(entry, definition))
+) -> EarlierApproval | None:
+    entry = newest.get(formatting.one_line(definition.name, _LONGEST_NAME))
+    return None if entry is None else EarlierApproval(changes_since(entry, definition))
 
 
 def _entries(path: Path) -> dict[str, dict[str, Any]]:
@@ -149,7 +261,7 @@ def _entries(path: Path) -> dict[str, dict[str, Any]]:
     document = json.loads(read_bytes(path))
     found = document.get("trusted") if isinstance(document, dict) else None
     if not isinstance(found, dict):
-        raise ProblemError(Problem('it has no object "trusted"'))
+        raise UserError(ErrorDetails('it has no "trusted" object'))
     return {key: value for key, value in found.items() if isinstance(value, dict)}
 
 
@@ -159,12 +271,12 @@ def _refuse_foreign(path: Path) -> None:
     if os.name != "posix":
         return  # rights are the folder's there, which is in the user's profile
     if found.st_uid != os.geteuid():
-        raise ValueError("it belongs to somebody else")
+        raise ValueError("it belongs to another user")
     if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        raise ValueError("others may write it")
+        raise ValueError("other users can write to it")
 
 
-def _unusable(path: Path, reason: str) -> Problem:
-    hint = "What you agree to now is written in its place."
-    what = "What you agreed to before cannot be used, so you are asked again"
-    return Problem(what, str(path), hint, text.one_line(reason, 300))
+def _unusable(path: Path, reason: str) -> ErrorDetails:
+    hint = "Approving a server again replaces the file."
+    what = "Cannot read your earlier approvals, so you will be asked again"
+    return ErrorDetails(what, str(path), hint, formatting.one_line(reason, 300))

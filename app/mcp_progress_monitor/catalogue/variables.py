@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from mcp_progress_monitor.catalogue.secrets import stored, variable_name
-from mcp_progress_monitor.looking import home
-from mcp_progress_monitor.sessions.references import REFERENCE
+from mcp_progress_monitor.path_checks import home
+from mcp_progress_monitor.secrets.references import REFERENCE, Keyring
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from mcp_progress_monitor.sessions.references import Keyring
 
 WORKSPACE: Final = "workspaceFolder"
 HOME: Final = "userHome"
@@ -125,7 +124,7 @@ class Resolver:
         if name.startswith("input:"):
             return self._asked(name[6:], self._inputs.get(name[6:], Input(name[6:])), whole)
         if name.startswith(_ASKED_KINDS):
-            return self._asked(name, Input(name, f"What {whole} stands for"), whole)
+            return self._asked(name, Input(name, f"Value for {whole}"), whole)
         meaning = _MEANINGS.get(name)
         return None if meaning is None else meaning(self, whole)
 
@@ -134,12 +133,12 @@ class Resolver:
         if self._takes_reference and (value is not None or default is None):
             return f"${{env:{name}}}"
         if value is not None:
-            self.notes.append(f"{name} of the environment is taken as it is now")
+            self.notes.append(f"{name}: current value from the environment")
             return value
         if default is not None:
-            self.notes.append(f"{name} is not set: its default is taken")
+            self.notes.append(f"{name} is not set; its default is used")
             return default
-        described = Input(f"env:{name}", f"The environment has no {name}")
+        described = Input(f"env:{name}", f"{name} is not set in the environment")
         return self._asked(described.id, described, whole)
 
     def _asked(self, id_: str, described: Input, whole: str) -> str:
@@ -157,7 +156,7 @@ class Resolver:
         folder = self._variables.workspace
         if folder is not None:
             return str(folder)
-        described = Input(WORKSPACE, f"The folder that {whole} stands for")
+        described = Input(WORKSPACE, f"Folder for {whole}")
         return self._plainly_asked(described, whole)
 
     def workspace_name(self, whole: str) -> str:
@@ -170,7 +169,7 @@ class Resolver:
         folder = self._variables.home
         if folder is not None:
             return str(folder)
-        return self._plainly_asked(Input(HOME, f"The folder that {whole} stands for"), whole)
+        return self._plainly_asked(Input(HOME, f"Folder for {whole}"), whole)
 
     def separator(self, _whole: str) -> str:
         """What stands between folders in a path."""
@@ -227,7 +226,7 @@ def kept_answers(
     `prefix` begins their names there. Takes long: to be called in a thread.
 
     Raises:
-        ProblemError: there is no keyring, or it is locked.
+        UserError: there is no keyring, or it is locked.
     """
     secret = _secret_answers(asks, answers)
     kept = {id_: stored(f"{prefix}/{id_}", value, keyring) for id_, value in secret.items()}

@@ -1,12 +1,12 @@
-"""The saved servers in the form of any known client, without secrets unless they are wanted."""
+"""Writes the saved servers in the form of any known client, without secrets unless requested."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mcp_progress_monitor import text
-from mcp_progress_monitor.catalogue.client_entries import CAN_DISABLE, written_for
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.catalogue.client_formats import CAN_DISABLE, written_for
 from mcp_progress_monitor.catalogue.clients import (
     CLAUDE_DESKTOP,
     CODEX,
@@ -16,8 +16,8 @@ from mcp_progress_monitor.catalogue.clients import (
     ZED,
 )
 from mcp_progress_monitor.catalogue.documents import is_plain_json, json_text, read_json, read_toml
-from mcp_progress_monitor.catalogue.fields import EXAMPLE
-from mcp_progress_monitor.catalogue.own_form import written_entry
+from mcp_progress_monitor.catalogue.entry import EXAMPLE, CatalogueEntry, written_entry
+from mcp_progress_monitor.catalogue.files import decoded, read_bytes, write_private
 from mcp_progress_monitor.catalogue.secrets import (
     bare_url,
     environment_names,
@@ -25,18 +25,15 @@ from mcp_progress_monitor.catalogue.secrets import (
     without_secret_members,
     without_values,
 )
-from mcp_progress_monitor.catalogue.text_file import decoded, read_bytes, write_private
-from mcp_progress_monitor.looking import Sight, sight_of
-from mcp_progress_monitor.problem import Problem, ProblemError
-from mcp_progress_monitor.sessions.definitions import HttpDefinition
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.path_checks import PathKind, path_kind
+from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
     from pathlib import Path
 
-    from mcp_progress_monitor.catalogue.clients import Client
-    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
-
+    from mcp_progress_monitor.catalogue.clients import McpClient
 
 _LOOK_UP_NOTHING: Final = frozenset({CLAUDE_DESKTOP, ZED, INSPECTOR})
 """Clients in whose files a variable stands for itself."""
@@ -55,7 +52,7 @@ class Written(NamedTuple):
 
 def write_file(
     entries: Iterable[CatalogueEntry],
-    client: Client,
+    client: McpClient,
     path: Path | None = None,
     *,
     with_secrets: bool = False,
@@ -68,7 +65,7 @@ def write_file(
     replaced by others, the file is copied: values may be in it that are nowhere else.
 
     Raises:
-        ProblemError: the file cannot be written, or holds what would be lost.
+        UserError: the file cannot be written, or holds what would be lost.
     """
     document, left_out = _document(list(entries), client, with_secrets=with_secrets)
     merged = _merged_toml if client is CODEX else _merged_json
@@ -87,7 +84,7 @@ def write_file(
 
 
 def _document(
-    entries: list[CatalogueEntry], client: Client, *, with_secrets: bool
+    entries: list[CatalogueEntry], client: McpClient, *, with_secrets: bool
 ) -> tuple[dict[str, Any], list[str]]:
     servers: dict[str, Any] = {}
     left_out: list[str] = []
@@ -111,38 +108,40 @@ def _document(
     return document, left_out
 
 
-def _unwritable(entry: CatalogueEntry, client: Client) -> str:
+def _unwritable(entry: CatalogueEntry, client: McpClient) -> str:
     """Why a client's file cannot hold a server; "" if it can."""
     if client is CLAUDE_DESKTOP and isinstance(entry.definition, HttpDefinition):
-        return "the file of Claude Desktop has no servers with a URL"
+        return "Claude Desktop's file does not support servers with a URL"
     if entry.is_disabled and client is not OURS and client.key not in CAN_DISABLE:
-        return f"it is disabled, which {client.title} would not know"
+        return f"it is disabled, which {client.title} does not support"
     return ""
 
 
-def _without_keyring(entry: CatalogueEntry, client: Client, left_out: list[str]) -> CatalogueEntry:
+def _without_keyring(
+    entry: CatalogueEntry, client: McpClient, left_out: list[str]
+) -> CatalogueEntry:
     definition, variables = without_keyring(entry.definition)
     for variable, name in variables.items():
-        left_out.append(f"{entry.name}: {name} of the keyring{_to_set(variable, client)}")
+        left_out.append(f"{entry.name}: {name} from the keyring{_to_set(variable, client)}")
     return dataclasses.replace(entry, definition=definition)
 
 
-def _to_set(variable: str, client: Client) -> str:
+def _to_set(variable: str, client: McpClient) -> str:
     return "" if client in _LOOK_UP_NOTHING else f"; set {variable} in the environment"
 
 
-def _not_looked_up(name: str, written: dict[str, Any], client: Client) -> list[str]:
+def _not_looked_up(name: str, written: dict[str, Any], client: McpClient) -> list[str]:
     """References that stay text for a client: the user has to put the values in their places."""
     if client is not CODEX and client not in _LOOK_UP_NOTHING:
         return []
     return [
-        f"{name}: {client.title} looks up no variable there; write the value in the place of "
-        f"${{env:{variable}}}"
+        f"{name}: {client.title} does not expand variables here; replace ${{env:{variable}}} "
+        "with the value"
         for variable in sorted(environment_names(written))
     ]
 
 
-def _bare(entry: CatalogueEntry, client: Client, left_out: list[str]) -> CatalogueEntry:
+def _bare(entry: CatalogueEntry, client: McpClient, left_out: list[str]) -> CatalogueEntry:
     """The entry without values; each that is missed is noted."""
     definition, variables = without_values(entry.definition)
     if isinstance(definition, HttpDefinition):
@@ -162,48 +161,50 @@ class _Merged(NamedTuple):
     is_replaced: bool
 
 
-def _merged_json(words: str, where: str, document: dict[str, Any], client: Client) -> _Merged:
+def _merged_json(words: str, where: str, document: dict[str, Any], client: McpClient) -> _Merged:
     """The JSON `words`, which may be blank, with our servers put in."""
     if not words.strip():
         return _Merged(json_text(document), False)
     held, duplicates = read_json(words, where, EXAMPLE)
     if not isinstance(held, dict) or not is_plain_json(words):
-        raise ProblemError(_kept(where, "Comments in it would be lost"))
+        raise UserError(_kept(where, "Comments in it would be lost"))
     if duplicates:
-        name = text.one_line(duplicates[0].name, 60)
-        raise ProblemError(_kept(where, f"{name!r} is given twice in it: one would be lost"))
+        name = formatting.one_line(duplicates[0].name, 60)
+        raise UserError(_kept(where, f"It contains {name!r} twice: one would be lost"))
     merged, is_replaced = _with_servers(held, document, client)
     if client is GEMINI:
         merged = _excluding(merged, document[client.container], document)
     return _Merged(json_text(merged), is_replaced)
 
 
-def _merged_toml(words: str, where: str, document: dict[str, Any], client: Client) -> _Merged:
+def _merged_toml(words: str, where: str, document: dict[str, Any], client: McpClient) -> _Merged:
     """The TOML `words`, which may be blank, with our servers put in."""
-    from mcp_progress_monitor.catalogue.toml_text import UneditableError, toml_value, with_entries
+    from mcp_progress_monitor.catalogue.toml_editing import (
+        UneditableError,
+        toml_value,
+        with_entries,
+    )
 
     document = toml_value(document)
     wanted, is_replaced = _with_servers(_read_toml(words, where), document, client)
     try:
         written = with_entries(words, client.container, document[client.container])
         is_right = _read_toml(written, where) == wanted
-    except (UneditableError, ProblemError):
+    except (UneditableError, UserError):
         is_right = False
     if not is_right:
-        reason = f"Its table {client.container!r} is written in a way that cannot be edited here"
-        raise ProblemError(_kept(where, reason))
+        reason = f"Its table {client.container!r} is written in a form that cannot be edited"
+        raise UserError(_kept(where, reason))
     return _Merged(written, is_replaced)
 
 
 def _read_toml(words: str, where: str) -> dict[str, Any]:
-    held: dict[str, Any] = read_toml(
-        words, where, "Correct the file, or write to another one."
-    ).value
+    held: dict[str, Any] = read_toml(words, where, "Fix the file, or write to another one.").value
     return held
 
 
 def _with_servers(
-    held: dict[str, Any], document: Mapping[str, Any], client: Client
+    held: dict[str, Any], document: Mapping[str, Any], client: McpClient
 ) -> tuple[dict[str, Any], bool]:
     """A configuration with our servers, and whether one of its own is replaced by another."""
     servers = held.get(client.container)
@@ -216,7 +217,7 @@ def _with_servers(
 def _free_beside(path: Path) -> Path:
     """Where a copy can go that is not there yet: the first of them has what the user wrote."""
     kept, number = path.with_name(f"{path.name}.before"), 2
-    while sight_of(kept) is not Sight.NOTHING:
+    while path_kind(kept) is not PathKind.NOTHING:
         kept = path.with_name(f"{path.name}.before-{number}")
         number += 1
     return kept
@@ -234,6 +235,6 @@ def _excluding(
     return {**held, "mcp": {**rules, "excluded": excluded}} if excluded or named else held
 
 
-def _kept(where: str, reason: str) -> Problem:
-    hint = "Write to another file, and copy the servers from there."
-    return Problem("The file is there already, and is not written over", where, hint, reason)
+def _kept(where: str, reason: str) -> ErrorDetails:
+    hint = "Write to another file and copy the servers from it."
+    return ErrorDetails("The file already exists and is not overwritten", where, hint, reason)

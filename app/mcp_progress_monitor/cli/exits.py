@@ -2,47 +2,61 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 from typing import TYPE_CHECKING
 
+from mcp_progress_monitor.errors import UserError
+
 if TYPE_CHECKING:
-    from mcp_progress_monitor.problem import Problem
+    from collections.abc import Iterator
+
+    from mcp_progress_monitor.errors import ErrorDetails
 
 
 class ExitCode(enum.IntEnum):
-    """What a command's exit code tells a script. Numbers never change their meaning."""
+    """The exit codes of all commands. Their meanings never change."""
 
     DONE = 0
-    """Everything asked for was done."""
+    """The command succeeded."""
     ANSWERED_ERROR = 1
-    """The tool or the server answered with an error."""
+    """The tool or the server returned an error."""
     USAGE = 2
-    """Wrong usage, arguments that do not fit the tool, or an unreadable configuration."""
+    """Wrong usage, arguments that violate the tool's schema, or an unreadable configuration."""
     NOT_CONNECTED = 3
-    """The connection could not be made, or was lost before the reply."""
+    """The connection failed, or was lost before the reply."""
     TIMED_OUT = 4
-    """A time limit of the call ran out."""
+    """The call exceeded a time limit."""
     CANCELLED = 5
-    """The user, or the reader of our output, ended the call early."""
+    """The user, or the reader of the output, ended the command early."""
     RESUMABLE = 6
-    """The work stopped with a saved resume token; the command that goes on is printed."""
+    """The job stopped with a saved resume token. The command that resumes it is printed."""
     UNWRITABLE = 8
     """A file, or standard output, could not be read or written."""
     DEFECT = 70
-    """A programming error of ours (the code that sysexits.h names EX_SOFTWARE)."""
+    """An internal error of this program (EX_SOFTWARE in sysexits.h)."""
 
 
 class CommandFailed(Exception):  # noqa: N818 - states what happened, as facts do
-    """A command cannot go on: `problem` for the user, `code` for the script."""
+    """A command failed: `problem` for the user, `code` for scripts."""
 
-    def __init__(self, code: ExitCode, problem: Problem) -> None:
+    def __init__(self, code: ExitCode, problem: ErrorDetails) -> None:
         """Wrap both; nothing is printed here."""
         super().__init__(problem.what)
         self.code = code
         self.problem = problem
 
     def as_text(self) -> str:
-        """The whole problem in words that are safe on a terminal."""
-        from mcp_progress_monitor.text import visible
+        """The whole error as text that is safe on a terminal."""
+        from mcp_progress_monitor.formatting import visible
 
         return "\n".join(visible(line) for line in self.problem.as_text().splitlines())
+
+
+@contextlib.contextmanager
+def failing(code: ExitCode) -> Iterator[None]:
+    """End the command with `code` where the user gets an error."""
+    try:
+        yield
+    except UserError as error:
+        raise CommandFailed(code, error.problem) from error

@@ -1,4 +1,4 @@
-"""`open`: the window of a recording, after everything that can be said without one."""
+"""`open`: the window of a recording; errors are reported before it opens."""
 
 from __future__ import annotations
 
@@ -6,38 +6,35 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
-from mcp_progress_monitor.cli.program_log import log_to_stderr
-from mcp_progress_monitor.cli.toolkit import require_toolkit
-from mcp_progress_monitor.filtering.errors import FilterError
-from mcp_progress_monitor.filtering.parsing import parse
+from mcp_progress_monitor.cli.desktop import require_toolkit
+from mcp_progress_monitor.cli.diagnostics import log_to_stderr
+from mcp_progress_monitor.cli.exits import ExitCode, failing
+from mcp_progress_monitor.filtering.filter import FilterError
+from mcp_progress_monitor.filtering.language import parse
+from mcp_progress_monitor.gui.options import RecordingOptions
 from mcp_progress_monitor.paths import data_dir
 from mcp_progress_monitor.playback.playback import Playback
-from mcp_progress_monitor.problem import ProblemError
-from mcp_progress_monitor.shell.options import RecordingOptions
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_progress_monitor.cli.options import CommonOptions
-    from mcp_progress_monitor.cli.order import OpenOrder
+    from mcp_progress_monitor.cli.orders import OpenOrder
 
 
 def open_recording(common: CommonOptions, order: OpenOrder) -> int:
     """Open the window of a recording; returns when it is closed.
 
-    `CommandFailed` with code 8 when the file is no recording or cannot be read, with code 2 when
-    the window toolkit or a display is missing; a usage error when the filter is not understood.
+    `CommandFailed` with code 8 if the file cannot be read or is not a recording, with code 2 if Qt
+    or a display is missing; a usage error for an invalid filter.
     """
     log_to_stderr(common.log_level or "warning")
     _check_filter(order.filter_text)
     playback = _opened(order.file)
-    try:
+    with failing(ExitCode.USAGE):
         folder = data_dir(common.data_dir)
-    except ProblemError as error:
-        raise CommandFailed(ExitCode.USAGE, error.problem) from error
     require_toolkit()
-    from mcp_progress_monitor.shell.recording_window import run_recording
+    from mcp_progress_monitor.gui.recording_program import run_recording
 
     return run_recording(
         RecordingOptions(
@@ -59,7 +56,5 @@ def _check_filter(text: str) -> None:
 
 
 def _opened(file: Path) -> Playback:
-    try:
+    with failing(ExitCode.UNWRITABLE):
         return Playback(file)
-    except ProblemError as error:
-        raise CommandFailed(ExitCode.UNWRITABLE, error.problem) from error

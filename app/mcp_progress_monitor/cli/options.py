@@ -1,7 +1,4 @@
-"""The options that every command shares: which server, how to start it, where data lives.
-
-Nothing heavy is imported here: `--help` and `--version` answer at once.
-"""
+"""Options that commands share: which server, how to start it, where data lives, limits, tokens."""
 
 from __future__ import annotations
 
@@ -14,6 +11,8 @@ from typing import TYPE_CHECKING, Any, Concatenate, NoReturn, ParamSpec, TypeVar
 
 import click
 
+from mcp_progress_monitor.snapshots.limits import LOG_LEVELS, LONGEST_LIMIT_S, OTHER_IDLE_S
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
@@ -22,13 +21,13 @@ T = TypeVar("T")
 
 TRANSPORTS = ("http", "sse")
 ERAS = ("auto", "handshake", "per-request")
-LOG_LEVELS = ("debug", "info", "warning", "error")
+PROGRAM_LOG_LEVELS = ("debug", "info", "warning", "error")
 _LEFT_OUT = (None, False, ())
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class CommonOptions:
-    """What the shared options said. None, () or False means the option was not given.
+    """The values of the shared options; None, () or False for those not given.
 
     `command` is what follows `--`, None without `--`. Times in seconds.
     """
@@ -51,9 +50,9 @@ class CommonOptions:
     connect_timeout: float | None = None
 
     def over(self, outer: CommonOptions) -> CommonOptions:
-        """These options, completed by those that stood before the command's name.
+        """These options, completed by those given before the command's name.
 
-        An empty text counts as given: a script's variable was empty, which is to be told.
+        An empty string counts as given, so that a script's empty variable is reported.
         """
         names = [field.name for field in dataclasses.fields(self)]
         merged = {name: getattr(self, name) for name in names}
@@ -66,28 +65,40 @@ class CommonOptions:
 
 
 class Seconds(click.FloatRange):
-    """A time in seconds, of at least 0; without the infinite and the undefined."""
+    """A finite number of seconds, at least 0."""
 
     name = "number of seconds"
 
     def convert(
         self, value: Any, param: click.Parameter | None, ctx: click.Context | None
     ) -> float:
-        """Refuse what no clock can reach."""
+        """Reject infinity and NaN."""
         seconds = float(super().convert(value, param, ctx))
         if not math.isfinite(seconds):
             self.fail(f"{value!r} is not a number of seconds.", param, ctx)
         return seconds
 
 
+class RenamedOption(click.Option):
+    """An option whose earlier names still work; its help shows only the first name."""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        """The help of the option under its first name alone."""
+        names, self.opts = self.opts, self.opts[:1]
+        try:
+            return super().get_help_record(ctx)
+        finally:
+            self.opts = names
+
+
 def name_values(
     ctx: click.Context, param: click.Parameter, values: Sequence[str]
 ) -> tuple[tuple[str, str], ...]:
-    """Split every `NAME=VALUE` of an option; values may be empty and hold further equals signs."""
+    """Split every `NAME=VALUE` of an option. Values may be empty or contain equals signs."""
     pairs = tuple(value.partition("=") for value in values)
     for text, (name, sign, _) in zip(values, pairs, strict=True):
         if not name or not sign:
-            message = f"{text!r} is not NAME=VALUE, for example city=Oslo."
+            message = f"{text!r} is not in the form NAME=VALUE, for example city=Oslo."
             raise click.BadParameter(message, ctx, param)
     return tuple((name, value) for name, _, value in pairs)
 
@@ -95,63 +106,71 @@ def name_values(
 def headers(
     ctx: click.Context, param: click.Parameter, values: Sequence[str]
 ) -> tuple[tuple[str, str], ...]:
-    """Split every `NAME:VALUE` of an option; space around the value is none of it."""
+    """Split every `NAME:VALUE` of an option, and strip both."""
     pairs = tuple(value.partition(":") for value in values)
     for number, (name, sign, _) in enumerate(pairs, 1):
         if not name.strip() or not sign:
             # Not with the text itself: it may be a secret.
-            message = f"number {number} is not NAME:VALUE, for example 'X-Tenant: acme'."
+            message = (
+                f"header {number} is not in the form NAME:VALUE, for example 'X-Tenant: acme'."
+            )
             raise click.BadParameter(message, ctx, param)
     return tuple((name.strip(), value.strip()) for name, _, value in pairs)
 
 
 _DATA_DIR = click.option(
     "--data-dir",
-    # Whether it may be read is told by whoever needs it, with what to try.
+    # Whoever needs it reports that it cannot be read, with what to try.
     type=click.Path(file_okay=False, readable=False, path_type=Path),
     metavar="DIR",
-    help="Keep settings, logs, recordings and saved resume tokens in this folder.",
+    help="Store settings, logs, recordings and resume tokens in this folder.",
 )
 _CONFIG = click.option(
     "--config",
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="Take servers from any client's configuration file, once you have agreed to them.",
+    help="Use the servers in the configuration file of any MCP client. You must approve each server"
+    " before it runs.",
 )
 _LOG_LEVEL = click.option(
     "--log-level",
-    type=click.Choice(LOG_LEVELS, case_sensitive=False),
-    help="Tell more or less on standard error (default warning); info and below include"
-    " the server's own standard error.",
+    type=click.Choice(PROGRAM_LOG_LEVELS, case_sensitive=False),
+    help="Set how much this program logs to standard error (default warning). info and debug also"
+    " show the server's standard error.",
 )
 _OPTIONS = (
     click.option("--demo", is_flag=True, help="Use the bundled demo server."),
-    click.option("--url", metavar="URL", help="Reach the server by this URL (http or https)."),
+    click.option("--url", metavar="URL", help="Connect to the server at this http or https URL."),
     click.option(
         "--header",
         callback=headers,
         metavar="NAME:VALUE",
         multiple=True,
-        help="Send this header with every request to a URL; ${env:NAME} in the value is taken from"
-        " the environment. May be given again.",
+        help="Send this header with every request to the URL. ${env:NAME} in the value is replaced"
+        " by that environment variable. Repeatable.",
     ),
-    click.option("--oauth", is_flag=True, help="Sign in to the URL in the browser when asked to."),
+    click.option(
+        "--oauth",
+        is_flag=True,
+        help="Sign in with the browser if the server at the URL requires it.",
+    ),
     click.option(
         "--oauth-client-id",
         metavar="ID",
-        help="Sign in as the client ID; an https URL is that of a client id metadata document."
-        " Without, this program registers itself. Implies --oauth.",
+        help="Use this OAuth client ID, or the https URL of a client ID metadata document. Default:"
+        " register dynamically. Implies --oauth.",
     ),
     click.option(
         "--transport",
         type=click.Choice(TRANSPORTS),
-        help="How to speak to the URL: Streamable HTTP (default), or the older HTTP with SSE.",
+        help="Connect to the URL with Streamable HTTP (http, the default) or the legacy HTTP+SSE"
+        " transport (sse).",
     ),
     _CONFIG,
     click.option(
         "--server",
         metavar="NAME",
-        help="Choose a saved server by its name, or one of --config.",
+        help="Use the saved server NAME or, with --config, the server NAME in that file.",
     ),
     click.option(
         "--cwd",
@@ -164,26 +183,27 @@ _OPTIONS = (
         callback=name_values,
         metavar="NAME=VALUE",
         multiple=True,
-        help="Set an environment variable for the server; may be given again.",
+        help="Set an environment variable for the server. Repeatable.",
     ),
     click.option(
         "--era",
         type=click.Choice(ERAS),
-        help="How to open the session: find out (auto), or as one of the two protocol eras.",
+        help="Open the session with initialize (handshake) or without (per-request, from revision"
+        " 2026-07-28). The default, auto, asks the server.",
     ),
     click.option(
         "--connect-timeout",
         type=Seconds(min=0, min_open=True),
-        metavar="S",
-        help="Give up connecting after S seconds (default: 15 for a URL; for a command up to 60 "
-        "while it is starting).",
+        metavar="SECONDS",
+        help="Stop connecting after this time (default: 15 for a URL, up to 60 for a command that"
+        " is still starting).",
     ),
     _DATA_DIR,
     click.option(
         "--record",
         type=click.Path(path_type=Path),
         metavar="FILE",
-        help="Record the session into this new file (default: one in the data folder).",
+        help="Record the session to this new file (default: a file in the data folder).",
     ),
     _LOG_LEVEL,
 )
@@ -192,7 +212,7 @@ _OPTIONS = (
 def _file_or_standard(
     _ctx: click.Context, _param: click.Parameter, file: Path | None
 ) -> Path | None:
-    """None, standard output, for a dash: what other programs take it for."""
+    """None, which means standard output, for a dash."""
     return None if file == Path("-") else file
 
 
@@ -204,12 +224,11 @@ output = click.option(
     metavar="FILE",
     help="Write to FILE instead of standard output (-).",
 )
-"""Where an export goes, the same for recordings and for servers."""
 
 
 @dataclasses.dataclass(slots=True)
 class Invocation:
-    """One run of the program: what stood before the command's name, and when it began.
+    """One run of the program: the options before the command's name, and the start time.
 
     `started_at` is in the monotonic seconds of `time.monotonic`.
     """
@@ -219,25 +238,25 @@ class Invocation:
 
 
 class ServerCommand(click.Command):
-    """Shows in its usage that a server's command may follow; `hides` options it only refuses."""
+    """A command after which a server's command may follow; its help leaves out `hides`."""
 
     def __init__(self, *args: Any, hides: Sequence[str] = (), **kwargs: Any) -> None:
-        """As click's, without what it `hides` in its help."""
+        """As click's; `hides` names options that the command rejects."""
         super().__init__(*args, **kwargs)
         for param in self.params:
             if isinstance(param, click.Option) and param.name in hides:
                 param.hidden = True
 
     def collect_usage_pieces(self, ctx: click.Context) -> list[str]:
-        """Add what `main` has taken away before click reads the rest."""
+        """Add the server's command, which `main` splits off before click parses the rest."""
         return [*super().collect_usage_pieces(ctx), "[-- SERVER_COMMAND [ARG]...]"]
 
 
 class OwnCommand(click.Command):
-    """Takes no server's command: two dashes end its options, as they do everywhere else."""
+    """A command without a server: for it, `--` only ends the options, as usual."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Give back what `main` has taken away, to a command with arguments."""
+        """Restore the arguments after `--`, which `main` has split off."""
         invocation = ctx.ensure_object(Invocation)
         common = invocation.common
         if common.command is not None and any(isinstance(p, click.Argument) for p in self.params):
@@ -250,28 +269,28 @@ class OwnCommand(click.Command):
 def common_options(
     function: Callable[Concatenate[Invocation, P], T],
 ) -> Callable[..., T]:
-    """Add the shared options to a command and hand it an `Invocation` with what they said."""
+    """Add the shared options to a command, which receives them in its `Invocation`."""
     return _with_options(function, _OPTIONS, _NAMES)
 
 
 def own_options(
     function: Callable[Concatenate[Invocation, P], T],
 ) -> Callable[..., T]:
-    """As `common_options`, for a command that talks to no server; what names one is refused."""
+    """As `common_options`, for a command without a server; options that name one are rejected."""
     return _with_options(_refusing(function, _OWN_NAMES), (_DATA_DIR, _LOG_LEVEL), _OWN_NAMES)
 
 
 def group_options(
     function: Callable[Concatenate[Invocation, P], T],
 ) -> Callable[..., T]:
-    """As `own_options`, for a group of commands, each of which refuses what it has no use for."""
+    """As `own_options`, for a group; its commands reject the options they cannot use."""
     return _with_options(function, (_DATA_DIR, _LOG_LEVEL), _OWN_NAMES)
 
 
 def config_options(
     function: Callable[Concatenate[Invocation, P], T],
 ) -> Callable[..., T]:
-    """As `own_options`, with the file that a server may stand in."""
+    """As `own_options`, with `--config`."""
     names = ("config", *_OWN_NAMES)
     return _with_options(_refusing(function, names), (_CONFIG, _DATA_DIR, _LOG_LEVEL), names)
 
@@ -279,7 +298,7 @@ def config_options(
 def _refusing(
     function: Callable[Concatenate[Invocation, P], T], names: Sequence[str]
 ) -> Callable[Concatenate[Invocation, P], T]:
-    """The command, refusing every shared option that is not one of `names`."""
+    """The command, which rejects every shared option that is not one of `names`."""
 
     @functools.wraps(function)
     def command(invocation: Invocation, /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -287,7 +306,7 @@ def _refusing(
             if name not in names and getattr(invocation.common, name):
                 _refuse(f"--{name.replace('_', '-')}")
         if invocation.common.command is not None:
-            _refuse("A server's command")
+            _refuse("A server command")
         return function(invocation, *args, **kwargs)
 
     return command
@@ -295,7 +314,7 @@ def _refusing(
 
 def _refuse(what: str) -> NoReturn:
     command = click.get_current_context().info_name
-    raise click.UsageError(f"{what} has no meaning for {command!r}, which talks to no server.")
+    raise click.UsageError(f"{what} cannot be used with {command!r}, which connects to no server.")
 
 
 def _with_options(
@@ -317,3 +336,78 @@ def _with_options(
 
 _OWN_NAMES = ("data_dir", "log_level")
 _NAMES = tuple(field.name for field in dataclasses.fields(CommonOptions) if field.name != "command")
+
+
+_AUTO_RESUME = click.option(
+    "--auto-resume",
+    is_flag=True,
+    help="Resume immediately, for as long as the server returns resume tokens.",
+)
+resume_limit = click.option(
+    "--resume-limit",
+    type=click.IntRange(1, 1_000_000),
+    metavar="N",
+    help="Stop --auto-resume after N attempts (default 100).",
+)
+answer = click.option(
+    "--answers",
+    "--answer",
+    "answer",
+    cls=RenamedOption,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Answer the server's questions from this JSON file (see: call --help). Questions it does"
+    " not answer follow the server's rules from the window. Remaining questions are asked on the"
+    " terminal, or declined without a terminal or with --json.",
+)
+server_log = click.option(
+    "--server-log",
+    type=click.Choice(LOG_LEVELS, case_sensitive=False),
+    metavar="LEVEL",
+    help="Request log messages of LEVEL and above from the server, and show them: "
+    f"{', '.join(LOG_LEVELS)}. (--log-level sets what this program logs.)",
+)
+json_events = click.option("--json", "as_json", is_flag=True, help="Write one JSON event per line.")
+_TOKENS = (
+    click.option("--token", metavar="TEXT", help="Use this string as the progress token."),
+    click.option(
+        "--int-token", type=int, metavar="N", help="Use this integer as the progress token."
+    ),
+    click.option("--no-token", is_flag=True, help="Do not send a progress token."),
+)
+
+
+def limits(idle_s: float) -> Callable[[Any], Any]:
+    """Add the two time limits; `idle_s` is the default idle limit in seconds."""
+    return _all(
+        click.option(
+            "--idle-timeout",
+            type=Seconds(min=0, max=LONGEST_LIMIT_S),
+            metavar="SECONDS",
+            help=f"Time out after this long without a message for the request (default {idle_s:g},"
+            " or idle_timeout_s of the server in --config; 0 disables the limit).",
+        ),
+        click.option(
+            "--total-timeout",
+            type=Seconds(min=0, max=LONGEST_LIMIT_S),
+            metavar="SECONDS",
+            help="Time out this long after the start (default 0, no limit, or total_timeout_s of"
+            " the server in --config).",
+        ),
+    )
+
+
+def request_options(idle_s: float = OTHER_IDLE_S) -> Callable[[Any], Any]:
+    """Add the options of every command that makes requests: the fields of `RequestOrder`."""
+    return _all(
+        *_TOKENS, limits(idle_s), _AUTO_RESUME, resume_limit, answer, server_log, json_events
+    )
+
+
+def _all(*options: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def decorate(function: Any) -> Any:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate

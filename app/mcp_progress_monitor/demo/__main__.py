@@ -1,8 +1,9 @@
-"""The demo server on stdio, or over HTTP: started as a module, or as this file by its path.
+"""The demo server on stdio: started as a module, or as this file by its path.
 
 By its path, in an isolated Python, it starts whatever lies in the current folder or on PYTHONPATH.
 """
 
+import argparse
 import sys
 from collections.abc import Sequence
 from functools import partial
@@ -14,18 +15,43 @@ if not __package__:  # started by its path: the package around it is found, and 
 
     del sys.path[0]
 
-from mcp_progress_monitor.demo import options, profiles, stdio
+from mcp_progress_monitor.demo.eras import ERAS, Negotiation
+from mcp_progress_monitor.demo.server import Server
+from mcp_progress_monitor.demo.tools import TOOLS
+from mcp_progress_monitor.demo.wire import PeerGoneError, Wire, serve
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Serve until the client is done, or until told to end, and return the exit code."""
-    wanted = options.parse(arguments)
-    if wanted.http is None:
-        return stdio.serve(partial(profiles.run, wanted))
-    # Imported here: servers on stdio are started by the dozen, and need no sockets.
-    from mcp_progress_monitor.demo.http import serving
+    return serve(partial(_run, _parser().parse_args(arguments)))
 
-    return serving.serve(wanted, wanted.http)
+
+def _run(options: argparse.Namespace, wire: Wire) -> int:
+    server = Server(wire, Negotiation(ERAS[options.era]), TOOLS, state_dir=options.state_dir)
+    try:
+        server.run()
+        server.close()
+    except PeerGoneError:
+        pass
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m mcp_progress_monitor.demo",
+        description="An MCP server on stdio that shows progress reporting and a few faults.",
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--era", choices=ERAS, default="both", help="protocol revisions to serve (default: both)"
+    )
+    parser.add_argument(
+        "--state-dir",
+        type=Path,
+        metavar="DIR",
+        help="folder for resumable work (default: the user's state folder)",
+    )
+    return parser
 
 
 if __name__ == "__main__":

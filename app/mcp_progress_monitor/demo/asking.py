@@ -13,11 +13,10 @@ from typing import Any, Final
 
 from mcp_progress_monitor.demo.call import Call, RefusedError
 from mcp_progress_monitor.demo.eras import Dialect, missing_capability
-from mcp_progress_monitor.demo.messages import JsonObject, text_result
-from mcp_progress_monitor.demo.questions import Question
-from mcp_progress_monitor.demo.rounds import InputRequiredError
-from mcp_progress_monitor.demo.schemas import flag, number
-from mcp_progress_monitor.demo.tasks.task import Task
+from mcp_progress_monitor.demo.questions import InputRequiredError, Question
+from mcp_progress_monitor.demo.tasks import Task
+from mcp_progress_monitor.demo.tool import flag, number
+from mcp_progress_monitor.demo.wire import JsonObject, text_result
 
 LOOK_EVERY_S: Final = 0.01
 
@@ -68,10 +67,10 @@ class Manner:
 
 
 MANNER: Final[dict[str, JsonObject]] = {
-    "has_token": flag("Let questions carry a progress token (with a handshake)", default=True),
-    "timeout_s": number("Seconds to wait for an answer (with a handshake)", 600, 0, 86_400),
-    "even_if_undeclared": flag("Ask what the client did not declare, too"),
-    "listen_after_s": number("Seconds to wait for late phases", 0, 0, 600),
+    "has_token": flag("Send a progress token with questions (handshake era only)", default=True),
+    "timeout_s": number("Seconds to wait for an answer (handshake era only)", 600, 0, 86_400),
+    "even_if_undeclared": flag("Ask even if the client did not declare the capability"),
+    "listen_after_s": number("Seconds to wait for late progress", 0, 0, 600),
 }
 """The arguments of every tool that asks."""
 
@@ -139,7 +138,7 @@ def _asked_now(call: Call, queries: Sequence[Query], manner: Manner) -> list[Ask
 def _require(dialect: Dialect, queries: Sequence[Query]) -> None:
     for query in queries:
         if not query.exists_in(dialect):
-            raise RefusedError(f"Revision {dialect.version} does not know {query.method}.")
+            raise RefusedError(f"Revision {dialect.version} does not support {query.method}.")
         if not query.may_be_asked(dialect):
             if dialect.is_per_request:
                 raise missing_capability(_nested(query.needs))

@@ -1,32 +1,97 @@
-"""One request being served: what a tool sees of the connection."""
+"""A request being served, as a tool sees it, and what the calls of one client share.
+
+Sources: "Logging" of the revisions with a handshake (`logging/setLevel`), and 2026-07-28, where a
+request that carries no level gets no log messages.
+"""
 
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-from mcp_progress_monitor.demo.connection import Connection
 from mcp_progress_monitor.demo.eras import LOG_LEVEL_STAMP, Dialect
-from mcp_progress_monitor.demo.logs import severity
-from mcp_progress_monitor.demo.messages import (
+from mcp_progress_monitor.demo.news import News
+from mcp_progress_monitor.demo.questions import InputRequiredError, Questions, Replay, Rounds
+from mcp_progress_monitor.demo.wire import (
     INVALID_PARAMS,
     JsonObject,
     RequestId,
     RpcError,
+    Wire,
     error_reply,
     notification,
     progress_notification,
     result_reply,
 )
-from mcp_progress_monitor.demo.rounds import InputRequiredError, Replay
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.demo.tasks.task import Task
+    from mcp_progress_monitor.demo.tasks import Task
+
+LEVELS: Final = (
+    "debug",
+    "info",
+    "notice",
+    "warning",
+    "error",
+    "critical",
+    "alert",
+    "emergency",
+)
+"""From the least to the most severe (RFC 5424)."""
+
+
+class LogLevel:
+    """The lowest level to be sent; everything until the client asks for less."""
+
+    def __init__(self) -> None:
+        """Send everything."""
+        self._lowest = 0
+
+    def set(self, level: object) -> None:
+        """Serve `logging/setLevel`.
+
+        Raises:
+            RpcError: The level is unknown.
+        """
+        self._lowest = severity(level)
+
+    def wants(self, level: str) -> bool:
+        """Tell whether a message of this level is to be sent."""
+        return severity(level) >= self._lowest
+
+
+def severity(level: object) -> int:
+    """Return how severe a level is.
+
+    Raises:
+        RpcError: The level is unknown.
+    """
+    if level not in LEVELS:
+        raise RpcError(INVALID_PARAMS, f"Unknown log level {level!r}. Known: {', '.join(LEVELS)}")
+    return LEVELS.index(str(level))
+
+
+@dataclass(frozen=True, slots=True)
+class Connection:
+    """One client, and what is remembered of it."""
+
+    wire: Wire
+    questions: Questions
+    news: News
+    state_dir: Path
+    rounds: Rounds = field(default_factory=Rounds)
+    log_level: LogLevel = field(default_factory=LogLevel)
+    extras: set[str] = field(default_factory=set)
+    """The lists (`tools`, `resources`, `prompts`) that have one entry more just now."""
+    counts: dict[str, int] = field(default_factory=dict)
+    """How often each resource was updated, by address."""
+
 
 ProgressToken = str | int
 OnCancel = Literal["stop", "ignore", "error", "result"]
 ON_CANCEL: Final[tuple[OnCancel, ...]] = ("stop", "ignore", "error", "result")
-
 _MANY_ROUNDS: Final = frozenset({"tools/call", "prompts/get", "resources/read"})
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-from mcp_progress_monitor.demo.messages import (
+from mcp_progress_monitor.demo.wire import (
     INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
@@ -26,6 +26,7 @@ HANDSHAKE_VERSIONS: Final = ("2024-11-05", "2025-03-26", "2025-06-18", "2025-11-
 PER_REQUEST_VERSIONS: Final = ("2026-07-28",)
 TASKS_VERSION: Final = "2025-11-25"
 """The one revision with tasks in its core."""
+
 ERAS: Final = {
     "both": HANDSHAKE_VERSIONS + PER_REQUEST_VERSIONS,
     "handshake": HANDSHAKE_VERSIONS,
@@ -43,16 +44,18 @@ SERVER_INFO: Final = {
     "title": "MCP Progress Monitor demo server",
     "version": "1.0.0",
 }
+
 CAPABILITIES: Final[JsonObject] = {
     "tools": {"listChanged": True},
     "resources": {"listChanged": True, "subscribe": True},
     "prompts": {"listChanged": True},
     "logging": {},
 }
-_TASKS: Final[JsonObject] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
-INSTRUCTIONS: Final = "Every tool shows one way of reporting progress, well or badly."
 
+_TASKS: Final[JsonObject] = {"list": {}, "cancel": {}, "requests": {"tools": {"call": {}}}}
+INSTRUCTIONS: Final = "Each tool shows one way of reporting progress, correct or faulty."
 _EARLY: Final = frozenset({"ping"})
+
 _HANDSHAKE_ONLY: Final = frozenset(
     {
         "ping",
@@ -63,7 +66,9 @@ _HANDSHAKE_ONLY: Final = frozenset(
         "tasks/result",
     }
 )
+
 _PER_REQUEST_ONLY: Final = frozenset({"server/discover", "subscriptions/listen", "tasks/update"})
+
 _CACHEABLE: Final = frozenset(
     {
         "server/discover",
@@ -74,6 +79,7 @@ _CACHEABLE: Final = frozenset(
         "prompts/list",
     }
 )
+
 _CACHE_MS: Final = 60_000
 
 
@@ -204,7 +210,7 @@ class Negotiation:
         if not self._handshake:
             raise self._unsupported(wanted)
         if self._offered is not None:
-            raise RpcError(INVALID_REQUEST, "This connection is initialised already")
+            raise RpcError(INVALID_REQUEST, "This connection is already initialized")
         _require_client(params)
         agreed = wanted if wanted in self._handshake else self._handshake[-1]
         self._offered = self._dialect(str(agreed), params["capabilities"])
@@ -271,7 +277,7 @@ class Negotiation:
             return self._dialect(self._handshake[-1])
         if not self._handshake:
             return self._dialect(self._per_request[-1])
-        raise RpcError(INVALID_REQUEST, f"{method} came before the handshake was finished")
+        raise RpcError(INVALID_REQUEST, f"Received {method} before the handshake was complete")
 
     def _unsupported(self, version: object) -> RpcError:
         supported = (self._handshake + self._per_request)[::-1]

@@ -10,22 +10,24 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Final
 
-from mcp_progress_monitor.demo.messages import (
+from mcp_progress_monitor.demo.wire import (
     INVALID_PARAMS,
     JsonObject,
     RequestId,
     RpcError,
+    Wire,
     notification,
 )
-from mcp_progress_monitor.demo.wire import Wire
 
 SUBSCRIPTION_ID: Final = "io.modelcontextprotocol/subscriptionId"
+
 LISTS: Final = {
     "tools": "toolsListChanged",
     "prompts": "promptsListChanged",
     "resources": "resourcesListChanged",
 }
 """Each list that may change, and what a listener calls the news of it."""
+
 _KINDS: Final = {
     **dict.fromkeys(LISTS.values(), bool),
     "resourceSubscriptions": list,
@@ -110,15 +112,15 @@ def _marked(listener: _Listener, **params: Any) -> JsonObject:
 
 def _checked(wanted: object) -> JsonObject:
     if not isinstance(wanted, dict):
-        raise RpcError(INVALID_PARAMS, "subscriptions/listen needs notifications, an object")
+        raise RpcError(INVALID_PARAMS, "subscriptions/listen needs an object notifications")
     known = {name: value for name, value in wanted.items() if name in _KINDS}
     for name, value in known.items():
         if not isinstance(value, _KINDS[name]):
-            raise RpcError(INVALID_PARAMS, f"notifications.{name} has a wrong type")
+            raise RpcError(INVALID_PARAMS, f"notifications.{name} has the wrong type")
     return known
 
 
 def _uri(uri: object) -> str:
     if not isinstance(uri, str):
-        raise RpcError(INVALID_PARAMS, "A subscription needs uri, a string")
+        raise RpcError(INVALID_PARAMS, "A subscription needs a string uri")
     return uri

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_progress_monitor.demo.call import Call
-from mcp_progress_monitor.demo.messages import INVALID_PARAMS, JsonObject, RpcError
 from mcp_progress_monitor.demo.resumption import in_parts
+from mcp_progress_monitor.demo.wire import INVALID_PARAMS, JsonObject, RpcError
 
 _EXAMPLES: Final = 8
 _EXAMPLE_S: Final = 0.2
@@ -67,7 +67,7 @@ def _arguments(prompt: Prompt, given: object) -> dict[str, str]:
     known = given if isinstance(given, dict) else {}
     for name, is_required in prompt.arguments.items():
         if is_required and not isinstance(known.get(name), str):
-            raise RpcError(INVALID_PARAMS, f"Prompt {prompt.name} needs {name}, a string")
+            raise RpcError(INVALID_PARAMS, f"Prompt {prompt.name} needs a string argument {name}")
     return {name: str(known.get(name, "")) for name in prompt.arguments}
 
 
@@ -89,12 +89,13 @@ def _interview(call: Call, arguments: dict[str, str]) -> str:
 
 
 def _extra(_call: Call, _arguments: dict[str, str]) -> str:
-    return "I was not always here."
+    return "This entry was added by change_list."
 
 
-EXTRA: Final = Prompt("extra", "Extra", "Comes and goes with change_list", {}, _extra)
+EXTRA: Final = Prompt("extra", "Extra", "Added and removed by change_list", {}, _extra)
+
 PROMPTS: Final = (
-    Prompt("greet", "Greet", "Greets somebody", {"name": True, "language": False}, _greet),
-    Prompt("explain", "Explain", "Chosen slowly, with progress", {"topic": True}, _explain),
-    Prompt("interview", "Interview", "Resumable: half at a time", {"topic": True}, _interview),
+    Prompt("greet", "Greet", "Greets a person", {"name": True, "language": False}, _greet),
+    Prompt("explain", "Explain", "Slow, with progress", {"topic": True}, _explain),
+    Prompt("interview", "Interview", "Resumable, in two halves", {"topic": True}, _interview),
 )

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 from mcp_progress_monitor.demo.asking import Query
 from mcp_progress_monitor.demo.eras import Dialect
-from mcp_progress_monitor.demo.messages import JsonObject
+from mcp_progress_monitor.demo.wire import JsonObject
 
 FORM: Final = ("elicitation", "form")
 URL: Final = ("elicitation", "url")
@@ -37,6 +37,7 @@ _TEXT: Final[dict[str, JsonObject]] = {
     "birthday": {"type": "string", "title": "Birthday", "format": "date"},
     "meeting": {"type": "string", "title": "Meeting", "format": "date-time"},
 }
+
 _NUMBERS: Final[dict[str, JsonObject]] = {
     "age": {"type": "integer", "title": "Age", "minimum": 0, "maximum": 150},
     "rating": {
@@ -49,10 +50,12 @@ _NUMBERS: Final[dict[str, JsonObject]] = {
     },
     "copies": {"type": "integer", "title": "Copies", "minimum": 1, "default": 1},
 }
+
 _PLAIN_CHOICES: Final[dict[str, JsonObject]] = {
     "newsletter": {"type": "boolean", "title": "Newsletter", "default": False},
     "size": {"type": "string", "title": "Size", "enum": ["S", "M", "L"], "default": "M"},
 }
+
 _OLD_CHOICES: Final[dict[str, JsonObject]] = {
     "colour": {
         "type": "string",
@@ -61,6 +64,7 @@ _OLD_CHOICES: Final[dict[str, JsonObject]] = {
         "enumNames": ["Red", "Green", "Blue"],
     },
 }
+
 _RICH_CHOICES: Final[dict[str, JsonObject]] = {
     "colour": {
         "type": "string",
@@ -93,8 +97,8 @@ _RICH_CHOICES: Final[dict[str, JsonObject]] = {
         },
     },
 }
-_REQUIRED: Final = frozenset({"name", "age", "colour", "toppings"})
 
+_REQUIRED: Final = frozenset({"name", "age", "colour", "toppings"})
 FIELDS: Final = ("all", "text", "numbers", "choices", "name", "nothing")
 """What a form can ask for."""
 
@@ -206,13 +210,13 @@ def _city(description: str, **more: Any) -> JsonObject:
 SAMPLING_TOOL_LIST: Final[list[JsonObject]] = [
     {
         "name": "get_weather",
-        "description": "Tells the weather of a city",
-        "inputSchema": _city("Which city"),
+        "description": "Gets the weather in a city",
+        "inputSchema": _city("The city"),
     },
     {
         "name": "get_time",
-        "description": "Tells the time in a city",
-        "inputSchema": _city("Which city", is_exact={"type": "boolean"}),
+        "description": "Gets the time in a city",
+        "inputSchema": _city("The city", is_exact={"type": "boolean"}),
     },
 ]
 """The tools a language model may use in sampling."""

@@ -1,11 +1,26 @@
-"""Requests that the server sends to the client, and what came back: progress and a reply."""
+"""Requests to the client and what came back, and calls that are made again with answers.
+
+Source of the latter: 2026-07-28, basic, patterns, multi round-trip requests: a result
+`input_required` carries `inputRequests`, `requestState` or both; the client makes the same request
+again with `inputResponses` and the same `requestState`.
+"""
 
 import itertools
+import json
+import secrets
 import threading
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, Final
 
-from mcp_progress_monitor.demo.messages import JsonObject, notification, request
-from mcp_progress_monitor.demo.wire import Wire
+from mcp_progress_monitor.demo.wire import (
+    INVALID_PARAMS,
+    JsonObject,
+    RpcError,
+    Wire,
+    notification,
+    request,
+)
 
 
 @dataclass(slots=True)
@@ -27,7 +42,7 @@ class Question:
 class Questions:
     """Numbers our requests (`demo-1`, `demo-2`, …) and keeps each answer for who asked.
 
-    An answer to a question nobody asked, or no longer waits for, is dropped: the client is what
+    An answer to a question that is unknown or no longer pending is dropped: the client is what
     is being watched here, not the server.
     """
 
@@ -82,3 +97,132 @@ class Questions:
         """Stop waiting for a reply."""
         with self._lock:
             self._open.pop(question.id, None)
+
+
+_OF_A_ROUND: Final = frozenset({"_meta", "inputResponses", "requestState"})
+_LONG: Final = 50_000
+
+STATES: Final[dict[str, Callable[[], str]]] = {
+    "awkward": lambda: f' é≠é "{secrets.token_hex(4)}" \\ / \u2028 😀\t\u0001 ',
+    "plain": lambda: secrets.token_urlsafe(12),
+    "long": lambda: secrets.token_hex(_LONG // 2),
+    "empty": lambda: "",
+}
+"""What a request state can be like: name, and what makes one."""
+
+
+class InputRequiredError(Exception):
+    """Ends a request with questions in place of a result."""
+
+    def __init__(
+        self,
+        requests: Mapping[str, Any],
+        state_is: str = "awkward",
+        given: JsonObject | None = None,
+    ) -> None:
+        """Ask `requests`, a request by key; with none of them only the state is sent.
+
+        `given` is what was answered of this round already.
+        """
+        super().__init__("input is required")
+        self.requests = dict(requests)
+        self.state_is = state_is
+        self.given = given or {}
+
+
+@dataclass(frozen=True, slots=True)
+class _Round:
+    requests: JsonObject
+    answers: tuple[JsonObject, ...]
+    """The answers of each round before this one, as replies by key."""
+    given: JsonObject
+    """What was answered of this one already."""
+
+
+class Rounds:
+    """Remembers what was asked under which state, for every call that was not done."""
+
+    def __init__(self) -> None:
+        """Nothing was asked yet."""
+        self._rounds: dict[tuple[str, str], _Round] = {}
+        self._lock = threading.Lock()
+
+    def ask(
+        self,
+        method: str,
+        params: JsonObject,
+        answers: tuple[JsonObject, ...],
+        asked: InputRequiredError,
+    ) -> JsonObject:
+        """Return the result that asks; `answers` are those of the rounds so far."""
+        state = STATES[asked.state_is]()
+        with self._lock:
+            known = _Round(asked.requests, answers, asked.given)
+            self._rounds[_identity(method, params), state] = known
+        result: JsonObject = {"resultType": "input_required", "requestState": state}
+        if asked.requests:
+            result["inputRequests"] = asked.requests
+        return result
+
+    def answers(self, method: str, params: JsonObject) -> tuple[JsonObject, ...]:
+        """Return the answers of each round so far: none for a call that is made the first time.
+
+        The last of them may be short of some, if the client left out some.
+
+        Raises:
+            RpcError: The state is not one that was given out for this call.
+        """
+        if "requestState" not in params and "inputResponses" not in params:
+            return ()
+        state = params.get("requestState")
+        if not isinstance(state, str):
+            raise RpcError(INVALID_PARAMS, "requestState is missing or not a string")
+        with self._lock:
+            known = self._rounds.get((_identity(method, params), state))
+            if known is None:
+                raise RpcError(INVALID_PARAMS, self._why_unknown(state))
+        given = checked_responses(known.requests, params.get("inputResponses", {}))
+        return (*known.answers, {**known.given, **given})
+
+    def _why_unknown(self, state: str) -> str:
+        if any(state == known for _, known in self._rounds):
+            return "The parameters differ from those of the first request"
+        return "requestState differs from the one sent"
+
+
+def checked_responses(requests: JsonObject, given: object) -> JsonObject:
+    """Return the replies to those of `requests` that were answered, and drop all others.
+
+    Raises:
+        RpcError: They have a wrong type.
+    """
+    if not isinstance(given, dict):
+        raise RpcError(INVALID_PARAMS, "inputResponses must be an object")
+    for key, answer in given.items():
+        if not isinstance(answer, dict):
+            raise RpcError(INVALID_PARAMS, f"inputResponses[{key!r}] must be an object")
+    return {key: {"result": given[key]} for key in requests if key in given}
+
+
+def _identity(method: str, params: JsonObject) -> str:
+    same = {name: value for name, value in params.items() if name not in _OF_A_ROUND}
+    return json.dumps([method, same], sort_keys=True)
+
+
+class Replay:
+    """Deals out the answers of earlier rounds to a tool that is run again from its start."""
+
+    def __init__(self, answers: Sequence[JsonObject]) -> None:
+        """Deal out `answers`, replies by key, one round after the other."""
+        self._answers = tuple(answers)
+        self._dealt = 0
+
+    def next(self) -> JsonObject | None:
+        """Return the answers of the next round, None when the tool has to ask."""
+        self._dealt += 1
+        return self._answers[self._dealt - 1] if self._dealt <= len(self._answers) else None
+
+    @property
+    def before(self) -> tuple[JsonObject, ...]:
+        """The answers of the rounds before the one dealt out last."""
+        return self._answers[: max(0, self._dealt - 1)]

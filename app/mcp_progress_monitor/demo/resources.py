@@ -7,13 +7,14 @@ from dataclasses import dataclass
 from typing import Final
 
 from mcp_progress_monitor.demo.call import Call
-from mcp_progress_monitor.demo.messages import INVALID_PARAMS, JsonObject, RpcError
 from mcp_progress_monitor.demo.resumption import in_parts
+from mcp_progress_monitor.demo.wire import INVALID_PARAMS, JsonObject, RpcError
 
 _SECTIONS: Final = 20
 _SECTION_S: Final = 0.15
 _VOLUMES: Final = 6
 _VOLUMES_AT_ONCE: Final = 2
+
 _PICTURE: Final = (
     b'<svg xmlns="http://www.w3.org/2000/svg" width="64" height="12">'
     b'<rect width="64" height="12" rx="3" fill="#ccc"/>'
@@ -60,7 +61,7 @@ def read(call: Call) -> JsonObject:
     """
     uri = call.params.get("uri")
     if not isinstance(uri, str):
-        raise RpcError(INVALID_PARAMS, "resources/read needs uri, a string")
+        raise RpcError(INVALID_PARAMS, "resources/read needs a string uri")
     for resource in _offered(call):
         if resource.uri == uri:
             entry = {"uri": uri, "mimeType": resource.mime_type, **resource.read(call)}
@@ -77,11 +78,11 @@ def _counter(call: Call) -> JsonObject:
 
 
 def _extra(_call: Call) -> JsonObject:
-    return {"text": "I was not always here."}
+    return {"text": "This entry was added by change_list."}
 
 
 def _welcome(_call: Call) -> JsonObject:
-    return {"text": "This server shows every way of reporting progress, good and bad."}
+    return {"text": "This server shows the ways of reporting progress, correct and faulty."}
 
 
 def _settings(_call: Call) -> JsonObject:
@@ -107,9 +108,11 @@ def _archive(call: Call) -> JsonObject:
 
 COUNTER: Final = "demo://counter"
 """The resource that `update_resource` updates."""
+
 EXTRA: Final = Resource(
-    "demo://extra", "Extra", "Comes and goes with change_list", "text/plain", _extra
+    "demo://extra", "Extra", "Added and removed by change_list", "text/plain", _extra
 )
+
 RESOURCES: Final = (
     Resource("demo://welcome", "Welcome", "A line of text", "text/plain", _welcome),
     Resource("demo://settings", "Settings", "A small document", "application/json", _settings),
@@ -117,16 +120,16 @@ RESOURCES: Final = (
     Resource(
         "demo://report",
         "Slow report",
-        "Written while you wait, with progress for each section",
+        "Written on request, with progress for each section",
         "text/markdown",
         _report,
     ),
     Resource(
         "demo://archive",
         "Resumable archive",
-        "Read a part at a time: what there is so far, and a token to go on with",
+        "Returned in parts, each with a resume token for the next",
         "text/plain",
         _archive,
     ),
-    Resource(COUNTER, "Counter", "Counts with update_resource", "text/plain", _counter),
+    Resource(COUNTER, "Counter", "Incremented by update_resource", "text/plain", _counter),
 )

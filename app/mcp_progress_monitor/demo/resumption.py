@@ -9,14 +9,19 @@ import json
 import os
 import re
 import secrets
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, Final
 
 from mcp_progress_monitor.demo.call import Call
-from mcp_progress_monitor.demo.locks import has_locked
-from mcp_progress_monitor.demo.messages import INTERNAL_ERROR, INVALID_PARAMS, JsonObject, RpcError
+from mcp_progress_monitor.demo.wire import INTERNAL_ERROR, INVALID_PARAMS, JsonObject, RpcError
+
+if sys.platform == "win32":
+    import msvcrt
+else:
+    import fcntl
 
 _NAME: Final = re.compile(r"[\w-]{1,64}")
 _LOOK_EVERY_S: Final = 0.02
@@ -38,7 +43,7 @@ class Work:
             RpcError: `name` makes no good name of a file.
         """
         if not _NAME.fullmatch(name):
-            raise RpcError(INVALID_PARAMS, "A job's name has letters, digits, - and _, 64 at most")
+            raise RpcError(INVALID_PARAMS, "A job's name has up to 64 letters, digits, - and _")
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         self.output = folder / f"{name}.txt"
         self._state_file = folder / f"{name}.json"
@@ -68,11 +73,11 @@ class Work:
         state = self._load()
         issued = state["tokens"].get(json.dumps(token))
         if issued is None:
-            raise RpcError(INVALID_PARAMS, "Unknown resume token, or its operation is complete")
+            raise RpcError(INVALID_PARAMS, "The resume token is unknown, or its job is complete")
         if expires_s and time.time() > issued + expires_s:
             raise RpcError(INVALID_PARAMS, f"The resume token expired after {expires_s:g} s")
         if state["request"] != request:
-            raise RpcError(INVALID_PARAMS, "The parameters are not those of the first request")
+            raise RpcError(INVALID_PARAMS, "The parameters differ from those of the first request")
         self._cut_to_whole_lines()
         self._save({**state, "attempts": state["attempts"] + 1})
 
@@ -125,7 +130,7 @@ class Work:
             deadline = time.monotonic() + _LOCKED_S
             while not has_locked(lock):
                 if time.monotonic() >= deadline:
-                    raise RpcError(INTERNAL_ERROR, "Another attempt of this job is in flight")
+                    raise RpcError(INTERNAL_ERROR, "Another attempt of this job is running")
                 call.sleep(_LOOK_EVERY_S)
             yield
         finally:
@@ -172,3 +177,22 @@ def in_parts(call: Call, name: str, lines: list[str], per_attempt: int, pause_s:
 def new_token() -> str:
     """A token that tells nothing to anybody."""
     return secrets.token_urlsafe(12)
+
+
+def default_state_dir() -> Path:
+    """The default folder for resumable work; `--state-dir` overrides it."""
+    configured = Path(os.environ.get("XDG_STATE_HOME", ""))
+    home = configured if configured.is_absolute() else Path.home() / ".local" / "state"
+    return home / "mcp-progress-demo"
+
+
+def has_locked(file: int) -> bool:
+    """Try to lock an open file for this process, until either ends, however that happens."""
+    try:
+        if sys.platform == "win32":
+            msvcrt.locking(file, msvcrt.LK_NBLCK, 1)
+        else:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except (BlockingIOError, PermissionError):
+        return False
+    return True

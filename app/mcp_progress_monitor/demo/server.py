@@ -1,4 +1,7 @@
-"""The server: takes lines, serves each request in its own thread, minds cancellations."""
+"""The server: takes lines, serves each request in its own thread, minds cancellations.
+
+It offers tools, resources and prompts, subscriptions to them, a log level, and tasks.
+"""
 
 import json
 import threading
@@ -6,31 +9,32 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from mcp_progress_monitor.demo.call import Call, CancelledCallError
-from mcp_progress_monitor.demo.connection import Connection
-from mcp_progress_monitor.demo.content import Content
+from mcp_progress_monitor.demo import prompts, resources
+from mcp_progress_monitor.demo.call import Call, CancelledCallError, Connection, Method
 from mcp_progress_monitor.demo.eras import Negotiation
-from mcp_progress_monitor.demo.messages import (
+from mcp_progress_monitor.demo.news import News
+from mcp_progress_monitor.demo.questions import InputRequiredError, Questions
+from mcp_progress_monitor.demo.resumption import default_state_dir
+from mcp_progress_monitor.demo.task_service import TaskService
+from mcp_progress_monitor.demo.tasks import Store
+from mcp_progress_monitor.demo.tool import NO_ARGUMENTS, Tool
+from mcp_progress_monitor.demo.wire import (
     INTERNAL_ERROR,
+    INVALID_PARAMS,
     INVALID_REQUEST,
     METHOD_NOT_FOUND,
     PARSE_ERROR,
     REQUEST_CANCELLED,
     JsonObject,
+    PeerGoneError,
     RequestId,
     RpcError,
+    Wire,
     error_reply,
+    page,
     result_reply,
     text_result,
 )
-from mcp_progress_monitor.demo.news import News
-from mcp_progress_monitor.demo.options import default_state_dir
-from mcp_progress_monitor.demo.questions import Questions
-from mcp_progress_monitor.demo.rounds import InputRequiredError
-from mcp_progress_monitor.demo.tasks.service import TaskService
-from mcp_progress_monitor.demo.tasks.store import Store
-from mcp_progress_monitor.demo.tool import Tool
-from mcp_progress_monitor.demo.wire import PeerGoneError, Wire
 
 _CLOSING_TIME_S: Final = 0.3
 
@@ -58,10 +62,10 @@ class Server:
     ) -> None:
         """Serve `tools`; requests for `ignored_methods` get no answer at all.
 
-        Once a tool was called there are `later_tools`, if any, instead. Work that can be gone on
-        with is kept in `state_dir`, by default a folder of the user's; tasks only if it is given.
-        Without `acknowledges` no listener is told that it is one. Servers of one process share
-        their `store` of tasks. With `has_many_clients` ids are unique only for each owner.
+        Once a tool was called there are `later_tools`, if any, instead. Resumable work is kept in
+        `state_dir`, by default a folder of the user's. Without `acknowledges` no listener is told
+        that it is one. Servers of one process share their `store` of tasks. With
+        `has_many_clients` ids are unique only for each owner.
         """
         self._wire = wire
         self._negotiation = negotiation
@@ -69,8 +73,7 @@ class Server:
         news = News(wire, acknowledges=acknowledges)
         folder = state_dir or default_state_dir()
         self._connection = Connection(wire, Questions(wire), news, folder)
-        store = store or store_in(state_dir)
-        self._tasks = TaskService(self._connection, store, page_size)
+        self._tasks = TaskService(self._connection, store or Store(), page_size)
         content = Content(tools, page_size, self._tasks, later_tools)
         self._methods = {**content.methods(), **self._tasks.methods()}
         self._has_many_clients = has_many_clients
@@ -138,7 +141,7 @@ class Server:
         if method is None and ("result" in message or "error" in message):
             return self._connection.questions.answered(message)
         if not isinstance(method, str) or not isinstance(params, dict):
-            return self._refuse(RpcError(INVALID_REQUEST, "Method or params have a wrong type"))
+            return self._refuse(RpcError(INVALID_REQUEST, "method or params has the wrong type"))
         if "id" not in message:
             return self._notified(method, params)
         return self._requested(message["id"], method, params, owner)
@@ -162,7 +165,7 @@ class Server:
 
     def _requested(self, request_id: Any, method: str, params: JsonObject, owner: object) -> None:
         if isinstance(request_id, bool) or not isinstance(request_id, str | int):
-            return self._refuse(RpcError(INVALID_REQUEST, "An id is a string or an integer"))
+            return self._refuse(RpcError(INVALID_REQUEST, "id must be a string or an integer"))
         if method in self._ignored:
             return self._wire.began(owner)
         try:
@@ -187,7 +190,7 @@ class Server:
         thread = threading.Thread(target=self._serve, args=(call,), name=name, daemon=True)
         with self._lock:
             if self._key(call) in self._calls:
-                raise RpcError(INVALID_REQUEST, f"Request {call.id!r} is still open")
+                raise RpcError(INVALID_REQUEST, f"Request {call.id!r} is still pending")
             self._calls[self._key(call)] = call, thread
         self._wire.began(call.owner)
         thread.start()
@@ -224,13 +227,110 @@ class Server:
                 call.reply(result)
 
 
-def store_in(state_dir: Path | None) -> Store:
-    """Return the tasks of a server with that folder, which are its alone."""
-    return Store(None if state_dir is None else state_dir / "tasks")
-
-
 def _end_cancelled(call: Call) -> None:
     if call.on_cancel == "error":
         call.fail(RpcError(REQUEST_CANCELLED, "Request cancelled"))
     elif call.on_cancel == "result":
-        call.reply(text_result("Stopped before the end, as you asked."))
+        call.reply(text_result("Stopped early, as requested."))
+
+
+_LONG_S: Final = 3_600
+
+
+class Content:
+    """The tables behind `tools/…`, `resources/…`, `prompts/…`, subscriptions and the log level."""
+
+    def __init__(
+        self,
+        tools: Sequence[Tool],
+        page_size: int,
+        tasks: TaskService,
+        later_tools: Sequence[Tool] = (),
+    ) -> None:
+        """List at most `page_size` tools in one answer; 0 lists all of them.
+
+        `later_tools`, if any, take the place of `tools` once one was called.
+        """
+        self._tools = {tool.name: tool for tool in tools}
+        self._later_tools = {tool.name: tool for tool in later_tools or tools}
+        self._page_size = page_size
+        self._tasks = tasks
+        tasks.find = self._tools.get
+
+    def methods(self) -> dict[str, Method]:
+        """Return what each method name does."""
+        return {
+            "ping": lambda _call: {},
+            "tools/list": self._list_tools,
+            "tools/call": self._call_tool,
+            "resources/list": resources.list_resources,
+            "resources/templates/list": resources.list_templates,
+            "resources/read": resources.read,
+            "resources/subscribe": _subscribe,
+            "resources/unsubscribe": _unsubscribe,
+            "prompts/list": prompts.list_prompts,
+            "prompts/get": prompts.get,
+            "logging/setLevel": _set_level,
+            "subscriptions/listen": self._listen,
+        }
+
+    def _list_tools(self, call: Call) -> JsonObject:
+        listed = [tool.listed(call.dialect) for tool in self._offered(call).values()]
+        return page("tools", listed, self._page_size, call.params.get("cursor"))
+
+    def _offered(self, call: Call) -> dict[str, Tool]:
+        extra = {EXTRA.name: EXTRA} if "tools" in call.connection.extras else {}
+        return {**self._tools, **extra}
+
+    def _call_tool(self, call: Call) -> JsonObject | None:
+        name, arguments = call.params.get("name"), call.params.get("arguments", {})
+        offered = self._offered(call)
+        if not isinstance(name, str) or name not in offered:
+            raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}")
+        tool, self._tools = offered[name], self._later_tools
+        becomes_task = self._tasks.wants(call, tool)
+        completed = tool.completed(arguments)
+        if becomes_task:
+            self._tasks.begin(call, tool, completed)
+            return None
+        return tool.serve(call, completed)
+
+    def _listen(self, call: Call) -> JsonObject | None:
+        """Serve a subscription until it is cancelled."""
+        news, wanted = call.connection.news, call.params.get("notifications")
+        news.listen(call.id, wanted, self._tasks.known_ids(call, wanted), call.owner)
+        try:
+            while True:
+                call.sleep(_LONG_S)
+        finally:
+            news.stop(call.id, call.owner)
+
+
+def extra_tool(_call: Call) -> JsonObject:
+    """Do nothing, but only while it is listed."""
+    return text_result("This tool was added by change_list.")
+
+
+EXTRA: Final = Tool(
+    extra_tool,
+    "Extra tool",
+    "Added and removed by change_list.",
+    NO_ARGUMENTS,
+    lasts=False,
+)
+"""The tool that `change_list` adds and takes away."""
+
+
+def _subscribe(call: Call) -> JsonObject:
+    call.connection.news.subscribe(call.params.get("uri"))
+    return {}
+
+
+def _unsubscribe(call: Call) -> JsonObject:
+    call.connection.news.unsubscribe(call.params.get("uri"))
+    return {}
+
+
+def _set_level(call: Call) -> JsonObject:
+    call.connection.log_level.set(call.params.get("level"))
+    return {}

@@ -1,16 +1,119 @@
-"""The pipe: reads lines from the client, writes whole frames under a lock."""
+"""JSON-RPC message shapes and error codes, built and never parsed here.
+
+Sources: JSON-RPC 2.0 sections 4 and 5; MCP revision 2026-07-28, `schema.json`, for the reserved
+codes -32020 to -32022.
+"""
 
 import contextlib
+import io
+import json
 import threading
 import time
-from collections.abc import Iterator, Sequence
-from typing import Protocol
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, Protocol
 
-from mcp_progress_monitor.demo.messages import encode
+JsonObject = dict[str, Any]
+RequestId = str | int
+PARSE_ERROR: Final = -32700
+INVALID_REQUEST: Final = -32600
+METHOD_NOT_FOUND: Final = -32601
+INVALID_PARAMS: Final = -32602
+INTERNAL_ERROR: Final = -32603
+RESOURCE_NOT_FOUND: Final = -32002
+"""Handshake era only; the per-request era answers `INVALID_PARAMS` instead."""
+MISSING_CAPABILITY: Final = -32021
+UNSUPPORTED_VERSION: Final = -32022
+URL_NEEDED: Final = -32042
+"""Revision 2025-11-25: the call can be served once the user has been to some address."""
+REQUEST_CANCELLED: Final = -32800
+"""Outside the range JSON-RPC reserves; the number language servers use for the same news."""
+
+
+class RpcError(Exception):
+    """Ends a request with a JSON-RPC error instead of a result."""
+
+    def __init__(self, code: int, message: str, data: object = None) -> None:
+        """Keep what the reply will carry; `data` of None is left out of it."""
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.data = data
+
+    def body(self) -> JsonObject:
+        """Return the `error` member of the reply."""
+        body: JsonObject = {"code": self.code, "message": self.message}
+        if self.data is not None:
+            body["data"] = self.data
+        return body
+
+
+def result_reply(request_id: RequestId | None, result: JsonObject) -> JsonObject:
+    """Return the reply that ends a request well."""
+    return {"jsonrpc": "2.0", "id": request_id, "result": result}
+
+
+def error_reply(request_id: RequestId | None, error: RpcError) -> JsonObject:
+    """Return an error reply; the id is None if the request's own was unreadable."""
+    return {"jsonrpc": "2.0", "id": request_id, "error": error.body()}
+
+
+def request(request_id: RequestId, method: str, params: object) -> JsonObject:
+    """Return a request of ours to the client; `params` may be of any type, None for no member."""
+    message: JsonObject = {"jsonrpc": "2.0", "id": request_id, "method": method}
+    return message if params is None else {**message, "params": params}
+
+
+def notification(method: str, params: object) -> JsonObject:
+    """Return a notification; `params` may be of any type, for the tools that break the rules."""
+    return {"jsonrpc": "2.0", "method": method, "params": params}
+
+
+def progress_notification(params: object) -> JsonObject:
+    """Return a progress notification around `params`, right or wrong."""
+    return notification("notifications/progress", params)
+
+
+def text_result(*texts: str, is_error: bool = False) -> JsonObject:
+    """Return a tool's result with one text block for each of `texts`."""
+    result: JsonObject = {"content": [{"type": "text", "text": text} for text in texts]}
+    if is_error:
+        result["isError"] = True
+    return result
+
+
+def encode(message: object) -> bytes:
+    r"""Return `message` as one compact line of UTF-8, its newline included.
+
+    Text with a lone surrogate (a client may send the escape `\ud800`, and we echo tokens) cannot
+    be written as UTF-8; such a message is escaped to ASCII as a whole.
+    """
+    try:
+        text = json.dumps(message, ensure_ascii=False, separators=(",", ":"))
+        return text.encode() + b"\n"
+    except UnicodeEncodeError:
+        return json.dumps(message, separators=(",", ":")).encode() + b"\n"
+
+
+def page(member: str, entries: list[JsonObject], size: int, cursor: object) -> JsonObject:
+    """Return the entries that `cursor` points at, and the next cursor if there are more.
+
+    Raises:
+        RpcError: We never gave out this cursor.
+    """
+    if not size:
+        return {member: entries}
+    cursors = {f"{member}-from-{start}": start for start in range(size, len(entries), size)}
+    if cursor is not None and cursor not in cursors:
+        raise RpcError(INVALID_PARAMS, f"Unknown cursor: {cursor}")
+    start = cursors.get(str(cursor), 0)
+    result: JsonObject = {member: entries[start : start + size]}
+    if start + size < len(entries):
+        result["nextCursor"] = f"{member}-from-{start + size}"
+    return result
 
 
 class PeerGoneError(Exception):
-    """The client closed its end of our stdout; there is nobody left to write to."""
+    """The client closed our stdout; nothing more can be written."""
 
 
 class LineSource(Protocol):
@@ -114,3 +217,19 @@ class Wire:
             return self._sink.write(data) or 0
         except (OSError, ValueError) as error:
             raise PeerGoneError from error
+
+
+_INTERRUPTED: Final = 130
+_READ_SIZE: Final = 65_536
+
+
+def serve(run: Callable[[Wire], int]) -> int:
+    """Run a server on the process's own stdin and stdout and return its exit code.
+
+    The streams are opened by number, because `sys.stdin` decodes and `sys.stdout` buffers.
+    """
+    source = io.BufferedReader(io.FileIO(0, closefd=False), _READ_SIZE)
+    try:
+        return run(Wire(source, io.FileIO(1, "w", closefd=False)))
+    except KeyboardInterrupt:
+        return _INTERRUPTED

@@ -1,1 +1,1 @@
-"""What is handed to others: messages, ticks and reports, without secrets unless asked for."""
+"""Messages, ticks and reports for others, without secrets unless asked for."""

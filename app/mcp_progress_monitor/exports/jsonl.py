@@ -7,19 +7,16 @@ import datetime
 import json
 from typing import TYPE_CHECKING, Any, Final
 
-from mcp_progress_monitor.exports.places import frames_at
-from mcp_progress_monitor.protocol.frame import Channel, server_name
-from mcp_progress_monitor.protocol.frame_kind import FrameKind
+from mcp_progress_monitor.exports.frames import frames_at
+from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameKind, server_name
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, decode
-from mcp_progress_monitor.protocol.reading import Elided
+from mcp_progress_monitor.protocol.lenient_json import Elided
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from mcp_progress_monitor.exports.mark_words import MarkWords
+    from mcp_progress_monitor.exports.options import ExportSource, FindingTexts
     from mcp_progress_monitor.exports.redaction import Redaction
-    from mcp_progress_monitor.exports.source import Source
-    from mcp_progress_monitor.protocol.frame import Frame
 
 _WITH_ID: Final = frozenset({FrameKind.REQUEST, FrameKind.REPLY, FrameKind.ERROR})
 _DIRECTIONS: Final = {
@@ -41,7 +38,7 @@ class JsonLines:
     that are not) and `text`. What there is none of is null.
     """
 
-    def __init__(self, source: Source, redaction: Redaction, marks: MarkWords) -> None:
+    def __init__(self, source: ExportSource, redaction: Redaction, marks: FindingTexts) -> None:
         self._source = source
         self._timeline = source.timeline
         self._redaction = redaction
@@ -104,7 +101,7 @@ class JsonLines:
         if exchange not in self._jobs:
             if len(self._jobs) > 10_000:
                 self._jobs.clear()
-            self._jobs[exchange] = self._source.job_of(exchange)
+            self._jobs[exchange] = self._source.jobs.job_of(exchange)
         return self._jobs[exchange]
 
     def _text(self, raw: bytes) -> tuple[str, str, bool]:

@@ -1,27 +1,351 @@
-"""Redaction: exports are given away, so secrets are taken out of them unless asked for.
-
-What goes: members whose names say that they hold a secret, resume tokens, the values of
-environment variables and headers, arguments of commands that carry such, and what looks like a
-key within any text. Names, numbers, progress tokens and ids stay, so that the story still reads.
-It is a net, not a proof: a secret under an innocent name that looks like a word stays.
-"""
+"""Redaction: takes secrets out of exports; all else keeps its exact bytes."""
 
 from __future__ import annotations
 
+import dataclasses
+import enum
 import json
-from typing import Any, Final, TypeVar
+import re
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from mcp_progress_monitor.exports.secret_members import SecretRemover
-from mcp_progress_monitor.exports.secret_words import REMOVED, may_have_secrets, without_secrets
-from mcp_progress_monitor.protocol.reading import Elided
-from mcp_progress_monitor.text import size
+from mcp_progress_monitor.exports.secret_patterns import (
+    REMOVED,
+    address_without_secrets,
+    is_address,
+    is_command,
+    is_environment,
+    is_harmless_header,
+    is_headers,
+    is_key,
+    looks_random,
+    may_be_count,
+    may_have_secrets,
+    without_secrets,
+)
+from mcp_progress_monitor.formatting import size
+from mcp_progress_monitor.protocol.lenient_json import Elided
+from mcp_progress_monitor.protocol.secrets import is_secret_name
+from mcp_progress_monitor.wording.doctor import whole
 
-_Given = TypeVar("_Given", bytes, str)
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_progress_monitor.snapshots.doctor import DoctorReport
 
 __all__ = ["NOTE", "REMOVED", "Redaction"]
 
-NOTE: Final = f"Secrets and resume tokens were taken out: {REMOVED} stands in their place."
-"""To be said in whatever was redacted."""
+_TOKEN: Final = re.compile(
+    rb'("[^"\\]*+(?:\\.[^"\\]*+)*+\\?"?)([ \t\r\n]*+:)?|[{}\[\]]|[^"{}\[\],:\s]++', re.DOTALL
+)
+_KEPT_WORDS: Final = frozenset({b"true", b"false", b"null"})
+_GONE: Final = json.dumps(REMOVED).encode()
+_HEADER_OPTION: Final = re.compile(r"(?:--header|-H)$")
+_VARIABLE_OPTION: Final = re.compile(r"(?:--env|-e)$")
+_PAIR: Final = re.compile(r"([^=:\s]{1,200}[=:]\s*).+", re.DOTALL)
+_VARIABLE: Final = re.compile(r"([A-Z_][A-Z0-9_]*=).+", re.DOTALL)
+_OPTION: Final = re.compile(r"(-{0,2}([\w.-]{1,200})=).+", re.DOTALL)
+_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
+_HEADER_NAME: Final = re.compile(
+    r"(?:Proxy-)?Authorization|Cookie|(?:X|Mcp)(?:-[A-Z][A-Za-z]{0,30}){1,6}"
+)
+"""What is surely a name, where names alone are listed."""
+_HIDDEN: Final = re.compile(r"(?:[A-Za-z]{1,20} )?\(hidden, [\d,]{1,20} characters\)")
+"""What stands in a recording instead of a credential."""
+_HALF: Final = re.compile("[\ud800-\udc7f\udd00-\udfff]")
+"""Lone surrogates, except those by which Python's `surrogateescape` encodes a byte."""
+_PAIR_NAMES: Final = frozenset({"name", "key", "header", "type", "description"})
+
+
+class _SecretRule(enum.Enum):
+    """What is done with the values in a container."""
+
+    PLAIN = enum.auto()
+    """By the names of its members, and by the looks of its texts."""
+    ENVIRONMENT = enum.auto()
+    HEADERS = enum.auto()
+    """Names stay, values go; of headers, those stay that only tell how a message is sent."""
+    HEADER = enum.auto()
+    """A list of a header's name and its value."""
+    PAIRS = enum.auto()
+    HEADER_PAIRS = enum.auto()
+    """An object in a list of variables or headers: what it calls its value goes."""
+    COMMAND = enum.auto()
+    """A list of a program's arguments: each may tell what the next one is."""
+    SCHEMAS = enum.auto()
+    """The members of a JSON Schema: their names say what is asked for, and have no value here."""
+    SECRET_SCHEMA = enum.auto()
+    """A schema of something secret: what it says of its kind stays, examples and defaults go."""
+    GONE = enum.auto()
+    """Goes as a whole."""
+
+
+_SCHEMA_WORDS: Final = frozenset(
+    {
+        *("type", "title", "description", "format", "pattern", "nullable", "deprecated", "$ref"),
+        *("minLength", "maxLength", "minimum", "maximum", "writeOnly", "readOnly"),
+    }
+)
+_SECRET: Final = frozenset({_SecretRule.GONE, _SecretRule.SECRET_SCHEMA})
+_OF_VALUES: Final = frozenset({_SecretRule.ENVIRONMENT, _SecretRule.HEADERS})
+_OF_TEXTS: Final = _OF_VALUES | {_SecretRule.HEADER}
+_PAIRED: Final = frozenset({_SecretRule.HEADER, _SecretRule.HEADER_PAIRS})
+"""Whose first text is a name."""
+
+
+class _Level:
+    """A container under way: its rule, the member or the element before."""
+
+    __slots__ = ("is_object", "key", "previous", "rule")
+
+    def __init__(self, rule: _SecretRule, *, is_object: bool) -> None:
+        self.rule = rule
+        self.is_object = is_object
+        self.key = ""
+        self.previous = ""
+
+
+class SecretRemover:
+    """One pass over one JSON text; `text` takes the secrets out of a string's words."""
+
+    def __init__(self, raw: bytes, text: Callable[[str], str]) -> None:
+        self._raw = raw
+        self._text = text
+        self._out: list[bytes] = []
+        self._copied = 0
+        self._levels = [_Level(_SecretRule.PLAIN, is_object=False)]
+        self._gone_from = 0
+        self._gone_depth = 0
+
+    def run(self) -> bytes:
+        """The text without its secrets; the same object when there are none."""
+        for found in _TOKEN.finditer(self._raw):
+            first = self._raw[found.start()]
+            if self._gone_depth:
+                self._pass_over(first, found.end())
+            elif first in b"{[":
+                self._open(first == 0x7B, found.start())
+            elif first in b"}]":
+                self._close()
+            else:
+                self._take(found)
+        if self._gone_depth:
+            self._put(self._gone_from, len(self._raw), _GONE)
+        if not self._out:
+            return self._raw
+        return b"".join((*self._out, self._raw[self._copied :]))
+
+    def _put(self, start: int, end: int, instead: bytes) -> None:
+        self._out += (self._raw[self._copied : start], instead)
+        self._copied = end
+
+    def _pass_over(self, first: int, end: int) -> None:
+        """Look for the end of a container that goes as a whole."""
+        self._gone_depth += (first in b"{[") - (first in b"}]")
+        if not self._gone_depth:
+            self._put(self._gone_from, end, _GONE)
+
+    def _open(self, is_object: bool, start: int) -> None:
+        rule = self._rule_of_value()
+        if rule in _OF_VALUES and not self._levels[-1].is_object:
+            rule = _rule_in_list(rule, is_object=is_object)
+        if rule is _SecretRule.SECRET_SCHEMA and not is_object:
+            rule = _SecretRule.GONE
+        if rule is _SecretRule.GONE:
+            self._gone_from, self._gone_depth = start, 1
+        else:
+            self._levels.append(_Level(rule, is_object=is_object))
+
+    def _close(self) -> None:
+        if len(self._levels) > 1:
+            self._levels.pop()
+
+    def _take(self, found: re.Match[bytes]) -> None:
+        level = self._levels[-1]
+        token = found[1]
+        if token is not None and found[2] is not None and level.is_object:
+            level.key = _decoded(token)
+        elif token is None:
+            self._take_literal(level, found)
+        else:
+            self._take_string(level, token, found.start(1))
+
+    def _take_literal(self, level: _Level, found: re.Match[bytes]) -> None:
+        is_kept = found[0] in _KEPT_WORDS or may_be_count(level.key)
+        is_value = level.rule in _OF_TEXTS or self._rule_of_value() in _SECRET
+        if is_value and not is_kept:
+            self._put(found.start(), found.end(), _GONE)
+
+    def _take_string(self, level: _Level, token: bytes, start: int) -> None:
+        words = _decoded(token)
+        shown = self._shown(level, words)
+        if level.rule is _SecretRule.COMMAND or (level.rule in _PAIRED and not level.previous):
+            level.previous = words
+        if shown != words:
+            self._put(start, start + len(token), _encoded(shown, token))
+
+    def _shown(self, level: _Level, words: str) -> str:
+        """What is left of a string where it stands."""
+        rule = self._rule_of_value()
+        if rule in _SECRET:
+            return REMOVED
+        if level.rule is _SecretRule.COMMAND and not level.is_object:
+            return self._text(_argument(level.previous, words))
+        if rule is _SecretRule.ENVIRONMENT:
+            return self._text(_without_value(words))
+        if rule is _SecretRule.HEADERS:
+            return self._header_line(words)
+        if rule is _SecretRule.HEADER:
+            return self._in_header(level, words)
+        return self._plain(level, words)
+
+    def _plain(self, level: _Level, words: str) -> str:
+        if level.is_object and is_key(level.key) and looks_random(words):
+            return REMOVED
+        name = level.previous if level.rule is _SecretRule.HEADER_PAIRS else level.key
+        if level.is_object and is_address(name):
+            words = address_without_secrets(words)
+        return self._text(words)
+
+    def _in_header(self, level: _Level, words: str) -> str:
+        """A name, or the value after it."""
+        if not level.previous:
+            return words if _NAME.fullmatch(words) else REMOVED
+        return self._header_value(level.previous, words)
+
+    def _header_value(self, name: str, words: str) -> str:
+        if is_harmless_header(name):
+            return self._text(address_without_secrets(words))
+        return words if _HIDDEN.fullmatch(words) else REMOVED
+
+    def _header_line(self, words: str) -> str:
+        """A line `Name: value` without its value; what is no such line may be a value."""
+        name, sign, value = words.partition(":")
+        if sign and is_harmless_header(name.strip()):
+            return f"{name}:{self._text(address_without_secrets(value))}"
+        return words if _HEADER_NAME.fullmatch(words) else _header(words)
+
+    def _rule_of_value(self) -> _SecretRule:
+        """The rule for what comes next: of its own name, else of the container around it."""
+        level = self._levels[-1]
+        if not level.is_object:
+            return level.rule
+        if level.rule is _SecretRule.HEADER_PAIRS and is_harmless_header(level.previous):
+            return _SecretRule.PLAIN
+        return _MEMBER_RULES.get(level.rule, _rule_of_name)(level.key)
+
+
+def _rule_of_pair(name: str) -> _SecretRule:
+    return _SecretRule.PLAIN if name.lower() in _PAIR_NAMES else _SecretRule.GONE
+
+
+def _rule_of_header(name: str) -> _SecretRule:
+    return _SecretRule.PLAIN if is_harmless_header(name) else _SecretRule.GONE
+
+
+def _rule_in_list(rule: _SecretRule, *, is_object: bool) -> _SecretRule:
+    """The rule of a container in a list of variables or headers."""
+    if rule is _SecretRule.HEADERS:
+        return _SecretRule.HEADER_PAIRS if is_object else _SecretRule.HEADER
+    return _SecretRule.PAIRS if is_object else rule
+
+
+def _rule_of_schema(name: str) -> _SecretRule:
+    rule = _rule_of_name(name)
+    if rule is _SecretRule.SCHEMAS:
+        return _SecretRule.PLAIN  # the schema of a member that is called "properties"
+    return rule if rule in {_SecretRule.PLAIN, _SecretRule.COMMAND} else _SecretRule.SECRET_SCHEMA
+
+
+def _rule_in_schema(name: str) -> _SecretRule:
+    return _SecretRule.PLAIN if name in _SCHEMA_WORDS else _SecretRule.GONE
+
+
+_MEMBER_RULES: Final = {
+    _SecretRule.ENVIRONMENT: lambda _name: _SecretRule.GONE,
+    _SecretRule.HEADERS: _rule_of_header,
+    _SecretRule.PAIRS: _rule_of_pair,
+    _SecretRule.HEADER_PAIRS: _rule_of_pair,
+    _SecretRule.SCHEMAS: _rule_of_schema,
+    _SecretRule.SECRET_SCHEMA: _rule_in_schema,
+}
+
+
+def _rule_of_name(name: str) -> _SecretRule:
+    if name == "properties":
+        return _SecretRule.SCHEMAS
+    if is_secret_name(name):
+        return _SecretRule.GONE
+    if is_environment(name):
+        return _SecretRule.ENVIRONMENT
+    if is_headers(name):
+        return _SecretRule.HEADERS
+    return _SecretRule.COMMAND if is_command(name) else _SecretRule.PLAIN
+
+
+def _argument(previous: str, words: str) -> str:
+    """An argument of a program, after the one before it."""
+    if _HEADER_OPTION.match(previous):
+        return _header(words)
+    if _VARIABLE_OPTION.match(previous):
+        return _without_value(words)
+    if previous.startswith("-") and "=" not in previous and is_secret_name(previous):
+        return REMOVED
+    option = _OPTION.fullmatch(words)
+    if option is not None and is_secret_name(option[2]):
+        return f"{option[1]}{REMOVED}"
+    return _VARIABLE.sub(rf"\1{REMOVED}", words) if _VARIABLE.fullmatch(words) else words
+
+
+def _without_value(words: str) -> str:
+    """`NAME=VALUE` without its value; a name alone stays."""
+    name, sign, value = words.partition("=")
+    return f"{name}={REMOVED}" if sign and value else words
+
+
+def _header(words: str) -> str:
+    """A line `Name: value` without its value; what is no such line may be a value."""
+    if _PAIR.match(words):
+        return _PAIR.sub(rf"\1{REMOVED}", words)
+    return REMOVED
+
+
+def _decoded(token: bytes) -> str:
+    """The words of a JSON string, leniently; bytes that are no UTF-8 survive."""
+    words = token.decode("utf-8", "surrogateescape")
+    if "\\" not in words:
+        return words.strip('"')
+    try:
+        return str(json.loads(words, strict=False))
+    except ValueError:
+        return words.strip('"')
+
+
+def _encoded(words: str, token: bytes) -> bytes:
+    """The words as a JSON string, in place of `token`, which they were decoded from.
+
+    Half a surrogate pair is legal in JSON as an escape, and nowhere else. Where `token` is not
+    UTF-8, its odd bytes look like such halves: those become the bytes that they were.
+    """
+    text = json.dumps(words, ensure_ascii=False)
+    if not _is_utf8(token):
+        halves = _HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text)
+        return halves.encode("utf-8", "surrogateescape")
+    return text.encode("utf-8", "backslashreplace")  # writes a half exactly as JSON does
+
+
+def _is_utf8(token: bytes) -> bool:
+    try:
+        token.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+_Given = TypeVar("_Given", bytes, str)
+
+
+NOTE: Final = f"Secrets and resume tokens are redacted and replaced by {REMOVED}."
+"""The note in every redacted export."""
 
 _DEEPEST: Final = 4
 """How often JSON within a string of JSON is looked into."""
@@ -74,10 +398,12 @@ class Redaction:
 def _raw(raw: bytes) -> bytes:
     start = raw.removeprefix(_BOM).lstrip()[:1]
     if start not in (b"{", b"[", b'"'):
-        return _encoded(_text(_decoded(raw)))
+        return _encoded_text(_text(_decoded_text(raw)))
     clean = _members(raw, 0)
     # What is no JSON after all is a text as well: a log line may begin with a bracket.
-    return clean if _is_json(clean.removeprefix(_BOM)) else _encoded(_words(_decoded(clean)))
+    return (
+        clean if _is_json(clean.removeprefix(_BOM)) else _encoded_text(_words(_decoded_text(clean)))
+    )
 
 
 def _text(words: str, depth: int = 0) -> str:
@@ -111,11 +437,11 @@ def _is_json(text: str | bytes) -> bool:
     return True
 
 
-def _decoded(raw: bytes) -> str:
+def _decoded_text(raw: bytes) -> str:
     return raw.decode("utf-8", "surrogateescape")
 
 
-def _encoded(words: str) -> bytes:
+def _encoded_text(words: str) -> bytes:
     """The bytes of what `_decoded` made, with secrets taken out."""
     return words.encode("utf-8", "surrogateescape")
 
@@ -123,7 +449,23 @@ def _encoded(words: str) -> bytes:
 def _plain(value: Any) -> Any:
     """The value with words for what was left undecoded for its size or depth."""
     if isinstance(value, Elided):
-        return f"({size(value.size)}, not decoded: see the message itself)"
+        return f"({size(value.size)}, not decoded; see the message)"
     if isinstance(value, dict):
         return {str(name): _plain(member) for name, member in value.items()}
     return [_plain(element) for element in value] if isinstance(value, list | tuple) else value
+
+
+def doctor_text(report: DoctorReport, now: float) -> str:
+    """The whole report, without what looks like a secret."""
+    words = whole(_without_bytes(report, REMOVED.encode()), now)
+    for secret in report.secrets:
+        words = words.replace(secret, REMOVED)
+    return without_secrets(words)
+
+
+def _without_bytes(report: DoctorReport, removed: bytes) -> DoctorReport:
+    """The report with its dump, where nothing can be found as text, without secrets."""
+    first = report.first_bytes
+    for secret in report.secrets:
+        first = first.replace(secret.encode(), removed)
+    return dataclasses.replace(report, first_bytes=first)

@@ -3,25 +3,110 @@
 from __future__ import annotations
 
 import pprint
+import re
+import shlex
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mcp_progress_monitor import text
-from mcp_progress_monitor.exports.evidence import event_fields, events
-from mcp_progress_monitor.exports.redaction import REMOVED
-from mcp_progress_monitor.exports.snippet_http import ServerLines, http_lines
-from mcp_progress_monitor.problem import Problem, ProblemError
-from mcp_progress_monitor.protocol.frame import Channel
-from mcp_progress_monitor.protocol.frame_kind import FrameKind
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.exports.frames import event_fields, events
+from mcp_progress_monitor.exports.redaction import REMOVED, Redaction
+from mcp_progress_monitor.formatting import one_line
+from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameKind
 from mcp_progress_monitor.protocol.jsonrpc import decode
-from mcp_progress_monitor.protocol.reading import NotJsonError, TooDeepError, read_value
+from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value
+from mcp_progress_monitor.protocol.messages import (
+    CALL_TOOL,
+    GET_PROMPT,
+    META,
+    READ_RESOURCE,
+    RESUME_TOKEN,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from mcp_progress_monitor.exports.redaction import Redaction
-    from mcp_progress_monitor.exports.source import Source
+    from mcp_progress_monitor.exports.options import ExportSource
     from mcp_progress_monitor.protocol.facts import JsonObject
-    from mcp_progress_monitor.protocol.frame import Frame
+
+_NO_NAME: Final = re.compile(r"[^A-Z0-9]+")
+_HEADER_NAME: Final = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]{1,200}")
+"""What HTTP takes for a name (RFC 9110, 5.1): a recording may hold anything."""
+_LONGEST_URL: Final = 8000
+_MOST_HEADERS: Final = 100
+
+
+class ServerLines(NamedTuple):
+    """What a program says of its server: the code that names it, and what that needs before.
+
+    `note` is for the program's own description.
+    """
+
+    code: str
+    imports: str = ""
+    client: str = "from mcp import Client, StdioServerParameters"
+    note: str = ""
+
+
+def variable_of(header: str) -> str:
+    """The variable of the environment that a header's value is taken from."""
+    return f"HEADER_{_NO_NAME.sub('_', header.upper()).strip('_')}"
+
+
+def http_lines(url: str, headers: list[str], opened: JsonObject) -> ServerLines:
+    """The lines for a server at `url`, which is clean of secrets; of headers only the names.
+
+    `opened` is the event that tells how the connection was made.
+    """
+    names = _names(headers, signs_in=opened.get("auth") == "oauth")
+    note = f"To use the same server from a terminal: {command_line(url, names)}\n"
+    note = note.replace("\\", "\\\\").replace('"""', "'''")
+    is_older = opened.get("transport") == "sse"
+    if not names and not is_older:
+        return ServerLines(f"server = {url!r}\n", "", "from mcp import Client", note)
+    code = f"url = {url!r}\n{_given(names)}"
+    imports = "import os\n" if names else ""
+    if is_older:
+        client = "from mcp import Client\nfrom mcp.client.sse import sse_client"
+        given = ", headers=headers" if names else ""
+        return ServerLines(f"{code}server = sse_client(url{given})\n", imports, client, note)
+    client = (
+        "import httpx2\n"
+        "from mcp import Client\n"
+        "from mcp.client.streamable_http import streamable_http_client"
+    )
+    code += (
+        "http_client = httpx2.AsyncClient(headers=headers, timeout=httpx2.Timeout(30, read=300))\n"
+        "server = streamable_http_client(url, http_client=http_client)\n"
+    )
+    return ServerLines(code, imports, client, note)
+
+
+def command_line(url: str, headers: list[str]) -> str:
+    """The words that reach the same server with this program; values of headers are references."""
+    words = ["mcp-progress-monitor", "tools", "--url", one_line(url, _LONGEST_URL)]
+    for name in headers:
+        words += ["--header", f"{name}: ${{env:{variable_of(name)}}}"]
+    return shlex.join(words)
+
+
+def _given(names: list[str]) -> str:
+    """The headers, from the environment."""
+    if not names:
+        return ""
+    items = "".join(f"    {name!r}: os.environ[{variable_of(name)!r}],\n" for name in names)
+    words = (
+        "# Headers of the recorded connection. Their values are never recorded, so they are read\n"
+        "# from environment variables.\n"
+    )
+    return f"{words}headers = {{\n{items}}}\n"
+
+
+def _names(headers: list[str], *, signs_in: bool) -> list[str]:
+    names = [name for name in headers if _HEADER_NAME.fullmatch(name)][:_MOST_HEADERS]
+    is_given = any(name.lower() == "authorization" for name in names)
+    return names if is_given or not signs_in else [*names, "Authorization"]
+
 
 _LARGEST: Final = 4 * 1024 * 1024
 """Bytes of a request that is still written as a program."""
@@ -36,12 +121,12 @@ class _Form(NamedTuple):
 
 
 _FORMS: Final[Mapping[str, _Form]] = {
-    "tools/call": _Form(
+    CALL_TOOL: _Form(
         "name",
         "await client.call_tool({subject}, arguments, progress_callback=on_progress)",
     ),
-    "resources/read": _Form("uri", "await client.read_resource({subject})"),
-    "prompts/get": _Form("name", "await client.get_prompt({subject}, arguments)"),
+    READ_RESOURCE: _Form("uri", "await client.read_resource({subject})"),
+    GET_PROMPT: _Form("name", "await client.get_prompt({subject}, arguments)"),
 }
 _HEAD: Final = '''\
 """{title}
@@ -70,31 +155,32 @@ async def on_progress(progress: float, total: float | None, message: str | None)
 
 """
 _PLACEHOLDER: Final = """\
-# The recording does not say how the server was started: put its command here.
+# The recording does not contain the server's command: put it here.
 server = StdioServerParameters(command="python", args=["server.py"])
 """
 
 
-def snippet(source: Source, number: int, redaction: Redaction) -> str:
+def snippet(source: ExportSource, number: int, redaction: Redaction) -> str:
     """The program for the request that frame `number` is or belongs to.
 
     The server's command is taken from its connection's event; values of environment variables are
-    never recorded, so the program takes them from its own environment. `ProblemError` for a frame
+    never recorded, so the program takes them from its own environment. `UserError` for a frame
     that belongs to no request, and for requests that a program cannot repeat.
     """
     frame = _request(source, number)
     if len(frame.raw) > _LARGEST:
-        raise _refused(f"The request is too large: {text.size(len(frame.raw))}", frame)
+        raise _refused(f"The request is too large: {formatting.size(len(frame.raw))}", frame)
     envelope = decode(frame.raw)
     params = _params(frame)
     form = _FORMS.get(envelope.method or "")
     if form is None or frame.channel is not Channel.SENT:
-        what = f"A message of the method {text.one_line(str(envelope.method), 60)} has no program"
+        method = formatting.one_line(str(envelope.method), 60)
+        what = f"Cannot copy a {method} message as Python"
         raise _refused(what, frame)
     return _program(source, frame, str(envelope.method), params, form, redaction)
 
 
-def _request(source: Source, number: int) -> Frame:
+def _request(source: ExportSource, number: int) -> Frame:
     """The frame of the request that frame `number` is, or answers, or reports on."""
     timeline = source.timeline
     place = timeline.place_of(number)
@@ -102,11 +188,11 @@ def _request(source: Source, number: int) -> Frame:
     kind = None if request is None else timeline.kind(request)
     frame = None if request is None else timeline.frame(request)
     if frame is None or kind is not FrameKind.REQUEST:
-        raise ProblemError(
-            Problem(
-                "This message belongs to no request that is still on record",
-                f"message no. {number}",
-                "Choose a request, its reply, or a tick of it.",
+        raise UserError(
+            ErrorDetails(
+                "This message does not belong to a recorded request",
+                f"message {number}",
+                "Choose a request, its reply, or one of its progress notifications.",
             )
         )
     return frame
@@ -117,18 +203,18 @@ def _params(frame: Frame) -> JsonObject:
     try:
         message: Any = read_value(frame.raw).value
     except (NotJsonError, TooDeepError) as error:
-        raise _refused("The request cannot be read as JSON", frame) from error
+        raise _refused("The request is not valid JSON", frame) from error
     params = message.get("params") if isinstance(message, dict) else None
     return params if isinstance(params, dict) else {}
 
 
-def _refused(what: str, frame: Frame) -> ProblemError:
-    hint = "Calls of tools, reads of resources and gets of prompts can be copied as Python."
-    return ProblemError(Problem(what, f"message no. {frame.number}", hint))
+def _refused(what: str, frame: Frame) -> UserError:
+    hint = "Only tools/call, resources/read and prompts/get requests can be copied as Python."
+    return UserError(ErrorDetails(what, f"message {frame.number}", hint))
 
 
 def _program(
-    source: Source,
+    source: ExportSource,
     frame: Frame,
     method: str,
     params: JsonObject,
@@ -138,18 +224,18 @@ def _program(
     clean = redaction.value(params)
     subject = clean.get(form.subject)
     arguments = clean.get("arguments")
-    is_tool = method == "tools/call"
+    is_tool = method == CALL_TOOL
     server = _server(source, frame.connection, redaction)
     return _HEAD.format(
         title=_in_docstring(
-            f"Repeats {method} of {text.one_line(str(subject), 60)}, as sent on "
-            f"{text.date_and_clock(frame.when)}."
+            f"Repeats {method} {formatting.one_line(str(subject), 60)}, as sent on "
+            f"{formatting.date_and_clock(frame.when)}."
         ),
         notes=_notes(params, clean != params) + server.note,
         imports=server.imports,
         client=server.client,
         server=server.code,
-        arguments="" if method == "resources/read" else _assigned(arguments),
+        arguments="" if method == READ_RESOURCE else _assigned(arguments),
         progress=_PROGRESS if is_tool else "\n",
         call=form.call.format(subject=repr(subject if isinstance(subject, str) else str(subject))),
     )
@@ -157,12 +243,12 @@ def _program(
 
 def _notes(params: JsonObject, is_redacted: bool) -> str:
     """What the program does otherwise than the recorded call."""
-    meta = params.get("_meta")
+    meta = params.get(META)
     notes = []
     if is_redacted:
-        notes.append(f"Where it says {REMOVED!r}, a secret was taken out: put yours there.")
-    if isinstance(meta, dict) and "resumeToken" in meta:
-        notes.append("The call went on with a resume token; this begins from the start.")
+        notes.append(f"Secrets were redacted: replace {REMOVED!r} with yours.")
+    if isinstance(meta, dict) and RESUME_TOKEN in meta:
+        notes.append("The recorded call resumed a job; this program starts from the beginning.")
     return "".join(f"{note}\n" for note in notes)
 
 
@@ -171,7 +257,7 @@ def _assigned(arguments: Any) -> str:
     return f"arguments = {_literal(value)}\n"
 
 
-def _server(source: Source, connection: str, redaction: Redaction) -> ServerLines:
+def _server(source: ExportSource, connection: str, redaction: Redaction) -> ServerLines:
     """The lines that name the server, and the imports they need."""
     raw = _opened(source, connection)
     fields = redaction.value(raw)
@@ -192,8 +278,8 @@ def _of_command(fields: JsonObject) -> ServerLines:
     before = ""
     if names:
         before = (
-            "# The server was given these variables. Their values are never recorded: they are\n"
-            "# taken from the environment that this program runs in.\n"
+            "# Environment variables of the recorded server. Their values are never recorded, so\n"
+            "# they are read from this program's environment.\n"
             f"names = {_literal(names)}\n"
             "env = {name: os.environ[name] for name in names if name in os.environ}\n"
         )
@@ -203,7 +289,7 @@ def _of_command(fields: JsonObject) -> ServerLines:
     return ServerLines(f"{before}server = StdioServerParameters(\n{body}\n)\n", imports)
 
 
-def _opened(source: Source, connection: str) -> JsonObject:
+def _opened(source: ExportSource, connection: str) -> JsonObject:
     """The event that tells how a connection's server was started."""
     for frame in events(source.timeline):
         if frame.connection == connection:

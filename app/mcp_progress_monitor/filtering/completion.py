@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from mcp_progress_monitor.filtering.fields import FIELDS, OPERATORS, ROOTS, Type
-from mcp_progress_monitor.filtering.terms import written
-from mcp_progress_monitor.protocol.frame import server_name
+from mcp_progress_monitor.filtering.fields import FIELDS, OPERATORS, ROOTS, FieldType
+from mcp_progress_monitor.filtering.language import written
+from mcp_progress_monitor.protocol.frames import server_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from mcp_progress_monitor.filtering.fields import Field
+    from mcp_progress_monitor.filtering.fields import FieldDefinition
     from mcp_progress_monitor.recording.timeline import Timeline
 
 MOST: Final = 50
@@ -28,7 +28,7 @@ _TOKEN: Final = re.compile(
 _WHOLE_OPERATORS: Final = ("==", "!=", "<=", ">=")
 _OPERATOR_SIGNS: Final = "=!<>"
 _BEFORE_A_CONDITION: Final = ("(", "and", "or", "not")
-_JOINS: Final = {"and": "both are true", "or": "one is true", "not": "what follows is not true"}
+_JOINS: Final = {"and": "both are true", "or": "one is true", "not": "what follows is false"}
 
 
 class Candidate(NamedTuple):
@@ -87,12 +87,12 @@ def _pieces(text: str) -> Iterator[_Piece]:
         yield _Piece(found.lastgroup or "", found[0], found.start(), found.end())
 
 
-def _field(text: str) -> Field | None:
+def _field(text: str) -> FieldDefinition | None:
     root = re.split(r"[.\[]", text, maxsplit=1)[0]
     return FIELDS.get(text) or (FIELDS[root] if root in ROOTS else None)
 
 
-def _compared(before: list[_Piece]) -> Field | None:
+def _compared(before: list[_Piece]) -> FieldDefinition | None:
     """The field whose value is wanted next; None when something else is."""
     rest = list(before)
     if _is_list(rest):
@@ -114,13 +114,13 @@ def _is_list(before: list[_Piece]) -> bool:
     return opening > 0 and before[opening - 1].text.lower() == "in"
 
 
-def _operators(field: Field) -> Iterator[Candidate]:
+def _operators(field: FieldDefinition) -> Iterator[Candidate]:
     for op, meaning in OPERATORS.items():
         if _makes_sense(op, field.type):
             yield Candidate(op, meaning)
 
 
-def _makes_sense(op: str, kind: Type) -> bool:
+def _makes_sense(op: str, kind: FieldType) -> bool:
     if op in ("contains", "matches"):
         return kind.is_textual
     return kind.is_ordered or op in ("==", "!=", "in")
@@ -136,7 +136,7 @@ def _joins() -> Iterator[Candidate]:
         yield Candidate(word, meaning)
 
 
-def _values(field: Field, timeline: Timeline) -> Iterator[Candidate]:
+def _values(field: FieldDefinition, timeline: Timeline) -> Iterator[Candidate]:
     yield from (Candidate(choice, "") for choice in field.choices)
     seen = dict.fromkeys(_seen(field.name, timeline))
     yield from (Candidate(written(field.name, value), "") for value in seen)

@@ -5,42 +5,41 @@ from __future__ import annotations
 import enum
 from typing import Final, NamedTuple
 
-from mcp_progress_monitor.protocol.frame import Channel
-from mcp_progress_monitor.protocol.frame_kind import FrameKind
+from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 
 LEVELS: Final = ("debug", "info", "notice", "warning", "error", "critical", "alert", "emergency")
 """Severities of `notifications/message`, the least first (RFC 5424, as MCP names them)."""
 
 
-class Type(enum.Enum):
+class FieldType(enum.Enum):
     """What a field is compared with. The values are words for people."""
 
     TEXT = "a text"
-    JSON = "a number, a text, true, false or null"
+    JSON = "a number, text, true, false or null"
     COUNT = "a number"
     SECONDS = "a duration such as 2, 500ms or 2min"
     BYTES = "a size such as 812, 10kB or 2MB"
     MOMENT = 'a time such as "12:01:07", 2026-11-20 or "2026-11-20 12:01"'
-    CHOICE = "one of a few words"
+    CHOICE = "one of a fixed set of values"
     FLAG = "true or false"
     JOB = "a job's number"
 
     @property
     def is_textual(self) -> bool:
         """Whether `contains` and `matches` make sense."""
-        return self in (Type.TEXT, Type.JSON, Type.CHOICE)
+        return self in (FieldType.TEXT, FieldType.JSON, FieldType.CHOICE)
 
     @property
     def is_ordered(self) -> bool:
         """Whether `<` and its kin make sense."""
-        return self not in (Type.CHOICE, Type.FLAG, Type.JOB)
+        return self not in (FieldType.CHOICE, FieldType.FLAG, FieldType.JOB)
 
 
-class Field(NamedTuple):
+class FieldDefinition(NamedTuple):
     """A field; `choices` are the only values of a `CHOICE`, and suggestions for others."""
 
     name: str
-    type: Type
+    type: FieldType
     meaning: str
     choices: tuple[str, ...] = ()
 
@@ -53,45 +52,68 @@ def _directions() -> tuple[str, ...]:
     return tuple(channel.name.lower() for channel in Channel)
 
 
-FIELDS: Final[dict[str, Field]] = {
+FIELDS: Final[dict[str, FieldDefinition]] = {
     field.name: field
     for field in (
-        Field("method", Type.TEXT, "method of a request or notification"),
-        Field("kind", Type.CHOICE, "what a message is", _kinds()),
-        Field("dir", Type.CHOICE, "which way it went, or where it was seen", _directions()),
-        Field("server", Type.TEXT, "the server's name"),
-        Field("connection", Type.TEXT, "the server's name and the connection, such as demo#2"),
-        Field("id", Type.JSON, "JSON-RPC id of a request or reply"),
-        Field("token", Type.JSON, "progress token; a reply has its request's"),
-        Field("task", Type.TEXT, "id of the task a message is about"),
-        Field("job", Type.JOB, "number of the job a message belongs to"),
-        Field("request", Type.COUNT, "number of the request a message is or belongs to"),
-        Field("progress", Type.JSON, "progress of a progress notification"),
-        Field("total", Type.JSON, "total of a progress notification"),
-        Field("level", Type.TEXT, "level of a log message, in order of severity", LEVELS),
-        Field("code", Type.JSON, "code of an error reply"),
-        Field("size", Type.BYTES, "size of the message"),
-        Field("dt", Type.SECONDS, "time since the token's message before; without, since any"),
-        Field("duration", Type.SECONDS, "time from a request to this reply"),
-        Field("time", Type.MOMENT, "when it came, local time of day or date"),
-        Field("number", Type.COUNT, "number of the message in the recording"),
-        Field("irregular", Type.FLAG, "whether it breaks a rule", ("true", "false")),
-        Field("text", Type.TEXT, "the whole message, as it came"),
-        Field("params", Type.JSON, "parameters, and what is in them: params.arguments.n"),
-        Field("result", Type.JSON, "result of a reply: result.content[0].text"),
-        Field("error", Type.JSON, "error of a reply: error.data.reason"),
+        FieldDefinition("method", FieldType.TEXT, "method of the request or notification"),
+        FieldDefinition("kind", FieldType.CHOICE, "kind of message", _kinds()),
+        FieldDefinition(
+            "dir", FieldType.CHOICE, "direction, or where the line was seen", _directions()
+        ),
+        FieldDefinition("server", FieldType.TEXT, "name of the server"),
+        FieldDefinition(
+            "connection",
+            FieldType.TEXT,
+            "name of the server and number of the connection, such as demo#2",
+        ),
+        FieldDefinition("id", FieldType.JSON, "JSON-RPC id of the request or reply"),
+        FieldDefinition(
+            "token", FieldType.JSON, "progress token; a reply has the token of its request"
+        ),
+        FieldDefinition("task", FieldType.TEXT, "id of the task that the message is about"),
+        FieldDefinition("job", FieldType.JOB, "number of the job that the message belongs to"),
+        FieldDefinition(
+            "request", FieldType.COUNT, "number of the request that the message is or belongs to"
+        ),
+        FieldDefinition("progress", FieldType.JSON, "progress of the progress notification"),
+        FieldDefinition("total", FieldType.JSON, "total of the progress notification"),
+        FieldDefinition(
+            "level", FieldType.TEXT, "level of the log message, ordered by severity", LEVELS
+        ),
+        FieldDefinition("code", FieldType.JSON, "code of the error reply"),
+        FieldDefinition("size", FieldType.BYTES, "size of the message"),
+        FieldDefinition(
+            "dt",
+            FieldType.SECONDS,
+            "time since the previous message with the same token; without a token, since any "
+            "message",
+        ),
+        FieldDefinition("duration", FieldType.SECONDS, "time from the request to this reply"),
+        FieldDefinition(
+            "time", FieldType.MOMENT, "when it was received or sent, as local time of day or date"
+        ),
+        FieldDefinition("number", FieldType.COUNT, "number of the message in the recording"),
+        FieldDefinition(
+            "irregular", FieldType.FLAG, "whether it violates a rule", ("true", "false")
+        ),
+        FieldDefinition("text", FieldType.TEXT, "the whole message as sent or received"),
+        FieldDefinition(
+            "params", FieldType.JSON, "parameters and their members: params.arguments.n"
+        ),
+        FieldDefinition("result", FieldType.JSON, "result of the reply: result.content[0].text"),
+        FieldDefinition("error", FieldType.JSON, "error of the reply: error.data.reason"),
     )
 }
 ROOTS: Final = ("params", "result", "error")
 """The fields that paths begin with."""
 OPERATORS: Final[dict[str, str]] = {
     "==": "is equal to",
-    "!=": "is there and differs from",
+    "!=": "exists and is not equal to",
     "<": "is less than",
     "<=": "is at most",
-    ">": "is more than",
+    ">": "is greater than",
     ">=": "is at least",
-    "contains": "has this text in it, in any case",
-    "matches": "has a match of this regular expression",
+    "contains": "contains this text, ignoring case",
+    "matches": "matches this regular expression",
     "in": "is one of a list: in (a, b)",
 }

@@ -1,16 +1,286 @@
-"""A search through a timeline, in slices: typing and painting never wait for it."""
+"""Compiles a filter to a predicate over the index, and searches a timeline with it in slices.
+
+The cheapest test comes first; typing and painting never wait for a search.
+"""
 
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING, Final
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any, Final
 
-from mcp_progress_monitor.filtering.stride import Stride
+from mcp_progress_monitor.filtering.fields import FIELDS, FieldType
+from mcp_progress_monitor.filtering.filter import And, Comparison, Moment, Not, Or, Text
+from mcp_progress_monitor.filtering.index_tests import (
+    CONNECTIONS,
+    DIRECTIONS,
+    METHODS,
+    SERVERS,
+    TOKENS,
+    Deltas,
+    Durations,
+    JobTest,
+    KindTest,
+    MomentTest,
+    NameTest,
+    NumberTest,
+    SecondsTest,
+    numbers,
+    requests,
+    sizes,
+)
+from mcp_progress_monitor.filtering.language import parse
+from mcp_progress_monitor.filtering.matching import Pattern, ValueJudge, Word
+from mcp_progress_monitor.filtering.message_tests import PatternTest, TextTest, ValueTest, WordsTest
+from mcp_progress_monitor.filtering.stride import Escapes, Rows, Stride, Test, Work
+from mcp_progress_monitor.protocol.frames import Channel, FrameKind
+from mcp_progress_monitor.protocol.messages import TASK_PATHS
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.filtering.compiling import Predicate
-    from mcp_progress_monitor.filtering.stride import Rows, Work
+    from collections.abc import Callable, Collection, Iterable
+
+    from mcp_progress_monitor.filtering.filter import Expression, LogFilter, Path
     from mcp_progress_monitor.recording.timeline import Timeline
+
+
+class AllTest:
+    """Chooses what all tests choose; the cheapest comes first."""
+
+    def __init__(self, parts: Iterable[Test]) -> None:
+        self._parts = sorted(parts, key=attrgetter("cost"))
+        self.cost: int = self._parts[-1].cost
+
+    def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
+        """See `filtering.stride.Test`."""
+        for part in self._parts:
+            if not rows:
+                break
+            rows = yield from part.select(stride, rows)
+        return rows
+
+
+class AnyTest:
+    """Chooses what one of the tests chooses; the dearest see only what is left."""
+
+    def __init__(self, parts: Iterable[Test]) -> None:
+        self._parts = sorted(parts, key=attrgetter("cost"))
+        self.cost: int = self._parts[-1].cost
+
+    def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
+        """See `filtering.stride.Test`."""
+        found: list[int] = []
+        for part in self._parts:
+            hits = yield from part.select(stride, rows)
+            if hits:
+                found += hits
+                rows = _without(rows, hits)
+            if not rows:
+                break
+        return sorted(found)
+
+
+class NotTest:
+    """Chooses what a test leaves out."""
+
+    def __init__(self, part: Test) -> None:
+        self._part = part
+        self.cost: int = part.cost
+
+    def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
+        """See `filtering.stride.Test`."""
+        hits = yield from self._part.select(stride, rows)
+        return _without(rows, hits)
+
+
+def _without(rows: Rows, hits: Rows) -> Rows:
+    gone = set(hits)
+    return [row for row in rows if row not in gone]
+
+
+_CALLS: Final = (FrameKind.REQUEST, FrameKind.PROGRESS, FrameKind.NOTIFICATION)
+_TABLES: Final = {
+    "method": METHODS,
+    "token": TOKENS,
+    "server": SERVERS,
+    "connection": CONNECTIONS,
+    "dir": DIRECTIONS,
+}
+_VALUES: Final[dict[str, tuple[tuple[FrameKind, ...], tuple[Path, ...]]]] = {
+    "id": ((FrameKind.REQUEST, FrameKind.REPLY, FrameKind.ERROR), (("id",),)),
+    "task": (
+        (*_CALLS, FrameKind.REPLY),
+        TASK_PATHS,
+    ),
+    "progress": ((FrameKind.PROGRESS,), (("params", "progress"),)),
+    "total": ((FrameKind.PROGRESS,), (("params", "total"),)),
+    "level": ((FrameKind.NOTIFICATION, FrameKind.REQUEST), (("params", "level"),)),
+    "code": ((FrameKind.ERROR,), (("error", "code"),)),
+    "params": (_CALLS, (("params",),)),
+    "result": ((FrameKind.REPLY,), (("result",),)),
+    "error": ((FrameKind.ERROR,), (("error",),)),
+}
+
+
+class Predicate:
+    """A filter made ready for one search through one timeline; see `filtering.search`."""
+
+    def __init__(self, test: Test | None, deltas: Deltas | None, patterns: list[Pattern]) -> None:
+        self._test = test
+        self._deltas = deltas
+        self._patterns = patterns
+        self.escapes = Escapes()
+
+    @property
+    def timed_out(self) -> int:
+        """How often a regular expression was given up, which counts as no match."""
+        return sum(pattern.timed_out for pattern in self._patterns)
+
+    def select(self, stride: Stride) -> Work[Rows]:
+        """The rows of a stride that are shown. Strides are to come in order of places."""
+        if self._test is None:
+            return stride.rows
+        if self._deltas is None:
+            return (yield from self._test.select(stride, stride.rows))
+        yield from self._deltas.begin(stride)
+        found = yield from self._test.select(stride, stride.rows)
+        self._deltas.end(stride)
+        return found
+
+
+def compiled(
+    wanted: LogFilter, timeline: Timeline, requests_of: Callable[[int], Collection[int]]
+) -> Predicate:
+    """A predicate for a search through `timeline`; `requests_of` gives a job's requests' numbers.
+
+    It has a memory of its own (see `Deltas`): one for each search.
+
+    Raises:
+        FilterError: the text cannot be understood.
+    """
+    expression = parse(wanted.text)
+    compiler = _Compiler(requests_of)
+    parts = [*_chosen(wanted)]
+    if expression is not None:
+        parts.append(compiler.test(expression))
+    return Predicate(_all(parts), compiler.deltas, compiler.patterns)
+
+
+def _chosen(wanted: LogFilter) -> Iterable[Test]:
+    if not wanted.kinds >= set(FrameKind):
+        yield KindTest.of(wanted.kinds)
+    if not wanted.channels >= set(Channel):
+        yield NameTest(DIRECTIONS, _OneOf({channel.name.lower() for channel in wanted.channels}))
+    if wanted.irregular_only:
+        yield KindTest.of_irregular(wanted=True)
+
+
+def _all(parts: list[Test]) -> Test | None:
+    return AllTest(parts) if len(parts) > 1 else parts[0] if parts else None
+
+
+class _OneOf:
+    """Lets through what is in a set."""
+
+    def __init__(self, wanted: Collection[str]) -> None:
+        self._wanted = wanted
+
+    def lets_through(self, value: Any) -> bool:
+        return value in self._wanted
+
+
+class _Compiler:
+    """Makes tests; those that look at time differences share what they remember."""
+
+    def __init__(self, requests_of: Callable[[int], Collection[int]]) -> None:
+        self._requests_of = requests_of
+        self.deltas: Deltas | None = None
+        self.patterns: list[Pattern] = []
+
+    def test(self, node: Expression) -> Test:
+        """The test of a node."""
+        if isinstance(node, Comparison):
+            return self._comparison(node)
+        if isinstance(node, Text):
+            return WordsTest([Word(node.words)])
+        if isinstance(node, Not):
+            return NotTest(self.test(node.part))
+        if isinstance(node, Or):
+            return AnyTest(map(self.test, node.parts))
+        return self._both(node)
+
+    def _both(self, node: And) -> Test:
+        """All words are searched at once: a message is read but once for them."""
+        words = [Word(part.words) for part in node.parts if isinstance(part, Text)]
+        others = [self.test(part) for part in node.parts if not isinstance(part, Text)]
+        return AllTest([WordsTest(words), *others] if words else others)
+
+    def _comparison(self, node: Comparison) -> Test:
+        match node.field:
+            case "method" | "token" | "server" | "connection" | "dir":
+                judge = self._judge(node)
+                slow = judge.pattern is not None
+                return NameTest(_TABLES[node.field], judge, pauses_often=slow)
+            case "kind":
+                judge = self._judge(node)
+                return KindTest.of([kind for kind in FrameKind if judge.lets_through(kind.word)])
+            case "text":
+                return self._text(node)
+            case "number" | "size" | "request" | "dt" | "duration":
+                return self._number(node)
+            case "time" | "job" | "irregular":
+                return self._special(node)
+        kinds, paths = _VALUES[node.field]
+        return ValueTest(kinds, [(*path, *node.path) for path in paths], self._judge(node))
+
+    def _judge(self, node: Comparison) -> ValueJudge:
+        judge = ValueJudge(node)
+        if judge.pattern is not None:
+            self.patterns.append(judge.pattern)
+        return judge
+
+    def _text(self, node: Comparison) -> Test:
+        judge = self._judge(node)
+        if judge.word is not None:
+            return WordsTest([judge.word])
+        if judge.pattern is not None:
+            return PatternTest(judge.pattern)
+        return TextTest(judge, max(len(str(value)) for value in _listed(node)))
+
+    def _number(self, node: Comparison) -> Test:
+        wanted: Any = node.value
+        test = SecondsTest if FIELDS[node.field].type is FieldType.SECONDS else NumberTest
+        return test(self._values_of(node.field), node.op, wanted)
+
+    def _values_of(self, field: str) -> Callable[[Stride, Rows], Any]:
+        match field:
+            case "dt":
+                self.deltas = self.deltas or Deltas()
+                return self.deltas.of
+            case "duration":
+                return Durations().of
+            case "size":
+                return sizes
+        return numbers if field == "number" else requests
+
+    def _special(self, node: Comparison) -> Test:
+        values = _listed(node)
+        if node.field == "job":
+            return JobTest(self._requests_of, node.op, [int(str(job)) for job in values])
+        op = "==" if node.op == "in" else node.op
+        if node.field == "irregular":
+            is_wanted = op == "=="
+            return _any([KindTest.of_irregular(wanted=bool(is_) is is_wanted) for is_ in values])
+        return _any([MomentTest(op, one) for one in values if isinstance(one, Moment)])
+
+
+def _listed(node: Comparison) -> tuple[Any, ...]:
+    return node.value if isinstance(node.value, tuple) else (node.value,)
+
+
+def _any(parts: list[Any]) -> Test:
+    test: Test = AnyTest(parts) if len(parts) > 1 else parts[0]
+    return test
+
 
 _FIRST: Final = 256
 _LARGEST: Final = 1 << 14

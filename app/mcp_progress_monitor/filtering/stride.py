@@ -1,17 +1,14 @@
-"""Some consecutive rows of the index that are searched together, and the reading of their bytes."""
+"""Consecutive rows of the index that are searched together, and the reading of their bytes."""
 
 from __future__ import annotations
 
-from collections.abc import Generator, Sequence
-from typing import TYPE_CHECKING, Final, TypeAlias, TypeVar
+from collections.abc import Collection, Generator, Iterator, Sequence
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias, TypeVar
 
 from mcp_progress_monitor.recording.format import unescaped
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator
-
-    from mcp_progress_monitor.recording.columns import Segment
-    from mcp_progress_monitor.recording.names import Names, Source
+    from mcp_progress_monitor.recording.index import FrameSource, Segment, SharedValues
     from mcp_progress_monitor.recording.timeline import Timeline
 
 T = TypeVar("T")
@@ -30,11 +27,11 @@ class Escapes:
     """Which sources have their line feeds escaped on disk; kept up as sources come."""
 
     def __init__(self) -> None:
-        self._sources: Names[Source] | None = None
+        self._sources: SharedValues[FrameSource] | None = None
         self._seen = 0
         self.numbers: set[int] = set()
 
-    def refresh(self, sources: Names[Source]) -> None:
+    def refresh(self, sources: SharedValues[FrameSource]) -> None:
         """Look at the sources that came since."""
         if sources is not self._sources:
             self._sources, self._seen, self.numbers = sources, 0, set()
@@ -108,3 +105,14 @@ def picked(column: Sequence[T], rows: Rows) -> Sequence[T]:
     if isinstance(rows, range):
         return column[rows.start : rows.stop]
     return [column[row] for row in rows]
+
+
+class Test(Protocol):
+    """Chooses rows."""
+
+    @property
+    def cost(self) -> int:
+        """What a row costs, for putting tests in order: up to 1 without reading its bytes."""
+
+    def select(self, stride: Stride, rows: Rows) -> Work[Rows]:
+        """Those of the stride's `rows` that are chosen, in their order; pauses now and then."""

@@ -1,1 +1,1 @@
-"""A recording as the window sees a session: the same jobs, marks and messages, read-only."""
+"""A recording as the window sees a session: the same jobs, findings and messages, read-only."""

@@ -2,34 +2,72 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
+import operator
 import time
 from typing import TYPE_CHECKING, Final
 
-from mcp_progress_monitor import text
-from mcp_progress_monitor.playback.connections import Connections
-from mcp_progress_monitor.playback.servers import Servers
-from mcp_progress_monitor.problem import Problem
-from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.engine.updates import Listeners, Update
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.playback.servers import RecordedServers
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.frames import Channel, Frame
 from mcp_progress_monitor.protocol.framing import may_be_batch
-from mcp_progress_monitor.recording.reader import FileBytes, RecordingReader
+from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
+from mcp_progress_monitor.recording.reader import Chunk, FileBytes, RecordingReader
 from mcp_progress_monitor.recording.timeline import Timeline
-from mcp_progress_monitor.tracker.overview import Overview
-from mcp_progress_monitor.tracker.rows import Rows
-from mcp_progress_monitor.tracker.snapshot import Changes
-from mcp_progress_monitor.tracker.tracker import Tracker
-from mcp_progress_monitor.updates import Listeners, Update
+from mcp_progress_monitor.tracker.rows import RowLimits
+from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobDetail, JobId, JobSnapshot
+from mcp_progress_monitor.tracker.tracker import Jobs, Tracker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
     from mcp_progress_monitor.protocol.facts import Fact, JsonObject
-    from mcp_progress_monitor.protocol.frame import Frame
-    from mcp_progress_monitor.recording.reader import Chunk
-    from mcp_progress_monitor.sessions.questions import Question
-    from mcp_progress_monitor.sessions.snapshot import ServerSnapshot
-    from mcp_progress_monitor.tracker.snapshot import JobDetail, JobId, JobSnapshot
+    from mcp_progress_monitor.snapshots.questions import Question
+
+CONNECTIONS_KEPT: Final = 4096
+"""Connections whose open requests are remembered; beyond, those not heard of for longest go."""
+
+_raw_of = operator.attrgetter("raw")
+
+
+class RecordedConnections:
+    """Finds who reads the frames of a connection. Bounded: a file may name millions of them."""
+
+    def __init__(self) -> None:
+        self._conversations: collections.OrderedDict[str, Conversation] = collections.OrderedDict()
+        self._dropped = 0
+
+    @property
+    def problems(self) -> list[ErrorDetails]:
+        """That connections were let go of before their end."""
+        if not self._dropped:
+            return []
+        what = f"The recording has more than {CONNECTIONS_KEPT:,} open connections at a time"
+        detail = f"Replies and progress of {self._dropped:,} of them may lack their requests."
+        return [ErrorDetails(what, detail=detail)]
+
+    def of(self, connection: str) -> Conversation:
+        """The reader of a connection's frames."""
+        known = self._conversations.get(connection)
+        if known is not None:
+            self._conversations.move_to_end(connection)
+            return known
+        made = self._conversations[connection] = Conversation(connection)
+        if len(self._conversations) > CONNECTIONS_KEPT:
+            _, oldest = self._conversations.popitem(last=False)
+            self._dropped += bool(oldest.open_requests or oldest.open_tokens)
+        return made
+
+    @staticmethod
+    def is_large(frames: Sequence[Frame]) -> bool:
+        """Whether one of the frames takes long to be read."""
+        return max(map(len, map(_raw_of, frames)), default=0) > OVERSIZED
+
 
 RUNNING_KEPT: Final = 100_000
 """Jobs without an end that are listed: a hostile file may have any number of them."""
@@ -40,11 +78,11 @@ _TOGETHER: Final = 256
 """… and how many of smaller ones are at one go, or a few more."""
 _WIRE: Final = frozenset({Channel.SENT, Channel.RECEIVED})
 _FOR_EVER: Final = float("inf")
-_NOTHING: Final = Changes()
+_NOTHING: Final = ChangeSet()
 
 
-class Playback(Overview):
-    """The reading side of `Monitor`, fed by a file. Nothing is read before it is asked for.
+class Playback:
+    """The reading side of `Engine`, fed by a file. Nothing is read before it is asked for.
 
     Every frame takes the way that a live one takes: `Framer`, `Conversation`, `Tracker`,
     `Timeline`, then one synchronous `Update`. Time is the recording's. Positions are seconds since
@@ -52,7 +90,7 @@ class Playback(Overview):
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the recording that `path` is part of; `ProblemError` when it cannot be read."""
+        """Open the recording that `path` is part of; `UserError` when it cannot be read."""
         self.path = path
         self.timeline = Timeline()
         self._reader = RecordingReader(path)
@@ -63,15 +101,18 @@ class Playback(Overview):
         self._begun_when = None if first is None else first.when
         self._end_at = self._begin_at if last is None else max(last.at, self._begin_at)
         self._listeners = Listeners()
+        self.servers: Final = RecordedServers()
+        self.questions: Final = NoQuestions()
+        self.jobs: Final = RecordedJobs(self.now, lambda: self.is_ended)
         self._begin()
 
     def _begin(self) -> None:
         self.is_loaded = False
         """Whether all of the recording is here."""
-        self._servers = Servers()
-        self._rows = Rows(running_kept=RUNNING_KEPT)
-        super().__init__(Tracker(self._rows, self._servers.key_of), self.now)
-        self._connections = Connections()
+        self.servers.clear()
+        limits = RowLimits(running=RUNNING_KEPT)
+        self._tracker = self.jobs.read_anew(Tracker(limits, self.servers.key_of))
+        self._connections = RecordedConnections()
         self._now = self._ticked_at = self._begin_at
         self._chunk: Chunk | None = None
         self._slices = self._reader.slices()
@@ -80,26 +121,28 @@ class Playback(Overview):
     # What there is
 
     @property
-    def problems(self) -> list[Problem]:
-        """What of the recording is not sound, as far as it has been read."""
-        problems = [*self._reader.problems, *self._connections.problems, *self._servers.problems]
-        running = len(self._rows.running) if self.is_ended else 0
+    def problems(self) -> list[ErrorDetails]:
+        """Errors in the recording, as far as it has been read."""
+        problems = [*self._reader.problems, *self._connections.problems, *self.servers.problems]
+        running = self._tracker.open_count if self.is_ended else 0
         if running:
             problems.insert(0, _cut_off(running, self.path))
         dropped = self._tracker.dropped_count
         if dropped:
-            what = "The recording has more jobs than are listed: the oldest are in its log alone"
-            problems.append(Problem(what, str(self.path), detail=text.count(dropped, "job")))
+            what = "The recording has too many jobs to list. The oldest are shown only in Traffic"
+            problems.append(
+                ErrorDetails(what, str(self.path), detail=formatting.count(dropped, "job"))
+            )
         return problems
 
     @property
     def header(self) -> JsonObject:
-        """What the recording says of itself: version, program, started, run …; or nothing."""
+        """The recording's header: version, program, started, run …; empty without one."""
         return self._reader.header
 
     @property
     def first_path(self) -> Path:
-        """The oldest part of the recording that is there: what is kept beside it is beside that."""
+        """The oldest existing part of the recording; files about the recording are beside it."""
         return self._reader.parts[0].path
 
     @property
@@ -134,55 +177,27 @@ class Playback(Overview):
 
     @property
     def is_ended(self) -> bool:
-        """Whether all has been taken in: what runs then, nobody counts on."""
+        """Whether all has been read; jobs still running then have no known end."""
         return self.is_loaded and self._chunk is None and self._reading is None
-
-    def snapshot(self, job: JobId) -> JobSnapshot | None:
-        """A job now; None when there is none of that id, or no more."""
-        found = super().snapshot(job)
-        return None if found is None else self._as_of_end(found)
-
-    def detail(self, job: JobId) -> JobDetail | None:
-        """The longer story of a job; None when there is none of that id, or no more."""
-        found = super().detail(job)
-        return None if found is None else found._replace(snapshot=self._as_of_end(found.snapshot))
-
-    def _as_of_end(self, job: JobSnapshot) -> JobSnapshot:
-        """No speed and no time left of what the recording does not go on with."""
-        if job.state.is_over or not self.is_ended:
-            return job
-        return dataclasses.replace(job, rate=None, eta_s=None)
 
     def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
         """Call `listener` for every update until the returned function is called."""
         return self._listeners.add(listener)
 
-    def questions(self) -> tuple[Question, ...]:
-        """None: those of a recording were answered then, and are told of with their jobs."""
-        return ()
-
-    def servers(self) -> list[ServerSnapshot]:
-        """All servers, in the order in which they were first heard of."""
-        return self._servers.snapshots()
-
-    def server(self, name: str) -> ServerSnapshot:
-        """One server; `ProblemError` when there is none of that name."""
-        return self._servers.snapshot(name)
-
     # Going on
 
     def advance(self, budget_s: float) -> bool:
-        """Read on for about so long, whatever time that was in the recording.
+        """Read on for about `budget_s`, regardless of the recording's time.
 
         True while there is more.
         """
         return self._work(_FOR_EVER, budget_s)
 
     def play_until(self, at_s: float, budget_s: float = 0.05) -> bool:
-        """Go on to a position, but work no longer than about `budget_s`.
+        """Play up to a position, for about `budget_s` at most.
 
-        True while there is more of the recording. Where time did not suffice, `position_s` tells
-        how far it went, and the next call goes on.
+        True while there is more of the recording. If time did not suffice, `position_s` is how far
+        it went, and the next call continues.
         """
         until = self._begin_at + at_s
         is_more = self._work(until, budget_s)
@@ -191,7 +206,7 @@ class Playback(Overview):
         return is_more
 
     def step(self) -> bool:
-        """Go on by the frames of the next moment. True while there is more."""
+        """Play the frames of the next moment. True while there is more."""
         self._read_out()
         chunk = self._found()
         if chunk is not None:
@@ -201,11 +216,11 @@ class Playback(Overview):
         return self._found() is not None
 
     def restart(self) -> None:
-        """Go back to the beginning: all jobs and frames go, and come again as it is read."""
-        gone, names = tuple(self._tracker.jobs()), self._servers.names()
+        """Go back to the beginning: remove all jobs and frames, and read them again."""
+        gone, names = tuple(self._tracker.jobs()), frozenset(self.servers.names())
         self.timeline.clear()
         self._begin()
-        self._listeners.tell(Update(changes=Changes(removed=gone), servers=names))
+        self._listeners.tell(Update(changes=ChangeSet(removed=gone), servers=names))
 
     def _work(self, until: float, budget_s: float) -> bool:
         deadline = time.perf_counter() + budget_s
@@ -265,7 +280,7 @@ class Playback(Overview):
             and frame.is_complete
             and frame.part is None
             and not may_be_batch(frame.raw)
-            and self._servers.knows(frame.connection)
+            and self.servers.knows(frame.connection)
             and not self._connections.is_large(chunk.frames)
         )
 
@@ -315,13 +330,13 @@ class Playback(Overview):
             self._read_on()
 
     def _apply(self, chunk: Chunk, facts: Sequence[Fact]) -> None:
-        """Take in what a chunk means, as `Monitor` does with what a connection saw."""
+        """Take in what a chunk means, as `Engine` does with what a connection saw."""
         frames, offsets, sizes, is_escaped, part, _ = chunk
         self.timeline.columns.take(frames, facts, part, offsets, sizes, is_escaped=is_escaped)
         self._now = max(self._now, min(frames[-1].at, self._end_at))
         changes = self._tracker.apply(facts, self._now)
         self.timeline.mark(changes.marked)
-        servers = self._servers.take(frames, facts)
+        servers = self.servers.take(frames, facts)
         self._publish(frames, facts, changes, servers)
 
     def _apply_all(self, chunks: Sequence[Chunk]) -> None:
@@ -344,7 +359,7 @@ class Playback(Overview):
         self.timeline.mark(changes.marked)
         servers: frozenset[str] = frozenset()
         for some, of_some in read:
-            servers |= self._servers.take(some, of_some)
+            servers |= self.servers.take(some, of_some)
         self._publish(frames, facts, changes, servers)
 
     def _pass(self, now: float) -> None:
@@ -363,25 +378,68 @@ class Playback(Overview):
         self.is_loaded = True
         self._now = max(self._now, self._end_at)
         self._tick()
-        cut_off = frozenset(job.id for job in self._rows.running.values())
+        cut_off = self._tracker.running
         if cut_off:
-            self._publish(changes=Changes(progressed=cut_off))
+            self._publish(changes=ChangeSet(progressed=cut_off))
 
     def _publish(
         self,
         frames: Sequence[Frame] = (),
         facts: Sequence[Fact] = (),
-        changes: Changes = _NOTHING,
+        changes: ChangeSet = _NOTHING,
         servers: frozenset[str] = frozenset(),
     ) -> None:
         self._listeners.tell(Update(frames, facts, changes, servers))
 
 
-def _cut_off(running: int, path: Path) -> Problem:
+def _cut_off(running: int, path: Path) -> ErrorDetails:
     verb = "was" if running == 1 else "were"
-    return Problem(
-        f"The recording ends here while {text.count(running, 'job')} {verb} running",
+    return ErrorDetails(
+        f"The recording ends here while {formatting.count(running, 'job')} {verb} running",
         str(path),
-        "The program that wrote it was ended, or is still writing: what became of them is not in "
-        "it.",
+        "The program that wrote the recording exited early or is still writing. The outcome of "
+        "these jobs is not recorded.",
     )
+
+
+class RecordedJobs(Jobs):
+    """Jobs as far as a recording has been read."""
+
+    def __init__(self, now: Callable[[], float], has_ended: Callable[[], bool]) -> None:
+        """Time is that of the recording; `has_ended` tells whether all of it was read."""
+        super().__init__(Tracker(), now)
+        self._has_ended = has_ended
+
+    def read_anew(self, tracker: Tracker) -> Tracker:
+        """Have the jobs of `tracker` instead, which is returned."""
+        self._tracker = tracker
+        return tracker
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether all has been read; jobs still running then have no known end."""
+        return self._has_ended()
+
+    def snapshot(self, job: JobId) -> JobSnapshot | None:
+        """A job now; None when there is none of that id, or no more."""
+        found = super().snapshot(job)
+        return None if found is None else self._as_of_end(found)
+
+    def detail(self, job: JobId) -> JobDetail | None:
+        """The longer story of a job; None when there is none of that id, or no more."""
+        found = super().detail(job)
+        return None if found is None else found._replace(snapshot=self._as_of_end(found.snapshot))
+
+    def _as_of_end(self, job: JobSnapshot) -> JobSnapshot:
+        """Without rate and time left for a job whose end is not recorded."""
+        if job.state.is_over or not self.is_ended:
+            return job
+        return dataclasses.replace(job, rate=None, eta_s=None)
+
+
+class NoQuestions:
+    """No open questions: those of a recording are shown with their jobs."""
+
+    def open(self) -> tuple[Question, ...]:
+        """None."""
+        return ()

@@ -1,4 +1,4 @@
-"""The servers of a recording: what their connections' events and messages tell of them."""
+"""The servers of a recording: what their connections' events and messages say about them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pydantic
 
-from mcp_progress_monitor.playback.offers import Offers
-from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.protocol import offers
 from mcp_progress_monitor.protocol.eras import era_of
 from mcp_progress_monitor.protocol.facts import (
     ConnectionClosed,
@@ -18,22 +18,120 @@ from mcp_progress_monitor.protocol.facts import (
     NotificationReceived,
     RequestAnswered,
     RequestMade,
+    Side,
     StderrReceived,
 )
-from mcp_progress_monitor.protocol.frame import server_name
-from mcp_progress_monitor.sessions.definitions import HttpDefinition, StdioDefinition
-from mcp_progress_monitor.sessions.news import ResourceUpdates, with_update
-from mcp_progress_monitor.sessions.snapshot import ServerSnapshot, ServerState
+from mcp_progress_monitor.protocol.frames import Frame, server_name
+from mcp_progress_monitor.protocol.lenient_json import Elided, NotJsonError
+from mcp_progress_monitor.protocol.messages import LIST_PROMPTS, LIST_RESOURCES, LIST_TOOLS
+from mcp_progress_monitor.protocol.offers import ListPage, Prompt, Resource, Tool, read_list_result
+from mcp_progress_monitor.sessions.connection.subscriptions import with_update
+from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
+from mcp_progress_monitor.snapshots.servers import ResourceUpdates, ServerSnapshot, ServerState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from mcp_progress_monitor.protocol.facts import Fact, JsonObject
-    from mcp_progress_monitor.protocol.frame import Frame
-    from mcp_progress_monitor.sessions.definitions import ServerDefinition
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+
+_READERS: Final[dict[str, Callable[[JsonObject], ListPage[Any]]]] = {
+    LIST_TOOLS: offers.read_tools,
+    LIST_RESOURCES: offers.read_resources,
+    LIST_PROMPTS: offers.read_prompts,
+}
+_LONGEST: Final = 4 * 1024 * 1024
+"""Bytes of the largest page that is read although that takes some 50 ms."""
+_PROBLEMS_SHOWN: Final = 5
+_ASKED_KEPT: Final = 1000
+_ITEMS_KEPT: Final = 100_000
+
+
+class RecordedOffers:
+    """The lists of one connection, page by page, the newest of each."""
+
+    def __init__(self, connection: str) -> None:
+        self._connection = connection
+        self._asked: dict[int, tuple[str, bool]] = {}
+        self._items: dict[str, tuple[Any, ...]] = {}
+        self._problems: dict[str, ErrorDetails] = {}
+
+    @property
+    def tools(self) -> tuple[Tool, ...]:
+        """The tools; empty when they are not known."""
+        return self._items.get(LIST_TOOLS, ())
+
+    @property
+    def resources(self) -> tuple[Resource, ...]:
+        """The resources; empty when they are not known."""
+        return self._items.get(LIST_RESOURCES, ())
+
+    @property
+    def prompts(self) -> tuple[Prompt, ...]:
+        """The prompts; empty when they are not known."""
+        return self._items.get(LIST_PROMPTS, ())
+
+    @property
+    def problem(self) -> ErrorDetails | None:
+        """Why one of the lists is unknown; None if all are known."""
+        return next(iter(self._problems.values()), None)
+
+    def take(self, fact: Fact, frames: Sequence[Frame]) -> bool:
+        """Learn from a request or a reply; whether a list has changed."""
+        if isinstance(fact, RequestMade):
+            if fact.method in _READERS and fact.sender is Side.CLIENT:
+                self._asked[fact.number] = fact.method, "cursor" in fact.params
+                if len(self._asked) > _ASKED_KEPT:
+                    del self._asked[next(iter(self._asked))]
+            return False
+        if not isinstance(fact, RequestAnswered):
+            return False
+        asked = self._asked.pop(fact.request or 0, None)
+        if asked is None:
+            return False
+        method, goes_on = asked
+        self._answer(method, fact, frames, goes_on=goes_on)
+        return True
+
+    def _answer(
+        self, method: str, fact: RequestAnswered, frames: Sequence[Frame], *, goes_on: bool
+    ) -> None:
+        if not goes_on:
+            self._items.pop(method, None)
+            self._problems.pop(method, None)
+        if fact.result is None:
+            words = (fact.error or {}).get("message")
+            self._problems[method] = ErrorDetails(
+                f"The server refused {method}: {words}", self._connection
+            )
+            return
+        try:
+            page = _READERS[method](_whole(method, fact, fact.result, frames))
+        except NotJsonError as error:
+            what = f"Cannot read the server's response to {method}"
+            self._problems[method] = ErrorDetails(what, self._connection, detail=str(error))
+            return
+        items = (*self._items.get(method, ()), *page.items)
+        self._items[method] = items[:_ITEMS_KEPT]
+        if page.problems:
+            what = f"The server's response to {method} has invalid entries"
+            detail = "\n".join(page.problems[:_PROBLEMS_SHOWN])
+            self._problems.setdefault(method, ErrorDetails(what, self._connection, detail=detail))
+
+
+def _whole(
+    method: str, fact: RequestAnswered, result: JsonObject, frames: Sequence[Frame]
+) -> JsonObject:
+    """The result, read anew where parts of it were too large to be read with the message."""
+    key = method.removesuffix("/list")
+    if not isinstance(result.get(key), Elided) or fact.size > _LONGEST:
+        return result
+    raw = next(frame.raw for frame in frames if frame.number == fact.number)
+    return read_list_result(raw, key)
+
 
 SERVERS_KEPT: Final = 1000
-"""Servers that are told of; those of a file that names more are not listed."""
+"""The most servers listed."""
 _STDERR_TAIL: Final = 20
 _UNKNOWN: Final = "unknown"
 _HEADERS_KEPT: Final = 200
@@ -45,7 +143,7 @@ class _Server:
 
     def __init__(self, name: str) -> None:
         self.stderr: collections.deque[str] = collections.deque(maxlen=_STDERR_TAIL)
-        self.offers = Offers(name)
+        self.offers = RecordedOffers(name)
         self.bare = ServerSnapshot(name, _definition(name, {}))
         self.updates: tuple[ResourceUpdates, ...] = ()
 
@@ -68,7 +166,7 @@ class _Server:
         )
 
 
-class Servers:
+class RecordedServers:
     """All servers by name, in the order in which they were first heard of."""
 
     def __init__(self) -> None:
@@ -82,23 +180,28 @@ class Servers:
         }
 
     @property
-    def problems(self) -> list[Problem]:
+    def problems(self) -> list[ErrorDetails]:
         """That there were too many servers to list."""
-        what = f"The recording names more than {SERVERS_KEPT:,} servers: the others are not listed"
-        return [Problem(what)] if self._left_out else []
+        what = f"The recording has more than {SERVERS_KEPT:,} servers; only these are listed"
+        return [ErrorDetails(what)] if self._left_out else []
 
-    def names(self) -> frozenset[str]:
-        """The names of all servers."""
-        return frozenset(self._servers)
+    def clear(self) -> None:
+        """Forget all servers: the recording is read from its beginning again."""
+        self._servers.clear()
+        self._left_out = False
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all servers, in order."""
+        return tuple(self._servers)
 
     def snapshots(self) -> list[ServerSnapshot]:
-        """A picture of each."""
+        """A snapshot of each."""
         return [server.snapshot() for server in self._servers.values()]
 
     def snapshot(self, name: str) -> ServerSnapshot:
-        """A picture of one; `ProblemError` when there is none of that name."""
+        """A snapshot of one; `UserError` if it does not exist."""
         if name not in self._servers:
-            raise ProblemError(Problem("There is no such server", name))
+            raise UserError(ErrorDetails("No such server", name))
         return self._servers[name].snapshot()
 
     def knows(self, connection: str) -> bool:
@@ -185,7 +288,7 @@ def _on_opened(server: _Server, fact: ConnectionOpened) -> None:
     """A new connection: all that was known of the last one is gone."""
     name, pid = server.bare.name, fact.detail.get("pid")
     server.stderr.clear()
-    server.offers = Offers(fact.connection)
+    server.offers = RecordedOffers(fact.connection)
     server.updates = ()
     server.bare = ServerSnapshot(
         name,
@@ -218,9 +321,9 @@ def _on_closed(server: _Server, fact: ConnectionClosed) -> None:
     with_code = f" with exit code {code}" if code is not None and code >= 0 else ""
     before = "" if server.bare.state is ServerState.CONNECTED else " before it was connected"
     stderr = [f"  {line}" for line in server.stderr]
-    detail = "\n".join(("Its standard error ended:", *stderr)) if stderr else ""
+    detail = "\n".join(("Last lines of standard error:", *stderr)) if stderr else ""
     what = f"{fact.reason or 'The connection ended'}{with_code}{before}"
-    problem = Problem(what, server.bare.definition.address, detail=detail)
+    problem = ErrorDetails(what, server.bare.definition.address, detail=detail)
     server.bare = dataclasses.replace(server.bare, state=ServerState.FAILED, problem=problem)
 
 

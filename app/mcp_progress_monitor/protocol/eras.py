@@ -1,14 +1,20 @@
-"""What differs between MCP's revisions: how a connection opens, who may send what, stamps.
-
-Pure functions; a session does the timing. Revisions before 2026-07-28 open with a handshake
-(`initialize`, 2025-11-25 "Lifecycle"); from 2026-07-28 every request carries its revision and
-capabilities in `_meta` and `server/discover` merely asks (2026-07-28 "Versioning").
-"""
+"""What differs between MCP's revisions: how a connection opens, who may send what, stamps."""
 
 from __future__ import annotations
 
 import enum
 from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcp_progress_monitor.protocol.messages import (
+    CAPABILITIES_KEY,
+    CLIENT_KEY,
+    DISCOVER,
+    INITIALIZE,
+    LOG_LEVEL_KEY,
+    META,
+    SERVER_KEY,
+    VERSION_KEY,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -33,16 +39,6 @@ REMEMBERED_LIMIT_S = 10.0
 
 UNSUPPORTED_VERSION = -32022
 """JSON-RPC error code of 2026-07-28 for a revision that the server does not speak."""
-
-VERSION_KEY = "io.modelcontextprotocol/protocolVersion"
-CAPABILITIES_KEY = "io.modelcontextprotocol/clientCapabilities"
-CLIENT_KEY = "io.modelcontextprotocol/clientInfo"
-LOG_LEVEL_KEY = "io.modelcontextprotocol/logLevel"
-SERVER_KEY = "io.modelcontextprotocol/serverInfo"
-
-INITIALIZE = "initialize"
-DISCOVER = "server/discover"
-INITIALIZED = "notifications/initialized"
 
 
 class Era(enum.Enum):
@@ -101,7 +97,7 @@ def initialize_params(client: ClientIdentity, revision: str = LATEST_HANDSHAKE) 
 
 def discover_params(client: ClientIdentity, revision: str = PER_REQUEST) -> JsonObject:
     """The parameters of `server/discover`: nothing but the stamps."""
-    return {"_meta": stamps(revision, client)}
+    return {META: stamps(revision, client)}
 
 
 def offered_revision(method: str, params: JsonObject) -> str | None:
@@ -109,7 +105,7 @@ def offered_revision(method: str, params: JsonObject) -> str | None:
     if method == INITIALIZE:
         offer = params.get("protocolVersion")
     elif method == DISCOVER:
-        offer = as_object(params.get("_meta")).get(VERSION_KEY)
+        offer = as_object(params.get(META)).get(VERSION_KEY)
     else:
         return None
     return offer if isinstance(offer, str) else ""
@@ -147,7 +143,7 @@ def read_initialize(result: JsonObject) -> Agreement | None:
         return None
     notes = []
     if revision == PER_REQUEST:
-        notes.append(f"initialize was answered with {PER_REQUEST}, which has no handshake")
+        notes.append(f"initialize was answered with {PER_REQUEST}, a revision without a handshake")
     return _agreement(revision, result, "serverInfo", result.get("serverInfo"), notes)
 
 
@@ -168,7 +164,7 @@ def assume_discover(result: JsonObject) -> Agreement:
     notes = []
     if PER_REQUEST not in _strings(result.get("supportedVersions")):
         notes.append(f'"supportedVersions" does not name {PER_REQUEST}')
-    info = as_object(result.get("_meta")).get(SERVER_KEY)
+    info = as_object(result.get(META)).get(SERVER_KEY)
     if info is None:
         info = result.get("serverInfo", {})  # as an early draft had it
     return _agreement(PER_REQUEST, result, SERVER_KEY, info, notes)
@@ -179,7 +175,7 @@ def _agreement(
 ) -> Agreement:
     for name, value in ((info_name, info), ("capabilities", result.get("capabilities"))):
         if not isinstance(value, dict):
-            notes.append(f'"{name}" is missing or no object')
+            notes.append(f'"{name}" is missing or not an object')
     instructions = result.get("instructions")
     return Agreement(
         revision,

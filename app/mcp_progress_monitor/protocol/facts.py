@@ -1,17 +1,156 @@
-"""Facts: what frames mean. Frozen, small, made once by `Conversation`, read by everyone else.
+"""Facts: what frames mean, and how messages state a task.
 
-A request's identity is `request`, the number of the frame that carried it: unique for the
-program's life, whatever ids and tokens a peer chose or repeated. Values from the wire are kept
-as received; what breaks a rule is described in `problems`, never repaired and never dropped.
+Frozen and small, made once by `Conversation`, read by everyone else.
 """
 
 from __future__ import annotations
 
+import datetime
 import enum
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+import math
+from typing import Any, Final, NamedTuple, TypeAlias
 
-if TYPE_CHECKING:
-    from mcp_progress_monitor.protocol.task_state import TaskView
+from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.findings.finding import Finding, Rule, joined, texts
+from mcp_progress_monitor.protocol.lenient_json import shown
+from mcp_progress_monitor.protocol.messages import TASK_ID
+
+_TASK_MESSAGE_LIMIT: Final = 4096
+"""Longest status message that is kept, in characters; the frame keeps the whole."""
+_SHOWN: Final = 60
+
+
+class TaskStatus(enum.StrEnum):
+    """The statuses of a task, as they stand on the wire."""
+
+    WORKING = "working"
+    INPUT_REQUIRED = "input_required"
+    COMPLETED = "completed"
+    FAILED = "failed"
+    CANCELLED = "cancelled"
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether a task with this status never changes any more."""
+        return self in _TERMINAL
+
+
+_TERMINAL: Final = frozenset({TaskStatus.COMPLETED, TaskStatus.FAILED, TaskStatus.CANCELLED})
+_KNOWN: Final = frozenset(TaskStatus)
+
+
+class TaskView(NamedTuple):
+    """A task as one message states it. What is absent or of a wrong type is None.
+
+    `status` is as received, empty when the message states none. `created` and `updated` are the
+    server's words. `ttl_ms` is None also for "unlimited". `findings` says what is wrong, and is
+    empty for a well-formed task. `is_flat` tells the extension's shape from that of 2025-11-25.
+    """
+
+    id: str
+    status: str
+    message: str | None = None
+    created: str | None = None
+    updated: str | None = None
+    ttl_ms: int | float | None = None
+    poll_ms: int | float | None = None
+    findings: tuple[Finding, ...] = ()
+    is_flat: bool = False
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with it, in sentences."""
+        return texts(self.findings)
+
+    @property
+    def is_terminal(self) -> bool:
+        """Whether the status is one after which a task never changes."""
+        return is_terminal(self.status)
+
+
+def is_terminal(status: object) -> bool:
+    """Whether a status as received is one after which a task never changes."""
+    return isinstance(status, str) and status in _TERMINAL
+
+
+def read_task(value: Any, *, flat: bool) -> TaskView | None:
+    """The task that a result or a notification's parameters state; None if they state none.
+
+    With `flat` the task is `value` itself, else its member `task`. An id that is a string is all
+    it takes; everything else that is missing or wrong is among the problems.
+    """
+    task = value if flat or not isinstance(value, dict) else value.get("task")
+    if not isinstance(task, dict) or not isinstance(task.get(TASK_ID), str):
+        return None
+    is_extension = flat and ("ttlMs" in task or "pollIntervalMs" in task or "resultType" in task)
+    ttl, poll = ("ttlMs", "pollIntervalMs") if is_extension else ("ttl", "pollInterval")
+    notes: list[Finding] = []
+    if not task[TASK_ID]:
+        notes.append(Finding(rules.TASK_ID_EMPTY))
+    return TaskView(
+        task[TASK_ID],
+        _status(task, notes),
+        _words(task, "statusMessage", notes),
+        _moment(task, "createdAt", notes),
+        _moment(task, "lastUpdatedAt", notes),
+        _milliseconds(task, ttl, notes, is_due=True),
+        _milliseconds(task, poll, notes),
+        tuple(notes),
+        is_extension,
+    )
+
+
+def parsed_moment(words: str | None) -> float | None:
+    """The wall time that an ISO 8601 time stamp states, seconds; None where that cannot be read."""
+    if words is None:
+        return None
+    try:
+        moment = datetime.datetime.fromisoformat(words)
+        return moment.timestamp() if moment.tzinfo is not None else None
+    except (ValueError, OverflowError, OSError):
+        return None
+
+
+def _status(task: dict[str, Any], notes: list[Finding]) -> str:
+    status = task.get("status")
+    if not isinstance(status, str) or status not in _KNOWN:
+        notes.append(_wrong(task, "status", rules.TASK_STATUS_TYPE, rules.TASK_STATUS_MISSING))
+    return status[:_SHOWN] if isinstance(status, str) else ""
+
+
+def _words(task: dict[str, Any], name: str, notes: list[Finding]) -> str | None:
+    words = task.get(name)
+    if words is not None and not isinstance(words, str):
+        notes.append(_wrong(task, name, rules.TASK_TEXT_TYPE))
+    return words[:_TASK_MESSAGE_LIMIT] if isinstance(words, str) else None
+
+
+def _moment(task: dict[str, Any], name: str, notes: list[Finding]) -> str | None:
+    words = task.get(name)
+    if not isinstance(words, str) or parsed_moment(words) is None:
+        notes.append(_wrong(task, name, rules.TASK_TIME_TYPE))
+    return words[:_SHOWN] if isinstance(words, str) else None
+
+
+def _milliseconds(
+    task: dict[str, Any], name: str, notes: list[Finding], *, is_due: bool = False
+) -> int | float | None:
+    """A span of time; null stands for "unlimited" where one is due."""
+    span: Any = task.get(name)
+    is_number = type(span) is int or (type(span) is float and math.isfinite(span))
+    if is_number and span >= 0:
+        return span  # type: ignore[no-any-return]
+    is_allowed = span is None and (name in task if is_due else name not in task)
+    if not is_allowed:
+        notes.append(_wrong(task, name, rules.TASK_SPAN_TYPE))
+    return None
+
+
+def _wrong(
+    task: dict[str, Any], name: str, rule: Rule, missing: Rule = rules.TASK_MEMBER_MISSING
+) -> Finding:
+    return Finding(rule, (name, shown(task[name]))) if name in task else Finding(missing, (name,))
+
 
 JsonObject: TypeAlias = dict[str, Any]
 RequestId: TypeAlias = str | int | float | None
@@ -25,7 +164,7 @@ class Side(enum.IntEnum):
     SERVER = 1
 
 
-class Standing(enum.IntEnum):
+class RequestStanding(enum.IntEnum):
     """What state a named request was in when a message about it came."""
 
     ACTIVE = 0
@@ -98,7 +237,7 @@ class RequestMade(NamedTuple):
     """Either side asked for something. `number` is the request's identity from here on.
 
     `token` is the progress token as received, None when there was none; `resume_token` likewise.
-    `problems` says what is wrong with the message (id of a wrong type or in use, token in use …).
+    `findings` says what is wrong with the message (id of a wrong type or in use, token in use …).
     """
 
     number: int
@@ -111,7 +250,12 @@ class RequestMade(NamedTuple):
     params: JsonObject
     token: Any
     resume_token: Any
-    problems: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the message, in sentences."""
+        return texts(self.findings)
 
 
 class RequestAnswered(NamedTuple):
@@ -130,12 +274,17 @@ class RequestAnswered(NamedTuple):
     sender: Side
     id: RequestId
     request: int | None
-    standing: Standing
+    standing: RequestStanding
     result: JsonObject | None
     error: JsonObject | None
     next_resume_token: Any
     size: int
-    problems: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the message, in sentences."""
+        return texts(self.findings)
 
 
 class RequestCancelled(NamedTuple):
@@ -148,9 +297,14 @@ class RequestCancelled(NamedTuple):
     sender: Side
     id: RequestId
     request: int | None
-    standing: Standing
+    standing: RequestStanding
     reason: str | None
-    problems: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the message, in sentences."""
+        return texts(self.findings)
 
 
 class ProgressReceived(NamedTuple):
@@ -158,7 +312,7 @@ class ProgressReceived(NamedTuple):
 
     `token` is as received. `progress` and `total` are the numbers as received (never bool, NaN or
     infinite), None when absent or of a wrong type; `message` a string of at most
-    `MESSAGE_LIMIT` characters, None when absent or of a wrong type. `problems` is empty for a
+    `MESSAGE_LIMIT` characters, None when absent or of a wrong type. `findings` is empty for a
     well-formed notification.
     """
 
@@ -169,11 +323,16 @@ class ProgressReceived(NamedTuple):
     sender: Side
     token: Any
     request: int | None
-    standing: Standing
+    standing: RequestStanding
     progress: int | float | None
     total: int | float | None
     message: str | None
-    problems: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the message, in sentences."""
+        return texts(self.findings)
 
 
 class NotificationReceived(NamedTuple):
@@ -186,11 +345,16 @@ class NotificationReceived(NamedTuple):
     sender: Side
     method: str
     params: JsonObject
-    problems: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the message, in sentences."""
+        return texts(self.findings)
 
 
 class UnreadableReceived(NamedTuple):
-    """A line that is no JSON-RPC message: `kind` is the envelope's kind, `problem` words."""
+    """A line that is no JSON-RPC message: `kind` is the envelope's kind, `findings` say why."""
 
     number: int
     connection: str
@@ -198,7 +362,12 @@ class UnreadableReceived(NamedTuple):
     when: float
     sender: Side
     kind: str
-    problem: str
+    findings: tuple[Finding, ...]
+
+    @property
+    def problem(self) -> str:
+        """What is wrong with the line, in one text."""
+        return joined(self.findings)
 
 
 class TaskStated(NamedTuple):
@@ -229,10 +398,15 @@ class TaskStated(NamedTuple):
     result: JsonObject | None = None
     error: JsonObject | None = None
     input_requests: JsonObject | None = None
-    problems: tuple[str, ...] = ()
-    standing: Standing = Standing.ACTIVE
+    findings: tuple[Finding, ...] = ()
+    standing: RequestStanding = RequestStanding.ACTIVE
     asked: int | None = None
     size: int = 0
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with the message, in sentences."""
+        return texts(self.findings)
 
 
 class CancelRequested(NamedTuple):

@@ -1,15 +1,14 @@
-"""From a stream's bytes to numbered frames: lines are split once, batches cut into elements."""
+"""Cuts a stream's bytes into numbered frames: lines are split once, batches into elements."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
 
-from mcp_progress_monitor.protocol.frame import Channel, Frame, Part
+from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameRun, Part
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, encode
+from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value
 from mcp_progress_monitor.protocol.outline import array_elements
-from mcp_progress_monitor.protocol.reading import NotJsonError, TooDeepError, read_value
-from mcp_progress_monitor.protocol.runs import FrameRun
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterator, Sequence

@@ -1,14 +1,4 @@
-"""What a recording tells of a body that came by HTTP, so that it can be put together exactly.
-
-The frames of messages hold only their data. The events `http_events` tell which exchange the
-frames that follow came on and what stood around their data (see `Framer.event`). `Teller` makes
-them, as few as possible: what was told last holds on. `Bodies` reads them. A JSON body is told as
-well, as one event with nothing around it: `Teller.tell_body`. Events in a row that differ only in
-their ids are one entry: what stands before their data is `before`, one of `ids`, and `between`.
-Events in a row that are no messages are one `raw` of at most 64 KiB, with the newest of their ids.
-Of a long event, what stands around its data are such entries before and after that of the message;
-where it has several lines of data, the last of its pieces is the one that counts as a message.
-"""
+"""How a recording describes an HTTP body, so that its exact bytes can be put together again."""
 
 from __future__ import annotations
 
@@ -21,15 +11,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from mcp_progress_monitor.protocol.facts import JsonObject
-    from mcp_progress_monitor.protocol.sse import SseEvent
-    from mcp_progress_monitor.protocol.sse_run import SseRun
+    from mcp_progress_monitor.protocol.sse import SseEvent, SseRun
 
 _Around = tuple[bytes, bytes]
 _MOST_JOINED: Final = 64 * 1024
 """An entry of events put together grows no further; a longer event is one by itself."""
 
 
-class Teller:
+class BodyNotes:
     """Tells of the events of one connection, across all its exchanges."""
 
     def __init__(self) -> None:
@@ -62,7 +51,7 @@ class Teller:
         others.flush()
         return entries
 
-    def tell_run(self, exchange: int, run: SseRun) -> list[JsonObject]:
+    def report_run(self, exchange: int, run: SseRun) -> list[JsonObject]:
         """As `tell`, for events that are alike: one entry at most, which lists their ids."""
         around, is_known = run.around_last, exchange == self._exchange
         if run.ids is None and is_known and around == self._around:
@@ -73,7 +62,7 @@ class Teller:
             entry |= {"between": run.middle.decode(), "ids": run.ids}
         return [{**entry, "count": len(run.datas)}]
 
-    def tell_body(self, exchange: int) -> list[JsonObject]:
+    def report_body(self, exchange: int) -> list[JsonObject]:
         """The member `events` for a body that is one message by itself: JSON, no stream."""
         self._exchange, self._around = exchange, (b"", b"")
         return [{"before": "", "after": "", "count": 1}]
@@ -136,7 +125,7 @@ def _of_raw(raw: bytes) -> JsonObject:
         return {"raw": raw.decode()}
     except UnicodeDecodeError:
         # What is no UTF-8 cannot stand in JSON.
-        return {"base64": _in_base64(raw)}
+        return {"base64": base64.b64encode(raw).decode()}
 
 
 def _marked(entry: JsonObject, event: SseEvent, count: int) -> JsonObject:
@@ -150,10 +139,6 @@ def _marked(entry: JsonObject, event: SseEvent, count: int) -> JsonObject:
     return entry
 
 
-def _in_base64(raw: bytes) -> str:
-    return base64.b64encode(raw).decode()
-
-
 class _Step(NamedTuple):
     """What comes next in a body: a message with what is around it, or what stands by itself."""
 
@@ -162,7 +147,7 @@ class _Step(NamedTuple):
     around: _Around = (b"", b"")
 
 
-class Bodies:
+class BodyRebuilder:
     """Puts the bodies of one connection together again from `http_events` and the messages.
 
     Robust against recordings that tell nonsense: what cannot be read counts as not told.

@@ -1,9 +1,4 @@
-"""JSON-RPC between bytes and envelopes: reading accepts everything, writing only what is right.
-
-Nothing a peer can send raises here: what is no message is a `Kind` of its own, and what breaks
-a rule is described in `Envelope.problems`. Source: JSON-RPC 2.0, and MCP's narrower rules on
-ids and parameters ("Base Protocol" in every revision).
-"""
+"""JSON-RPC between bytes and envelopes: reading accepts everything, writing only what is valid."""
 
 from __future__ import annotations
 
@@ -11,14 +6,16 @@ import enum
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcp_progress_monitor.protocol.outline import Slices, finish, outlined
-from mcp_progress_monitor.protocol.reading import (
+from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.findings.finding import Finding, texts
+from mcp_progress_monitor.protocol.lenient_json import (
     Elided,
     NotJsonError,
     TooDeepError,
     read_value,
     shown,
 )
+from mcp_progress_monitor.protocol.outline import Slices, finish, outlined
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -73,7 +70,12 @@ class Envelope(NamedTuple):
     params: Any = None
     result: Any = None
     error: Any = None
-    problems: tuple[str, ...] = ()
+    findings: tuple[Finding, ...] = ()
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with it, in sentences."""
+        return texts(self.findings)
 
 
 def decode(raw: bytes, *, is_complete: bool = True) -> Envelope:
@@ -85,18 +87,18 @@ def decode_in_slices(raw: bytes, *, is_complete: bool = True) -> Slices[Envelope
     """Do the work of `decode` in slices of a few milliseconds, pausing by yielding None."""
     # A message of many megabytes is not copied for the line end that it may have.
     if not raw[:_BEGINNING].strip(_SPACE) and not raw.strip(_SPACE):
-        return Envelope(Kind.BLANK, problems=("a blank line",))
+        return Envelope(Kind.BLANK, findings=(Finding(rules.BLANK_LINE),))
     try:
         reading = None if len(raw) > OVERSIZED else _read_if_flat(raw)
         if reading is None:
             reading = yield from outlined(raw)
     except NotJsonError as error:
         kind = Kind.GARBAGE if is_complete else Kind.PARTIAL
-        return Envelope(kind, problems=(_unreadable(raw, str(error), is_complete=is_complete),))
-    problems = reading.problems
+        return Envelope(kind, findings=(_unreadable(raw, str(error), is_complete=is_complete),))
+    findings = reading.findings
     if not is_complete:
-        problems = (*problems, "the stream ended without a line end after this message")
-    return classify(reading.value, problems)
+        findings = (*findings, Finding(rules.NO_LINE_END))
+    return classify(reading.value, findings)
 
 
 def _read_if_flat(raw: bytes) -> Any:
@@ -106,39 +108,40 @@ def _read_if_flat(raw: bytes) -> Any:
         return None
 
 
-def _unreadable(raw: bytes, reason: str, *, is_complete: bool) -> str:
+def _unreadable(raw: bytes, reason: str, *, is_complete: bool) -> Finding:
     if not is_complete:
-        return f"the stream ended within this line ({reason})"
+        return Finding(rules.CUT_LINE, (reason,))
     if b"\x00" in raw[:200]:
-        return f"not JSON, and binary or UTF-16 by the look of it ({reason})"
-    return f"not JSON ({reason})"
+        return Finding(rules.NOT_TEXT, (reason,))
+    return Finding(rules.NOT_JSON, (reason,))
 
 
-def classify(value: Any, problems: tuple[str, ...] = ()) -> Envelope:
-    """Say which message a decoded JSON value is; `problems` are those of its text."""
+def classify(value: Any, findings: tuple[Finding, ...] = ()) -> Envelope:
+    """Say which message a decoded JSON value is; `findings` are those of its text."""
     if isinstance(value, dict):
-        return _classify_object(value, [*problems])
+        return _classify_object(value, [*findings])
     if isinstance(value, list) and value:
-        return Envelope(Kind.BATCH, problems=problems)
-    what = "an empty batch" if isinstance(value, list) else f"{shown(value)} is no message"
-    return Envelope(Kind.INVALID, problems=(*problems, what))
+        return Envelope(Kind.BATCH, findings=findings)
+    is_empty = isinstance(value, list)
+    what = Finding(rules.EMPTY_BATCH) if is_empty else Finding(rules.NO_MESSAGE, (shown(value),))
+    return Envelope(Kind.INVALID, findings=(*findings, what))
 
 
-def _classify_object(members: dict[str, Any], problems: list[str]) -> Envelope:
+def _classify_object(members: dict[str, Any], findings: list[Finding]) -> Envelope:
     identity = members.get("id")
     if not _is_id(identity):
-        problems.append(f"the id {shown(identity)} is neither a string nor an integer")
-        return Envelope(Kind.INVALID, problems=tuple(problems))
+        findings.append(Finding(rules.ID_TYPE, (shown(identity),)))
+        return Envelope(Kind.INVALID, findings=tuple(findings))
     if isinstance(identity, float):
-        problems.append(f"the id {shown(identity)} is no integer")
+        findings.append(Finding(rules.ID_NO_INTEGER, (shown(identity),)))
     if members.get("jsonrpc") != "2.0":
-        problems.append(_version_problem(members))
+        findings.append(_version_finding(members))
     if "result" in members or "error" in members:
-        return _reply(members, problems)
+        return _reply(members, findings)
     if "method" in members:
-        return _call(members, problems)
-    problems.append("neither a method nor a result nor an error")
-    return Envelope(Kind.INVALID, identity, problems=tuple(problems))
+        return _call(members, findings)
+    findings.append(Finding(rules.NO_KIND))
+    return Envelope(Kind.INVALID, identity, findings=tuple(findings))
 
 
 def _is_id(value: Any) -> bool:
@@ -147,47 +150,47 @@ def _is_id(value: Any) -> bool:
     return value is None or (isinstance(value, str | int) and not isinstance(value, bool))
 
 
-def _version_problem(members: dict[str, Any]) -> str:
+def _version_finding(members: dict[str, Any]) -> Finding:
     if "jsonrpc" not in members:
-        return 'the member "jsonrpc" is missing'
-    return f'"jsonrpc" is {shown(members["jsonrpc"])} instead of "2.0"'
+        return Finding(rules.VERSION_MISSING)
+    return Finding(rules.VERSION_WRONG, (shown(members["jsonrpc"]),))
 
 
-def _call(members: dict[str, Any], problems: list[str]) -> Envelope:
+def _call(members: dict[str, Any], findings: list[Finding]) -> Envelope:
     identity, method, params = (members.get(name) for name in ("id", "method", "params"))
     if not isinstance(method, str):
-        problems.append(f"the method {shown(method)} is no string")
-        return Envelope(Kind.INVALID, identity, problems=tuple(problems))
+        findings.append(Finding(rules.METHOD_TYPE, (shown(method),)))
+        return Envelope(Kind.INVALID, identity, findings=tuple(findings))
     if "params" in members and not isinstance(params, dict):
-        problems.append(f"params is {shown(params)}, not an object")
+        findings.append(Finding(rules.PARAMS_TYPE, (shown(params),)))
     if "id" not in members:
-        return Envelope(Kind.NOTIFICATION, None, method, params, problems=tuple(problems))
+        return Envelope(Kind.NOTIFICATION, None, method, params, findings=tuple(findings))
     if identity is None:
-        problems.append("the id of a request is null")
-    return Envelope(Kind.REQUEST, identity, method, params, problems=tuple(problems))
+        findings.append(Finding(rules.ID_NULL))
+    return Envelope(Kind.REQUEST, identity, method, params, findings=tuple(findings))
 
 
-def _reply(members: dict[str, Any], problems: list[str]) -> Envelope:
+def _reply(members: dict[str, Any], findings: list[Finding]) -> Envelope:
     result, error = members.get("result"), members.get("error")
     is_error = error is not None or "result" not in members
     if "method" in members:
-        problems.append("a reply with a method")
+        findings.append(Finding(rules.REPLY_WITH_METHOD))
     if "id" not in members:
-        problems.append("a reply without an id")
+        findings.append(Finding(rules.REPLY_WITHOUT_ID))
     elif members["id"] is None:
-        problems.append("a reply whose id is null")
+        findings.append(Finding(rules.REPLY_ID_NULL))
     if "result" in members and "error" in members:
-        problems.append("a reply with both a result and an error")
+        findings.append(Finding(rules.REPLY_WITH_BOTH))
     name, payload = ("error", error) if is_error else ("result", result)
     if not isinstance(payload, dict):
-        problems.append(f"the {name} is {shown(payload, 200)}, not an object")
+        findings.append(Finding(rules.REPLY_TYPE, (name, shown(payload, 200))))
     kind = Kind.ERROR if is_error else Kind.RESULT
     return Envelope(
         kind,
         members.get("id"),
         result=None if is_error else result,
         error=error if is_error else None,
-        problems=tuple(problems),
+        findings=tuple(findings),
     )
 
 
@@ -201,7 +204,7 @@ def encode(message: Mapping[str, Any]) -> bytes:
     try:
         text = json.dumps(message, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     except (TypeError, RecursionError) as error:
-        raise ValueError(f"this cannot be written as JSON: {error}") from error
+        raise ValueError(f"not representable as JSON: {error}") from error
     return text.encode()
 
 

@@ -1,12 +1,18 @@
-"""Which requests and progress tokens of one side are open, and which ended lately."""
+"""Which requests and progress tokens are open or recently ended, and where replies belong."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Hashable
-from typing import Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from mcp_progress_monitor.protocol.facts import Standing
+from mcp_progress_monitor.protocol.eras import as_object
+from mcp_progress_monitor.protocol.facts import RequestStanding
 from mcp_progress_monitor.protocol.jsonrpc import canonical
+from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.protocol.frames import Frame
 
 Key: TypeAlias = Hashable
 """An id or token with its JSON type: `7`, `"7"`, `7.0` and `true` have four different keys."""
@@ -41,33 +47,33 @@ class OpenRequest(NamedTuple):
     revision: str | None = None
 
 
-class Ended(NamedTuple):
+class ReferredRequest(NamedTuple):
     """What a reply or a cancelling referred to; `request` is None unless it was open."""
 
     number: int | None
-    standing: Standing
+    standing: RequestStanding
     request: OpenRequest | None = None
 
 
-_UNKNOWN = Ended(None, Standing.UNKNOWN)
+_UNKNOWN = ReferredRequest(None, RequestStanding.UNKNOWN)
 
 
 class _Recent:
     """The newest `MOST_REMEMBERED` ended keys, each with its request's number and standing."""
 
     def __init__(self) -> None:
-        self._ended: dict[Key, Ended] = {}
+        self._ended: dict[Key, ReferredRequest] = {}
 
     def __len__(self) -> int:
         return len(self._ended)
 
-    def put(self, key: Key, number: int, standing: Standing) -> None:
+    def put(self, key: Key, number: int, standing: RequestStanding) -> None:
         self._ended.pop(key, None)
-        self._ended[key] = Ended(number, standing)
+        self._ended[key] = ReferredRequest(number, standing)
         if len(self._ended) > MOST_REMEMBERED:
             del self._ended[next(iter(self._ended))]
 
-    def get(self, key: Key) -> Ended:
+    def get(self, key: Key) -> ReferredRequest:
         return self._ended.get(key, _UNKNOWN)
 
     def clear(self) -> None:
@@ -134,29 +140,29 @@ class Ledger:
             self.token_owners[token] = request.number
             self.tokens[request.number] = token
 
-    def answer(self, identity: Any, live_task: str | None = None) -> Ended:
+    def answer(self, identity: Any, live_task: str | None = None) -> ReferredRequest:
         """Strike out the request that a reply names.
 
         `live_task` is the id of the task that the reply promises: the token then stays active
         until `end_task` (2025-11-25, "Task progress").
         """
-        ended = self._end(key_of(identity), Standing.ANSWERED)
+        ended = self._end(key_of(identity), RequestStanding.ANSWERED)
         request = ended.request
         if request is not None and request.token is not None:
             if live_task is None:
-                self._release(request, Standing.ANSWERED)
+                self._release(request, RequestStanding.ANSWERED)
             else:
                 self._hold(live_task, request)
         return ended
 
-    def cancel(self, identity: Any) -> Ended:
+    def cancel(self, identity: Any) -> ReferredRequest:
         """Strike out the request that a cancelling names."""
-        ended = self._end(key_of(identity), Standing.CANCELLED)
+        ended = self._end(key_of(identity), RequestStanding.CANCELLED)
         if ended.request is not None:
-            self._release(ended.request, Standing.CANCELLED)
+            self._release(ended.request, RequestStanding.CANCELLED)
         return ended
 
-    def give_up(self, number: int, standing: Standing) -> tuple[Any, Ended]:
+    def give_up(self, number: int, standing: RequestStanding) -> tuple[Any, ReferredRequest]:
         """Strike out a request by its number; its id, and what it was: unknown if not open.
 
         Where its id is in use twice, only the newest request with it can be given up.
@@ -173,7 +179,7 @@ class Ledger:
         """A task has reached a terminal status: its token is no longer active."""
         request = self._tasks.pop(task, None)
         if request is not None:
-            self._release(request, Standing.ANSWERED)
+            self._release(request, RequestStanding.ANSWERED)
 
     def begin_task(self, task: str, request: int | None) -> None:
         """Know a task, and the request that began it, None if none on this connection did."""
@@ -200,12 +206,12 @@ class Ledger:
         """The number of the request that began a task; None when that is not known."""
         return None if task is None else self._known_tasks.get(task)
 
-    def find_token(self, token: Any) -> Ended:
+    def find_token(self, token: Any) -> ReferredRequest:
         """The request that a token belongs to, and whether that is still open."""
         key = key_of(token)
         owner = self.token_owners.get(key)
         if owner is not None:
-            return Ended(owner, Standing.ACTIVE)
+            return ReferredRequest(owner, RequestStanding.ACTIVE)
         return self._recent_tokens.get(key)
 
     def clear(self) -> None:
@@ -224,7 +230,7 @@ class Ledger:
         ):
             table.clear()
 
-    def _end(self, key: Key, standing: Standing) -> Ended:
+    def _end(self, key: Key, standing: RequestStanding) -> ReferredRequest:
         request = self._open.pop(key, None)
         if request is None:
             return self._end_again(key, standing)
@@ -234,12 +240,12 @@ class Ledger:
             if not below:
                 del self._open_below[key]
         self._recent.put(key, request.number, standing)
-        return Ended(request.number, Standing.ACTIVE, request)
+        return ReferredRequest(request.number, RequestStanding.ACTIVE, request)
 
-    def _end_again(self, key: Key, standing: Standing) -> Ended:
+    def _end_again(self, key: Key, standing: RequestStanding) -> ReferredRequest:
         """Name the ended request; one that was cancelled and then answered counts as answered."""
         ended = self._recent.get(key)
-        if ended.number is not None and standing is Standing.ANSWERED:
+        if ended.number is not None and standing is RequestStanding.ANSWERED:
             self._recent.put(key, ended.number, standing)
         return ended
 
@@ -249,7 +255,7 @@ class Ledger:
         if len(self._tasks) > MOST_TASKS:
             self.end_task(next(iter(self._tasks)))
 
-    def _release(self, request: OpenRequest, standing: Standing) -> None:
+    def _release(self, request: OpenRequest, standing: RequestStanding) -> None:
         token = request.token
         if token is None:
             return
@@ -264,3 +270,90 @@ class Ledger:
         if not below:
             self._owners_below.pop(token, None)
         self._recent_tokens.put(token, request.number, standing)
+
+
+PLACES_KEPT: Final = 4096
+"""Replies whose places are remembered: as many as there are ended requests."""
+
+_LONGEST: Final = 18
+# Only its beginning is read: an event tells of every event of a chunk, a hundred thousand a second.
+_HTTP_EVENTS: Final = re.compile(
+    rb'\s*\{\s*"event"\s*:\s*"http_events"\s*,\s*"exchange"\s*:\s*(\d{1,%d})\s*[,}]' % _LONGEST
+)
+
+
+_HTTP_REQUEST: Final = b'{"event":"http_request",'
+
+
+class _Place(NamedTuple):
+    """The number of the batch's frame, and the HTTP exchange; None where there is none."""
+
+    batch: int | None
+    exchange: int | None
+
+
+class ReplyPlaces:
+    """Remembers where replies stood. Without batches and HTTP nothing is kept."""
+
+    def __init__(self) -> None:
+        self._exchange: int | None = None
+        self._of: dict[int, _Place] = {}
+        self._carried: dict[int, int] = {}
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._exchange = None
+        self._of.clear()
+        self._carried.clear()
+
+    @property
+    def request(self) -> int | None:
+        """The request whose response the messages stand in now; None where there is none."""
+        return None if self._exchange is None else self._carried.get(self._exchange)
+
+    def begin(self, raw: bytes) -> bool:
+        """Learn from an event which exchange the messages that follow came on; whether it tells."""
+        found = _HTTP_EVENTS.match(raw)
+        if found is not None:
+            self._exchange = int(found[1])
+        elif raw.startswith(_HTTP_REQUEST):
+            self._note_request(raw)
+        return found is not None
+
+    def _note_request(self, raw: bytes) -> None:
+        """Remember which message an exchange carries to the server, if it does carry one."""
+        try:
+            fields = as_object(read_value(raw).value)
+        except (NotJsonError, TooDeepError):
+            return
+        exchange, message = fields.get("exchange"), fields.get("message")
+        if type(exchange) is int and type(message) is int:
+            self._carried[exchange] = message
+            if len(self._carried) > PLACES_KEPT:
+                del self._carried[next(iter(self._carried))]
+
+    def note(self, request: int | None, frame: Frame) -> None:
+        """Remember where the reply to a request stands."""
+        if request is None or (frame.part is None and self._exchange is None):
+            return
+        self._of[request] = _Place(_batch_of(frame), self._exchange)
+        if len(self._of) > PLACES_KEPT:
+            del self._of[next(iter(self._of))]
+
+    def standing(self, request: int | None, frame: Frame) -> RequestStanding:
+        """The standing of an answered request, by where what names it stands itself."""
+        place = self._of.get(request or 0)
+        if place is None:
+            return RequestStanding.ANSWERED
+        if place.batch is not None and place.batch == _batch_of(frame):
+            return RequestStanding.IN_BATCH
+        return (
+            RequestStanding.ANSWERED
+            if place.exchange == self._exchange
+            else RequestStanding.ELSEWHERE
+        )
+
+
+def _batch_of(frame: Frame) -> int | None:
+    """The number of the batch's own frame: its elements have the numbers behind it."""
+    return None if frame.part is None else frame.number - frame.part.index

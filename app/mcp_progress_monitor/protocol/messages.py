@@ -1,236 +1,90 @@
-"""What servers offer: tools, resources, prompts, read leniently from the results of lists.
+"""The names of MCP on the wire: methods, the keys of `_meta`, and where messages name tasks.
 
-An item that lacks what it must have is left out and described; anything else that is wrong is
-described only. Source: "Tools", "Resources", "Prompts" of every revision. `raw` is the item as
-received, with words in place of a member that is nested too deep to be decoded.
+The one module that spells them: whoever reads, sends, shows or filters a message takes them from
+here. `tests/architecture` sees to that.
 """
 
 from __future__ import annotations
 
-import dataclasses
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import Final, Literal, TypeAlias
 
-from mcp_progress_monitor.protocol.eras import as_object
-from mcp_progress_monitor.protocol.reading import Elided, shown
+# Requests of the client
+INITIALIZE: Final = "initialize"
+DISCOVER: Final = "server/discover"
+PING: Final = "ping"
+LIST_TOOLS: Final = "tools/list"
+CALL_TOOL: Final = "tools/call"
+LIST_RESOURCES: Final = "resources/list"
+LIST_TEMPLATES: Final = "resources/templates/list"
+READ_RESOURCE: Final = "resources/read"
+SUBSCRIBE: Final = "resources/subscribe"
+UNSUBSCRIBE: Final = "resources/unsubscribe"
+LIST_PROMPTS: Final = "prompts/list"
+GET_PROMPT: Final = "prompts/get"
+COMPLETE: Final = "completion/complete"
+SET_LOG_LEVEL: Final = "logging/setLevel"
+LISTEN: Final = "subscriptions/listen"
+GET_TASK: Final = "tasks/get"
+TASK_RESULT: Final = "tasks/result"
+CANCEL_TASK: Final = "tasks/cancel"
+UPDATE_TASK: Final = "tasks/update"
+LIST_TASKS: Final = "tasks/list"
+OF_TASKS: Final = "tasks/"
+"""How the methods of requests about tasks begin."""
 
-if TYPE_CHECKING:
-    from collections.abc import Callable
+# Requests of the server, or what a reply of 2026-07-28 requires
+CREATE_MESSAGE: Final = "sampling/createMessage"
+ELICIT: Final = "elicitation/create"
+LIST_ROOTS: Final = "roots/list"
 
-    from mcp_progress_monitor.protocol.facts import JsonObject
-
-T = TypeVar("T")
-
-ALL_LISTS = frozenset({"tools", "resources", "prompts"})
-"""What a server may offer, each named as its capability."""
-
-TASK_SUPPORT = ("forbidden", "optional", "required")
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Tool:
-    """A tool. `task_support` is one of `TASK_SUPPORT` (2025-11-25, "Tool-Level Negotiation")."""
-
-    name: str
-    title: str | None
-    description: str | None
-    input_schema: JsonObject
-    task_support: str
-    raw: JsonObject
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Resource:
-    """A resource; `size` in bytes, None if unknown."""
-
-    uri: str
-    name: str
-    title: str | None
-    description: str | None
-    mime_type: str | None
-    size: int | None
-    raw: JsonObject
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class ResourceTemplate:
-    """A template of the URIs of resources (RFC 6570)."""
-
-    uri_template: str
-    name: str
-    title: str | None
-    description: str | None
-    mime_type: str | None
-    raw: JsonObject
+# Notifications
+INITIALIZED: Final = "notifications/initialized"
+ProgressMethod: TypeAlias = Literal["notifications/progress"]
+PROGRESS: Final[ProgressMethod] = "notifications/progress"
+CANCELLED: Final = "notifications/cancelled"
+LOG_MESSAGE: Final = "notifications/message"
+RESOURCE_UPDATED: Final = "notifications/resources/updated"
+ROOTS_CHANGED: Final = "notifications/roots/list_changed"
+ELICITATION_COMPLETE: Final = "notifications/elicitation/complete"
+TASK_STATUS: Final = "notifications/tasks/status"
+"""A task's state, in 2025-11-25."""
+TASK_CHANGED: Final = "notifications/tasks"
+"""A task's state, in the tasks extension of 2026-07-28."""
 
 
-class PromptArgument(NamedTuple):
-    """One argument of a prompt; its value is a string."""
-
-    name: str
-    title: str | None
-    description: str | None
-    is_required: bool
+def list_changed(capability: str) -> str:
+    """The notification that the list of a capability (`tools`, …) has changed."""
+    return f"notifications/{capability}/list_changed"
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Prompt:
-    """A prompt template."""
+# Members of parameters and results
+META: Final = "_meta"
+PROGRESS_TOKEN: Final = "progressToken"  # noqa: S105 - a member's name
+RESUME_TOKEN: Final = "resumeToken"  # noqa: S105 - idem
+NEXT_RESUME_TOKEN: Final = "nextResumeToken"  # noqa: S105 - idem
+TASK_ID: Final = "taskId"
+TASK_IDS: Final = "taskIds"
 
-    name: str
-    title: str | None
-    description: str | None
-    arguments: tuple[PromptArgument, ...]
-    raw: JsonObject
+# Keys of `_meta`, and the name of an extension
+RESERVED: Final = "io.modelcontextprotocol/"
+"""How the keys that MCP reserves begin."""
+VERSION_KEY: Final = f"{RESERVED}protocolVersion"
+CAPABILITIES_KEY: Final = f"{RESERVED}clientCapabilities"
+CLIENT_KEY: Final = f"{RESERVED}clientInfo"
+LOG_LEVEL_KEY: Final = f"{RESERVED}logLevel"
+SERVER_KEY: Final = f"{RESERVED}serverInfo"
+RELATED_TASK: Final = f"{RESERVED}related-task"
+"""The key under which a message names the task that it belongs to."""
+TASKS_EXTENSION: Final = f"{RESERVED}tasks"
+"""The extension's name, as both sides declare it in 2026-07-28."""
 
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Page(Generic[T]):
-    """One page of a list; `next_cursor` asks for the next one, None on the last."""
-
-    items: tuple[T, ...]
-    next_cursor: str | None
-    problems: tuple[str, ...]
-
-
-class _Item:
-    """One object of a list, read member by member; notes what is wrong with it."""
-
-    def __init__(self, entry: Any, label: str, problems: list[str]) -> None:
-        received = as_object(entry)
-        self.undecoded = {k: shown(v) for k, v in received.items() if isinstance(v, Elided)}
-        self.members = {k: v for k, v in received.items() if k not in self.undecoded}
-        self.raw = received | self.undecoded
-        self._label = label
-        self._problems = problems
-        for key, words in self.undecoded.items():
-            self.note(f'"{key}" is {words}')
-
-    def text(self, key: str) -> str | None:
-        """An optional string."""
-        value = self.members.get(key)
-        if value is None or isinstance(value, str):
-            return value
-        self.note(f'"{key}" is {shown(value)}, not a string')
-        return None
-
-    def note(self, problem: str) -> None:
-        self._problems.append(f"{self._label}: {problem}")
-
-
-def read_tools(result: JsonObject) -> Page[Tool]:
-    """Read the result of `tools/list`."""
-    return _read_page(result, "tools", "name", _tool)
-
-
-def read_resources(result: JsonObject) -> Page[Resource]:
-    """Read the result of `resources/list`."""
-    return _read_page(result, "resources", "uri", _resource)
-
-
-def read_templates(result: JsonObject) -> Page[ResourceTemplate]:
-    """Read the result of `resources/templates/list`."""
-    return _read_page(result, "resourceTemplates", "uriTemplate", _template)
-
-
-def read_prompts(result: JsonObject) -> Page[Prompt]:
-    """Read the result of `prompts/list`."""
-    return _read_page(result, "prompts", "name", _prompt)
-
-
-def _read_page(
-    result: JsonObject, key: str, identity: str, build: Callable[[_Item, str], T]
-) -> Page[T]:
-    """Read the list `key`, whose items must have the string `identity`."""
-    problems: list[str] = []
-    listed = result.get(key)
-    if not isinstance(listed, list):
-        problems.append(f'"{key}" is {_instead_of_list(result, key)}')
-        listed = []
-    items = []
-    for index, entry in enumerate(listed, 1):
-        item = _Item(entry, f"{key} {index}", problems)
-        name = item.members.get(identity)
-        if isinstance(name, str):
-            items.append(build(item, name))
-        else:
-            item.note(f'left out: "{identity}" is {shown(name)}, not a string')
-    return Page(tuple(items), _next_cursor(result, problems), tuple(problems))
-
-
-def _instead_of_list(result: JsonObject, key: str) -> str:
-    value = result.get(key)
-    if isinstance(value, Elided) and value.is_too_deep:
-        return shown(value)  # which may be a list
-    return f"{shown(value) if key in result else 'missing'}, not a list"
-
-
-def _next_cursor(result: JsonObject, problems: list[str]) -> str | None:
-    cursor = result.get("nextCursor")
-    if cursor is None or isinstance(cursor, str):
-        return cursor
-    problems.append(f'"nextCursor" is {shown(cursor)}, not a string')
-    return None
-
-
-def _tool(item: _Item, name: str) -> Tool:
-    schema = item.members.get("inputSchema")
-    if not isinstance(schema, dict) and "inputSchema" not in item.undecoded:
-        item.note('"inputSchema" is missing or no object')
-    support = as_object(item.members.get("execution")).get("taskSupport", TASK_SUPPORT[0])
-    if support not in TASK_SUPPORT:
-        item.note(f'"taskSupport" is {shown(support)}')
-        support = TASK_SUPPORT[0]
-    # `annotations.title` is where titles were before 2025-06-18.
-    title = item.text("title") or _string(as_object(item.members.get("annotations")).get("title"))
-    return Tool(name, title, item.text("description"), as_object(schema), support, item.raw)
-
-
-def _resource(item: _Item, uri: str) -> Resource:
-    size = item.members.get("size")
-    return Resource(
-        uri,
-        item.text("name") or uri,
-        item.text("title"),
-        item.text("description"),
-        item.text("mimeType"),
-        size if type(size) is int else None,
-        item.raw,
-    )
-
-
-def _template(item: _Item, uri_template: str) -> ResourceTemplate:
-    return ResourceTemplate(
-        uri_template,
-        item.text("name") or uri_template,
-        item.text("title"),
-        item.text("description"),
-        item.text("mimeType"),
-        item.raw,
-    )
-
-
-def _prompt(item: _Item, name: str) -> Prompt:
-    arguments = item.members.get("arguments") or []
-    if not isinstance(arguments, list):
-        item.note(f'"arguments" is {shown(arguments)}, not a list')
-        arguments = []
-    return Prompt(
-        name,
-        item.text("title"),
-        item.text("description"),
-        tuple(
-            PromptArgument(
-                entry["name"],
-                _string(entry.get("title")),
-                _string(entry.get("description")),
-                entry.get("required") is True,
-            )
-            for entry in map(as_object, arguments)
-            if isinstance(entry.get("name"), str)
-        ),
-        item.raw,
-    )
-
-
-def _string(value: Any) -> str | None:
-    return value if isinstance(value, str) else None
+TOKEN_PATHS: Final = (("params", PROGRESS_TOKEN), ("params", META, PROGRESS_TOKEN))
+"""Where a progress token stands: in a notification, and in a request."""
+TASK_PATHS: Final = (
+    ("params", TASK_ID),
+    ("params", META, RELATED_TASK, TASK_ID),
+    ("result", "task", TASK_ID),
+    ("result", TASK_ID),
+    ("result", META, RELATED_TASK, TASK_ID),
+)
+"""Where messages name the task that they are about."""

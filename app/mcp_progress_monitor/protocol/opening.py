@@ -1,19 +1,14 @@
-"""How to open a connection with a server of unknown era: what to ask, and what answers mean.
-
-One small state machine for all connections that an opening takes. What was asked, and what came,
-decide what is proven; nothing here waits or writes.
-
-Source: 2026-07-28 "Versioning" on falling back to the handshake, 2025-11-25 "Lifecycle".
-"""
+"""How to open a connection with a server of unknown era: what to ask, and what answers mean."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.protocol import eras
 from mcp_progress_monitor.protocol.eras import Agreement, ClientIdentity, Era
-from mcp_progress_monitor.protocol.reading import shown
+from mcp_progress_monitor.protocol.lenient_json import shown
+from mcp_progress_monitor.protocol.messages import DISCOVER, INITIALIZE
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import JsonObject, RequestAnswered
@@ -21,7 +16,7 @@ if TYPE_CHECKING:
 _METHOD_NOT_FOUND: Final = -32601
 _MOST_DISCOVERS: Final = 2
 """How often one revision is asked for by `server/discover`, and once more after silence."""
-_ERA_HINT: Final = "Let the era of this server be found out."
+_ERA_HINT: Final = "Set the protocol era of this server to automatic."
 
 
 class Ask(NamedTuple):
@@ -50,10 +45,10 @@ class Reopen(NamedTuple):
     why: str
 
 
-Step: TypeAlias = Ask | Await | Reopen | Agreement | Problem
+Step: TypeAlias = Ask | Await | Reopen | Agreement | ErrorDetails
 
 
-class Opening:
+class ConnectionOpening:
     """Decides step by step how a server is opened; the session sends, waits and keeps time.
 
     `server/discover` first, `initialize` when that fails, unless the era is fixed or remembered.
@@ -88,7 +83,7 @@ class Opening:
         self._is_reopened = False
         self._was_plain = False
         self._partial: Agreement | None = None
-        self._refusal: Problem | None = None
+        self._refusal: ErrorDetails | None = None
 
     @property
     def is_open_question(self) -> bool:
@@ -98,7 +93,7 @@ class Opening:
     @property
     def was_discover_asked(self) -> bool:
         """Whether the server had the choice of the newest revision."""
-        return any(ask.method == eras.DISCOVER for ask in self._asked)
+        return any(ask.method == DISCOVER for ask in self._asked)
 
     def first(self) -> Ask:
         """What to ask at the start of a connection."""
@@ -119,7 +114,7 @@ class Opening:
 
         `discovered` is what had come to `server/discover` by then, if that was asked earlier.
         """
-        if self._here[-1].method == eras.DISCOVER:
+        if self._here[-1].method == DISCOVER:
             self._is_due = reply is None
             return self._after_discover(reply)
         if discovered is not None:
@@ -136,7 +131,7 @@ class Opening:
         self._is_due = discovered is None
         if discovered is not None:
             step = self._after_discover(discovered)
-            if not isinstance(step, Problem):
+            if not isinstance(step, ErrorDetails):
                 return step
         return self._given_up()
 
@@ -144,16 +139,16 @@ class Opening:
         """What to do when the server ended over a question; None if that is its last word."""
         if not self._can_reopen or self._is_reopened:
             return None
-        if any(ask.method == eras.DISCOVER for ask in self._here):
-            return None if self._was_plain else self._reopen(Era.HANDSHAKE, "the server ended")
-        return self._reopen(None, "the server ended") if self._remembered else None
+        if any(ask.method == DISCOVER for ask in self._here):
+            return None if self._was_plain else self._reopen(Era.HANDSHAKE, "the server exited")
+        return self._reopen(None, "the server exited") if self._remembered else None
 
     def out_of_time(self) -> Reopen | None:
         """What to do when the server was silent for as long as it may be; None if that is all."""
         is_unproven = self._is_due and not self._was_plain and not self._is_reopened
         if not (self._can_reopen and is_unproven):
             return None
-        return self._reopen(Era.HANDSHAKE, "the server stayed silent")
+        return self._reopen(Era.HANDSHAKE, "the server did not respond")
 
     # What answers mean
 
@@ -170,7 +165,7 @@ class Opening:
         if self._only is Era.PER_REQUEST:
             return eras.assume_discover(result)
         self._partial = eras.assume_discover(result) if supported else None
-        return self._fall_back("the answer to server/discover is not a valid result")
+        return self._fall_back("the reply to server/discover is not a valid result")
 
     def _after_failed_discover(self, reply: RequestAnswered | None) -> Step:
         error = {} if reply is None else reply.error or {}
@@ -179,7 +174,7 @@ class Opening:
         if is_unsupported and (supported or self._only is Era.PER_REQUEST):
             return self._try_common(supported)
         if self._only is Era.PER_REQUEST:
-            return _refused(eras.DISCOVER, reply, _ERA_HINT)
+            return _refused(DISCOVER, reply, _ERA_HINT)
         if reply is None:
             limit_s = self._here[-1].limit_s
             waited = "" if limit_s is None else f" within {limit_s:g} s"
@@ -188,7 +183,7 @@ class Opening:
 
     def _fall_back(self, why: str) -> Step:
         """Ask for the handshake, unless that has been refused."""
-        if self._has_asked(eras.INITIALIZE, eras.LATEST_HANDSHAKE):
+        if self._has_asked(INITIALIZE, eras.LATEST_HANDSHAKE):
             return self._given_up()
         return self._initialize(eras.LATEST_HANDSHAKE, why)
 
@@ -205,7 +200,7 @@ class Opening:
             return newer
         if result is not None:
             seen = shown(result.get("protocolVersion"))
-            self._refuse(_no_common(f"the protocol revision {seen}"))
+            self._refuse(_no_common(f"protocol revision {seen}"))
             return self._given_up()
         return self._after_failed_initialize(reply)
 
@@ -215,7 +210,9 @@ class Opening:
         if supported:
             return self._try_common(supported)
         self._refuse(
-            _refused(eras.INITIALIZE, reply, "Is this an MCP server, and does it start well?")
+            _refused(
+                INITIALIZE, reply, "Check that this is an MCP server and that it starts correctly."
+            )
         )
         code = error.get("code")
         may_be_newer = code in {_METHOD_NOT_FOUND, eras.UNSUPPORTED_VERSION}
@@ -230,8 +227,8 @@ class Opening:
         if self._partial is not None:
             return self._partial
         if self._remembered and not self.was_discover_asked:
-            return self._discover(eras.DISCOVER_LIMIT_S, "initialize no longer succeeds")
-        return self._refusal or _no_common("nothing that was asked for")
+            return self._discover(eras.DISCOVER_LIMIT_S, "initialize no longer works")
+        return self._refusal or _no_common("none of the revisions offered")
 
     def _try_common(self, supported: tuple[str, ...]) -> Step:
         """Ask for the newest revision that both speak, unless that has been tried."""
@@ -239,23 +236,26 @@ class Opening:
         revision = eras.newest_common(allowed)
         if revision is None:
             return self._no_common(supported)
-        why = f"the server says that it speaks {revision}"
+        why = f"the server says that it supports {revision}"
         if eras.era_of(revision) is Era.HANDSHAKE:
-            if not self._has_asked(eras.INITIALIZE, revision):
+            if not self._has_asked(INITIALIZE, revision):
                 return self._initialize(revision, why)
         elif self._may_discover():
             return self._discover(None, why)
-        what = f"The server refuses {revision}, which it says it speaks."
+        what = f"The server refuses {revision}, although it claims to support it."
         self._refuse(
-            Problem(what, hint="This is a fault of the server: its messages are in the log.")
+            ErrorDetails(what, hint="This is a server error: see its messages in the traffic.")
         )
         return self._given_up() if self._only else self._fall_back(what[:-1])
 
-    def _no_common(self, supported: tuple[str, ...]) -> Problem:
+    def _no_common(self, supported: tuple[str, ...]) -> ErrorDetails:
         if self._only and eras.newest_common(supported):
-            what = f"The server speaks only {', '.join(supported)}, which the fixed era has not."
-            return Problem(what, hint=_ERA_HINT)
-        return _no_common(f"only {', '.join(supported) or 'revisions it does not name'}")
+            what = (
+                f"The server supports only {', '.join(supported)}, which do not belong to the "
+                "selected era."
+            )
+            return ErrorDetails(what, hint=_ERA_HINT)
+        return _no_common(f"only {', '.join(supported) or 'revisions that it does not name'}")
 
     # What is asked
 
@@ -263,20 +263,20 @@ class Opening:
         if self._is_reopened:
             return "second attempt, over a new connection"
         if self._only:
-            return "the era of this server is fixed"
+            return "the era is set in the server's definition"
         if self._remembered:
-            return "this is how it was opened before"
-        return "not known yet: the newest revision is asked for first"
+            return "this method worked last time"
+        return "era unknown: trying the newest revision first"
 
     def _reopen(self, era: Era | None, what: str) -> Reopen:
         methods = " and ".join(dict.fromkeys(ask.method for ask in self._here))
         self._is_reopened, self._begins_with = True, era
         self._partial = self._refusal = None
-        opener = eras.DISCOVER if era is None else eras.INITIALIZE
-        why = f"{what} after {methods}, which it may not know"
+        opener = DISCOVER if era is None else INITIALIZE
+        why = f"{what} after {methods}, which it may not support"
         return Reopen(f"{why}: reconnecting, starting with {opener}")
 
-    def _refuse(self, problem: Problem) -> None:
+    def _refuse(self, problem: ErrorDetails) -> None:
         """Keep the first reason for which nothing came of it."""
         self._refusal = self._refusal or problem
 
@@ -284,16 +284,16 @@ class Opening:
         return (method, revision) in {(ask.method, ask.revision) for ask in self._here}
 
     def _may_discover(self) -> bool:
-        made = sum(ask.method == eras.DISCOVER for ask in self._here)
+        made = sum(ask.method == DISCOVER for ask in self._here)
         return made < _MOST_DISCOVERS + self._is_due
 
     def _initialize(self, revision: str, why: str) -> Ask:
         params = eras.initialize_params(self._client, revision)
-        return self._ask(Ask(eras.INITIALIZE, params, revision, None, why))
+        return self._ask(Ask(INITIALIZE, params, revision, None, why))
 
     def _discover(self, limit_s: float | None, why: str) -> Ask:
         params = eras.discover_params(self._client)
-        return self._ask(Ask(eras.DISCOVER, params, eras.PER_REQUEST, limit_s, why))
+        return self._ask(Ask(DISCOVER, params, eras.PER_REQUEST, limit_s, why))
 
     def _ask(self, ask: Ask) -> Ask:
         self._asked.append(ask)
@@ -305,18 +305,20 @@ def _era(revision: str) -> Era | None:
     return eras.era_of(revision) if revision in eras.REVISIONS else None
 
 
-def _no_common(theirs: str) -> Problem:
-    return Problem(
-        f"The server speaks {theirs}, which this program does not.",
-        hint=f"Known here: {', '.join(eras.REVISIONS)}.",
+def _no_common(theirs: str) -> ErrorDetails:
+    return ErrorDetails(
+        f"The server supports {theirs}, which this program does not support.",
+        hint=f"Supported revisions: {', '.join(eras.REVISIONS)}.",
     )
 
 
-def _refused(method: str, reply: RequestAnswered | None, hint: str) -> Problem:
+def _refused(method: str, reply: RequestAnswered | None, hint: str) -> ErrorDetails:
     if reply is None:
-        return Problem(f"The server did not answer {method}.", hint=hint)
+        return ErrorDetails(f"The server did not answer {method}.", hint=hint)
     error = reply.error or {}
     words = error.get("message")
     said = words if isinstance(words, str) and words else "; ".join(reply.problems)
     code = f" ({shown(error['code'])})" if "code" in error else ""
-    return Problem(f"The server refused {method}{code}: {said or 'no reason given'}", hint=hint)
+    return ErrorDetails(
+        f"The server refused {method}{code}: {said or 'no reason given'}", hint=hint
+    )

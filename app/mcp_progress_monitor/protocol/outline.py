@@ -1,9 +1,4 @@
-"""Outlining of messages too large to decode at once: where each member lies, found in slices.
-
-Decoding 64 MB holds an event loop for a second. Here regular expressions skip what is large at
-100 MB/s and more, members of ordinary size are decoded, and big ones are replaced by `Elided`.
-Every function that may take long is a generator that yields None after a few milliseconds' work.
-"""
+"""Outlines messages too large to decode at once: where each member lies, found in slices."""
 
 from __future__ import annotations
 
@@ -12,16 +7,18 @@ import re
 from collections.abc import Generator
 from typing import Any, NamedTuple, TypeAlias, TypeVar
 
-from mcp_progress_monitor.protocol.hidden import TOKEN
-from mcp_progress_monitor.protocol.reading import (
+from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.findings.finding import Finding
+from mcp_progress_monitor.protocol.lenient_json import (
     BOM,
     Elided,
+    LenientJson,
     NotJsonError,
-    Reading,
     TooDeepError,
     read_value,
     shown,
 )
+from mcp_progress_monitor.protocol.messages import META, NEXT_RESUME_TOKEN, TASK_ID
 
 T = TypeVar("T")
 Slices: TypeAlias = Generator[None, None, T]
@@ -40,10 +37,12 @@ _SLICE = 256 * 1024
 _STEPS = 500
 _FRUITFUL = 256
 _OPENING = (b"[", b"{")
-_MOST_PROBLEMS = 8
-_ALWAYS_KEPT = frozenset({"_meta", "isError", "resultType", "status", "task", "taskId", TOKEN})
+_MOST_FINDINGS = 8
+_ALWAYS_KEPT = frozenset(
+    {META, "isError", "resultType", "status", "task", TASK_ID, NEXT_RESUME_TOKEN}
+)
 _OPENED_UP = frozenset({"params", "result", "error"})
-_META = frozenset({"_meta"})
+_META = frozenset({META})
 _NOTHING: frozenset[str] = frozenset()
 
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
@@ -69,7 +68,7 @@ _SCALAR = re.compile(rb"-?[0-9][-+0-9.eE]*+|true|false|null|NaN|-?Infinity")
 _KEY = re.compile(rb'"([^"\\]*+(?:\\.[^"\\]*+)*+)"[ \t\r\n]*+:[ \t\r\n]*+', re.DOTALL)
 
 
-class Span(NamedTuple):
+class ByteSpan(NamedTuple):
     """A member's place in the message: `raw[start:end]`; `key` is empty in an array."""
 
     key: str
@@ -87,7 +86,7 @@ def finish(slices: Slices[T]) -> T:
             return result
 
 
-def outlined(raw: bytes) -> Slices[Reading]:
+def outlined(raw: bytes) -> Slices[LenientJson]:
     """Read a message, with `Elided` for what is large or deep in it and in its payload.
 
     Of an object, the top-level members are read, those of `params`, `result` and `error`, and
@@ -98,10 +97,10 @@ def outlined(raw: bytes) -> Slices[Reading]:
         NotJsonError: the structure is no JSON. The inside of elided values is not checked.
     """
     start = first_byte(raw)
-    problems = [f"too large or too deep to be decoded whole ({len(raw):,} bytes)"]
+    findings = [Finding(rules.TOO_LARGE, (len(raw),))]
     opening = raw[start : start + 1]
     if opening == b"{":
-        value: Any = yield from _object(raw, Span("", start, len(raw)), problems, _OPENED_UP)
+        value: Any = yield from _object(raw, ByteSpan("", start, len(raw)), findings, _OPENED_UP)
     elif opening == b"[":
         is_empty = yield from _is_empty_array(raw, start)
         value = [] if is_empty else [Elided(len(raw))]
@@ -109,7 +108,7 @@ def outlined(raw: bytes) -> Slices[Reading]:
         end = yield from _value_end(raw, start)
         _expect_end(raw, end, len(raw))
         value = Elided(end - start)
-    return Reading(value, tuple(problems))
+    return LenientJson(value, tuple(findings))
 
 
 def _is_empty_array(raw: bytes, start: int) -> Slices[bool]:
@@ -150,7 +149,7 @@ def object_members(raw: bytes) -> Slices[dict[str, bytes]]:
     return {span.key: raw[span.start : span.end] for span in spans}
 
 
-def object_spans(raw: bytes) -> Slices[list[Span]]:
+def object_spans(raw: bytes) -> Slices[list[ByteSpan]]:
     """Find the members of the object that is `raw`, all of a name, in their order.
 
     Raises:
@@ -159,7 +158,7 @@ def object_spans(raw: bytes) -> Slices[list[Span]]:
     start = first_byte(raw)
     if raw[start : start + 1] != b"{":
         raise _broken(raw, start)
-    spans: list[Span] = []
+    spans: list[ByteSpan] = []
     for span in _members(raw, start, len(raw), b"}"):
         if span is None:
             yield
@@ -174,7 +173,7 @@ def first_byte(raw: bytes) -> int:
 
 
 def _object(
-    raw: bytes, whole: Span, problems: list[str], opened_up: frozenset[str]
+    raw: bytes, whole: ByteSpan, findings: list[Finding], opened_up: frozenset[str]
 ) -> Slices[dict[str, Any]]:
     """Read the members of an object, and alike those of its members named in `opened_up`."""
     found: dict[str, Any] = {}
@@ -184,38 +183,40 @@ def _object(
             yield
         elif len(found) < MOST_MEMBERS or span.key in _ALWAYS_KEPT or span.key in opened_up:
             if span.key in found:
-                _note(problems, f"the key {shown(span.key)} occurs twice; its last value counts")
-            found[span.key] = yield from _member(raw, span, problems, opened_up)
+                _note(findings, Finding(rules.KEY_TWICE, (shown(span.key),)))
+            found[span.key] = yield from _member(raw, span, findings, opened_up)
         else:
             dropped += 1
     if dropped:
-        problems.append(f"{dropped:,} members beyond the first {MOST_MEMBERS:,} are not shown")
+        findings.append(Finding(rules.MEMBERS_LEFT_OUT, (dropped, MOST_MEMBERS)))
     return found
 
 
-def _member(raw: bytes, span: Span, problems: list[str], opened_up: frozenset[str]) -> Slices[Any]:
+def _member(
+    raw: bytes, span: ByteSpan, findings: list[Finding], opened_up: frozenset[str]
+) -> Slices[Any]:
     """Decode one member, open it up, or elide it."""
     size, is_too_deep = span.end - span.start, False
     if size <= LARGEST_DECODED or _is_token(raw, span):
         reading = _small_member(raw, span)
         if reading is not None:
-            for problem in reading.problems:
-                _note(problems, problem)
+            for finding in reading.findings:
+                _note(findings, finding)
             return reading.value
         is_too_deep = True
     if span.key in opened_up and raw[span.start : span.start + 1] == b"{":
         # What lies in a `_meta` is not opened up: a server could nest one in another for ever.
         inner = _META if opened_up is _OPENED_UP else _NOTHING
-        return (yield from _object(raw, span, problems, inner))
+        return (yield from _object(raw, span, findings, inner))
     return Elided(size, is_too_deep)
 
 
-def _is_token(raw: bytes, span: Span) -> bool:
+def _is_token(raw: bytes, span: ByteSpan) -> bool:
     """Whether it is a resume token that can be sent back, which only strings can."""
-    return span.key == TOKEN and raw[span.start : span.start + 1] == b'"'
+    return span.key == NEXT_RESUME_TOKEN and raw[span.start : span.start + 1] == b'"'
 
 
-def _small_member(raw: bytes, span: Span) -> Reading | None:
+def _small_member(raw: bytes, span: ByteSpan) -> LenientJson | None:
     """Decode a member of ordinary size; None when it is nested too deep."""
     try:
         return read_value(raw[span.start : span.end])
@@ -225,14 +226,14 @@ def _small_member(raw: bytes, span: Span) -> Reading | None:
         raise _broken(raw, span.start) from None
 
 
-def _note(problems: list[str], problem: str) -> None:
-    if problem not in problems and len(problems) < _MOST_PROBLEMS:
-        problems.append(problem)
+def _note(findings: list[Finding], finding: Finding) -> None:
+    if finding not in findings and len(findings) < _MOST_FINDINGS:
+        findings.append(finding)
 
 
 def _members(
     raw: bytes, start: int, limit: int, closing: bytes
-) -> Generator[Span | None, None, None]:
+) -> Generator[ByteSpan | None, None, None]:
     """Yield the members of the object or array in `raw[start:limit]`; None as a pause."""
     pos = _skip_space(raw, start + 1)
     if raw[pos : pos + 1] == closing:
@@ -242,7 +243,7 @@ def _members(
     _expect_end(raw, pos, limit)
 
 
-def _filled(raw: bytes, pos: int, closing: bytes) -> Generator[Span | None, None, int]:
+def _filled(raw: bytes, pos: int, closing: bytes) -> Generator[ByteSpan | None, None, int]:
     """Yield the members from `pos`, where the first begins; return the place behind `closing`."""
     pause_at = pos + _SLICE
     for count in itertools.count(1):
@@ -250,7 +251,7 @@ def _filled(raw: bytes, pos: int, closing: bytes) -> Generator[Span | None, None
         if closing == b"}":
             key, pos = _key(raw, pos)
         end = yield from _value_end(raw, pos)
-        yield Span(key, pos, end)
+        yield ByteSpan(key, pos, end)
         pos = _skip_space(raw, end)
         separator = raw[pos : pos + 1]
         if separator != b",":

@@ -1,14 +1,16 @@
-"""Our side of a connection, without its I/O: chooses ids and tokens, and writes messages."""
+"""Our side of a connection, without its I/O: chooses ids and progress tokens, writes messages."""
 
 from __future__ import annotations
 
+import enum
+import itertools
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
-from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.jsonrpc import encode
 from mcp_progress_monitor.protocol.ledger import Key, key_of
-from mcp_progress_monitor.protocol.tokens import AUTO, AutoToken, TokenChoice, TokenSource
+from mcp_progress_monitor.protocol.messages import CANCELLED, META, PROGRESS_TOKEN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -17,7 +19,35 @@ if TYPE_CHECKING:
 
 __all__ = ["AUTO", "AutoToken", "Outgoing", "Peer", "TokenChoice", "TokenSource"]
 
-_TOKEN_KEY = "progressToken"  # noqa: S105  # the name of a member
+
+class AutoToken(enum.Enum):
+    """The type of `AUTO`."""
+
+    AUTO = "auto"
+
+
+AUTO = AutoToken.AUTO
+"""Asks for a token from the `TokenSource`."""
+
+TokenChoice: TypeAlias = AutoToken | str | int | None
+"""A string or an integer (0 included) to use as it is, `AUTO`, or None for no token at all."""
+
+
+class TokenSource:
+    """Makes tokens `prog-<milliseconds>-<counter>`, unique for the life of the program.
+
+    Made once and passed down. The counter alone makes a token unique, whatever the clock does,
+    and counting is atomic, whichever threads ask.
+    """
+
+    def __init__(self, now_ms: int) -> None:
+        self._started_ms = now_ms
+        self._counter = itertools.count(1)
+
+    def next(self, now_ms: int | None = None) -> str:
+        """Make a token; `now_ms` is the wall time, by default that of the source's making."""
+        milliseconds = self._started_ms if now_ms is None else now_ms
+        return f"prog-{milliseconds}-{next(self._counter)}"
 
 
 class Outgoing(NamedTuple):
@@ -74,7 +104,7 @@ class Peer:
         counts as chosen. `now_ms` is the wall time for a token of our own making.
 
         Raises:
-            ProblemError: the token is of a wrong type, contradicts that in `params`, or is in
+            UserError: the token is of a wrong type, contradicts that in `params`, or is in
                 use (unless `allow_duplicate`); or `params` cannot be written as JSON.
         """
         body = dict(params or {})
@@ -82,11 +112,11 @@ class Peer:
         chosen = self._choose(meta, token, now_ms)
         key = None if chosen is None else key_of(chosen)
         if chosen is not None:
-            meta[_TOKEN_KEY] = chosen
+            meta[PROGRESS_TOKEN] = chosen
             if not allow_duplicate:
                 self._refuse_token_in_use(chosen)
-        if meta or "_meta" in body:
-            body["_meta"] = meta
+        if meta or META in body:
+            body[META] = meta
         has_params = params is not None or bool(body) or bool(verbatim)
         identity = self._last_id + 1
         raw = _written(
@@ -104,7 +134,7 @@ class Peer:
         """Write a notification.
 
         Raises:
-            ProblemError: `params` cannot be written as JSON.
+            UserError: `params` cannot be written as JSON.
         """
         body = {} if params is None else {"params": params}
         return _written({"jsonrpc": "2.0", "method": method} | body, f"the notification {method}")
@@ -113,7 +143,7 @@ class Peer:
         """Write the result of a request that the server made; its id is echoed as it came.
 
         Raises:
-            ProblemError: `result` cannot be written as JSON.
+            UserError: `result` cannot be written as JSON.
         """
         return _written({"jsonrpc": "2.0", "id": identity, "result": result}, "the reply")
 
@@ -121,7 +151,7 @@ class Peer:
         """Write an error as the reply to a request that the server made.
 
         Raises:
-            ProblemError: `data` cannot be written as JSON.
+            UserError: `data` cannot be written as JSON.
         """
         error: JsonObject = {"code": code, "message": message}
         if data is not None:
@@ -134,7 +164,7 @@ class Peer:
         params: JsonObject = {"requestId": identity}
         if reason is not None:
             params["reason"] = reason
-        return self.notify("notifications/cancelled", params)
+        return self.notify(CANCELLED, params)
 
     def is_pending(self, identity: int) -> bool:
         """Whether a request of ours is neither answered nor cancelled."""
@@ -160,19 +190,19 @@ class Peer:
 
     def _choose(self, meta: JsonObject, token: TokenChoice, now_ms: int | None) -> str | int | None:
         """The token to send, of the caller's choice and what the caller's `_meta` has."""
-        chosen = meta.get(_TOKEN_KEY) if _TOKEN_KEY in meta else token
+        chosen = meta.get(PROGRESS_TOKEN) if PROGRESS_TOKEN in meta else token
         if not isinstance(chosen, str | int | AutoToken | None) or isinstance(chosen, bool):
-            raise ProblemError(
-                Problem(
+            raise UserError(
+                ErrorDetails(
                     f"The progress token {chosen!r} is neither a string nor an integer.",
-                    hint="Choose some text, a whole number, or no token.",
+                    hint="Use a string, an integer or no token.",
                 )
             )
         if chosen != token and token is not AUTO and token is not None:
-            raise ProblemError(
-                Problem(
+            raise UserError(
+                ErrorDetails(
                     f"The progress token is given twice: {token!r}, and {chosen!r} in _meta.",
-                    hint="Leave one of them out.",
+                    hint="Remove one of them.",
                 )
             )
         return self._tokens.next(now_ms) if chosen is AUTO else chosen
@@ -182,26 +212,28 @@ class Peer:
             return
         key = key_of(token)
         owner = next((i for i, other in self._pending.items() if other == key), None)
-        whose = "a task that is still running" if owner is None else f"the open request {owner}"
-        raise ProblemError(
-            Problem(
+        whose = "a task that is still running" if owner is None else f"the pending request {owner}"
+        raise UserError(
+            ErrorDetails(
                 f"The progress token {token!r} is in use by {whose}.",
-                hint="A token must be unique among active requests: choose another, "
-                "or wait until that one has ended.",
+                hint="A token must be unique among pending requests: choose another, or wait until "
+                "that request has finished.",
             )
         )
 
 
 def check_json(value: JsonObject, what: str = "the answer") -> None:
-    """See that `value` can be sent; `ProblemError` when it cannot be written as JSON."""
+    """See that `value` can be sent; `UserError` when it cannot be written as JSON."""
     _written(value, what)
 
 
 def _merged_meta(body: JsonObject, stamps: JsonObject) -> JsonObject:
-    own = body.get("_meta", {})
+    own = body.get(META, {})
     if not isinstance(own, dict):
-        raise ProblemError(
-            Problem(f"_meta is {own!r}, not an object.", hint="Write it as {…} or leave it out.")
+        raise UserError(
+            ErrorDetails(
+                f"_meta is {own!r}, not an object.", hint="Pass an object, or leave it out."
+            )
         )
     return {**stamps, **own}
 
@@ -218,16 +250,16 @@ def _written(message: JsonObject, what: str) -> bytes:
         return encode(message)
     except UnicodeEncodeError as error:
         half = ascii(error.object[error.start])
-        raise ProblemError(
-            Problem(
-                f"A text of {what} cannot be sent: it holds half a character, {half}.",
-                hint="Text must be UTF-8, and surrogates come in pairs: write whole characters.",
+        raise UserError(
+            ErrorDetails(
+                f"Text in {what} cannot be sent: it contains an unpaired surrogate, {half}.",
+                hint="Text must be valid UTF-8, and surrogates must come in pairs.",
             )
         ) from error
     except ValueError as error:
-        raise ProblemError(
-            Problem(
-                f"The values of {what} have no JSON form.",
+        raise UserError(
+            ErrorDetails(
+                f"The values of {what} cannot be represented as JSON.",
                 hint="NaN and infinite numbers are the usual cause.",
                 detail=str(error),
             )

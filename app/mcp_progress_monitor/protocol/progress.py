@@ -1,8 +1,4 @@
-"""Reading `notifications/progress`, the message that comes by the hundred thousand.
-
-`plain_progress` reads what a well-formed one looks like and nothing else, `plain_run` many of them
-at once; `any_progress` reads every one of them. Where all apply they state the same facts.
-"""
+"""Reads `notifications/progress`, the message that arrives by the hundred thousand."""
 
 from __future__ import annotations
 
@@ -12,24 +8,28 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 
-from mcp_progress_monitor.protocol.facts import MESSAGE_LIMIT, ProgressReceived, Side, Standing
-from mcp_progress_monitor.protocol.reading import COLON_ESCAPE, Elided, shown
-from mcp_progress_monitor.protocol.runs import TickRun
+from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.findings.finding import Finding
+from mcp_progress_monitor.protocol.facts import (
+    MESSAGE_LIMIT,
+    ProgressReceived,
+    RequestStanding,
+    Side,
+)
+from mcp_progress_monitor.protocol.frames import Frame, FrameRun, TickRun
+from mcp_progress_monitor.protocol.lenient_json import COLON_ESCAPE, Elided, shown
+from mcp_progress_monitor.protocol.messages import PROGRESS_TOKEN, ProgressMethod
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_progress_monitor.protocol.frame import Frame
-    from mcp_progress_monitor.protocol.ledger import Ended, Key, Ledger
-    from mcp_progress_monitor.protocol.runs import FrameRun
-
-PROGRESS = "notifications/progress"
+    from mcp_progress_monitor.protocol.ledger import Key, Ledger, ReferredRequest
 
 _LEAST_KEYS = 5  # jsonrpc, method, params, progressToken, progress
 # Skips the named tuple's own constructor, which takes as long again for every notification.
 _new = tuple.__new__
 # An enum member is looked up in 0.04 µs, a global in a tenth of that.
-_ACTIVE = Standing.ACTIVE
+_ACTIVE = RequestStanding.ACTIVE
 _SERVER = Side.SERVER
 _ABSENT = msgspec.UNSET
 _is_finite = math.isfinite
@@ -48,7 +48,7 @@ class PlainProgress(msgspec.Struct, forbid_unknown_fields=True, gc=False):
     """The whole notification: these members, of these types, and no others."""
 
     jsonrpc: Literal["2.0"]
-    method: Literal["notifications/progress"]
+    method: ProgressMethod
     params: PlainParams
 
 
@@ -189,19 +189,25 @@ def _colons_in(token: str | int, text: str | None) -> int:
 
 
 def any_progress(
-    frame: Frame, sender: Side, params: dict[str, Any], owner: Ended, problems: tuple[str, ...]
+    frame: Frame,
+    sender: Side,
+    params: dict[str, Any],
+    owner: ReferredRequest,
+    findings: tuple[Finding, ...],
 ) -> ProgressReceived:
     """State the fact of any progress notification; `owner` is whom the other side's token names.
 
-    `problems` are those of the message's form.
+    `findings` are those of the message's form.
     """
-    notes = [*problems]
-    token = params.get("progressToken")
-    if not isinstance(token, str | int) or isinstance(token, bool):
-        notes.append(_wrong("progressToken", params, "a string or an integer"))
+    notes = [*findings]
+    token = params.get(PROGRESS_TOKEN)
+    if PROGRESS_TOKEN not in params:
+        notes.append(Finding(rules.TICK_TOKEN_MISSING))
+    elif not isinstance(token, str | int) or isinstance(token, bool):
+        notes.append(Finding(rules.TICK_TOKEN_TYPE, (_seen(token),)))
     progress = _number("progress", params, notes)
     if "progress" not in params:
-        notes.append('"progress" is missing')
+        notes.append(Finding(rules.PROGRESS_MISSING))
     return ProgressReceived(
         frame.number,
         frame.connection,
@@ -218,27 +224,23 @@ def any_progress(
     )
 
 
-def _number(name: str, params: dict[str, Any], notes: list[str]) -> int | float | None:
+def _number(name: str, params: dict[str, Any], notes: list[Finding]) -> int | float | None:
     value = params.get(name)
     if type(value) is int or (type(value) is float and _is_finite(value)):
         return value
     if name in params:
-        notes.append(_wrong(name, params, "a finite number"))
+        notes.append(Finding(rules.NUMBER_TYPE, (name, _seen(value))))
     return None
 
 
-def _message(params: dict[str, Any], notes: list[str]) -> str | None:
+def _message(params: dict[str, Any], notes: list[Finding]) -> str | None:
     value = params.get("message")
     if isinstance(value, str):
         return value[:MESSAGE_LIMIT]
     if "message" in params:
-        notes.append(_wrong("message", params, "a string"))
+        notes.append(Finding(rules.MESSAGE_TYPE, (_seen(value),)))
     return None
 
 
-def _wrong(name: str, params: dict[str, Any], due: str) -> str:
-    if name not in params:
-        return f'"{name}" is missing'
-    value = params[name]
-    seen = "too long" if isinstance(value, Elided) else shown(value)
-    return f'"{name}" is {seen}, not {due}'
+def _seen(value: Any) -> str:
+    return "too long" if isinstance(value, Elided) else shown(value)

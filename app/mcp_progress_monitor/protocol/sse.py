@@ -1,29 +1,343 @@
 """Server-sent events (WHATWG HTML): a stream's bytes in, whole events out, nothing lost.
 
-    parser = SseParser(most=256 * 2**20)
-    for chunk in body:
-        for event in parser.feed(chunk):
-            if event.is_message: …  # `event.data` is the frame's bytes
-    rest = parser.end()             # what the stream ended within
-
-Of a long event, what is no message comes in pieces, each like an event that says nothing, before
-and after the one that has its data. A flood is read faster by asking `feed_alike` for each chunk
-first. Every byte stands in exactly one event's `raw`, so that the stream can be put together again;
-how that is told in a recording is in `protocol.http_events`. A second EventSource rule is left
-to the caller: `last_event_id` is what a resumed stream is asked from.
+Similar events in a row are cut at once; an event of hundreds of megabytes takes no long step.
 """
 
 from __future__ import annotations
 
+import io
 import re
-from typing import TYPE_CHECKING, NamedTuple
-
-from mcp_progress_monitor.protocol.sse_fields import Fields
-from mcp_progress_monitor.protocol.sse_long import PIECE, LongEvent
-from mcp_progress_monitor.protocol.sse_run import shape_of
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.protocol.sse_run import Shape, SseRun
+    from collections.abc import Iterator
+
+END_OF_LINE: Final = re.compile(rb"\r\n|\n|\r")
+_LONGEST_RETRY: Final = 12
+
+
+class SseFields:
+    """What the lines of one event say, the first of which begins at `start`."""
+
+    def __init__(self, start: int) -> None:
+        self.start = start
+        self.stop = 0
+        """How far the event is read."""
+        self.count = 0
+        """How many lines of data it has."""
+        self.place = (0, 0)
+        """Where the value of the last of them stands in the event."""
+        self.name = ""
+        self.id: str | None = None
+        self.retry_ms: int | None = None
+        self._lines: list[bytes] = []
+        self._blocks: list[bytes] = []
+
+    @property
+    def data(self) -> bytes | None:
+        """All lines of data, joined; None if there are none."""
+        return b"\n".join(self._blocks) if self.count else None
+
+    def read(self, text: bytes) -> None:
+        """Read the lines of `text`, which follows what was read so far."""
+        begin = 0 if self.stop else self.start
+        for match in END_OF_LINE.finditer(text, begin):
+            self._line(text, begin, match.start())
+            begin = match.end()
+        self._line(text, begin, len(text))
+        self.stop += len(text)
+        if self._lines:
+            # Millions of short lines would take many times their bytes.
+            self._gather(b"\n".join(self._lines))
+            self._lines.clear()
+
+    def _gather(self, block: bytes) -> None:
+        self._blocks.append(block)
+
+    def _line(self, piece: bytes, begin: int, stop: int) -> None:
+        colon = piece.find(b":", begin, stop)
+        if colon == begin:
+            return
+        field = piece[begin : stop if colon < 0 else colon]
+        value = stop if colon < 0 else colon + 1
+        if piece[value : min(value + 1, stop)] == b" ":
+            value += 1
+        match field:
+            case b"data":
+                self.count += 1
+                self._lines.append(piece[value:stop])
+                self.place = (self.stop + value, self.stop + stop)
+            case b"event":
+                self.name = piece[value:stop].decode(errors="replace")
+            case b"id":
+                self._identify(piece[value:stop])
+            case b"retry":
+                self._wait(piece[value:stop])
+            case _:
+                pass
+
+    def _identify(self, value: bytes) -> None:
+        if b"\0" not in value:
+            self.id = value.decode(errors="replace")
+
+    def _wait(self, value: bytes) -> None:
+        if value.isdigit() and len(value) <= _LONGEST_RETRY:
+            self.retry_ms = int(value)
+
+
+class LongFields(SseFields):
+    """Those of a long event: its data is joined as it comes, and needs no room twice.
+
+    A line of data may be read before its end is there: `open_line`, `go_on`, `close_line`.
+    """
+
+    def __init__(self, start: int) -> None:
+        super().__init__(start)
+        self._joined = io.BytesIO()
+        self._is_some = False
+
+    @property
+    def data(self) -> bytes | None:
+        """All lines of data, joined; None if there are none. Nothing may be added afterwards."""
+        return self._joined.getvalue() if self.count else None  # the very bytes, no copy
+
+    @property
+    def are_empty(self) -> bool:
+        """Whether nothing was said so far."""
+        return not (self.count or self.name or self.id is not None or self.retry_ms is not None)
+
+    def open_line(self, begin: int, value: bytes) -> None:
+        """A line of data has come as far as `value`, which begins `begin` bytes further on."""
+        self.count += 1
+        self._gather(value)
+        self.place = (self.stop + begin, self.stop + begin + len(value))
+        self.stop = self.place[1]
+
+    def go_on(self, value: bytes) -> None:
+        """More of that line has come."""
+        self._joined.write(value)
+        self.stop += len(value)
+        self.place = (self.place[0], self.stop)
+
+    def skip(self, size: int) -> None:
+        """So many bytes say nothing."""
+        self.stop += size
+
+    def _gather(self, block: bytes) -> None:
+        if self._is_some:
+            self._joined.write(b"\n")
+        self._is_some = True
+        self._joined.write(block)
+
+
+PIECE: Final = 32 * 1024
+"""Bytes of a piece, at the least; what comes at once is not cut for it."""
+LONGEST_FIELD: Final = 64 * 1024
+"""A longer id, or name of an event, is not read: the id is none, the name that of no message."""
+_DATA_NAME: Final = b"data:"
+_UNREAD_NAME: Final = "(too long)"
+
+
+class LongEvent:
+    """Bytes of one event, none of which is its blank line."""
+
+    def __init__(self, start: int) -> None:
+        """Nothing came yet; its first line begins at `start`."""
+        self.fields = LongFields(start)
+        self.size = 0
+        """How many bytes are held."""
+        self._pieces: list[bytes] = []
+        self._piece = bytearray()
+        self._released = 0
+        # What follows the lines that were read, and whether it is a line of which the end is not
+        # needed to know what it says.
+        self._unread = bytearray()
+        self._is_data = False
+        self._is_skipped = False
+
+    def add(self, text: bytes) -> None:
+        """Take the next bytes."""
+        self._keep(text)
+        had_half = self._unread.endswith(b"\r")
+        if self._is_data or self._is_skipped:
+            text = self._within_line(text)
+        if not text:
+            return
+        self._unread += text
+        if had_half or b"\n" in text or b"\r" in text:
+            self._read_lines()
+        self._begin_line()
+
+    def release(self) -> list[bytes]:
+        """Pieces that say nothing, whatever follows them; they are not held any more."""
+        rest = bytes(self._unread)
+        is_silent = self.fields.are_empty and not self._is_data
+        if not is_silent or self.size - len(rest) < PIECE:
+            return []
+        pieces = list(self.pieces())
+        if len(pieces[-1]) < len(rest):
+            self._pieces = pieces
+            return []
+        pieces[-1] = pieces[-1][: len(pieces[-1]) - len(rest)]
+        self._released += self.size - len(rest)
+        self._piece += rest
+        self.size = len(rest)
+        return pieces
+
+    def finish(self) -> None:
+        """All has come: read what is left."""
+        if self._unread:
+            self.fields.read(bytes(self._unread))
+            self._unread.clear()
+
+    def pieces(self) -> Iterator[bytes]:
+        """All of it; each piece is held no longer once the next is asked for."""
+        if self._piece:
+            self._pieces.append(bytes(self._piece))
+            self._piece.clear()
+        self._pieces.reverse()
+        while self._pieces:
+            yield self._pieces.pop()
+
+    def around(self) -> tuple[list[bytes], list[bytes]]:
+        """The pieces before and after the only line of data's value; the others are let go."""
+        begin, stop = (place - self._released for place in self.fields.place)
+        before: list[bytes] = []
+        after: list[bytes] = []
+        place = 0
+        for piece in self.pieces():
+            if place < begin:
+                before.append(piece[: begin - place])
+            if place + len(piece) > stop:
+                after.append(piece[max(stop - place, 0) :])
+            place += len(piece)
+        return before, after
+
+    def _keep(self, text: bytes) -> None:
+        self.size += len(text)
+        if not self._piece and len(text) >= PIECE:
+            self._pieces.append(text)
+            return
+        self._piece += text
+        if len(self._piece) >= PIECE:
+            self._pieces.append(bytes(self._piece))
+            self._piece.clear()
+
+    def _within_line(self, text: bytes) -> bytes:
+        """Read on within a line; what follows it, with its end of line."""
+        match = END_OF_LINE.search(text)
+        stop = len(text) if match is None else match.start()
+        if self._is_data:
+            self.fields.go_on(text[:stop])
+        else:
+            self.fields.skip(stop)
+        if match is not None:
+            self._is_data = self._is_skipped = False
+        return text[stop:]
+
+    def _read_lines(self) -> None:
+        """Read the whole lines of what is not read yet."""
+        unread = self._unread
+        # A CR at the end may be half of an end of line.
+        stop = 1 + max(unread.rfind(b"\n"), unread.rfind(b"\r", 0, len(unread) - 1))
+        if stop:
+            self.fields.read(bytes(unread[:stop]))
+            del unread[:stop]
+
+    def _begin_line(self) -> None:
+        """Look what the line is that has begun, as far as that can be known."""
+        unread = self._unread
+        start = 0 if self.fields.stop else self.fields.start
+        if len(unread) <= start + len(_DATA_NAME) or b"\r" in unread[start:]:
+            return
+        if unread.startswith(_DATA_NAME, start):
+            begin = start + len(_DATA_NAME)
+            begin += unread[begin : begin + 1] == b" "
+            self.fields.open_line(begin, bytes(unread[begin:]))
+            self._is_data = True
+        elif unread.startswith(b":", start) or len(unread) > LONGEST_FIELD:
+            if unread.startswith(b"event:", start):
+                self.fields.name = _UNREAD_NAME
+            self.fields.skip(len(unread))
+            self._is_skipped = True
+        else:
+            return
+        unread.clear()
+
+
+class SseRun(NamedTuple):
+    """Messages in a row, each its own event: `opening`, id and `middle`, its data, `blank`.
+
+    Where events have no ids, `ids` is None and `middle` empty.
+    """
+
+    opening: bytes
+    middle: bytes
+    blank: bytes
+    datas: list[bytes]
+    ids: list[str] | None = None
+
+    @property
+    def around_last(self) -> tuple[bytes, bytes]:
+        """What stands before and after the data of its last event."""
+        id_ = self.ids[-1].encode() if self.ids else b""
+        return self.opening + id_ + self.middle, self.blank
+
+
+class SseShape(NamedTuple):
+    """What stands around the data of usual events; where `has_ids`, an id after `opening`."""
+
+    opening: bytes
+    middle: bytes
+    blank: bytes
+    has_ids: bool
+
+    def cut(self, text: bytes) -> tuple[SseRun, bytes] | None:
+        """The events that `text` begins with, and what follows the last; None if any differs."""
+        end = text.rfind(self.blank)
+        if end < 0 or not text.startswith(self.opening) or self._may_strip(text):
+            return None
+        body, rest = text[len(self.opening) : end], text[end + len(self.blank) :]
+        pieces = body.split(self.blank + self.opening)
+        if not self._has_only(body, len(pieces)) or _may_end(rest):
+            return None
+        ids, datas = self._read(pieces) if self.has_ids else (None, pieces)
+        # Without data an event is no message.
+        if b"" in datas or (self.has_ids and ids is None):
+            return None
+        return SseRun(self.opening, self.middle, self.blank, datas, ids), rest
+
+    def _may_strip(self, text: bytes) -> bool:
+        """Whether a space may stand where the standard takes one away."""
+        leads = (self.opening, self.middle)
+        return any(lead.endswith(b":") and lead + b" " in text for lead in leads)
+
+    def _has_only(self, body: bytes, count: int) -> bool:
+        """Whether all ends of line in `body` are those of so many events of this shape."""
+        between = self.blank + self.opening
+        return all(
+            body.count(end) == (count - 1) * between.count(end) + count * self.middle.count(end)
+            for end in (b"\n", b"\r")
+        )
+
+    def _read(self, pieces: list[bytes]) -> tuple[list[str] | None, list[bytes]]:
+        """Ids and data of the events; None for ids that have to be looked at one by one."""
+        parts = [piece.partition(self.middle) for piece in pieces]
+        datas = [part[2] for part in parts]
+        whole, middles = b"\n".join([part[0] for part in parts]), [part[1] for part in parts]
+        # With as many ends of line as there are middles, none has two if each has one.
+        if b"\0" in whole or not all(middles):
+            return None, datas
+        try:
+            return whole.decode().split("\n"), datas
+        except UnicodeDecodeError:
+            return None, datas
+
+
+def _may_end(rest: bytes) -> bool:
+    """Whether an event may end within `rest`, by a blank line of another kind."""
+    return (b"\n\n" in rest) or (b"\n\r" in rest) or (b"\r\r" in rest)
+
 
 _BOM = b"\xef\xbb\xbf"
 # A lone CR counts only where no LF follows, or a CRLF would be taken for two ends of line.
@@ -37,6 +351,8 @@ _LONG = 8 * 1024
 _MOST_HEADS = 512
 # Skips the named tuple's own constructor, which takes as long again for every event.
 _new = tuple.__new__
+
+_BLANKS = (b"\n\n", b"\r\n\r\n")
 
 
 class SseEvent(NamedTuple):
@@ -101,7 +417,7 @@ class SseParser:
         self._is_begun = False
         # What the lines before the data of usual events mean: most events of a stream share them.
         self._heads: dict[bytes, tuple[str, str | None, int | None]] = {}
-        self._shape: Shape | None = None
+        self._shape: SseShape | None = None
 
     def feed(self, chunk: bytes) -> list[SseEvent]:
         """Take the next bytes; return the events they complete."""
@@ -233,7 +549,7 @@ class SseParser:
 
     def _parsed(self, piece: bytes, raw: bytes, blank: bytes = b"") -> SseEvent:
         """Read an event line by line."""
-        fields = Fields(self._begin(piece))
+        fields = SseFields(self._begin(piece))
         fields.read(piece)
         meaning = (fields.name, fields.id, fields.retry_ms)
         if fields.count != 1:
@@ -250,7 +566,7 @@ class SseParser:
         is_first, self._is_begun = not self._is_begun, True
         return len(_BOM) if is_first and piece.startswith(_BOM) else 0
 
-    def _remember(self, head: bytes, fields: Fields) -> None:
+    def _remember(self, head: bytes, fields: SseFields) -> None:
         # Ids differ with each event: remembering them would cost more than reading them.
         if _DATA in head or fields.id is not None:
             return
@@ -305,3 +621,39 @@ def _only_blank_line(chunk: bytes) -> bytes:
     if pairs == chunk.count(b"\r") == chunk.count(b"\n"):
         return b"\r\n\r\n"
     return b""
+
+
+def shape_of(event: SseEvent) -> SseShape | None:
+    """The shape of an event, for those that come after it; None if it is no usual one."""
+    before, blank = event.before, event.after
+    if event.whole is not None or not event.is_message or blank not in _BLANKS:
+        return None
+    if event.retry_ms is not None or not _is_plain(before):
+        return None
+    lines = before.replace(b"\r\n", b"\n").split(b"\n")
+    if event.id is None:
+        return SseShape(before, b"", blank, has_ids=False)
+    if b"id" in lines or sum(line.startswith(b"id:") for line in lines) != 1:
+        return None
+    return _with_id(before, blank, event.id.encode())
+
+
+def _is_plain(before: bytes) -> bool:
+    """Whether it has whole lines, in UTF-8, with ends of line of two kinds at most."""
+    try:
+        before.decode()
+    except UnicodeDecodeError:
+        return False
+    is_begun = before[:1] in {b"\n", b"\r"} or before.startswith(b"\xef\xbb\xbf")
+    return not is_begun and before.count(b"\r") == before.count(b"\r\n")
+
+
+def _with_id(before: bytes, blank: bytes, id_: bytes) -> SseShape | None:
+    """The shape of an event whose one line of an id says `id_`."""
+    place = 0 if before.startswith(b"id:") else before.find(b"\nid:") + 1
+    begin = place + len(b"id: ") if before[place:].startswith(b"id: ") else place + len(b"id:")
+    stop = begin + len(id_)
+    opening, middle = before[:begin], before[stop:]
+    if before[begin:stop] != id_ or middle[:1] not in {b"\n", b"\r"}:
+        return None
+    return SseShape(opening, middle, blank, has_ids=True)

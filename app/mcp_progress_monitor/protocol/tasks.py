@@ -1,44 +1,63 @@
-"""What messages say of tasks: which begin one, which tell of one, and what facts that makes.
+"""What messages say about tasks, and our requests about them, in both revisions of tasks.
 
-Sources: 2025-11-25 "Tasks", and the tasks extension of 2026-07-28. In the former a task keeps its
-request's progress token alive ("Task Progress Notifications"); in the extension progress is not
-for tasks, so its flat results hold no token.
+Which messages create a task, which report on one, and what a server supports.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+import enum
+import math
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mcp_progress_monitor.protocol.eras import as_object
-from mcp_progress_monitor.protocol.facts import RequestAnswered, Standing, TaskStated
-from mcp_progress_monitor.protocol.reading import shown
-from mcp_progress_monitor.protocol.task_state import TaskStatus, TaskView, read_task
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.findings.finding import Finding
+from mcp_progress_monitor.protocol.eras import Era, as_object, era_of
+from mcp_progress_monitor.protocol.facts import (
+    RequestAnswered,
+    RequestStanding,
+    TaskStated,
+    TaskStatus,
+    TaskView,
+    read_task,
+)
+from mcp_progress_monitor.protocol.lenient_json import shown
+from mcp_progress_monitor.protocol.messages import (
+    CALL_TOOL,
+    CANCEL_TASK,
+    CAPABILITIES_KEY,
+    GET_TASK,
+    LIST_TASKS,
+    META,
+    RELATED_TASK,
+    TASK_CHANGED,
+    TASK_ID,
+    TASK_RESULT,
+    TASK_STATUS,
+    TASKS_EXTENSION,
+    UPDATE_TASK,
+)
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from mcp_progress_monitor.protocol.facts import JsonObject, NotificationReceived
     from mcp_progress_monitor.protocol.ledger import Ledger, OpenRequest
 
-STATUS_METHODS: Final = frozenset({"notifications/tasks/status", "notifications/tasks"})
+STATUS_METHODS: Final = frozenset({TASK_STATUS, TASK_CHANGED})
 """Notifications of a task's state: that of 2025-11-25, and the extension's."""
 
-RELATED: Final = "io.modelcontextprotocol/related-task"
-"""The key in `_meta` under which a message names the task that it belongs to."""
 
 _DRAFT: Final = "modelcontextprotocol.io/"
 """How keys in `_meta` began in a draft of 2025-11-25, which FastMCP 2.14 speaks."""
 _DRAFT_TASK: Final = f"{_DRAFT}task"
 _DRAFT_RELATED: Final = f"{_DRAFT}related-task"
 
-OTHER_TOKEN: Final = "the progress token is not the one that the task's request gave"  # noqa: S105
-"""The problem of progress that names its task, but not by its token."""
-
-LIST: Final = "tasks/list"
-RESULT: Final = "tasks/result"
 _HOW: Final = {
-    "tasks/get": "get",
-    RESULT: "result",
-    "tasks/cancel": "cancel",
-    "tasks/update": "update",
+    GET_TASK: "get",
+    TASK_RESULT: "result",
+    CANCEL_TASK: "cancel",
+    UPDATE_TASK: "update",
 }
 
 
@@ -63,23 +82,23 @@ def created_task(result: JsonObject) -> TaskView | None:
 
 def _drafted_task(result: JsonObject) -> TaskView | None:
     """A task that is stated as in a draft of 2025-11-25, with what is wrong with that."""
-    task = read_task(as_object(result.get("_meta")).get(_DRAFT_TASK), flat=True)
+    task = read_task(as_object(result.get(META)).get(_DRAFT_TASK), flat=True)
     if task is None:
         return None
-    note = f'the task is stated in "_meta" as {shown(_DRAFT_TASK)}, as in a draft, not as "task"'
-    return task._replace(problems=(note,), is_flat=False)
+    note = Finding(rules.TASK_IN_DRAFT, (shown(_DRAFT_TASK),))
+    return task._replace(findings=(note,), is_flat=False)
 
 
 def task_named_by(method: str, params: JsonObject) -> str | None:
     """The id of the task that a `tasks/…` request is about; None for any other request."""
-    identity = params.get("taskId") if method in _HOW else None
+    identity = params.get(TASK_ID) if method in _HOW else None
     return identity if isinstance(identity, str) else None
 
 
 def related_task(payload: JsonObject) -> str | None:
     """The id of the task that parameters or a result say they belong to."""
-    meta = as_object(payload.get("_meta"))
-    identity = as_object(meta.get(RELATED, meta.get(_DRAFT_RELATED))).get("taskId")
+    meta = as_object(payload.get(META))
+    identity = as_object(meta.get(RELATED_TASK, meta.get(_DRAFT_RELATED))).get(TASK_ID)
     return identity if isinstance(identity, str) else None
 
 
@@ -90,7 +109,7 @@ def tasks_of_reply(
 
     The tokens of tasks that it shows to be over are no longer active in `ledger` from here on.
     """
-    if request is not None and request.method == LIST:
+    if request is not None and request.method == LIST_TASKS:
         return _listed(answer, ledger)
     if request is not None and request.task is not None:
         return [_asked_for(answer, request.method, request.task, ledger)]
@@ -108,20 +127,20 @@ def tasks_of_notification(
     task = read_task(fact.params, flat=True) if fact.method in STATUS_METHODS else None
     if task is None:
         return []
-    notes = [*task.problems]
+    notes = [*task.findings]
     if not ledger.is_known_task(task.id):
-        notes.append(f"no request on this connection is about the task {shown(task.id)}")
+        notes.append(Finding(rules.TASK_UNKNOWN, (shown(task.id),)))
     return [_stated(fact, task, "status", ledger, notes, fact.params)._replace(size=size)]
 
 
 def _created(answer: RequestAnswered, task: TaskView, ledger: Ledger) -> TaskStated:
-    notes = [*task.problems]
+    notes = [*task.findings]
     other = ledger.beginner_of(task.id)
     if other is not None:
-        notes.append(f"the task id {shown(task.id)} is that of the request of frame {other}")
+        notes.append(Finding(rules.TASK_ID_IN_USE, (shown(task.id), other)))
     if not task.is_flat and task.status and task.status != TaskStatus.WORKING:
-        notes.append(f"a new task is {shown(task.status)}, not working")
-    if other is None or answer.standing is Standing.ACTIVE:
+        notes.append(Finding(rules.NEW_TASK_STATUS, (shown(task.status),)))
+    if other is None or answer.standing is RequestStanding.ACTIVE:
         ledger.begin_task(task.id, answer.request)
     return _stated(answer, task, "created", ledger, notes)
 
@@ -130,7 +149,7 @@ def _listed(answer: RequestAnswered, ledger: Ledger) -> list[TaskStated]:
     items: Any = (answer.result or {}).get("tasks")
     read = (read_task(item, flat=True) for item in (items if isinstance(items, list) else ()))
     tasks = [task for task in read if task is not None]
-    return [_stated(answer, task, "list", ledger, [*task.problems]) for task in tasks]
+    return [_stated(answer, task, "list", ledger, [*task.findings]) for task in tasks]
 
 
 def _asked_for(answer: RequestAnswered, method: str, asked: str, ledger: Ledger) -> TaskStated:
@@ -138,34 +157,32 @@ def _asked_for(answer: RequestAnswered, method: str, asked: str, ledger: Ledger)
     how, result = _HOW[method], answer.result
     if not ledger.is_known_task(asked):
         ledger.begin_task(asked, None)
-    if method == RESULT:
+    if method == TASK_RESULT:
         ledger.end_task(asked)
         notes = [] if result is None else _notes_of_result(result, asked)
         return _stated(answer, TaskView(asked, ""), how, ledger, notes)
     notes, task = [], None if result is None else read_task(result, flat=True)
     if task is not None and task.id != asked:
-        notes.append(f"the reply is about the task {shown(task.id)}, not {shown(asked)}")
+        notes.append(Finding(rules.ANOTHER_TASK, (shown(task.id), shown(asked))))
         task = None
     elif task is None and result is not None and how == "get":
-        notes.append("the reply states no task")
+        notes.append(Finding(rules.NO_TASK))
     found = task or TaskView(asked, "")
     is_elsewhere = how == "get" and task is not None and ledger.beginner_of(asked) is None
     if is_elsewhere and answer.request is not None:
         ledger.ask_for_task(asked, answer.request)
-    return _stated(answer, found, how, ledger, [*notes, *found.problems], result if task else None)
+    return _stated(answer, found, how, ledger, [*notes, *found.findings], result if task else None)
 
 
-def _notes_of_result(result: JsonObject, asked: str) -> list[str]:
+def _notes_of_result(result: JsonObject, asked: str) -> list[Finding]:
     """What is wrong with a reply to `tasks/result`: it is to name its task (2025-11-25)."""
     related = related_task(result)
     if related == asked:
-        is_draft = RELATED not in as_object(result.get("_meta"))
-        named = (
-            f'the "_meta" of the result names its task as {shown(_DRAFT_RELATED)}, as in a draft'
-        )
-        return [named] if is_draft else []
-    seen = "names no task" if related is None else f"names the task {shown(related)}"
-    return [f'the "_meta" of the result {seen}, instead of {shown(asked)}']
+        is_draft = RELATED_TASK not in as_object(result.get(META))
+        return [Finding(rules.RESULT_NAMES_AS_DRAFT, (shown(_DRAFT_RELATED),))] if is_draft else []
+    if related is None:
+        return [Finding(rules.RESULT_NAMES_NO_TASK, (shown(asked),))]
+    return [Finding(rules.RESULT_NAMES_ANOTHER, (shown(related), shown(asked)))]
 
 
 def _stated(
@@ -173,7 +190,7 @@ def _stated(
     task: TaskView,
     how: str,
     ledger: Ledger,
-    notes: list[str],
+    notes: list[Finding],
     detail: JsonObject | None = None,
 ) -> TaskStated:
     """The fact; `detail` has the members that the extension adds to a task."""
@@ -199,3 +216,138 @@ def _stated(
 def _object(members: JsonObject, name: str) -> JsonObject | None:
     found = members.get(name)
     return found if isinstance(found, dict) else None
+
+
+LONGEST_TTL_MS: Final = 2**53 - 1
+"""The longest time to live that every JSON parser reads as the number that it is."""
+
+
+class TaskWay(enum.Enum):
+    """How tasks are spoken of on a connection."""
+
+    CORE = enum.auto()
+    """2025-11-25: asked for in the request, the result fetched by `tasks/result`."""
+    EXTENSION = enum.auto()
+    """2026-07-28: the server's choice, the result in `tasks/get`, answers by `tasks/update`."""
+
+
+class TaskOffer(NamedTuple):
+    """What a server has agreed to about tasks, by its revision and its capabilities."""
+
+    way: TaskWay
+    capabilities: JsonObject
+
+    @classmethod
+    def of(cls, revision: str, capabilities: JsonObject) -> TaskOffer:
+        """The offer of a server that agreed on `revision`."""
+        is_core = era_of(revision) is Era.HANDSHAKE
+        return cls(TaskWay.CORE if is_core else TaskWay.EXTENSION, capabilities)
+
+    @property
+    def has_calls(self) -> bool:
+        """Whether a call of a tool may become a task."""
+        if self.way is TaskWay.EXTENSION:
+            return TASKS_EXTENSION in as_object(self.capabilities.get("extensions"))
+        requests = as_object(self._core.get("requests"))
+        return "call" in as_object(requests.get("tools"))
+
+    @property
+    def has_list(self) -> bool:
+        """Whether tasks can be listed."""
+        return self.way is TaskWay.CORE and "list" in self._core
+
+    @property
+    def has_cancel(self) -> bool:
+        """Whether tasks can be cancelled; in the extension always, though the server decides."""
+        return self.way is TaskWay.EXTENSION or "cancel" in self._core
+
+    @property
+    def _core(self) -> JsonObject:
+        return as_object(self.capabilities.get("tasks"))
+
+
+class TaskAugmentation(NamedTuple):
+    """What a caller chose: as a task, plainly, or (None) as the tool demands; and for how long.
+
+    `ttl_ms` is how long the server is asked to keep the task; None leaves that to the server.
+    """
+
+    as_task: bool | None = None
+    ttl_ms: float | None = None
+
+    def checked(self) -> TaskAugmentation:
+        """The same; `UserError` for a time to live that cannot be sent."""
+        ttl_ms = self.ttl_ms
+        if ttl_ms is None or (math.isfinite(ttl_ms) and 1 <= ttl_ms <= LONGEST_TTL_MS):
+            return self
+        what = f"Invalid task lifetime of {ttl_ms:g} ms"
+        hint = "Choose a positive time, or none to let the server decide."
+        raise UserError(ErrorDetails(what, hint=hint))
+
+
+def params_with_task(
+    method: str,
+    params: JsonObject,
+    wish: TaskAugmentation,
+    offer: TaskOffer,
+    support: str | None,
+    stamps: JsonObject,
+) -> JsonObject:
+    """The parameters of a request, as a task or plainly.
+
+    `support` is the tool's `taskSupport`, None where that is not known. `stamps` are those of the
+    connection: in 2026-07-28 a call that is not to become a task goes out without the extension.
+
+    Raises:
+        UserError: it cannot be a task, and is to be one.
+    """
+    wish = wish.checked()
+    if wish.as_task is True:
+        _refuse_impossible(method, offer, support)
+    if offer.way is TaskWay.EXTENSION:
+        return without_extension(params, stamps) if wish.as_task is False else params
+    is_demanded = support == "required" and method == CALL_TOOL and offer.has_calls
+    if wish.as_task is False or not (wish.as_task or is_demanded):
+        return params
+    return {**params, "task": {} if wish.ttl_ms is None else {"ttl": int(wish.ttl_ms)}}
+
+
+def _refuse_impossible(method: str, offer: TaskOffer, support: str | None) -> None:
+    """`UserError` when a request cannot be a task (2025-11-25 "Tool-Level Negotiation")."""
+    if method != CALL_TOOL:
+        raise UserError(
+            ErrorDetails(f"{method} cannot run as a task", hint="Only tool calls can run as tasks.")
+        )
+    if not offer.has_calls:
+        what = "The server does not support tasks for tool calls"
+        raise UserError(ErrorDetails(what, hint="Call the tool without a task."))
+    if offer.way is TaskWay.CORE and support == "forbidden":
+        what = "The tool cannot run as a task, according to the server's tool list"
+        raise UserError(ErrorDetails(what, hint="Call it without a task."))
+
+
+def with_extension(capabilities: JsonObject) -> JsonObject:
+    """`capabilities` of a client that takes tasks as answers (2026-07-28)."""
+    return {
+        **capabilities,
+        "extensions": {**as_object(capabilities.get("extensions")), TASKS_EXTENSION: {}},
+    }
+
+
+def lacks_extension(meta: Mapping[str, Any], stamps: Mapping[str, Any]) -> bool:
+    """Whether a request with `meta` went out without the extension that `stamps` declare."""
+    own, usual = (as_object(each.get(CAPABILITIES_KEY)) for each in (meta, stamps))
+    is_usual = TASKS_EXTENSION in as_object(usual.get("extensions"))
+    return is_usual and bool(meta) and TASKS_EXTENSION not in as_object(own.get("extensions"))
+
+
+def without_extension(params: JsonObject, stamps: Mapping[str, Any]) -> JsonObject:
+    """`params` with capabilities of their own, which lack the extension."""
+    declared = as_object(stamps.get(CAPABILITIES_KEY))
+    extensions = as_object(declared.get("extensions"))
+    if TASKS_EXTENSION not in extensions:
+        return params
+    rest = {name: value for name, value in extensions.items() if name != TASKS_EXTENSION}
+    without = {name: value for name, value in declared.items() if name != "extensions"}
+    own = {CAPABILITIES_KEY: {**without, **({"extensions": rest} if rest else {})}}
+    return {**params, META: {**own, **as_object(params.get(META))}}

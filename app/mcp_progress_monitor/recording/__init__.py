@@ -1,1 +1,1 @@
-"""Every frame on disk: written as it comes, found again through an index in memory."""
+"""Every frame on disk: written as it arrives, found again through an index in memory."""

@@ -1,4 +1,4 @@
-"""The folder of recordings: names, who writes what, and the pruning of what is old or too much."""
+"""The folder of recordings: names, locks, and the pruning of what is old or too large."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from mcp_progress_monitor.looking import is_there
-from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.path_checks import is_there
 from mcp_progress_monitor.recording.format import HEADER, SUFFIX
 
 if TYPE_CHECKING:
@@ -132,19 +132,21 @@ class RecordingsFolder:
         """Delete a recording with all its parts and notes.
 
         Raises:
-            ProblemError: a program writes it, or it cannot be deleted.
+            UserError: a program writes it, or it cannot be deleted.
         """
         if self._is_written(run_of(entry.path)):
-            hint = "Close the window or end the command that records it."
-            raise ProblemError(Problem("The recording is being written", str(entry.path), hint))
+            hint = "Close the window or stop the command that is recording it."
+            raise UserError(
+                ErrorDetails("The recording is still being written", str(entry.path), hint)
+            )
         try:
             for path in entry.paths:
                 path.unlink(missing_ok=True)
                 path.with_name(path.name + _BESIDE).unlink(missing_ok=True)
         except OSError as error:
-            what, hint = "The recording cannot be deleted", "Check the rights of its folder."
-            raise ProblemError(
-                Problem(what, str(entry.path), hint, error.strerror or str(error))
+            what, hint = "Cannot delete the recording", "Check the permissions of its folder."
+            raise UserError(
+                ErrorDetails(what, str(entry.path), hint, error.strerror or str(error))
             ) from error
         self._sweep(time.time())
 
@@ -165,7 +167,7 @@ class RecordingsFolder:
         return found
 
     def _entry(self, files: list[_File]) -> RecordingEntry:
-        files.sort(key=_part_order)
+        files.sort(key=lambda file: file.part)
         first = files[0]
         return RecordingEntry(
             first.path,
@@ -268,10 +270,6 @@ def _changed_when(path: Path, default: float) -> float:
     with contextlib.suppress(OSError):
         return path.stat().st_mtime
     return default
-
-
-def _part_order(file: _File) -> int:
-    return file.part
 
 
 def _age_order(file: _File) -> tuple[float, str, int]:

@@ -1,22 +1,6 @@
-r"""What a recording looks like on disk: version 2, one line for each frame.
+"""What a recording looks like on disk: version 2, one line for each frame.
 
-A recording is a text file of lines that stand alone, so that `grep`, `head` and `sed` leave a
-recording that can be opened. The first line is a header, `#mcp-recording ` and a JSON object. Each
-frame is one line::
-
-    2026-11-20T19:03:11.123456Z 12.345678 demo#1 < {"jsonrpc":"2.0",…}
-
-wall time in UTC · monotonic seconds since the header's `at` · connection, percent-encoded · a mark
-for the channel · the exact bytes. The marks are `>` sent, `<` received, `!` stderr, `*` event; with
-`~` behind it the stream ended within the line; with `+` behind it the message has line feeds, which
-are written `\n`, and backslashes `\\`. Elements of a batch have no line: the batch's is cut again.
-
-Events are JSON objects with their name in `event` (see `Framer.event`). A session over HTTP has
-`http_request`, `http_response`, `http_events`, `http_body` and `http_ended` among them, in the
-order of the wire, with the number of their `exchange`: what stood around the messages.
-
-Lines that begin with `#` are not frames. `#number N`: the next frame has that number; without it,
-one more than the frame before. Unknown ones are passed over.
+Files of every version are read; none is rewritten.
 """
 
 from __future__ import annotations
@@ -26,12 +10,12 @@ import functools
 import json
 import re
 import urllib.parse
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.protocol.frames import Channel
 
 if TYPE_CHECKING:
-    from collections.abc import Generator, Mapping
+    from collections.abc import Callable, Generator, Mapping
 
 VERSION: Final = 2
 SUFFIX: Final = ".mcprec"
@@ -104,3 +88,41 @@ def _whole_escapes(raw: bytes, begin: int, end: int) -> int:
     piece = raw[begin:end]
     is_parted = (len(piece) - len(piece.rstrip(b"\\"))) % 2 == 1
     return end + 1 if is_parted else end
+
+
+_VERSION_UTC: Final = datetime.UTC
+
+
+class LineFormat(NamedTuple):
+    """How a version writes what stands before a frame.
+
+    Groups of `pattern`: second, microseconds; monotonic seconds, their microseconds; connection;
+    mark. `epoch_s` reads the second (`ValueError` if it is none), `connection` the name.
+    """
+
+    pattern: re.Pattern[bytes]
+    epoch_s: Callable[[bytes], int]
+    connection: Callable[[bytes], str]
+
+
+def _iso_s(second: bytes) -> int:
+    moment = datetime.datetime.fromisoformat(second.decode()).replace(tzinfo=_VERSION_UTC)
+    return int(moment.timestamp())
+
+
+LINE_FORMATS: Final = {
+    1: LineFormat(
+        re.compile(rb"(\d{1,11})\.(\d{6}) (-?\d{1,15})\.(\d{6}) (\S{1,1000}) ([<>!*]~?) "),
+        int,
+        lambda name: name.decode(errors="replace"),
+    ),
+    VERSION: LineFormat(
+        re.compile(
+            rb"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.(\d{6})Z "
+            rb"(-?\d{1,15})\.(\d{6}) (\S{1,1000}) ([<>!*][~+]*) "
+        ),
+        _iso_s,
+        lambda name: urllib.parse.unquote_to_bytes(name).decode(errors="replace"),
+    ),
+}
+"""By version, all that can be read."""

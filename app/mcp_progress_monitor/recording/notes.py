@@ -1,8 +1,4 @@
-"""Marks and notes that a person put on frames: a small file beside the recording.
-
-`<recording>.notes.json` holds `{"version": 1, "frames": {"<number>": {"mark": true, "note":
-"…"}}}`, keyed by the frames' numbers, which never change. The recording itself is never touched.
-"""
+"""Marks and notes that a person put on frames: a small file beside the recording."""
 
 from __future__ import annotations
 
@@ -12,7 +8,7 @@ import stat
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from mcp_progress_monitor import private_file
-from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.recording.folder import run_of
 from mcp_progress_monitor.recording.format import SUFFIX as RECORDING
 
@@ -28,12 +24,12 @@ _LARGEST: Final = 64 * 1024 * 1024
 _Stamp = tuple[int, int, int]
 
 
-class _Entry(NamedTuple):
+class _StoredNote(NamedTuple):
     is_marked: bool
     text: str
 
 
-_NOTHING: Final = _Entry(is_marked=False, text="")
+_NOTHING: Final = _StoredNote(is_marked=False, text="")
 
 
 class _UnusableError(Exception):
@@ -57,10 +53,10 @@ class Notes:
     """
 
     def __init__(self, path: Path | None) -> None:
-        self.problem: Problem | None = None
+        self.problem: ErrorDetails | None = None
         self._path = path
         self._stamp: _Stamp | None = None
-        self._entries: dict[int, _Entry] = {}
+        self._entries: dict[int, _StoredNote] = {}
         self._numbers: list[int] = []
         self._read_anew()
 
@@ -91,16 +87,16 @@ class Notes:
         """Mark frames, or take their marks away."""
         self._read_anew()
         for number in numbers:
-            self._put(number, _Entry(is_marked, self.note(number)))
+            self._put(number, _StoredNote(is_marked, self.note(number)))
         self._save()
 
     def set_note(self, number: int, text: str) -> None:
         """Put a note on a frame; an empty one takes it away."""
         self._read_anew()
-        self._put(number, _Entry(self.is_marked(number), text))
+        self._put(number, _StoredNote(self.is_marked(number), text))
         self._save()
 
-    def _put(self, number: int, entry: _Entry) -> None:
+    def _put(self, number: int, entry: _StoredNote) -> None:
         is_known = number in self._entries
         if entry == _NOTHING:
             if is_known:
@@ -129,11 +125,11 @@ class Notes:
 
     def _go_on_in_memory(self, path: Path, error: Exception) -> None:
         self._path = None
-        self.problem = Problem(
-            "The notes on this recording cannot be read",
+        self.problem = ErrorDetails(
+            "Cannot read the notes on this recording",
             str(path),
-            "New marks and notes are kept until the program ends; the file is left as it is. "
-            "Move it away or repair it, and open the recording again",
+            "New marks and notes are kept in memory until the program exits, and the file is "
+            "left unchanged. Move it away or repair it, then open the recording again",
             _words_of(error),
         )
 
@@ -145,11 +141,11 @@ class Notes:
             self._stamp = _stamp_of(self._path)
             self.problem = None
         except OSError as error:
-            self.problem = Problem(
-                "Marks and notes cannot be saved",
+            self.problem = ErrorDetails(
+                "Cannot save marks and notes",
                 str(self._path),
-                "They are kept until the program ends, and saved with the next change if that "
-                "works. Make room on the disk, or make the folder writable",
+                "They are kept in memory until the program exits, and saving is retried with the "
+                "next change. Free some disk space, or make the folder writable",
                 _words_of(error),
             )
 
@@ -167,37 +163,39 @@ def _stamp_of(path: Path) -> _Stamp | None:
     return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def _read(path: Path) -> dict[int, _Entry]:
+def _read(path: Path) -> dict[int, _StoredNote]:
     if not stat.S_ISREG(path.stat().st_mode):
-        raise _UnusableError("it is no ordinary file")  # opening a pipe may wait for ever
+        raise _UnusableError("it is not a regular file")  # opening a pipe may wait for ever
     with path.open("rb") as file:
         raw = file.read(_LARGEST + 1)
     if len(raw) > _LARGEST:
-        raise _UnusableError(f"it has more than {_LARGEST:,} bytes")
+        raise _UnusableError(f"it is larger than {_LARGEST:,} bytes")
     try:
         members = json.loads(raw)
     except (ValueError, RecursionError) as error:
-        raise _UnusableError(f"it is not JSON: {error}") from error
+        raise _UnusableError(f"it is not valid JSON: {error}") from error
     frames = members.get("frames") if isinstance(members, dict) else None
     if not isinstance(frames, dict):
-        raise _UnusableError('it has no object "frames"')
+        raise _UnusableError('it has no "frames" object')
     version = members.get("version")
     if version != _VERSION:
-        raise _UnusableError(f"it is of version {version!r:.40}; this program knows {_VERSION}")
+        raise _UnusableError(
+            f"it has version {version!r:.40}; this program supports version {_VERSION}"
+        )
     return dict(_entry(number, fields) for number, fields in frames.items())
 
 
-def _entry(number: str, fields: Any) -> tuple[int, _Entry]:
+def _entry(number: str, fields: Any) -> tuple[int, _StoredNote]:
     is_number = number.isascii() and number.isdecimal() and len(number) <= 18
     if not is_number or not isinstance(fields, dict):
-        raise _UnusableError(f"the entry {number!r:.40} is none")
+        raise _UnusableError(f"invalid entry {number!r:.40}")
     text = fields.get("note", "")
     if not isinstance(text, str):
-        raise _UnusableError(f"the note on message {number} is no text")
-    return int(number), _Entry(fields.get("mark") is True, text)
+        raise _UnusableError(f"the note on message {number} is not a string")
+    return int(number), _StoredNote(fields.get("mark") is True, text)
 
 
-def _write(path: Path, entries: dict[int, _Entry]) -> None:
+def _write(path: Path, entries: dict[int, _StoredNote]) -> None:
     """Put a whole new file in the old one's place, or leave the old one as it is."""
     if not entries:
         path.unlink(missing_ok=True)

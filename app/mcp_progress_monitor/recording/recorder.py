@@ -1,35 +1,175 @@
-"""Takes every frame as it comes: into the index at once, onto the disk a moment later."""
+"""Takes every frame as it arrives: into the index at once, onto the disk a moment later."""
 
 from __future__ import annotations
 
+import bisect
 import datetime
+import errno
 import math
 import os
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 import anyio
 
 from mcp_progress_monitor import __version__
+from mcp_progress_monitor.clock import Clock
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.path_checks import PathKind, absolute, path_kind
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
-from mcp_progress_monitor.recording.disk_thread import DiskThread, Order
-from mcp_progress_monitor.recording.encoder import Encoded, Encoder
+from mcp_progress_monitor.recording.folder import RecordingsFolder
 from mcp_progress_monitor.recording.format import header
-from mcp_progress_monitor.recording.growing_part import GrowingPart
-from mcp_progress_monitor.recording.refusals import refusal, stuck, unfinished
-from mcp_progress_monitor.recording.run_files import RunFiles
-from mcp_progress_monitor.recording.settings import RecordingSettings
-from mcp_progress_monitor.recording.timeline import Timeline
+from mcp_progress_monitor.recording.settings import FOLDER, RecordingSettings, load_settings
+from mcp_progress_monitor.recording.timeline import FileBytes, Timeline
+from mcp_progress_monitor.recording.writer import DiskThread, Encoded, Encoder, Order, RunFiles
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
-    from mcp_progress_monitor.problem import Problem
     from mcp_progress_monitor.protocol.facts import Fact
-    from mcp_progress_monitor.protocol.frame import Frame
-    from mcp_progress_monitor.recording.folder import RecordingsFolder
+    from mcp_progress_monitor.protocol.frames import Frame
+
+_GOES_ON: Final = (
+    "Everything else continues; the latest messages are kept in memory until the program exits."
+)
+_NOT_BEGUN: Final = "The session is not being recorded"
+_STOPPED: Final = "Recording stopped"
+_ELSEWHERE: Final = "choose another folder with --data-dir, or another file with --record"
+
+
+class _Reason(NamedTuple):
+    what: str
+    hint: str
+
+
+_FULL: Final = _Reason("the disk is full", f"Free some space, or {_ELSEWHERE}.")
+_TOO_LARGE: Final = _Reason(
+    "the system's file size limit was reached",
+    f"Raise the limit (ulimit -f), or {_ELSEWHERE}.",
+)
+_FORBIDDEN: Final = _Reason(
+    "no permission to write its file", f"Check the permissions of its folder, or {_ELSEWHERE}."
+)
+_GONE: Final = _Reason(
+    "its file or folder no longer exists", "Do not move it while the program is running."
+)
+_NOWHERE: Final = _Reason("its file cannot be created", f"Check the folder, or {_ELSEWHERE}.")
+_THERE: Final = _Reason("its file already exists", "Choose another name with --record.")
+_OTHER: Final = _Reason("its file cannot be written", f"Check the disk, or {_ELSEWHERE}.")
+_KINDS: Final = {
+    errno.ENOSPC: _FULL,
+    errno.EDQUOT: _FULL,
+    errno.EFBIG: _TOO_LARGE,
+    errno.EACCES: _FORBIDDEN,
+    errno.EPERM: _FORBIDDEN,
+    errno.EROFS: _FORBIDDEN,
+    errno.ENOENT: _GONE,
+    errno.ENOTDIR: _GONE,
+    errno.EEXIST: _THERE,
+}
+
+
+def refusal(error: OSError, path: Path, *, has_begun: bool) -> ErrorDetails:
+    """What to tell of an error that the system answered a write with."""
+    reason = _KINDS.get(error.errno or 0, _OTHER)
+    if reason is _GONE and not has_begun:
+        reason = _NOWHERE
+    begin = _STOPPED if has_begun else _NOT_BEGUN
+    return _problem(f"{begin}: {reason.what}", reason.hint, path, error.strerror or str(error))
+
+
+def stuck(path: Path) -> ErrorDetails:
+    """What to tell of a disk that takes nothing any more while messages wait for it."""
+    what = f"{_STOPPED}: the disk does not accept more data and reports no error"
+    return _problem(what, f"Check the drive, or {_ELSEWHERE}.", path)
+
+
+def unfinished(path: Path) -> ErrorDetails:
+    """What to tell of a disk that did not take the last messages before the program ended."""
+    what = "The end of the recording is lost: the disk did not finish writing in time"
+    return ErrorDetails(what, str(path), f"Check the drive, or {_ELSEWHERE}.")
+
+
+def _problem(what: str, hint: str, path: Path, detail: str = "") -> ErrorDetails:
+    return ErrorDetails(what, str(path), f"{hint} {_GOES_ON}", detail)
+
+
+class GrowingPart:
+    """Bytes that are only ever added to: the first `written` in a file, the others in memory.
+
+    What was added can be read at once.
+    """
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.path: Path | None = None
+        """Its file, to be set before any bytes in it are read."""
+        self.end = 0
+        """How many bytes were added."""
+        self.written = 0
+        self._starts: list[int] = []
+        self._blobs: list[bytes] = []
+
+    @property
+    def waiting(self) -> int:
+        """How many bytes memory holds."""
+        return self.end - self._starts[0] if self._starts else 0
+
+    def append(self, blob: bytes) -> None:
+        """Add bytes."""
+        self._starts.append(self.end)
+        self._blobs.append(blob)
+        self.end += len(blob)
+
+    def unwritten(self, most: int) -> list[bytes]:
+        """What is to be written next: about `most` bytes, unless one piece has more."""
+        reach = bisect.bisect_left(self._starts, self.written + most)
+        return self._blobs[:reach]
+
+    def note_written(self, size: int) -> None:
+        """The next `size` bytes are in the file now."""
+        self.written += size
+        done = bisect.bisect_right(self._starts, self.written) - 1
+        if self._starts and self.written >= self.end:
+            done = len(self._starts)
+        if done > 0:
+            del self._starts[:done], self._blobs[:done]
+
+    def forget(self) -> None:
+        """Give up what is in memory only; it reads as nothing from now on."""
+        self._starts.clear()
+        self._blobs.clear()
+
+    def read(self, offset: int, size: int) -> bytes:
+        """The bytes from `offset` on; fewer, or none, where they are gone."""
+        end = min(offset + size, self.end)
+        if offset >= self.written:
+            return self._held(offset, end)
+        from_file = min(end, self.written)
+        found = self._from_file(offset, from_file - offset)
+        if end <= self.written or len(found) < from_file - offset:
+            return found
+        return found + self._held(self.written, end)
+
+    def _from_file(self, offset: int, size: int) -> bytes:
+        return b"" if self.path is None else FileBytes(self.path).read(offset, size)
+
+    def _held(self, offset: int, end: int) -> bytes:
+        """Bytes that are in memory, up to `end`."""
+        if not self._starts or offset < self._starts[0]:
+            return b""
+        at = bisect.bisect_right(self._starts, offset) - 1
+        begin = offset - self._starts[at]
+        first = self._blobs[at][begin : begin + end - offset]
+        if len(first) == end - offset:
+            return first
+        pieces = [first]
+        while (at := at + 1) < len(self._starts) and self._starts[at] < end:
+            pieces.append(self._blobs[at][: end - self._starts[at]])
+        return b"".join(pieces)
+
 
 MOST_WAITING: Final = 16 * 1024 * 1024
 """Bytes that may wait to be written before reading from servers pauses."""
@@ -52,23 +192,6 @@ _FLUSH_S: Final = 0.25
 """How long `flush` waits for a disk."""
 _OPEN_S: Final = 2.0
 _CLOSE_S: Final = 2.0
-
-
-class Clock(Protocol):
-    """What is asked of a clock; `sessions.clock.Clock` fits."""
-
-    @property
-    def monotonic(self) -> Callable[[], float]:
-        """Counts seconds from anywhere."""
-
-    @property
-    def wall(self) -> Callable[[], float]:
-        """Counts seconds since the epoch."""
-
-
-class _SystemClock:
-    monotonic = staticmethod(time.monotonic)
-    wall = staticmethod(time.time)
 
 
 class _Write(NamedTuple):
@@ -100,12 +223,12 @@ class Recorder:
         and those that are old or too much are deleted as `settings` say.
         """
         self.timeline = Timeline()
-        self.problem: Problem | None = None
+        self.problem: ErrorDetails | None = None
         """Why nothing is recorded any more."""
         self.count = 0
         """How many frames were taken."""
         settings = settings or RecordingSettings()
-        self._clock = clock or _SystemClock()
+        self._clock = clock or Clock()
         self._files = None if path is None else RunFiles(path, folder, settings)
         self._file_limit: float = settings.part_limit if folder is not None else math.inf
         self._keeps_empty = folder is None
@@ -169,7 +292,9 @@ class Recorder:
             self.timeline.keep_newest(MOST_ROWS)
         if self._files is not None:
             self._waiting_bytes += part.end - begin
-            self._wake(is_urgent=not are_ticks)
+            self._is_some.set()
+            if not are_ticks or self._waiting_bytes > _MANY:
+                self._is_urgent.set()
 
     def _encoded(self, frames: Sequence[Frame], part: GrowingPart) -> Encoded:
         """Write frames down in a part."""
@@ -214,7 +339,12 @@ class Recorder:
         with anyio.CancelScope(shield=True) as self._running:
             while self._files is not None:
                 await self._write_waiting(self._files)
-                await self._something()
+                # Not told on a clock: a session in which nothing happens costs nothing. Ticks
+                # alone wait a little longer.
+                await self._is_some.wait()
+                with anyio.move_on_after(_PAUSE_S):
+                    await self._is_urgent.wait()
+                self._is_some, self._is_urgent = anyio.Event(), anyio.Event()
             self._is_open.set()
 
     async def close(self) -> None:
@@ -283,19 +413,6 @@ class Recorder:
             "run": self._run,
         }
 
-    def _wake(self, *, is_urgent: bool) -> None:
-        self._is_some.set()
-        if is_urgent or self._waiting_bytes > _MANY:
-            self._is_urgent.set()
-
-    async def _something(self) -> None:
-        """Wait until there is something to write; a little longer where it is ticks alone."""
-        # Not told on a clock: a session in which nothing happens costs nothing.
-        await self._is_some.wait()
-        with anyio.move_on_after(_PAUSE_S):
-            await self._is_urgent.wait()
-        self._is_some, self._is_urgent = anyio.Event(), anyio.Event()
-
     def flush(self) -> bool:
         """Hand all that was taken to the system: it survives `kill -9` of this program.
 
@@ -342,15 +459,7 @@ class Recorder:
         self._writing = None
         self._has_begun_file |= writing.part.path is None
         error = writing.order.error
-        self._note_written(writing.part, files)
-        if isinstance(error, OSError):
-            self._stop(refusal(error, files.current, has_begun=self._done_bytes > 0))
-        elif error is not None:
-            raise error
-
-    def _note_written(self, part: GrowingPart, files: RunFiles) -> None:
-        """Some of a part is on disk now, though not all that was meant to be if that failed."""
-        size = files.written
+        part, size = writing.part, files.written  # not all that was meant to be, if that failed
         self._is_open.set()
         if size:
             part.path, self._made_path = files.current, files.path
@@ -361,6 +470,10 @@ class Recorder:
             self._waiting_bytes -= size
         waiters, self._is_written = self._is_written, anyio.Event()
         waiters.set()
+        if isinstance(error, OSError):
+            self._stop(refusal(error, files.current, has_begun=self._done_bytes > 0))
+        elif error is not None:
+            raise error
 
     async def _prune_if_due(self, files: RunFiles) -> None:
         """A file has begun: delete old ones, and forget what was deleted of this recording."""
@@ -371,7 +484,7 @@ class Recorder:
         for number in sorted(self._numbers[gone] for gone in pruned if gone in self._numbers):
             self.timeline.drop_part(number)
 
-    def _stop(self, problem: Problem) -> None:
+    def _stop(self, problem: ErrorDetails) -> None:
         """Record no more; what waits stays in memory, as do the newest of the frames to come."""
         if self._files is None:
             return
@@ -391,3 +504,41 @@ class Recorder:
             held -= part.waiting
             part.forget()
             self.timeline.give_up(part.number, part.written, self._in_memory[0].number)
+
+
+def recorder_for(
+    data_dir: Path | None, record: Path | None, clock: Clock
+) -> tuple[Recorder, ErrorDetails | None]:
+    """The recorder of a session, nothing made yet, and what is wrong with the user's settings.
+
+    `record` is the file that the user named; where it is None and recordings are switched off, or
+    there is no data folder, the newest messages are kept in memory.
+    """
+    if record is not None:
+        return Recorder(record, clock=clock), None
+    if data_dir is None:
+        return Recorder(clock=clock), None
+    settings, problem = load_settings(data_dir)
+    if not settings.is_on:
+        return Recorder(settings=settings, clock=clock), problem
+    folder = RecordingsFolder(data_dir / FOLDER)
+    return Recorder(folder.new_path(clock.wall()), settings, clock, folder), problem
+
+
+def check_new(record: Path) -> Path:
+    """See that a recording can be begun at a path that the user named; return it absolute.
+
+    Raises:
+        UserError: something is there already, or nothing can be made there.
+    """
+    path = absolute(record)
+    hint = "Choose a new file name in a folder that you can write to."
+    if os.path.lexists(path):
+        what = "The file to record to already exists and is not overwritten"
+    elif (seen := path_kind(path.parent)) is not PathKind.FOLDER:
+        what = f"The folder to record to {seen.value}"
+    elif not os.access(path.parent, os.W_OK | os.X_OK):
+        what = "No permission to write to the folder to record to"
+    else:
+        return path
+    raise UserError(ErrorDetails(what, str(path), hint))

@@ -1,4 +1,4 @@
-"""What the user has settled about recordings: whether, how long, and how much of the disk."""
+"""The user's settings for recordings: whether, how long, and how much of the disk."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ import dataclasses
 from typing import TYPE_CHECKING, Final
 
 from mcp_progress_monitor import private_file
-from mcp_progress_monitor.looking import Sight, sight_of
-from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.path_checks import PathKind, path_kind
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -30,31 +30,35 @@ class RecordingSettings:
     part_bytes: int = 256 * 1024 * 1024
     """A file that has grown to so many bytes is followed by another one."""
 
+    def __post_init__(self) -> None:
+        """Refuse, in words, what cannot be kept to."""
+        for name in ("keep_days", "keep_bytes", "part_bytes"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1")
+
     @property
     def part_limit(self) -> int:
         """How large a part may get: small enough for `keep_bytes` to be kept to."""
         return max(_LEAST_PART, min(self.part_bytes, self.keep_bytes // _PARTS_KEPT))
 
 
-def load_settings(data_dir: Path) -> tuple[RecordingSettings, Problem | None]:
+def load_settings(data_dir: Path) -> tuple[RecordingSettings, ErrorDetails | None]:
     """The settings in a data folder; the usual ones, and why, where they cannot be read."""
     path = data_dir / FOLDER / _FILE
     try:
-        if sight_of(path) is Sight.OTHER:  # a pipe would be waited for without end
+        if path_kind(path) is PathKind.OTHER:  # a pipe would be waited for without end
             raise OSError("It is a device or a pipe, not a file")  # noqa: TRY301  # told as others
         content = path.read_bytes()
-        from mcp_progress_monitor.recording.stored_settings import (
-            members_of,  # with a parser that a start waits for
-        )
+        import msgspec  # loaded only when there is such a file
 
-        return RecordingSettings(**members_of(content)), None
+        return msgspec.json.decode(content, type=RecordingSettings), None
     except FileNotFoundError:
         return RecordingSettings(), None
     except (OSError, ValueError) as error:
-        return RecordingSettings(), Problem(
-            "The settings of recordings cannot be read; the usual ones hold",
+        return RecordingSettings(), ErrorDetails(
+            "Cannot read the recording settings; using the defaults",
             str(path),
-            "Correct the file or delete it.",
+            "Fix the file or delete it.",
             str(error),
         )
 
@@ -63,21 +67,21 @@ def save_settings(data_dir: Path, settings: RecordingSettings) -> None:
     """Write the settings; they are there whole or as they were before.
 
     Raises:
-        ProblemError: they cannot be written.
+        UserError: they cannot be written.
     """
-    from mcp_progress_monitor.recording.stored_settings import content_of
+    import msgspec  # as above
 
     folder = data_dir / FOLDER
-    content = content_of(dataclasses.asdict(settings))
+    content = msgspec.json.format(msgspec.json.encode(settings), indent=2) + b"\n"
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         private_file.put(folder / _FILE, content)
     except OSError as error:
-        raise ProblemError(
-            Problem(
-                "The settings of recordings cannot be saved",
+        raise UserError(
+            ErrorDetails(
+                "Cannot save the recording settings",
                 str(folder / _FILE),
-                "Check the rights of the folder and the free space on its disk.",
+                "Check the folder's permissions and the free disk space.",
                 error.strerror or str(error),
             )
         ) from error

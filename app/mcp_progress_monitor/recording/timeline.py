@@ -5,16 +5,40 @@ from __future__ import annotations
 import bisect
 from typing import TYPE_CHECKING, Final, Protocol
 
-from mcp_progress_monitor.protocol.frame import Channel, Frame, Part
-from mcp_progress_monitor.protocol.frame_kind import FrameKind
-from mcp_progress_monitor.recording.columns import Columns, Segment
+from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameKind, Part
 from mcp_progress_monitor.recording.format import unescaped
-from mcp_progress_monitor.recording.names import Source
+from mcp_progress_monitor.recording.index import Columns, FrameSource, Segment
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+    from pathlib import Path
 
-_UNKNOWN: Final = Source("", Channel.EVENT)
+
+class FileBytes:
+    """Reads stretches of a file (see `timeline.Bytes`).
+
+    The file is opened for each of them, some 15 µs, so that it can be renamed, grow, or be deleted
+    meanwhile on every platform.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def read(self, offset: int, size: int) -> bytes:
+        """The bytes from `offset` on; fewer, or none, where they are gone or unreadable."""
+        pieces: list[bytes] = []
+        try:
+            with self._path.open("rb", buffering=0) as file:
+                file.seek(offset)
+                while size > 0 and (piece := file.read(size)):
+                    pieces.append(piece)
+                    size -= len(piece)
+        except OSError:
+            return b"".join(pieces)
+        return pieces[0] if len(pieces) == 1 else b"".join(pieces)
+
+
+_UNKNOWN: Final = FrameSource("", Channel.EVENT)
 _GAP: Final = 4096
 """Bytes between two frames that are read over rather than read apart."""
 _AT_ONCE: Final = 4 * 1024 * 1024
@@ -160,7 +184,7 @@ class Timeline:
         size = min(size, segment.sizes[row] - begin)
         return self._read(segment, segment.base + segment.offsets[row] + begin, size)
 
-    def source(self, segment: Segment, row: int) -> Source:
+    def source(self, segment: Segment, row: int) -> FrameSource:
         """Connection, channel and such of a row."""
         return self.columns.sources.value(segment.sources[row]) or _UNKNOWN
 

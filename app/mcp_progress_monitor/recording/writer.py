@@ -1,15 +1,296 @@
-"""Writes a recording's files. Runs in a thread of its own; nothing here is shared with others."""
+"""Writes a recording: frames become lines, lines go to files, all on a thread of its own."""
 
 from __future__ import annotations
 
 import contextlib
 import errno
+import itertools
 import os
-from typing import TYPE_CHECKING, Final
+import queue
+import threading
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+import anyio
+from anyio.lowlevel import current_token
+
+from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameRun
+from mcp_progress_monitor.protocol.framing import may_be_batch
+from mcp_progress_monitor.recording.folder import RecordingsFolder, part_path
+from mcp_progress_monitor.recording.format import NUMBER, escaped, prefix
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
+
+    from mcp_progress_monitor.recording.settings import RecordingSettings
+
+_raw_of = itemgetter(5)
+_UNKNOWN: Final = -1
+_CLOSED: Final = b'{"event":"closed"'
+
+
+class Encoded(NamedTuple):
+    """The lines of some frames, and where each frame's bytes begin and how many they are.
+
+    `is_escaped` tells of each whether its line feeds are escaped; None when nothing is.
+    """
+
+    lines: bytes
+    offsets: list[int]
+    sizes: list[int]
+    is_escaped: list[bool] | None = None
+
+
+class _Batch:
+    """A batch's line, within which its elements are found one after the other."""
+
+    def __init__(self, part: int, offset: int, raw: bytes, *, is_escaped: bool) -> None:
+        self.part = part
+        self.is_escaped = is_escaped
+        self._offset = offset
+        self._raw = raw
+        self._done = raw.find(b"[") + 1
+
+    def place(self, element: bytes) -> tuple[int, int] | None:
+        """Where the next element stands in the part, and its size; None if it is not the next."""
+        raw = escaped(element) if self.is_escaped else element
+        found = self._raw.find(raw, self._done)
+        if found < 0:
+            return None
+        self._done = found + len(raw)
+        return self._offset + found, len(raw)
+
+
+class Encoder:
+    """Writes frames down as `format` says. Elements of a batch have no line but their batch's."""
+
+    def __init__(self, base: float) -> None:
+        """Times count from `base`, in monotonic seconds."""
+        self._base = base
+        self._next = 1
+        """The number that the next line has if it does not say another one."""
+        self._batches: dict[str, _Batch] = {}
+        self._stamp: tuple[object, ...] = ()
+        self._prefix = b""
+
+    def begin(self, first: int) -> None:
+        """A part begins, and its header says that its first frame has the number `first`."""
+        self._next = first
+
+    def owed(self, frames: Sequence[Frame], part: int) -> tuple[int, int]:
+        """How many frames, from the first on, are elements of a batch in an earlier part; which.
+
+        Their bytes stand there, so there is nothing to be written.
+        """
+        first = frames[0]
+        batch = None if first.part is None else self._batches.get(first.connection)
+        if batch is None or batch.part == part:
+            return 0, part
+        count = sum(1 for _ in itertools.takewhile(lambda frame: frame.part is not None, frames))
+        return count, batch.part
+
+    def encode(self, frames: Sequence[Frame], part: int, offset: int) -> Encoded:
+        """Write down frames of one connection, to be put into `part` at `offset`."""
+        return self._encode_chunk(frames, offset) or self._encode_each(frames, part, offset)
+
+    def encode_oversized(
+        self, frame: Frame, part: int, offset: int
+    ) -> tuple[Sequence[bytes], Encoded]:
+        """Write down one frame by itself: its line in pieces, one of them its very bytes.
+
+        They are not copied, which for hundreds of megabytes takes long; `lines` is empty.
+        """
+        head, raw, place = self._pieces_of(frame, part, offset)
+        begin, size, is_escaped = place
+        return (head, raw, b"\n"), Encoded(b"", [begin], [size], [True] if is_escaped else None)
+
+    def _encode_chunk(self, frames: Sequence[Frame], offset: int) -> Encoded | None:
+        """Write down what came in one chunk, with one join; None where lines differ in more."""
+        raws = list(frames.raws) if type(frames) is FrameRun else _raws_of_chunk(frames)
+        if raws is None:
+            return None
+        first = frames[0]
+        sizes = list(map(len, raws))
+        stamp = self._prefix_of(first, is_escaped=False)
+        head = self._head(first.number) + stamp
+        between = b"\n" + stamp
+        raws[0] = head + raws[0]
+        raws[-1] += b"\n"
+        steps = map(len(between).__add__, sizes)
+        offsets = list(itertools.accumulate(steps, initial=offset + len(head)))
+        offsets.pop()
+        self._next = first.number + len(raws)
+        return Encoded(between.join(raws), offsets, sizes)
+
+    def _encode_each(self, frames: Sequence[Frame], part: int, offset: int) -> Encoded:
+        pieces: list[bytes] = []
+        places: list[tuple[int, int, bool]] = []
+        for frame in frames:
+            place = None if frame.part is None else self._place(frame)
+            if place is None:
+                piece, place = self._line(frame, part, offset)
+                pieces.append(piece)
+                offset += len(piece)
+            places.append(place)
+        if not pieces:
+            self._next = _UNKNOWN  # numbers went to elements of a batch that is further up
+        offsets, sizes, escapes = map(list, zip(*places, strict=True))
+        return Encoded(b"".join(pieces), offsets, sizes, escapes if any(escapes) else None)
+
+    def _line(self, frame: Frame, part: int, offset: int) -> tuple[bytes, tuple[int, int, bool]]:
+        """A frame's line, and where in it its bytes stand."""
+        head, raw, place = self._pieces_of(frame, part, offset)
+        return b"%b%b\n" % (head, raw), place
+
+    def _pieces_of(
+        self, frame: Frame, part: int, offset: int
+    ) -> tuple[bytes, bytes, tuple[int, int, bool]]:
+        """What of a frame's line stands before its bytes, these, and where they stand."""
+        is_escaped = b"\n" in frame.raw
+        raw = escaped(frame.raw) if is_escaped else frame.raw
+        head = self._head(frame.number) + self._prefix_of(frame, is_escaped=is_escaped)
+        self._next = frame.number + 1
+        begin = offset + len(head)
+        if frame.channel is Channel.RECEIVED and frame.part is None:
+            self._note_batch(frame.connection, raw, part, begin, is_escaped=is_escaped)
+        elif frame.channel is Channel.EVENT and raw.startswith(_CLOSED):
+            self._batches.pop(frame.connection, None)
+        return head, raw, (begin, len(raw), is_escaped)
+
+    def _note_batch(
+        self, connection: str, raw: bytes, part: int, begin: int, *, is_escaped: bool
+    ) -> None:
+        """Remember the last line of a connection if it may be a batch: its elements follow."""
+        if may_be_batch(raw):
+            self._batches[connection] = _Batch(part, begin, raw, is_escaped=is_escaped)
+        else:
+            self._batches.pop(connection, None)
+
+    def _place(self, frame: Frame) -> tuple[int, int, bool] | None:
+        """Where an element's bytes stand; None, so that it is written, if its batch is not known.
+
+        The line is not needed any more after the last element.
+        """
+        batch = self._batches.get(frame.connection)
+        found = None if batch is None else batch.place(frame.raw)
+        if batch is None or found is None or frame.part is None:
+            return None
+        if frame.part.index == frame.part.count:
+            del self._batches[frame.connection]
+        self._next = frame.number + 1 if self._next == frame.number else _UNKNOWN
+        return (*found, batch.is_escaped)
+
+    def _head(self, number: int) -> bytes:
+        return b"" if number == self._next else b"%b%d\n" % (NUMBER, number)
+
+    def _prefix_of(self, frame: Frame, *, is_escaped: bool) -> bytes:
+        """What stands before a frame's bytes: often the same as before the last one's."""
+        _, connection, channel, when, at, _, _, is_complete = frame
+        stamp = (connection, channel, when, at, is_complete, is_escaped)
+        if stamp != self._stamp:
+            self._prefix = prefix(
+                connection,
+                channel,
+                when,
+                at - self._base,
+                is_complete=is_complete,
+                is_escaped=is_escaped,
+            )
+            self._stamp = stamp
+        return self._prefix
+
+
+def _raws_of_chunk(frames: Sequence[Frame]) -> list[bytes] | None:
+    """The bytes of frames that came in one chunk and are lines as they are; None for others."""
+    if not _is_chunk(frames[0], frames[-1], len(frames)):
+        return None
+    if any([frame[6] is not None for frame in frames]):  # noqa: C419  # a list is faster
+        return None
+    raws = list(map(_raw_of, frames))
+    # A fifth of the time that counting line feeds takes.
+    return None if b"\n" in b"".join(raws) else raws
+
+
+def _is_chunk(first: Frame, last: Frame, count: int) -> bool:
+    """Whether frames are lines that a server wrote and that were read at once."""
+    return (
+        first.channel is Channel.RECEIVED
+        and first.at == last.at
+        and first.connection == last.connection
+        and last.number - first.number == count - 1
+        and last.is_complete
+        and (count > 1 or first.raw[:1] == b"{")  # alone, another one may be a large batch
+    )
+
+
+_Result = TypeVar("_Result")
+
+
+class Order:
+    """One piece of work, and what came of it."""
+
+    def __init__(self, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
+        self.work = work
+        self.arguments = arguments
+        loop: Any = current_token().native_token
+        # Not `anyio.from_thread`: it waits for the loop, which may be waiting for this thread.
+        self._tell_soon = getattr(loop, "call_soon_threadsafe", None) or loop.run_sync_soon
+        self.done = anyio.Event()
+        """For the loop; set a moment after the work is done."""
+        self.is_done = threading.Event()
+        self.result: Any = None
+        self.error: Exception | None = None
+
+    def fulfil(self) -> None:
+        """Do the work and tell the loop, if it is still there."""
+        try:
+            self.result = self.work(*self.arguments)
+        except Exception as error:  # noqa: BLE001  # raised again where the work was ordered
+            self.error = error
+        self.is_done.set()
+        with contextlib.suppress(RuntimeError):  # the loop is gone: nobody waits any more
+            self._tell_soon(self.done.set)
+
+
+class DiskThread:
+    """Does one thing after the other in a thread, which begins with the first.
+
+    `anyio.to_thread` would do, but Python waits for its threads before it exits: a network drive
+    that has gone would keep the program from ending.
+    """
+
+    def __init__(self) -> None:
+        self._orders: queue.SimpleQueue[Order | None] = queue.SimpleQueue()
+        self._thread: threading.Thread | None = None
+
+    async def do(self, work: Callable[..., _Result], *arguments: Any) -> _Result:
+        """Have `work` done; cancelling leaves it to itself."""
+        order = self.begin(work, *arguments)
+        await order.done.wait()
+        if order.error is not None:
+            raise order.error
+        result: _Result = order.result
+        return result
+
+    def begin(self, work: Callable[..., Any], *arguments: Any) -> Order:
+        """Have `work` done after what was begun before; called on the loop."""
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._serve, name="recording", daemon=True)
+            self._thread.start()
+        order = Order(work, arguments)
+        self._orders.put(order)
+        return order
+
+    def end(self) -> None:
+        """Let the thread end after what it has to do."""
+        self._orders.put(None)
+
+    def _serve(self) -> None:
+        while (order := self._orders.get()) is not None:
+            order.fulfil()
+            del order
+
 
 _AT_ONCE: Final = 1024 * 1024
 """Bytes handed to the system at one go."""
@@ -82,3 +363,71 @@ def _blocks(blobs: Sequence[bytes]) -> Iterator[bytes]:
         size += len(blob)
     if gathered:
         yield b"".join(gathered)
+
+
+class RunFiles:
+    """Writes the parts of a run, one after the other, and prunes what it is told to.
+
+    Only its attributes and `written` may be read from elsewhere meanwhile.
+    """
+
+    def __init__(
+        self, path: Path, folder: RecordingsFolder | None, settings: RecordingSettings
+    ) -> None:
+        """`path` is to be the first part's; with `folder` it is in there, and one of many."""
+        self.path = path
+        """The first part's file: another one than asked for if that was taken meanwhile."""
+        self.current = path
+        """The file that is being written, or was last."""
+        self._is_made = False
+        self._folder = folder
+        self._settings = settings
+        self._writer = Writer()
+
+    @property
+    def written(self) -> int:
+        """Bytes that the newest `write` has got into a file so far, though it may have failed."""
+        return self._writer.written
+
+    def write(self, number: int, blobs: Sequence[bytes], when: float) -> None:
+        """Append to a part, which is made if need be, at `when` (wall time).
+
+        Raises:
+            OSError: not all could be written.
+        """
+        self._writer.written = 0
+        if not self._is_made:
+            self._make(when)
+            self._is_made = True
+        self.current = part_path(self.path, number)
+        self._writer.write(self.current, blobs)
+
+    def prune(self, when: float) -> list[Path]:
+        """Delete recordings that are old or too much by now; returns what was deleted."""
+        if self._folder is None:
+            return []
+        return self._folder.prune(self._settings, when, self.current)
+
+    def end(self, discards: bool) -> None:
+        """Close what is open, and delete it if it has nothing in it that anyone wants."""
+        if discards:
+            self._writer.discard()
+        self._writer.close()
+        if self._folder is not None:
+            self._folder.end()
+
+    def _make(self, when: float) -> None:
+        """Claim the name; programs in two containers may have the same number."""
+        if self._folder is None:
+            return
+        from filelock import Timeout  # late: no start waits for it
+
+        try:
+            self._folder.begin(self.path)
+            if not self.path.exists():
+                return
+        except Timeout:
+            pass
+        self._folder.end()
+        self.path = self._folder.new_path(when)
+        self._folder.begin(self.path)

@@ -1,1 +1,1 @@
-"""Asynchronous I/O with servers, on anyio and never on Qt: transports, sessions, their manager."""
+"""Asynchronous I/O with servers, on anyio and never on Qt."""

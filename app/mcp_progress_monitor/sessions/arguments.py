@@ -7,10 +7,9 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
 
-from mcp_progress_monitor import text
-from mcp_progress_monitor.problem import Problem, ProblemError
-from mcp_progress_monitor.sessions.schema_errors import find_errors
-from mcp_progress_monitor.sessions.stopwatch import PATIENT_S, Stopwatch
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.json_schema import PATIENT_S, Stopwatch, find_errors
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,8 +17,8 @@ if TYPE_CHECKING:
     from jsonschema import ValidationError
 
     from mcp_progress_monitor.protocol.facts import JsonObject
-    from mcp_progress_monitor.protocol.messages import Tool
-    from mcp_progress_monitor.sessions.snapshot import ServerSnapshot
+    from mcp_progress_monitor.protocol.offers import Tool
+    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
 _MOST: Final = 20
 _LARGEST_REPLY: Final = 8_000_000
@@ -65,7 +64,7 @@ def check_output(schema: JsonObject, raw: bytes, watch: Stopwatch | None = None)
     Source: 2025-11-25 "Tools", "Output Schema". A result that tells of an error is free of it.
     """
     if len(raw) > _LARGEST_REPLY:
-        return Checked([], ("it is too large",))
+        return Checked([], ("too large",))
     reply = json.loads(raw)
     result = reply.get("result") if isinstance(reply, dict) else None
     if not isinstance(result, dict) or result.get("isError") is True:
@@ -82,14 +81,14 @@ def argument_problems(schema: JsonObject, arguments: JsonObject) -> list[str]:
 
 
 def named_tool(server: ServerSnapshot, name: str) -> Tool:
-    """The server's tool of that name; `ProblemError` with names like it when there is none."""
+    """The server's tool of that name; `UserError` with names like it when there is none."""
     found = next((tool for tool in server.tools if tool.name == name), None)
     if found is None:
         import difflib  # for who mistypes a name
 
         near = difflib.get_close_matches(name, [tool.name for tool in server.tools], n=3)
         hint = f"Did you mean {' or '.join(near)}?" if near else "See the list of its tools."
-        raise ProblemError(Problem(f"The server has no tool {name!r}", server.name, hint))
+        raise UserError(ErrorDetails(f"The server has no tool {name!r}", server.name, hint))
     return found
 
 
@@ -100,7 +99,7 @@ def _place(error: ValidationError) -> str:
 def _words(error: ValidationError) -> str:
     """The field by its path from the arguments' root, and what is wrong with it."""
     path = str(error.json_path).removeprefix("$").removeprefix(".")
-    message = text.elide(str(error.message), _WORDS)
+    message = formatting.elide(str(error.message), _WORDS)
     missing = _missing(error)
     if missing is not None:
         path, message = f"{path}.{missing}".removeprefix("."), "a value is required"

@@ -1,9 +1,4 @@
-"""The settings of all servers, kept in one private file.
-
-Kept by what a server is (see `StdioDefinition.fingerprint`), so that a server of the same command
-has the same settings in the next run, whatever it is called then. The settings themselves load
-pydantic, a tenth of the time until the window is there: only when there are any.
-"""
+"""The settings of all servers, kept in one private file."""
 
 from __future__ import annotations
 
@@ -11,16 +6,15 @@ import hashlib
 from typing import TYPE_CHECKING, Final
 
 from mcp_progress_monitor import private_file
-from mcp_progress_monitor.looking import Sight, sight_of
-from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.path_checks import PathKind, path_kind
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from pathlib import Path
 
-    from mcp_progress_monitor.sessions.server_settings import ServerSettings
+    from mcp_progress_monitor.snapshots.settings import ServerSettings
 
-FILE_NAME: Final = "server-settings.json"
 _MOST_KEPT: Final = 1000
 
 
@@ -29,7 +23,7 @@ class SettingsFile:
 
     def __init__(self, path: Path | None = None) -> None:
         """Read what is at `path`; `problem` tells if that cannot be, and nothing is lost then."""
-        self.problem: Problem | None = None
+        self.problem: ErrorDetails | None = None
         self._path = path
         self._held: dict[str, ServerSettings] = {} if path is None else self._read(path)
 
@@ -41,7 +35,7 @@ class SettingsFile:
         """Keep the settings of one server.
 
         Raises:
-            ProblemError: they cannot be written; they hold until the program ends all the same.
+            UserError: they cannot be written; they hold until the program ends all the same.
         """
         key = _key(fingerprint)
         self._held.pop(key, None)
@@ -54,21 +48,19 @@ class SettingsFile:
 
     def _read(self, path: Path) -> dict[str, ServerSettings]:
         try:
-            if sight_of(path) is Sight.OTHER:  # a pipe would be waited for without end
+            if path_kind(path) is PathKind.OTHER:  # a pipe would be waited for without end
                 raise OSError("It is a device or a pipe, not a file")  # noqa: TRY301  # as others
             written = path.read_bytes()
-            from mcp_progress_monitor.sessions.server_settings import (
-                AllSettings,  # late: as said above
-            )
+            from mcp_progress_monitor.snapshots.settings import AllSettings
 
             return dict(AllSettings.model_validate_json(written).servers)
         except FileNotFoundError:
             return {}
         except (OSError, ValueError) as error:
-            self.problem = Problem(
-                "The settings of servers cannot be read, and are not changed",
+            self.problem = ErrorDetails(
+                "Cannot read the server settings; they are left unchanged",
                 str(path),
-                "Correct the file, or move it away to begin anew.",
+                "Fix the file, or move it away to start over.",
                 str(error),
             )
             self._path = None
@@ -77,17 +69,17 @@ class SettingsFile:
     @staticmethod
     def _write(path: Path, held: Mapping[str, ServerSettings]) -> None:
         """Replace the file as a whole, readable by its owner alone: answers may be secrets."""
-        from mcp_progress_monitor.sessions.server_settings import AllSettings  # late: as said above
+        from mcp_progress_monitor.snapshots.settings import AllSettings
 
         text = AllSettings(servers=dict(held)).model_dump_json(exclude_defaults=True, indent=1)
         try:
             private_file.put(path, text.encode())
         except OSError as error:
-            raise ProblemError(
-                Problem(
-                    "The settings of servers cannot be saved",
+            raise UserError(
+                ErrorDetails(
+                    "Cannot save the server settings",
                     str(path),
-                    "They hold until the program ends.",
+                    "They apply until the program exits.",
                     error.strerror or str(error),
                 )
             ) from error
@@ -95,7 +87,7 @@ class SettingsFile:
 
 def _unchanged() -> ServerSettings:
     """The settings of a server for which nothing is set."""
-    from mcp_progress_monitor.sessions.server_settings import ServerSettings  # late: as said above
+    from mcp_progress_monitor.snapshots.settings import ServerSettings  # late: as said above
 
     return ServerSettings()
 

@@ -1,1 +1,1 @@
-"""The disk: what must survive a restart, in files that only the user can read."""
+"""What must survive a restart: SQLite files that only the user can read."""

@@ -1,19 +1,25 @@
-"""What is kept of a resume chain: enough to send its request again, and to say where it stood."""
+"""Saved resume chains: what is kept of each, the schema, and the statements that change them."""
 
 from __future__ import annotations
 
 import dataclasses
 import enum
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+import json
+import math
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias, TypeVar
+
+import msgspec
 
 if TYPE_CHECKING:
+    import sqlite3
+
     from mcp_progress_monitor.protocol.facts import JsonObject
 
 ChainId: TypeAlias = int
 """Names a chain for good: the number of a forgotten one is not given out again."""
 
 
-class Outcome(enum.Enum):
+class SavedOutcome(enum.Enum):
     """How an attempt ended; the values are stored."""
 
     RUNNING = "running"
@@ -31,7 +37,7 @@ class Outcome(enum.Enum):
     """Stored by a newer version of this program, in a word that this one does not know."""
 
     @classmethod
-    def _missing_(cls, value: object) -> Outcome | None:
+    def _missing_(cls, value: object) -> SavedOutcome | None:
         return cls.UNKNOWN if isinstance(value, str) else None
 
 
@@ -53,7 +59,7 @@ class Origin(NamedTuple):
     params: JsonObject
 
 
-class Standing(NamedTuple):
+class SavedProgress(NamedTuple):
     """Where the work stood at the last tick: numbers as received, None where unknown."""
 
     progress: int | float | None = None
@@ -72,7 +78,7 @@ class SavedAttempt:
     number: int
     started_when: float
     ended_when: float | None
-    outcome: Outcome
+    outcome: SavedOutcome
     detail: str
 
 
@@ -89,7 +95,7 @@ class SavedChain(NamedTuple):
     token: str
     is_usable: bool
     reason: str
-    standing: Standing
+    standing: SavedProgress
     created_when: float
     updated_when: float
     attempt_count: int
@@ -98,3 +104,270 @@ class SavedChain(NamedTuple):
     def __repr__(self) -> str:
         """Without the token: whoever has it may go on with the job."""
         return f"SavedChain(id={self.id}, origin={self.origin}, reason={self.reason!r})"
+
+
+MIGRATIONS: Final = (
+    """
+    CREATE TABLE chains (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        origin TEXT NOT NULL,
+        is_usable INTEGER NOT NULL DEFAULT 1,
+        reason TEXT NOT NULL DEFAULT '""',
+        standing TEXT NOT NULL,
+        created_when REAL NOT NULL,
+        updated_when REAL NOT NULL,
+        owner TEXT
+    );
+    CREATE TABLE tokens (
+        chain INTEGER NOT NULL REFERENCES chains (id) ON DELETE CASCADE,
+        number INTEGER NOT NULL,
+        token TEXT NOT NULL,
+        received_when REAL NOT NULL,
+        PRIMARY KEY (chain, number)
+    ) WITHOUT ROWID;
+    CREATE TABLE attempts (
+        chain INTEGER NOT NULL REFERENCES chains (id) ON DELETE CASCADE,
+        number INTEGER NOT NULL,
+        started_when REAL NOT NULL,
+        ended_when REAL,
+        outcome TEXT NOT NULL,
+        detail TEXT NOT NULL DEFAULT '""',
+        PRIMARY KEY (chain, number)
+    ) WITHOUT ROWID;
+    CREATE INDEX owned ON chains (owner) WHERE owner IS NOT NULL;
+    """,
+    """
+    CREATE TABLE tasks (
+        id INTEGER PRIMARY KEY AUTOINCREMENT,
+        origin TEXT NOT NULL,
+        task TEXT NOT NULL,
+        is_flat INTEGER NOT NULL,
+        standing TEXT NOT NULL,
+        started_when REAL NOT NULL,
+        began_when REAL NOT NULL,
+        updated_when REAL NOT NULL,
+        owner TEXT
+    );
+    CREATE INDEX owned_tasks ON tasks (owner) WHERE owner IS NOT NULL;
+    """,
+)
+"""Scripts, each lifting the format by one. Add, never edit: files of every format are out there."""
+
+_Type = TypeVar("_Type")
+
+_Number: TypeAlias = int | float | None
+OriginRow: TypeAlias = tuple[str, str, str, str, str, dict[str, Any]]
+"""The members of an `Origin` as they lie in its column, a JSON array."""
+StandingRow: TypeAlias = tuple[_Number, _Number, str | None]
+"""The members of a `Standing`, in the same way."""
+_Texts: TypeAlias = tuple[OriginRow, StandingRow, str, str]
+_decode: Final = msgspec.json.Decoder(_Texts).decode
+"""Numbers of any size as they are; twice as fast as the parsers of pydantic and Python."""
+
+CHAINS: Final = """
+    SELECT id, owner, is_usable, created_when, updated_when,
+        '[' || origin || ',' || standing || ',' || reason || ',' ||
+        (SELECT token FROM tokens WHERE chain = chains.id ORDER BY number DESC LIMIT 1)
+        || ']' AS texts,
+        (SELECT max(number) FROM attempts WHERE chain = chains.id) AS attempt_count
+    FROM chains
+"""
+"""Chains, to be followed by WHERE or ORDER BY.
+
+`texts` is all their JSON in one array, the newest token last: decoded at once it takes half the
+time, and there may be ten thousand.
+"""
+
+
+def as_column(value: str | tuple[Any, ...]) -> str:
+    """A text of anybody's making, an origin or a standing: as JSON, their members in order."""
+    return json.dumps(value)
+
+
+def chain_of(row: sqlite3.Row, *, is_elsewhere: bool) -> SavedChain:
+    """A row of `CHAINS` as a chain.
+
+    Raises:
+        ValueError: it holds what this program never wrote.
+    """
+    chain, _, is_usable, created_when, updated_when, texts, attempt_count = row
+    origin, standing, reason, token = _decoded(texts)
+    return SavedChain(
+        chain,
+        Origin(*origin),
+        token,
+        bool(is_usable),
+        reason,
+        SavedProgress(*standing),
+        moment_of(created_when),
+        moment_of(updated_when),
+        of_type(attempt_count or 0, int),
+        is_elsewhere,
+    )
+
+
+def attempt_of(row: sqlite3.Row, *, is_abandoned: bool) -> SavedAttempt:
+    """A row of the attempts; one that ran in a program that is gone was interrupted.
+
+    Raises:
+        ValueError: it holds what this program never wrote.
+    """
+    outcome = SavedOutcome(row["outcome"])
+    if outcome is SavedOutcome.RUNNING and is_abandoned:
+        outcome = SavedOutcome.INTERRUPTED
+    ended_when = row["ended_when"]
+    return SavedAttempt(
+        number=of_type(row["number"], int),
+        started_when=moment_of(row["started_when"]),
+        ended_when=None if ended_when is None else moment_of(ended_when),
+        outcome=outcome,
+        detail=of_type(json_of(row["detail"]), str),
+    )
+
+
+def of_type(value: object, kind: type[_Type]) -> _Type:
+    """A value of that type; `ValueError` for any other, as a damaged file may hold."""
+    if not isinstance(value, kind):
+        raise ValueError(f"unexpected value of type {type(value).__name__}")  # noqa: TRY004  # the caller knows no types
+    return value
+
+
+def moment_of(value: object) -> float:
+    """Seconds since the epoch; `ValueError` for what is no time."""
+    seconds = of_type(value, int | float)  # type: ignore[arg-type]  # a union is no type to mypy
+    if not math.isfinite(seconds):
+        raise ValueError("a time is not finite")
+    return seconds
+
+
+def json_of(value: object) -> Any:
+    """The JSON in a column; `ValueError` for what is none."""
+    try:
+        return json.loads(of_type(value, str))
+    except RecursionError as error:
+        raise ValueError("nested too deeply") from error
+
+
+def _decoded(text: object) -> _Texts:
+    try:
+        found: _Texts = _decode(of_type(text, str))
+    except msgspec.MsgspecError:  # half a surrogate pair or an endless number: rare, slower to read
+        found = msgspec.convert(json_of(text), _Texts)
+    return found
+
+
+_INTERRUPTED: Final = "The program that was resuming it exited before the reply arrived."
+
+
+def add_chain(
+    connection: sqlite3.Connection,
+    origin: Origin,
+    standing: SavedProgress,
+    began: float,
+    when: float,
+) -> ChainId:
+    """Make a chain of a first attempt that was just answered; its token is still to be added."""
+    chain: ChainId = connection.execute(
+        "INSERT INTO chains (origin, standing, created_when, updated_when)"
+        " VALUES (?, ?, ?, ?) RETURNING id",
+        (as_column(origin), as_column(standing), began, when),
+    ).fetchone()[0]
+    connection.execute(
+        "INSERT INTO attempts (chain, number, started_when, ended_when, outcome)"
+        " VALUES (?, 1, ?, ?, ?)",
+        (chain, began, when, SavedOutcome.RESUMABLE.value),
+    )
+    return chain
+
+
+def add_token(connection: sqlite3.Connection, chain: ChainId, token: str, when: float) -> None:
+    """Make `token` the newest of the chain."""
+    connection.execute(
+        "INSERT INTO tokens (chain, number, token, received_when)"
+        " SELECT ?, coalesce(max(number), 0) + 1, ?, ? FROM tokens WHERE chain = ?",
+        (chain, as_column(token), when, chain),
+    )
+
+
+def add_attempt(connection: sqlite3.Connection, chain: ChainId, owner: str, when: float) -> None:
+    """Let `owner` have the chain, with an attempt in flight; one before it was interrupted."""
+    interrupt(connection, chain)
+    connection.execute(
+        "INSERT INTO attempts (chain, number, started_when, outcome)"
+        " SELECT ?, coalesce(max(number), 0) + 1, ?, ? FROM attempts WHERE chain = ?",
+        (chain, when, SavedOutcome.RUNNING.value, chain),
+    )
+    connection.execute(
+        "UPDATE chains SET owner = ?, reason = ?, updated_when = ? WHERE id = ?",
+        (owner, as_column(""), when, chain),
+    )
+
+
+def end_attempt(
+    connection: sqlite3.Connection,
+    chain: ChainId,
+    outcome: SavedOutcome,
+    detail: str,
+    when: float | None,
+) -> None:
+    """Say how the attempt in flight ended; nothing happens when none is."""
+    connection.execute(
+        "UPDATE attempts SET outcome = ?, detail = ?, ended_when = ?"
+        " WHERE chain = ? AND outcome = ?",
+        (outcome.value, as_column(detail), when, chain, SavedOutcome.RUNNING.value),
+    )
+
+
+def interrupt(connection: sqlite3.Connection, chain: ChainId) -> None:
+    """Close the attempt of a program that ended before the reply; nobody knows when."""
+    end_attempt(connection, chain, SavedOutcome.INTERRUPTED, _INTERRUPTED, None)
+    connection.execute(
+        "UPDATE chains SET owner = NULL, reason = ? WHERE id = ? AND owner NOTNULL",
+        (as_column(_INTERRUPTED), chain),
+    )
+
+
+def rest(
+    connection: sqlite3.Connection,
+    chain: ChainId,
+    standing: SavedProgress,
+    reason: str,
+    when: float,
+) -> bool:
+    """Let go of a chain and note where it stands; False when it is not there."""
+    changed = connection.execute(
+        "UPDATE chains SET owner = NULL, standing = ?, reason = ?, updated_when = ? WHERE id = ?",
+        (as_column(standing), as_column(reason), when, chain),
+    )
+    return changed.rowcount > 0
+
+
+def refuse(connection: sqlite3.Connection, chain: ChainId) -> None:
+    """The server does not take the newest token: it is not offered again."""
+    connection.execute("UPDATE chains SET is_usable = 0 WHERE id = ?", (chain,))
+
+
+def delete(connection: sqlite3.Connection, chains: list[ChainId]) -> None:
+    """Delete chains with all that belongs to them."""
+    connection.executemany("DELETE FROM chains WHERE id = ?", [(chain,) for chain in chains])
+
+
+def row_of(connection: sqlite3.Connection, chain: ChainId) -> sqlite3.Row | None:
+    """The row of `CHAINS` for one chain."""
+    row: sqlite3.Row | None = connection.execute(f"{CHAINS} WHERE id = ?", (chain,)).fetchone()
+    return row
+
+
+def owned(connection: sqlite3.Connection) -> list[tuple[ChainId, object]]:
+    """The chains that some program has, or had, an attempt of in flight; and which program."""
+    found = connection.execute("SELECT id, owner FROM chains WHERE owner NOTNULL").fetchall()
+    return [(row["id"], row["owner"]) for row in found]
+
+
+def attempts_of(connection: sqlite3.Connection, chain: ChainId) -> list[sqlite3.Row]:
+    """The rows of its attempts, each with the owner of the chain."""
+    return connection.execute(
+        "SELECT attempts.*, chains.owner FROM attempts JOIN chains ON chains.id = attempts.chain"
+        " WHERE chain = ? ORDER BY number",
+        (chain,),
+    ).fetchall()

@@ -1,7 +1,4 @@
-"""The resume store: tokens, and the requests they belong to, saved before anybody sees them.
-
-Source: the resume draft, and our reading of it (`protocol.md` §5).
-"""
+"""The resume store: tokens and their requests, shared by all programs that use the data folder."""
 
 from __future__ import annotations
 
@@ -9,19 +6,19 @@ import contextlib
 import gc
 from typing import TYPE_CHECKING, Final, TypeVar
 
-from mcp_progress_monitor.problem import Problem, ProblemError
-from mcp_progress_monitor.store import rows, statements
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.store import chains
+from mcp_progress_monitor.store import chains as statements
 from mcp_progress_monitor.store.chains import (
     ChainId,
     Origin,
-    Outcome,
     SavedAttempt,
     SavedChain,
-    Standing,
+    SavedOutcome,
+    SavedProgress,
 )
-from mcp_progress_monitor.store.database import Database
-from mcp_progress_monitor.store.owners import Owners
-from mcp_progress_monitor.store.tasks import TaskStore, let_go, owners_of_tasks
+from mcp_progress_monitor.store.database import Database, Owners
+from mcp_progress_monitor.store.tasks import TaskStore, owners_of_tasks, release
 
 if TYPE_CHECKING:
     import sqlite3
@@ -41,23 +38,23 @@ class ResumeStore:
     When it ends, however it ends, the attempt counts as interrupted and the last token is usable
     again.
 
-    Nothing a disk does raises anything but `ProblemError`. While the file cannot be opened there
+    Nothing a disk does raises anything but `UserError`. While the file cannot be opened there
     are no chains to read; each write tries anew and raises until the obstacle is gone. `problem`
     is for telling the user once. No text of an error holds a token.
     """
 
     def __init__(self, data_dir: Path) -> None:
         """Keep the file in `data_dir`, an absolute path that exists."""
-        self._database = Database(data_dir / FILE, rows.MIGRATIONS, WHAT)
+        self._database = Database(data_dir / FILE, chains.MIGRATIONS, WHAT)
         self._owners = Owners(data_dir / "running")
         self._in_flight: set[ChainId] = set()
-        self._unsettled: Problem | None = None
-        self._unreadable: Problem | None = None
+        self._unsettled: ErrorDetails | None = None
+        self._unreadable: ErrorDetails | None = None
         self.tasks: Final = TaskStore(self._database, self._owners, self._settle)
         """The tasks that run at servers, in the same file."""
 
     @property
-    def problem(self) -> Problem | None:
+    def problem(self) -> ErrorDetails | None:
         """What is wrong with the store; None when all is well."""
         return self._database.problem or self._unsettled or self._unreadable
 
@@ -83,25 +80,31 @@ class ResumeStore:
         """Open or make the store. Never raises for what a disk does: see `problem`."""
         await self._database.open()
         if self._database.is_writable:
-            with contextlib.suppress(ProblemError):
+            with contextlib.suppress(UserError):
                 await self._settle()
 
     async def close(self) -> None:
         """Give up what this program owns and close the file."""
         if self.is_writable:
             # What cannot be noted is found out by the next program: nobody holds the lock then.
-            with contextlib.suppress(ProblemError):
+            with contextlib.suppress(UserError):
                 await self._database.write(self._give_up)
         await self._database.close()
         self._owners.move_out()
 
     async def begin(
-        self, origin: Origin, token: str, standing: Standing, *, started_when: float, when: float
+        self,
+        origin: Origin,
+        token: str,
+        standing: SavedProgress,
+        *,
+        started_when: float,
+        when: float,
     ) -> ChainId:
         """Save the first token of a new chain, with the attempt that brought it; committed.
 
         Raises:
-            ProblemError: it is not saved, and must not be shown as resumable.
+            UserError: it is not saved, and must not be shown as resumable.
         """
 
         def work(connection: sqlite3.Connection) -> ChainId:
@@ -115,7 +118,7 @@ class ResumeStore:
         """Own `chain` and note a new attempt, before its request is sent; returns what to send.
 
         Raises:
-            ProblemError: it is gone, refused, or in flight here or in another running program.
+            UserError: it is gone, refused, or in flight here or in another running program.
         """
 
         def work(connection: sqlite3.Connection) -> SavedChain:
@@ -124,7 +127,7 @@ class ResumeStore:
             return _read(statements.row_of(connection, chain))
 
         if chain in self._in_flight:
-            raise ProblemError(Problem("This job is being resumed already"))
+            raise UserError(ErrorDetails("This job is already being resumed"))
         self._in_flight.add(chain)
         try:
             return await self._write(work)
@@ -132,37 +135,45 @@ class ResumeStore:
             self._in_flight.discard(chain)
             raise
 
-    async def advance(self, chain: ChainId, token: str, standing: Standing, *, when: float) -> None:
+    async def advance(
+        self, chain: ChainId, token: str, standing: SavedProgress, *, when: float
+    ) -> None:
         """The attempt in flight brought a new token: save it and let go of the chain; committed.
 
         Raises:
-            ProblemError: it is not saved; or the chain was forgotten meanwhile.
+            UserError: it is not saved; or the chain was forgotten meanwhile.
         """
 
         def work(connection: sqlite3.Connection) -> None:
             if not statements.rest(connection, chain, standing, "", when):
-                raise ProblemError(_gone())
-            statements.end_attempt(connection, chain, Outcome.RESUMABLE, "", when)
+                raise UserError(_gone())
+            statements.end_attempt(connection, chain, SavedOutcome.RESUMABLE, "", when)
             statements.add_token(connection, chain, token, when)
 
         self._in_flight.discard(chain)
         await self._write(work)
 
     async def stop(
-        self, chain: ChainId, outcome: Outcome, reason: str, standing: Standing, *, when: float
+        self,
+        chain: ChainId,
+        outcome: SavedOutcome,
+        reason: str,
+        standing: SavedProgress,
+        *,
+        when: float,
     ) -> None:
         """The attempt in flight ended without a new token; the last one stays, unless refused.
 
         A chain that was forgotten meanwhile stays forgotten.
 
         Raises:
-            ProblemError: it is not noted; here it may be resumed again all the same.
+            UserError: it is not noted; here it may be resumed again all the same.
         """
 
         def work(connection: sqlite3.Connection) -> None:
             statements.end_attempt(connection, chain, outcome, reason, when)
             statements.rest(connection, chain, standing, reason, when)
-            if outcome is Outcome.REFUSED:
+            if outcome is SavedOutcome.REFUSED:
                 statements.refuse(connection, chain)
 
         self._in_flight.discard(chain)
@@ -174,7 +185,7 @@ class ResumeStore:
         Returns those that were kept because another running program has them in flight.
 
         Raises:
-            ProblemError: none of them is deleted.
+            UserError: none of them is deleted.
         """
         wanted = sorted(set(chains))
 
@@ -192,7 +203,7 @@ class ResumeStore:
         A chain that cannot be read is left out; `problem` tells how many.
 
         Raises:
-            ProblemError: the disk or SQLite refuses.
+            UserError: the disk or SQLite refuses.
         """
         return await self._database.read(self._read_chains) if self._database.is_open else []
 
@@ -200,7 +211,7 @@ class ResumeStore:
         """Those of `wanted` that are on disk and can be read; no other chain is looked at.
 
         Raises:
-            ProblemError: the disk or SQLite refuses.
+            UserError: the disk or SQLite refuses.
         """
 
         def work(connection: sqlite3.Connection) -> dict[ChainId, SavedChain]:
@@ -210,7 +221,7 @@ class ResumeStore:
             saved: dict[ChainId, SavedChain] = {}
             for row in there:
                 with contextlib.suppress(ValueError):
-                    saved[row["id"]] = rows.chain_of(row, is_elsewhere=row["owner"] in living)
+                    saved[row["id"]] = chains.chain_of(row, is_elsewhere=row["owner"] in living)
             return saved
 
         return await self._database.read(work) if self._database.is_open else {}
@@ -219,7 +230,7 @@ class ResumeStore:
         """The attempts of a chain that can be read, in order; none for one that is not there.
 
         Raises:
-            ProblemError: the disk or SQLite refuses.
+            UserError: the disk or SQLite refuses.
         """
 
         def work(connection: sqlite3.Connection) -> list[SavedAttempt]:
@@ -228,7 +239,7 @@ class ResumeStore:
             attempts: list[SavedAttempt] = []
             for row in found:
                 with contextlib.suppress(ValueError):
-                    attempts.append(rows.attempt_of(row, is_abandoned=is_abandoned))
+                    attempts.append(chains.attempt_of(row, is_abandoned=is_abandoned))
             return attempts
 
         return await self._database.read(work) if self._database.is_open else []
@@ -237,9 +248,9 @@ class ResumeStore:
         elsewhere = self._in_flight_elsewhere(connection)
         found, unreadable = [], 0
         with _collector_paused():
-            for row in connection.execute(f"{rows.CHAINS} ORDER BY id"):
+            for row in connection.execute(f"{chains.CHAINS} ORDER BY id"):
                 try:
-                    found.append(rows.chain_of(row, is_elsewhere=row[0] in elsewhere))
+                    found.append(chains.chain_of(row, is_elsewhere=row[0] in elsewhere))
                 except ValueError:
                     unreadable += 1
         self._unreadable = _unreadable(unreadable, str(self._database.path))
@@ -256,7 +267,7 @@ class ResumeStore:
         """Move in among the programs that run, and note which of them died in mid-attempt."""
         try:
             await self._database.write(self._move_in)
-        except ProblemError as error:
+        except UserError as error:
             self._unsettled = error.problem
             raise
         self._unsettled = None
@@ -270,13 +281,13 @@ class ResumeStore:
         for chain, owner in owned:
             if owner in dead:
                 statements.interrupt(connection, chain)
-        let_go(connection, dead)
+        release(connection, dead)
 
     def _give_up(self, connection: sqlite3.Connection) -> None:
         for chain, owner in statements.owned(connection):
             if owner == self._owners.me:
                 statements.interrupt(connection, chain)
-        let_go(connection, [self._owners.me])
+        release(connection, [self._owners.me])
 
     def _in_flight_elsewhere(self, connection: sqlite3.Connection) -> set[ChainId]:
         owned = statements.owned(connection)
@@ -291,8 +302,8 @@ class ResumeStore:
         chain = _read(row)
         owner = None if row is None else row["owner"]
         if not chain.is_usable:
-            raise ProblemError(
-                Problem(
+            raise UserError(
+                ErrorDetails(
                     "The server refused this job's resume token",
                     chain.origin.server,
                     "Re-issue the request from the start.",
@@ -301,10 +312,10 @@ class ResumeStore:
             )
         # Owned by us and not in flight: its end could not be noted, the disk was full.
         if owner != self._owners.me and self._owners.lives(owner):
-            raise ProblemError(
-                Problem(
+            raise UserError(
+                ErrorDetails(
                     "Another running program is resuming this job",
-                    hint="Wait for it, or close the other program.",
+                    hint="Wait until it has finished, or close the other program.",
                 )
             )
 
@@ -344,25 +355,25 @@ def _is_missing(path: Path) -> bool:
 
 def _read(row: sqlite3.Row | None) -> SavedChain:
     if row is None:
-        raise ProblemError(_gone())
+        raise UserError(_gone())
     try:
-        return rows.chain_of(row, is_elsewhere=False)
+        return chains.chain_of(row, is_elsewhere=False)
     except ValueError as error:
-        raise ProblemError(
-            Problem("This job cannot be read", hint="Forget it.", detail=str(error))
+        raise UserError(
+            ErrorDetails("This job cannot be read", hint="Forget it.", detail=str(error))
         ) from error
 
 
-def _gone() -> Problem:
-    return Problem("This job is no longer resumable", hint="It completed or was forgotten.")
+def _gone() -> ErrorDetails:
+    return ErrorDetails("This job is no longer resumable", hint="It was completed or forgotten.")
 
 
-def _unreadable(count: int, path: str) -> Problem | None:
+def _unreadable(count: int, path: str) -> ErrorDetails | None:
     if not count:
         return None
     jobs = "1 saved job" if count == 1 else f"{count:,} saved jobs"
-    return Problem(
-        f"{jobs} cannot be read and will not be shown",
+    return ErrorDetails(
+        f"{jobs} cannot be read and are not shown",
         path,
-        "A newer version of this program may have written what is in the way.",
+        "They may have been written by a newer version of this program.",
     )

@@ -1,36 +1,30 @@
-"""The tasks that run at servers: saved before anybody sees them, until their end is known.
-
-Source: 2025-11-25 "Tasks" and the tasks extension of 2026-07-28, which asks clients to keep task
-ids on disk. They lie beside the resume chains, in the same file.
-"""
+"""Saved tasks that run at servers: saved before anybody sees them, until their end is known."""
 
 from __future__ import annotations
 
 import contextlib
 import dataclasses
-import json
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import msgspec
 
-from mcp_progress_monitor.problem import Problem, ProblemError
-from mcp_progress_monitor.store.chains import Origin, Standing
-from mcp_progress_monitor.store.rows import (
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.store.chains import (
+    Origin,
     OriginRow,
+    SavedProgress,
     StandingRow,
+    as_column,
     json_of,
     moment_of,
     of_type,
-    origin_text,
-    text_of,
 )
 
 if TYPE_CHECKING:
     import sqlite3
     from collections.abc import Awaitable, Callable, Iterable
 
-    from mcp_progress_monitor.store.database import Database
-    from mcp_progress_monitor.store.owners import Owners
+    from mcp_progress_monitor.store.database import Database, Owners
 
 SavedTaskId: TypeAlias = int
 """Names a saved task for good: the number of a forgotten one is not given out again."""
@@ -53,7 +47,7 @@ class TaskStanding(NamedTuple):
     created: str | None = None
     ttl_ms: int | float | None = None
     poll_ms: int | float | None = None
-    progress: Standing = Standing()
+    progress: SavedProgress = SavedProgress()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -86,7 +80,7 @@ class TaskStore:
     """Tasks on disk, shared by all programs that run on one data folder.
 
     The program that follows a task owns it, and no other may pick it up. When it ends, however it
-    ends, the task is nobody's and can be picked up. Raises nothing but `ProblemError`.
+    ends, the task is nobody's and can be picked up. Raises nothing but `UserError`.
     """
 
     def __init__(
@@ -106,16 +100,16 @@ class TaskStore:
         """Save a task that has just begun, owned by this program; committed.
 
         Raises:
-            ProblemError: it is not saved.
+            UserError: it is not saved.
         """
         await self._move_in()
 
         def work(connection: sqlite3.Connection) -> SavedTaskId:
             row = (
-                origin_text(origin),
-                text_of(task),
+                as_column(origin),
+                as_column(task),
                 is_flat,
-                _standing_text(standing),
+                as_column(standing),
                 *times,
                 times.began_when,
                 self._owners.me,
@@ -133,7 +127,7 @@ class TaskStore:
         """Own a task from now on, before its server is asked.
 
         Raises:
-            ProblemError: it is gone, or another running program follows it; or the disk refuses.
+            UserError: it is gone, or another running program follows it; or the disk refuses.
         """
         await self._move_in()
 
@@ -141,29 +135,31 @@ class TaskStore:
             row = connection.execute("SELECT owner FROM tasks WHERE id = ?", (saved,)).fetchone()
             if row is None:
                 what = "This task is no longer saved"
-                raise ProblemError(Problem(what, hint="It has ended, or was forgotten."))
+                raise UserError(ErrorDetails(what, hint="It has finished, or was forgotten."))
             if self._is_of_another(row["owner"]):
-                what = "Another running program follows this task"
-                raise ProblemError(
-                    Problem(what, hint="Wait for it there, or close the other program.")
+                what = "Another running program is following this task"
+                raise UserError(
+                    ErrorDetails(
+                        what, hint="Wait until it has finished, or close the other program."
+                    )
                 )
             connection.execute("UPDATE tasks SET owner = ? WHERE id = ?", (self._owners.me, saved))
 
         await self._database.write(work)
 
     async def note(
-        self, saved: SavedTaskId, standing: TaskStanding, *, when: float, is_let_go: bool = False
+        self, saved: SavedTaskId, standing: TaskStanding, *, when: float, is_released: bool = False
     ) -> None:
         """Keep where a task stands now; with `is_let_go` it is nobody's from now on.
 
-        One that was forgotten meanwhile stays forgotten. `ProblemError` when the disk refuses.
+        One that was forgotten meanwhile stays forgotten. `UserError` when the disk refuses.
         """
-        owner = None if is_let_go else self._owners.me
+        owner = None if is_released else self._owners.me
 
         def work(connection: sqlite3.Connection) -> None:
             connection.execute(
                 "UPDATE tasks SET standing = ?, updated_when = ?, owner = ? WHERE id = ?",
-                (_standing_text(standing), when, owner, saved),
+                (as_column(standing), when, owner, saved),
             )
 
         await self._database.write(work)
@@ -172,7 +168,7 @@ class TaskStore:
         """Delete tasks for good; returns those that stay because another program follows them.
 
         Raises:
-            ProblemError: none of them is deleted.
+            UserError: none of them is deleted.
         """
         wanted = sorted(set(tasks))
 
@@ -187,7 +183,7 @@ class TaskStore:
     async def tasks(self) -> list[SavedTask]:
         """All tasks, the oldest first; none while the file cannot be opened.
 
-        One that cannot be read is left out. `ProblemError` when the disk or SQLite refuses.
+        One that cannot be read is left out. `UserError` when the disk or SQLite refuses.
         """
         return await self._database.read(self._read) if self._database.is_open else []
 
@@ -215,7 +211,7 @@ class Times(NamedTuple):
     began_when: float
 
 
-def let_go(connection: sqlite3.Connection, owners: Iterable[object]) -> None:
+def release(connection: sqlite3.Connection, owners: Iterable[object]) -> None:
     """Let the tasks of programs that are gone, or go now, be nobody's."""
     connection.executemany(
         "UPDATE tasks SET owner = NULL WHERE owner = ?", [(owner,) for owner in owners]
@@ -239,11 +235,6 @@ def _has_tasks(connection: sqlite3.Connection) -> bool:
     return found is not None
 
 
-def _standing_text(standing: TaskStanding) -> str:
-    """A standing, as a column: a JSON array of its members in order."""
-    return json.dumps(standing)
-
-
 def _task_of(row: sqlite3.Row, *, is_elsewhere: bool) -> SavedTask:
     """A row as a task; `ValueError` when it holds what this program never wrote."""
     origin = msgspec.convert(json_of(row["origin"]), OriginRow)
@@ -253,7 +244,7 @@ def _task_of(row: sqlite3.Row, *, is_elsewhere: bool) -> SavedTask:
         Origin(*origin),
         of_type(json_of(row["task"]), str),
         bool(row["is_flat"]),
-        TaskStanding(*standing[:-1], Standing(*standing[-1])),
+        TaskStanding(*standing[:-1], SavedProgress(*standing[-1])),
         moment_of(row["started_when"]),
         moment_of(row["began_when"]),
         moment_of(row["updated_when"]),

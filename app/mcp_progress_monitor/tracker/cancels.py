@@ -1,4 +1,4 @@
-"""Cancels under way: from the wish to what the other side makes of it, or to its silence."""
+"""Cancels under way: from the request to the other side's reaction, or its silence."""
 
 from __future__ import annotations
 
@@ -6,16 +6,14 @@ import heapq
 from typing import TYPE_CHECKING, Final
 
 from mcp_progress_monitor.tracker import endings
-from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.snapshot import JobId, JobState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcp_progress_monitor.tracker.delta import Delta
-    from mcp_progress_monitor.tracker.endings import Ending
+    from mcp_progress_monitor.tracker.endings import JobEnding
     from mcp_progress_monitor.tracker.job import Job
-    from mcp_progress_monitor.tracker.rows import Rows
-    from mcp_progress_monitor.tracker.snapshot import JobId
+    from mcp_progress_monitor.tracker.rows import PendingChanges, Rows
 
 _NEVER: Final = float("inf")
 
@@ -24,7 +22,10 @@ class Cancels:
     """The jobs that wait for their cancel to be confirmed, by the time that silence confirms it."""
 
     def __init__(
-        self, rows: Rows, grace_s: float, finish: Callable[[Job, Ending, float, Delta], None]
+        self,
+        rows: Rows,
+        grace_s: float,
+        finish: Callable[[Job, JobEnding, float, PendingChanges], None],
     ) -> None:
         """Cancels of the jobs in `rows`; `finish` ends one that met with silence."""
         self.grace_s = grace_s
@@ -34,7 +35,7 @@ class Cancels:
         self._finish = finish
         self._due: list[tuple[float, JobId]] = []
 
-    def begin(self, job: Job, at: float, reason: str | None, delta: Delta) -> None:
+    def begin(self, job: Job, at: float, reason: str | None, delta: PendingChanges) -> None:
         """Begin or renew the wait for a cancel's confirmation."""
         if job.state is not JobState.CANCELLING:
             delta.move(job)
@@ -43,7 +44,7 @@ class Cancels:
         heapq.heappush(self._due, (due_at, job.id))
         self.due_at = self._due[0][0]
 
-    def lapse(self, now: float, delta: Delta) -> float:
+    def lapse(self, now: float, delta: PendingChanges) -> float:
         """End every cancel that has met with silence for the grace time; when the next is due.
 
         Each ends at its own deadline, whenever that is noticed.
@@ -51,7 +52,7 @@ class Cancels:
         while self._due and self._due[0][0] <= now:
             due_at, place = heapq.heappop(self._due)
             job = self._rows.by_id.get(place)
-            if job is None or not job.is_going_on or job.cancel_due_at != due_at:
+            if job is None or not job.is_resuming or job.cancel_due_at != due_at:
                 continue  # it is over, was answered, or the cancel was renewed
             delta.lapsed.append(job.id)
             self._finish(job, endings.of_silence(job.task, job.cancel_reason), due_at, delta)

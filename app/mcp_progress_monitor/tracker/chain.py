@@ -1,18 +1,99 @@
-"""What one job has of its resume chain: its newest token, its attempts, why it stopped."""
+"""One job's resume chain: newest token, attempts, why it stopped, and whether it can be resumed."""
 
 from __future__ import annotations
 
 import collections
 import itertools
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeGuard
 
-from mcp_progress_monitor.tracker.snapshot import AttemptPicture, JobState
+from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.findings.finding import Finding
+from mcp_progress_monitor.protocol.jsonrpc import canonical
+from mcp_progress_monitor.protocol.messages import META, RESERVED, RESUME_TOKEN
+from mcp_progress_monitor.protocol.tasks import live_task
+from mcp_progress_monitor.tracker.endings import JobEnding
+from mcp_progress_monitor.tracker.snapshot import AttemptSnapshot, Failure, JobState
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from mcp_progress_monitor.protocol.facts import JsonObject
-    from mcp_progress_monitor.tracker.verdicts import Verdict
+    from mcp_progress_monitor.protocol.facts import JsonObject, RequestAnswered, RequestMade
+
+INVALID_PARAMS: Final = -32602
+"""The JSON-RPC code with which a server refuses a resume token."""
+
+REFUSED: Final = "refused"
+INTERRUPTED: Final = "interrupted"
+"""Outcomes of attempts for which there is no state of a job."""
+
+_UNUSABLE: Final = (
+    "The server's new resume token is not a non-empty string and cannot be sent. The "
+    "previous token is kept."
+)
+_TASK: Final = "The server turned the request into a task, which is not resumed automatically"
+
+
+class AttemptOutcome(NamedTuple):
+    """How an attempt ended, and what that makes of its job.
+
+    `ending` is the job's, `outcome` the attempt's alone. `token` is a new one to go on with;
+    `is_complete` means that the chain is over and its tokens have expired. `is_by_hand` means that
+    the result asks for something else first: it is never resumed automatically.
+    """
+
+    ending: JobEnding
+    outcome: JobState | str
+    token: str | None = None
+    is_complete: bool = False
+    is_by_hand: bool = False
+
+
+def is_usable(token: Any) -> TypeGuard[str]:
+    """Whether a server's `nextResumeToken` can be sent back: a string with content."""
+    return isinstance(token, str) and bool(token)
+
+
+def of_answer(
+    answer: RequestAnswered, plain: JobEnding, *, in_chain: bool
+) -> AttemptOutcome | None:
+    """What a reply means; `plain` is its ending if there were no resuming.
+
+    `in_chain` says that the job has a token already. None when no chain is concerned.
+    """
+    if answer.error is not None or (answer.result or {}).get("isError") is True:
+        return _of_error(answer, plain) if in_chain else None
+    token = answer.next_resume_token
+    if is_usable(token):
+        return _resumable(answer, plain, token)
+    if not in_chain:
+        return None
+    if token is None:
+        return AttemptOutcome(plain, plain.state, is_complete=True)
+    return stopped(JobEnding(JobState.FAILED, Failure("local", _UNUSABLE)))
+
+
+def stopped(plain: JobEnding) -> AttemptOutcome:
+    """An attempt that ended without a reply to go on from: the last token stays usable."""
+    return AttemptOutcome(plain._replace(state=JobState.RESUMABLE), plain.state)
+
+
+def _of_error(answer: RequestAnswered, plain: JobEnding) -> AttemptOutcome:
+    code = None if plain.failure is None else plain.failure.code
+    if answer.error is not None and plain.state is JobState.FAILED and code == INVALID_PARAMS:
+        return AttemptOutcome(plain, REFUSED)
+    if answer.error is None and answer.next_resume_token is None:
+        return AttemptOutcome(plain, plain.state, is_complete=True)
+    return stopped(plain)
+
+
+def _resumable(answer: RequestAnswered, plain: JobEnding, token: str) -> AttemptOutcome:
+    if plain.finding is None and live_task(answer.result or {}) is not None:
+        unfinished = Finding(rules.UNFINISHED, (_TASK,))
+        plain = JobEnding(plain.state, Failure("local", _TASK), unfinished)
+    is_by_hand = plain.finding is not None and plain.finding.rule is rules.UNFINISHED
+    ending = plain._replace(state=JobState.RESUMABLE)
+    return AttemptOutcome(ending, JobState.RESUMABLE, token, is_by_hand=is_by_hand)
+
 
 ATTEMPTS_KEPT: Final = 1000
 """Attempts that are told of one job; of older ones only the count stays."""
@@ -21,9 +102,9 @@ ATTEMPTS_KEPT: Final = 1000
 class Settling(NamedTuple):
     """An attempt that has ended, until that is on disk."""
 
-    verdict: Verdict
+    verdict: AttemptOutcome
     at: float
-    attempt: AttemptPicture
+    attempt: AttemptSnapshot
 
 
 class Restored(NamedTuple):
@@ -86,7 +167,7 @@ class Chain:
         self.is_by_hand = False
         self.next_attempt_at: float | None = None
         self.settling: Settling | None = None
-        self.attempts: collections.deque[AttemptPicture] = collections.deque(maxlen=ATTEMPTS_KEPT)
+        self.attempts: collections.deque[AttemptSnapshot] = collections.deque(maxlen=ATTEMPTS_KEPT)
         self.attempt_count = 1
 
     @property
@@ -129,15 +210,15 @@ class Chain:
         """Have no token any more."""
         self.token, self.next_attempt_at = None, None
 
-    def add_earlier(self, attempts: Iterable[AttemptPicture], *, is_in_flight: bool) -> None:
+    def add_earlier(self, attempts: Iterable[AttemptSnapshot], *, is_in_flight: bool) -> None:
         """Put attempts of earlier runs of the program before those of this one."""
         first = self.attempts[0].number if self.attempts else self.attempt_count + 1 - is_in_flight
         earlier = [attempt for attempt in attempts if attempt.number < first]
         self.attempts.extendleft(reversed(earlier[-(ATTEMPTS_KEPT - len(self.attempts)) :]))
 
-    def pictures(self, running: AttemptPicture | None) -> Sequence[AttemptPicture]:
+    def pictures(self, running: AttemptSnapshot | None) -> Sequence[AttemptSnapshot]:
         """All attempts that are known, oldest first, with the one in flight."""
-        newest: list[AttemptPicture] = []
+        newest: list[AttemptSnapshot] = []
         if self.settling is not None:
             newest.append(self.settling.attempt)
         elif running is not None:
@@ -147,9 +228,33 @@ class Chain:
 
 def without_resume_token(params: JsonObject) -> JsonObject:
     """A request's parameters as they are in every attempt of a chain; an empty `_meta` goes."""
-    meta: Any = params.get("_meta")
+    meta: Any = params.get(META)
     if not isinstance(meta, dict):
         return params
-    kept = {name: value for name, value in meta.items() if name != "resumeToken"}
-    rest = {name: value for name, value in params.items() if name != "_meta"}
-    return {**rest, "_meta": kept} if kept else rest
+    kept = {name: value for name, value in meta.items() if name != RESUME_TOKEN}
+    rest = {name: value for name, value in params.items() if name != META}
+    return {**rest, META: kept} if kept else rest
+
+
+_TRACE: Final = frozenset({"traceparent", "tracestate", "baggage"})
+"""The W3C trace context, whose keys the per-request era reserves in `_meta`."""
+
+
+def is_changed_from(first: RequestMade, fact: RequestMade) -> bool:
+    """Whether a resumed request differs from the first one in more than its token."""
+    return _comparable(first.params) != _comparable(fact.params)
+
+
+def _comparable(params: JsonObject) -> bytes:
+    """Parameters without what may differ: the resume token, stamps and the trace context."""
+    kept = without_resume_token(params)
+    meta = kept.get(META)
+    if not isinstance(meta, dict):
+        return canonical(kept)
+    own = {name: value for name, value in meta.items() if not _is_of_one_request(name)}
+    rest = {name: value for name, value in kept.items() if name != META}
+    return canonical({**rest, META: own} if own else rest)
+
+
+def _is_of_one_request(name: str) -> bool:
+    return name.startswith(RESERVED) or name in _TRACE

@@ -1,41 +1,114 @@
-"""Resume chains: several requests that are one job, joined by the tokens that servers hand out.
-
-What concerns chains in the facts comes here from the tracker; what happens to them otherwise (a
-token was saved, an attempt is about to be sent, the program was restarted) is noted by whoever
-drives them.
-"""
+"""Resume chains: several requests that are one job, joined by resume tokens."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
-from mcp_progress_monitor import text
-from mcp_progress_monitor.protocol.facts import Side
-from mcp_progress_monitor.protocol.frame import server_name
-from mcp_progress_monitor.tracker import marks, verdicts
-from mcp_progress_monitor.tracker.chain import Chain, Settling
-from mcp_progress_monitor.tracker.delta import Delta
-from mcp_progress_monitor.tracker.endings import WORDS_LIMIT, Ending
-from mcp_progress_monitor.tracker.likeness import differences
-from mcp_progress_monitor.tracker.picture import attempt_of
-from mcp_progress_monitor.tracker.restoring import job_of
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.protocol.facts import RequestMade, Side
+from mcp_progress_monitor.protocol.frames import server_name
+from mcp_progress_monitor.protocol.messages import META, PROGRESS_TOKEN
+from mcp_progress_monitor.tracker import chain, endings, violations
+from mcp_progress_monitor.tracker.chain import Chain, Restored, Settling, is_changed_from, is_usable
+from mcp_progress_monitor.tracker.endings import WORDS_LIMIT, JobEnding
+from mcp_progress_monitor.tracker.job import Job
+from mcp_progress_monitor.tracker.job_parts import JobTask
+from mcp_progress_monitor.tracker.rows import PendingChanges, Rows
 from mcp_progress_monitor.tracker.snapshot import (
-    AttemptPicture,
+    AttemptSnapshot,
     ChainStep,
-    Changes,
+    ChangeSet,
     Failure,
+    JobId,
     JobState,
+    TaskStep,
 )
+from mcp_progress_monitor.tracker.snapshot_builder import attempt_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from mcp_progress_monitor.protocol.facts import RequestAnswered, RequestMade
-    from mcp_progress_monitor.tracker.chain import Restored
-    from mcp_progress_monitor.tracker.job import Job
-    from mcp_progress_monitor.tracker.rows import Rows
-    from mcp_progress_monitor.tracker.snapshot import JobId
-    from mcp_progress_monitor.tracker.verdicts import Verdict
+    from mcp_progress_monitor.protocol.facts import JsonObject, RequestAnswered, TaskView
+    from mcp_progress_monitor.tracker.chain import AttemptOutcome
+
+
+class RestoredTask(NamedTuple):
+    """A task as it was found on disk, not known to be over. Times are wall seconds.
+
+    `key` is its server's identity; `began_when` the time of the reply that made it a task.
+    """
+
+    server: str
+    key: str
+    method: str
+    params: JsonObject
+    created_when: float
+    began_when: float
+    view: TaskView
+    progress: int | float | None = None
+    total: int | float | None = None
+
+
+def job_of_task(job: JobId, restored: RestoredTask, offset: float) -> Job:
+    """A running row for a task from the disk, of which nobody hears yet; `offset` as in `job_of`.
+
+    It is not entered anywhere.
+    """
+    made = Job(job, _request(job, restored, offset))
+    task = made.task = JobTask(restored.view, restored.began_when + offset)
+    view = restored.view
+    task.status, task.message = view.status, view.message
+    task.ttl_ms, task.poll_ms = view.ttl_ms, view.poll_ms
+    task.is_followed = False
+    made.message = view.message
+    _take_progress(made, restored)
+    task.steps.append(TaskStep(view.status, view.message, restored.began_when + offset, "saved"))
+    return made
+
+
+def _request(job: JobId, restored: Restored | RestoredTask, offset: float) -> RequestMade:
+    """The request of an earlier run of the program. It is in no log of this one: it is below 0."""
+    meta = restored.params.get(META)
+    token = meta.get(PROGRESS_TOKEN) if isinstance(meta, dict) else None
+    return RequestMade(
+        -job,
+        f"{restored.server}#0",
+        restored.created_when + offset,
+        restored.created_when,
+        Side.CLIENT,
+        None,
+        restored.method,
+        restored.params,
+        token,
+        None,
+        (),
+    )
+
+
+def job_of(job: JobId, restored: Restored, offset: float) -> Job:
+    """A row for a chain from the disk; `offset` is added to wall times to make monotonic ones."""
+    made = Job(job, _request(job, restored, offset))
+    _take_progress(made, restored)
+    made.message = restored.message
+    chain = made.chain = Chain(restored.key)
+    chain.id, chain.token, chain.token_when = restored.id, restored.token, restored.updated_when
+    chain.note, chain.is_elsewhere = restored.reason, restored.is_elsewhere
+    chain.attempt_count = restored.attempt_count
+    made.end(_resting_or_refused(restored), restored.updated_when + offset)
+    return made
+
+
+def _resting_or_refused(restored: Restored) -> JobEnding:
+    if restored.token is not None:
+        return JobEnding(JobState.RESUMABLE)
+    return JobEnding(JobState.FAILED, Failure("server", restored.reason, chain.INVALID_PARAMS))
+
+
+def _take_progress(job: Job, restored: Restored | RestoredTask) -> None:
+    if restored.progress is not None:
+        job.progress = restored.progress
+    job.total = job.known_total = restored.total
 
 
 class Chains:
@@ -52,8 +125,6 @@ class Chains:
         self._rows = rows
         self._key_of = key_of
         self._saves = saves
-        self.on_late_answer: Callable[[Job, RequestAnswered, Delta], None] = _ignore
-        """Called with the reply that a job was given between its end and the saving of that."""
         self._by_token: dict[tuple[str, str, str], list[Job]] = {}
         self._expected: dict[tuple[str, object], Job] = {}
 
@@ -75,7 +146,7 @@ class Chains:
 
     # What the facts say
 
-    def take_request(self, fact: RequestMade, delta: Delta) -> bool:
+    def take_request(self, fact: RequestMade, delta: PendingChanges) -> bool:
         """Let a request that resumes a job begin its next attempt; whether it was one."""
         job = self._expected.pop((fact.connection, fact.id), None)
         if job is None:
@@ -83,59 +154,57 @@ class Chains:
         chain = None if job is None else job.chain
         if job is None or chain is None or job.state is not JobState.RESUMABLE:
             return False
-        changed = differences(job.first, fact)
+        is_changed = is_changed_from(job.first, fact)
         chain.attempt_count += 1
         chain.busy, chain.next_attempt_at = "", None
         self._rows.wake(job, fact)
         job.begin_attempt(fact)
-        for problem in fact.problems:
-            job.marks.note(marks.IRREGULAR_REQUEST, problem, fact.number)
-        if changed:
-            job.marks.note(marks.CHANGED_REQUEST, changed, fact.number)
+        for finding in fact.findings:
+            job.marks.add(finding, fact.number, violations.IRREGULAR_REQUEST)
+        if is_changed:
+            job.marks.note(rules.REQUEST_CHANGED, fact.number)
         delta.move(job)
         return True
 
     def _resumed_by(self, fact: RequestMade) -> Job | None:
         """The job that rests on the request's resume token; the one with the same parameters."""
-        if fact.sender is not Side.CLIENT or not verdicts.is_usable(fact.resume_token):
+        if fact.sender is not Side.CLIENT or not chain.is_usable(fact.resume_token):
             return None
         key = (self._key_of(fact.connection), fact.method, fact.resume_token)
         found = [j for j in self._by_token.get(key, ()) if j.state is JobState.RESUMABLE]
-        same = [job for job in found if not differences(job.first, fact)]
+        same = [job for job in found if not is_changed_from(job.first, fact)]
         if same:
             return same[0]
         return found[0] if len(found) == 1 else None
 
     def rival_of(self, fact: RequestMade) -> Job | None:
         """The job that has an attempt with the same resume token in flight."""
-        if not verdicts.is_usable(fact.resume_token):
+        if not chain.is_usable(fact.resume_token):
             return None
         key = (self._key_of(fact.connection), fact.method, fact.resume_token)
         return next(iter(self._by_token.get(key, ())), None)
 
-    def judge(self, job: Job, answer: RequestAnswered, plain: Ending) -> Verdict | None:
+    def judge(self, job: Job, answer: RequestAnswered, plain: JobEnding) -> AttemptOutcome | None:
         """What a reply means for the job's chain; None when it has none and begins none."""
         if answer.sender is not Side.SERVER:
             return None
-        verdict = verdicts.of_answer(answer, plain, in_chain=job.chain is not None)
+        verdict = chain.of_answer(answer, plain, in_chain=job.chain is not None)
         token = answer.next_resume_token
         is_error = answer.error is not None or (answer.result or {}).get("isError") is True
         if is_error and token is not None:
-            words = "A resume token came with an error; it is not used"
-            job.marks.note(marks.TOKEN_ON_ERROR, words, answer.number)
+            job.marks.note(rules.TOKEN_ON_ERROR, answer.number)
         elif verdict is not None and job.chain is not None and verdict.token == job.chain.token:
-            words = "The server handed out the token that it had been given"
-            job.marks.note(marks.SAME_TOKEN, words, answer.number)
+            job.marks.note(rules.SAME_TOKEN, answer.number)
         return verdict
 
-    def end(self, job: Job, verdict: Verdict, at: float, delta: Delta) -> None:
+    def end(self, job: Job, verdict: AttemptOutcome, at: float, delta: PendingChanges) -> None:
         """End an attempt: at once, or as soon as that is on disk."""
         job.chain = job.chain or Chain(self._key_of(job.request.connection))
         when = job.request.when + (at - job.request.at)
         attempt = attempt_of(job, verdict.outcome, when, _detail(verdict))
         self._settle(job, Settling(verdict, at, attempt), delta)
 
-    def _settle(self, job: Job, settling: Settling, delta: Delta) -> None:
+    def _settle(self, job: Job, settling: Settling, delta: PendingChanges) -> None:
         verdict, _, attempt = settling
         if not self._saves or job.chain is None:
             self._conclude(job, settling, delta)
@@ -156,26 +225,39 @@ class Chains:
         )
         delta.move(job)
 
-    def _conclude(self, job: Job, settling: Settling, delta: Delta) -> None:
+    def _conclude(self, job: Job, settling: Settling, delta: PendingChanges) -> None:
         """Show how an attempt ended."""
         chain = job.chain
         if chain is None:
             return
         chain.settling = None
-        self._let_go(job)
+        self._release(job)
         chain.conclude(settling)
         self._enter(job, chain)
         job.end(settling.verdict.ending, settling.at)
         delta.move(job)
         self.leave(self._rows.end(job), delta)
         if job.answer is not None and job.answer.at > settling.at:
-            self.on_late_answer(job, job.answer, delta)
+            self.learn_late(job, job.answer, delta)
+
+    def learn_late(self, job: Job, fact: RequestAnswered, delta: PendingChanges) -> None:
+        """Let a late result bring a resumable job forward: its token is the newest there is."""
+        is_new = job.chain is None and is_usable(fact.next_resume_token)
+        is_idle = job.chain is not None and job.chain.can_resume
+        if fact.result is None or job.id not in self._rows.by_id or not (is_new or is_idle):
+            return
+        ending = endings.of_answer(fact)
+        verdict = self.judge(job, fact, ending)
+        if verdict is not None:
+            self._rows.wake(job)
+            job.wake()
+            self.end(job, verdict, fact.at, delta)
 
     # What is noted by whoever drives them
 
-    def restore(self, found: Iterable[Restored], newest: int, now: float, wall: float) -> Changes:
+    def restore(self, found: Iterable[Restored], newest: int, now: float, wall: float) -> ChangeSet:
         """Make rows of chains from the disk, with ids after `newest`."""
-        delta = Delta()
+        delta = PendingChanges()
         for place, restored in enumerate(found, newest + 1):
             job = job_of(place, restored, now - wall)
             self._rows.by_id[job.id] = job
@@ -186,12 +268,12 @@ class Chains:
             delta.added.append(job.id)
         return delta.freeze()
 
-    def note_saved(self, job: JobId, chain: int | None, obstacle: str = "") -> Changes:
+    def note_saved(self, job: JobId, chain: int | None, obstacle: str = "") -> ChangeSet:
         """What a step asked for is on disk under the id `chain`, or is not because of `obstacle`.
 
         From here on the job is shown as what it has become.
         """
-        delta = Delta()
+        delta = PendingChanges()
         found = self._rows.by_id.get(job)
         if found is None or found.chain is None:
             return delta.freeze()
@@ -201,7 +283,7 @@ class Chains:
             self._conclude(found, found.chain.settling, delta)
         return delta.freeze()
 
-    def note_busy(self, job: JobId, words: str) -> Changes:
+    def note_busy(self, job: JobId, words: str) -> ChangeSet:
         """Say what is being done before the next attempt; with no words that was given up."""
 
         def change(chain: Chain) -> None:
@@ -211,17 +293,17 @@ class Chains:
 
     def note_automatic(
         self, job: JobId, *, is_automatic: bool, next_attempt_at: float | None = None
-    ) -> Changes:
+    ) -> ChangeSet:
         """Say whether the job is gone on with by itself, and until when that waits."""
         found = self._rows.by_id.get(job)
         if found is None or (found.state.is_over and found.state is not JobState.RESUMABLE):
-            return Changes()
+            return ChangeSet()
         found.is_automatic = is_automatic
         if found.chain is not None:
             found.chain.next_attempt_at = next_attempt_at
-        return Changes(progressed=frozenset({job}))
+        return ChangeSet(progressed=frozenset({job}))
 
-    def note_elsewhere(self, job: JobId, *, is_elsewhere: bool) -> Changes:
+    def note_elsewhere(self, job: JobId, *, is_elsewhere: bool) -> ChangeSet:
         """Say whether another running program has an attempt of it in flight."""
 
         def change(chain: Chain) -> None:
@@ -229,7 +311,7 @@ class Chains:
 
         return self._change(job, change)
 
-    def note_attempts(self, job: JobId, attempts: Sequence[AttemptPicture]) -> Changes:
+    def note_attempts(self, job: JobId, attempts: Sequence[AttemptSnapshot]) -> ChangeSet:
         """Tell of attempts of earlier runs of the program."""
         found = self._rows.by_id.get(job)
         is_in_flight = found is not None and not found.state.is_over
@@ -239,7 +321,7 @@ class Chains:
 
         return self._change(job, change)
 
-    def note_reason(self, job: JobId, words: str) -> Changes:
+    def note_reason(self, job: JobId, words: str) -> ChangeSet:
         """Say why the job is not gone on with just now."""
 
         def change(chain: Chain) -> None:
@@ -247,13 +329,13 @@ class Chains:
 
         return self._change(job, change)
 
-    def note_claimed(self, job: JobId, token: str, attempt_count: int) -> Changes:
+    def note_claimed(self, job: JobId, token: str, attempt_count: int) -> ChangeSet:
         """Take what the disk has of the chain: another program may have gone on with it."""
         found = self._rows.by_id.get(job)
 
         def change(chain: Chain) -> None:
             if found is not None:
-                self._let_go(found)
+                self._release(found)
                 chain.token, chain.attempt_count = token, attempt_count
                 chain.is_elsewhere = False
                 self._enter(found, chain)
@@ -270,16 +352,18 @@ class Chains:
         """The request will never be written."""
         self._expected.pop((connection, request_id), None)
 
-    def note_unsent(self, job: JobId, ending: Ending, began_when: float, now: float) -> Changes:
+    def note_unsent(
+        self, job: JobId, ending: JobEnding, began_when: float, now: float
+    ) -> ChangeSet:
         """An attempt that was begun on disk ended before its request was written."""
-        delta = Delta()
+        delta = PendingChanges()
         found = self._resting(job)
         if found is None or found.chain is None:
             return delta.freeze()
         found.chain.attempt_count += 1
-        verdict = verdicts.stopped(ending)
+        verdict = chain.stopped(ending)
         ended_when = found.request.when + (now - found.request.at)
-        attempt = AttemptPicture(
+        attempt = AttemptSnapshot(
             found.chain.attempt_count,
             began_when,
             ended_when,
@@ -292,32 +376,32 @@ class Chains:
         self._settle(found, Settling(verdict, at, attempt), delta)
         return delta.freeze()
 
-    def note_gone(self, job: JobId, words: str) -> Changes:
+    def note_gone(self, job: JobId, words: str) -> ChangeSet:
         """Another program has completed or forgotten the chain: there is nothing to go on with."""
-        delta = Delta()
+        delta = PendingChanges()
         found = self._resting(job)
         if found is None or found.chain is None:
             return delta.freeze()
-        self._let_go(found)
+        self._release(found)
         found.chain.expire()
         found.chain.id, found.chain.note, found.chain.busy = None, words, ""
         at = found.ended_at or 0.0
         self._rows.wake(found)
-        found.end(Ending(JobState.FAILED, Failure("local", words)), at)
+        found.end(JobEnding(JobState.FAILED, Failure("local", words)), at)
         delta.move(found)
         self.leave(self._rows.end(found), delta)
         return delta.freeze()
 
-    def forget(self, jobs: Iterable[JobId]) -> Changes:
+    def forget(self, jobs: Iterable[JobId]) -> ChangeSet:
         """Take the rows of jobs away that are over, resumable ones as well."""
-        delta = Delta()
+        delta = PendingChanges()
         self.leave(self._rows.remove(jobs, with_resting=True), delta)
         return delta.freeze()
 
-    def leave(self, dropped: Iterable[Job], delta: Delta) -> None:
+    def leave(self, dropped: Iterable[Job], delta: PendingChanges) -> None:
         """Forget the tokens of jobs whose rows had to go."""
         for job in dropped:
-            self._let_go(job)
+            self._release(job)
             delta.removed.append(job.id)
 
     def _resting(self, job: JobId) -> Job | None:
@@ -325,19 +409,19 @@ class Chains:
         found = self._rows.by_id.get(job)
         return found if found is not None and found.state is JobState.RESUMABLE else None
 
-    def _change(self, job: JobId, change: Callable[[Chain], None]) -> Changes:
+    def _change(self, job: JobId, change: Callable[[Chain], None]) -> ChangeSet:
         found = self._rows.by_id.get(job)
         if found is None or found.chain is None:
-            return Changes()
+            return ChangeSet()
         change(found.chain)
-        return Changes(progressed=frozenset({job}))
+        return ChangeSet(progressed=frozenset({job}))
 
     def _enter(self, job: Job, chain: Chain) -> None:
         """Find the job by its newest token."""
         if chain.token is not None:
             self._by_token.setdefault((chain.key, job.first.method, chain.token), []).append(job)
 
-    def _let_go(self, job: Job) -> None:
+    def _release(self, job: Job) -> None:
         """Find the job by its token no more."""
         chain = job.chain
         if chain is None or chain.token is None:
@@ -348,16 +432,10 @@ class Chains:
             self._by_token[key] = left
 
 
-def _ignore(_job: Job, _answer: RequestAnswered, _delta: Delta) -> None:
-    """What is done with late replies until someone wants them."""
-
-
-def _detail(verdict: Verdict) -> str:
+def _detail(verdict: AttemptOutcome) -> str:
     """Why an attempt stopped, in words; empty when all is well."""
     failure = verdict.ending.failure
     if failure is None:
         return ""
-    words = text.elide(failure.message, WORDS_LIMIT)
-    return (
-        f"The server refused the token: {words}" if verdict.outcome == verdicts.REFUSED else words
-    )
+    words = formatting.elide(failure.message, WORDS_LIMIT)
+    return f"The server refused the token: {words}" if verdict.outcome == chain.REFUSED else words

@@ -1,11 +1,17 @@
-"""A job's whole course in bounded memory, thinned so that its chart keeps its shape."""
+"""A job's past in bounded memory: points of its chart, phases of its progress, round scales."""
 
 from __future__ import annotations
 
+import collections
+import math
+import re
 from array import array
-from typing import Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
-from mcp_progress_monitor.tracker.snapshot import ChartPoint
+from mcp_progress_monitor.tracker.snapshot import ChartPoint, Phase
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 CAPACITY: Final = 1024
 """Most points a chart has; an even number."""
@@ -76,3 +82,183 @@ def _join(first: ChartPoint, second: ChartPoint) -> ChartPoint:
     """Two neighbouring stretches as one."""
     low, high = min(first.low, second.low), max(first.high, second.high)
     return ChartPoint(second.at, low, high, second.last)
+
+
+PHASES_KEPT: Final = 500
+_COMPARED: Final = 200
+_WITHOUT_NUMBERS: Final = str.maketrans("", "", "0123456789., ")
+_NUMBER: Final = re.compile(r"([0-9]+(?:[.,][0-9]+)*)")
+_GAP: Final = "…"
+_JOINTS: Final = " ([{<:;,.=#/|·–—-"  # noqa: RUF001 - the dashes and points that servers do send
+_PAIRS: Final = ("()", "[]", "{}", "<>")
+
+
+class PhaseLog:
+    """The newest phases of one job, at most 500; older ones are dropped and counted."""
+
+    __slots__ = ("_began_at", "_began_count", "_ended", "_first", "_key", "_newest", "dropped")
+
+    def __init__(self) -> None:
+        self._ended: collections.deque[Phase] = collections.deque(maxlen=PHASES_KEPT - 1)
+        self._key: str | None = None
+        self._first = ""
+        self._newest: str | None = None
+        self._began_at = 0.0
+        self._began_count = 0
+        self.dropped = 0
+
+    def turn(self, message: str, at: float, count: int) -> None:
+        """Look at the message of the job's tick number `count`: it may begin a phase."""
+        if message == self._newest:
+            return
+        key = message[:_COMPARED].translate(_WITHOUT_NUMBERS)
+        if key != self._key:
+            self._close(at, count)
+            self._key = key
+            self._first = message
+            self._began_at = at
+            self._began_count = count
+        self._newest = message
+
+    def _close(self, at: float, count: int) -> None:
+        """Put the phase under way, if there is one, among the ended ones."""
+        if self._key is None:
+            return
+        if len(self._ended) == self._ended.maxlen:
+            self.dropped += 1
+        ticks = count - self._began_count
+        self._ended.append(Phase(self._name(), self._began_at, at, ticks))
+
+    def _name(self) -> str:
+        """What the messages of the phase under way have in common."""
+        return common_words(self._first, self._first if self._newest is None else self._newest)
+
+    def shrink(self, most: int) -> None:
+        """Keep the newest `most` (at least one)."""
+        while len(self._ended) >= max(most, 1):
+            self._ended.popleft()
+            self.dropped += 1
+
+    def read(self, count: int, ended_at: float | None) -> list[Phase]:
+        """All phases, oldest first, after `count` ticks; `ended_at` is the job's end, if any."""
+        phases = list(self._ended)
+        if self._key is not None:
+            ticks = count - self._began_count + 1
+            phases.append(Phase(self._name(), self._began_at, ended_at, ticks))
+        return phases
+
+
+def common_words(first: str, newest: str) -> str:
+    """What stays of two messages that differ in their numbers only, bounded.
+
+    Numbers that differ become "…": "Step … of 64". Where no word follows the first of them, what
+    stands before it is enough: "Compiling (1/20)" and "Compiling (7/20)" are "Compiling".
+    """
+    short = first[:_COMPARED]
+    bounded = short if short == first else short + _GAP
+    if first == newest:
+        return bounded
+    # With an odd place each, numbers; the words between them at the even ones.
+    mine, others = _NUMBER.split(short), _NUMBER.split(newest[:_COMPARED])
+    if len(mine) != len(others):
+        return bounded
+    numbers = [one if one == other else _GAP for one, other in zip(mine, others, strict=True)]
+    mine[1::2] = numbers[1::2]
+    whole = "".join(mine)
+    return _without_tail(whole) or (whole if short == first else whole + _GAP)
+
+
+def _without_tail(words: str) -> str:
+    """What stands before the first gap, if no letter follows it and no bracket is cut open."""
+    head, gap, rest = words.partition(_GAP)
+    head = head.rstrip(_JOINTS)
+    is_cut_open = any(head.count(left) > head.count(right) for left, right in _PAIRS)
+    is_needed = not gap or is_cut_open or any(map(str.isalpha, rest))
+    return "" if is_needed else head
+
+
+_LARGEST = 1e300  # beyond, differences of two values could overflow
+_PARTS = (1, 2, 5, 10, 15, 20, 30)
+_TIMES = (*_PARTS, *(60 * n for n in _PARTS), *(3600 * n for n in (1, 2, 3, 6, 12, 24)))
+
+
+class AxisSpan(NamedTuple):
+    """An axis from `low` to `high`, always of a length above zero."""
+
+    low: float
+    high: float
+
+    def share(self, value: float) -> float:
+        """Where `value` lies, 0.0 at `low` and 1.0 at `high`, never outside."""
+        return min(1.0, max(0.0, (value - self.low) / (self.high - self.low)))
+
+    def lines(self, wanted: int) -> list[float]:
+        """Round values within the span, about `wanted` of them."""
+        return self._lines(_round_step((self.high - self.low) / max(wanted, 1)))
+
+    def time_lines(self, wanted: int) -> list[float]:
+        """The same in seconds, at whole minutes, hours and days where the span is so long."""
+        return self._lines(_round_time((self.high - self.low) / max(wanted, 1)))
+
+    def _lines(self, step: float) -> list[float]:
+        first = math.ceil(self.low / step)
+        last = math.floor(self.high / step + 1e-9)
+        return [count * step for count in range(first, min(last, first + 50) + 1)]
+
+
+def span(values: Iterable[float]) -> AxisSpan:
+    """The span of the finite ones of `values`; zero to one when there are none."""
+    usable = [value for value in values if math.isfinite(value) and abs(value) <= _LARGEST]
+    if not usable:
+        return AxisSpan(0.0, 1.0)
+    low, high = min(usable), max(usable)
+    # Equal ends, and ends too near for a float to tell apart, still make an axis.
+    return AxisSpan(
+        low, high if high - low > abs(high) * 1e-12 else low + max(1.0, abs(low) * 1e-6)
+    )
+
+
+def label_places(
+    wanted: Iterable[tuple[float, float]], low: float, high: float
+) -> list[float | None]:
+    """Where labels of a centre and a length each begin, so that they lie within `low` to `high`.
+
+    None for those that would touch one before them: the most important comes first.
+    """
+    taken: list[tuple[float, float]] = []
+    places: list[float | None] = []
+    for centre, length in wanted:
+        start = max(low, min(centre - length / 2, high - length))
+        is_free = all(start >= end or start + length <= begin for begin, end in taken)
+        places.append(start if is_free else None)
+        if is_free:
+            taken.append((start, start + length))
+    return places
+
+
+def drawable(points: Sequence[ChartPoint]) -> list[ChartPoint]:
+    """The points whose numbers a painter can take."""
+    return [
+        point
+        for point in points
+        if all(abs(value) <= _LARGEST for value in (point.at, point.low, point.high, point.last))
+    ]
+
+
+def _round_time(least_s: float) -> float:
+    """The smallest usual stretch of time that is at least about `least_s`.
+
+    They lie further apart than round numbers do: a little less is better than twice as much.
+    """
+    least_s *= 0.9
+    if least_s <= 1.0:
+        return _round_step(least_s)
+    if least_s > _TIMES[-1]:
+        return 86_400 * _round_step(least_s / 86_400)
+    return float(next(step for step in _TIMES if step >= least_s))
+
+
+def _round_step(least: float) -> float:
+    """The smallest of 1, 2, 5 times a power of ten that is at least `least`."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(factor * power for factor in (1, 2, 5, 10) if factor * power >= least * 0.999999)

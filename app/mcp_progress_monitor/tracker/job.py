@@ -1,40 +1,31 @@
-"""One job while it lives: takes ticks, judges them, ends. Views read pictures of it instead.
-
-The tracker's loop handles the well-formed tick of a running job by itself, on the attributes
-named below; whatever is not plain comes to `Job.take`. See `tracker.tracker`.
-"""
+"""One job while it lives: takes ticks, judges them, ends. Views read its snapshots instead."""
 
 from __future__ import annotations
 
 import collections
+import operator
 from typing import TYPE_CHECKING, Final
 
+from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.protocol.facts import (
     ProgressReceived,
     RequestAnswered,
     RequestMade,
+    RequestStanding,
     Side,
-    Standing,
 )
-from mcp_progress_monitor.protocol.frame import server_name
-from mcp_progress_monitor.protocol.runs import at_of
-from mcp_progress_monitor.text import duration, number
-from mcp_progress_monitor.tracker import marks, naming
-from mcp_progress_monitor.tracker.amount import as_float, is_above
-from mcp_progress_monitor.tracker.history import Chart
-from mcp_progress_monitor.tracker.marks import Marks
-from mcp_progress_monitor.tracker.phases import Phases
-from mcp_progress_monitor.tracker.rates import SAMPLE_S, Rates, Rhythm
+from mcp_progress_monitor.protocol.frames import PlainTick, TickRun, at_of, server_name
+from mcp_progress_monitor.tracker import requests, violations
+from mcp_progress_monitor.tracker.estimate import SAMPLE_S, Rates, Rhythm, as_float, is_above
+from mcp_progress_monitor.tracker.history import Chart, PhaseLog
+from mcp_progress_monitor.tracker.job_parts import JobQuestions, JobStream, JobTask
 from mcp_progress_monitor.tracker.snapshot import ChartPoint, Failure, JobId, JobState
-from mcp_progress_monitor.tracker.stream import Stream
+from mcp_progress_monitor.tracker.violations import ViolationCounts
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import StreamBroken, StreamResumed
-    from mcp_progress_monitor.protocol.runs import PlainTick
-    from mcp_progress_monitor.tracker.asked import Asked
     from mcp_progress_monitor.tracker.chain import Chain
-    from mcp_progress_monitor.tracker.endings import Ending
-    from mcp_progress_monitor.tracker.task import Task
+    from mcp_progress_monitor.tracker.endings import JobEnding
 
 TICKS_KEPT: Final = 200
 _CONDENSED_TICKS: Final = 16
@@ -45,17 +36,17 @@ _STALLED: Final = JobState.STALLED
 _NEVER: Final = float("-inf")
 _ENDLESS: Final = float("inf")
 _DELIVERED: Final = {
-    Standing.IN_BATCH: "behind the reply, in the same batch",
-    Standing.ELSEWHERE: "after the reply, in another HTTP response",
+    RequestStanding.IN_BATCH: rules.TICK_LATE_IN_BATCH,
+    RequestStanding.ELSEWHERE: rules.TICK_LATE_ELSEWHERE,
 }
-_LATE_MARKS: Final = {
-    JobState.CANCELLING: marks.AFTER_CANCEL,
-    JobState.CANCELLED: marks.AFTER_CANCEL,
-    JobState.TIMED_OUT: marks.AFTER_TIMEOUT,
+_LATE: Final = {
+    JobState.CANCELLING: rules.TICK_AFTER_CANCELLED_END,
+    JobState.CANCELLED: rules.TICK_AFTER_CANCELLED_END,
+    JobState.TIMED_OUT: rules.TICK_AFTER_TIMEOUT,
 }
 
 
-class Course:
+class ProgressHistory:
     """How a job's progress went: made with its first tick, so that other jobs stay small.
 
     `odd` is the newest tick that broke a rule.
@@ -65,7 +56,7 @@ class Course:
 
     def __init__(self, at: float) -> None:
         self.chart = Chart()
-        self.phases = Phases()
+        self.phases = PhaseLog()
         self.rhythm = Rhythm(at)
         self.rates: Rates | None = None
         self.odd: ProgressReceived | None = None
@@ -138,9 +129,9 @@ class Job:
         self.id = job
         self.request = self.first = request
         self.chain: Chain | None = None
-        self.task: Task | None = None
-        self.asked: Asked | None = None
-        self.stream: Stream | None = None
+        self.task: JobTask | None = None
+        self.asked: JobQuestions | None = None
+        self.stream: JobStream | None = None
         self.parent: JobId | None = None
         self.parent_is_unclear = False
         self.attempt_at = self.heard_at = request.at
@@ -149,11 +140,11 @@ class Job:
         self.is_fresh = False
         self.is_automatic = False
         self.server = server_name(request.connection)
-        self.name = naming.name(request)
-        self.summary = naming.summary(request)
+        self.name = requests.name(request)
+        self.summary = requests.summary(request)
         self.state = JobState.RUNNING
-        self.marks = Marks()
-        self.course: Course | None = None
+        self.marks = ViolationCounts()
+        self.course: ProgressHistory | None = None
         self.ticks: collections.deque[PlainTick] = collections.deque(maxlen=TICKS_KEPT)
         self.tick_count = 0
         self.odd_count = 0
@@ -173,8 +164,8 @@ class Job:
         self.cancel_grace_s: float | None = None
         self.cancel_reason: str | None = None
         self.is_cancel_sent = False
-        for problem in request.problems:
-            self.marks.note(_key_of_request_problem(problem), problem, request.number)
+        for finding in request.findings:
+            self.marks.add(finding, request.number, violations.IRREGULAR_REQUEST)
 
     @property
     def is_settling(self) -> bool:
@@ -182,7 +173,7 @@ class Job:
         return self.chain is not None and self.chain.settling is not None
 
     @property
-    def is_going_on(self) -> bool:
+    def is_resuming(self) -> bool:
         """Whether more is expected of it."""
         return not (self.state.is_over or self.is_settling)
 
@@ -192,7 +183,7 @@ class Job:
         is_asked = self.asked is not None and bool(self.asked.open)
         return (
             is_asked
-            or naming.is_question(self.request)
+            or requests.is_question(self.request)
             or (self.task is not None and self.task.needs_user)
         )
 
@@ -218,7 +209,7 @@ class Job:
         """
         self.sample_at = at + SAMPLE_S
         value = as_float(self.progress)
-        course = self.course = self.course or Course(at)
+        course = self.course = self.course or ProgressHistory(at)
         if course.rates is None:
             course.rates = Rates(at, value, self.good_count)
         else:
@@ -238,11 +229,14 @@ class Job:
         """Take any tick, however wrong: count it, mark it, show its number; never raises."""
         self.tick_count += 1
         self.ticks.append(fact)
-        is_other = fact.standing is Standing.UNKNOWN  # another token, but the task's own progress
-        is_late = not (fact.standing is Standing.ACTIVE or is_other) or self.over_state.is_over
-        for problem in fact.problems:
-            key = marks.OF_PROBLEM.get(problem, marks.WRONG_TYPE)
-            self.marks.note(key, problem, fact.number)
+        is_other = (
+            fact.standing is RequestStanding.UNKNOWN
+        )  # another token, but the task's own progress
+        is_late = (
+            not (fact.standing is RequestStanding.ACTIVE or is_other) or self.over_state.is_over
+        )
+        for finding in fact.findings:
+            self.marks.add(finding, fact.number, violations.WRONG_TYPE)
         if is_late:
             self._mark_late(fact)
         if self.over_state.is_over:
@@ -250,7 +244,7 @@ class Job:
             self._take_delivered(fact)
             return
         self._keep_extremes()
-        is_good = self._take_numbers(fact) and not is_late and not marks.spoils(fact.problems)
+        is_good = self._take_numbers(fact) and not is_late and not violations.spoils(fact.findings)
         self.message = self.message if fact.message is None else fact.message
         self.last = fact
         if is_good:
@@ -265,20 +259,20 @@ class Job:
         progress at all. They enter no rate, since they tell nothing of when the work was done.
         """
         progress = fact.progress
-        is_news = progress is not None and progress > self.progress and not fact.problems
+        is_news = progress is not None and progress > self.progress and not fact.findings
         if fact.standing not in _DELIVERED or not is_news or progress is None:
             return
         self.progress = progress
         self.total = self.known_total = fact.total if fact.total is not None else self.total
         self.message = self.message if fact.message is None else fact.message
         self.last = fact
-        self.course = self.course or Course(fact.at)
+        self.course = self.course or ProgressHistory(fact.at)
         self._keep_extremes()
 
     def take_stream(self, fact: StreamBroken | StreamResumed) -> None:
         """Take what became of the stream of one of the job's requests."""
-        self.stream = self.stream or Stream()
-        is_current = self.is_going_on and fact.request == self.request.number
+        self.stream = self.stream or JobStream()
+        is_current = self.is_resuming and fact.request == self.request.number
         self.stream.take(fact, is_current=is_current)
         if is_current:
             self.heard_at = max(self.heard_at, fact.at)
@@ -289,8 +283,7 @@ class Job:
         self.odd_count += 1
         self.late_count += 1
         self.ticks.append(fact)
-        words = "Progress came for an attempt that was over"
-        self.marks.note(marks.AFTER_END, words, fact.number)
+        self.marks.note(rules.TICK_AFTER_ATTEMPT, fact.number)
 
     def _sample_if_due(self, at: float) -> None:
         """After a good tick that was not plain."""
@@ -302,7 +295,7 @@ class Job:
     def _take_odd(self, fact: ProgressReceived) -> None:
         """After a bad tick: it ends a silence, and is drawn, but enters no rate."""
         self.odd_count += 1
-        course = self.course = self.course or Course(fact.at)
+        course = self.course = self.course or ProgressHistory(fact.at)
         course.odd = fact
         course.rhythm.add(fact.at)
         self._keep_extremes()
@@ -325,20 +318,17 @@ class Job:
         """Mark a tick that came after the end, or after a cancel."""
         self.late_count += 1
         since, state = self.over_at, self.over_state
-        how = _DELIVERED.get(fact.standing)
-        if how is not None and since is not None:
-            late = "" if fact.at <= since else f"{duration(fact.at - since)} "
-            self.marks.note(marks.LATE_DELIVERY, f"Progress came {late}{how}", fact.number)
-            return
-        if since is None and self.cancel_at is None:
-            key, what = marks.TASK_PROGRESS, "its request had been answered"
-        elif since is None:
-            key, since, what = marks.AFTER_CANCEL, self.cancel_at, "the request was cancelled"
+        delivered = _DELIVERED.get(fact.standing)
+        if delivered is not None and since is not None:
+            late_s = None if fact.at <= since else fact.at - since
+            self.marks.note(delivered, fact.number, late_s)
+        elif since is not None:
+            rule = _LATE.get(state, rules.TICK_AFTER_END)
+            self.marks.note(rule, fact.number, fact.at - since, state.value)
+        elif self.cancel_at is not None:
+            self.marks.note(rules.TICK_LATE_AFTER_CANCEL, fact.number, fact.at - self.cancel_at)
         else:
-            key = _LATE_MARKS.get(state, marks.AFTER_END)
-            what = f"the job's end ({state.value})"
-        late = "" if since is None else f"{duration(fact.at - since)} "
-        self.marks.note(key, f"Progress came {late}after {what}", fact.number)
+            self.marks.note(rules.TICK_OF_TASK, fact.number)
 
     def _take_numbers(self, fact: ProgressReceived) -> bool:
         """Show the tick's numbers and mark what is wrong with them; whether they only rise."""
@@ -351,11 +341,9 @@ class Job:
         is_increasing = progress > before or self.is_fresh
         self.is_fresh = False
         if not is_increasing:
-            words = f"Progress did not increase: {number(progress)} after {number(before)}"
-            self.marks.note(marks.NOT_INCREASING, words, fact.number)
+            self.marks.note(rules.NOT_INCREASING, fact.number, progress, before)
         if self._is_above():
-            words = f"Progress is above its total: {number(progress)} of {number(self.total or 0)}"
-            self.marks.note(marks.ABOVE_TOTAL, words, fact.number)
+            self.marks.note(rules.ABOVE_TOTAL, fact.number, progress, self.total)
         elif was_above:
             self._restart_rate()
         return is_increasing
@@ -368,12 +356,10 @@ class Job:
     def _take_total(self, fact: ProgressReceived) -> None:
         """Show the tick's total and mark what is wrong with it."""
         before, total = self.total, fact.total
-        if total is None and fact.problems:
+        if total is None and fact.findings:
             return  # it could not be read, which is marked already
         if before is not None and total != before and not self.is_fresh:
-            now = "missing" if total is None else number(total)
-            words = f"The total changed: {now} after {number(before)}"
-            self.marks.note(marks.TOTAL_CHANGED, words, fact.number)
+            self.marks.note(rules.TOTAL_CHANGED, fact.number, total, before)
         self.total = total
         self.limit = _ENDLESS if total is None else total
         if total is None:
@@ -383,8 +369,7 @@ class Job:
         self.known_total = total
         if total <= 0:
             self.limit = _NEVER
-            words = f"The total is not positive: {number(total)}"
-            self.marks.note(marks.TOTAL_NOT_POSITIVE, words, fact.number)
+            self.marks.note(rules.TOTAL_NOT_POSITIVE, fact.number, total)
 
     def _restart_rate(self) -> None:
         """Forget the rate: the next good tick is the start of a new one."""
@@ -432,7 +417,7 @@ class Job:
         self.state = JobState.RUNNING
         self.limit = _NEVER
 
-    def end(self, ending: Ending, at: float) -> None:
+    def end(self, ending: JobEnding, at: float) -> None:
         """Be over. What a running job needs is let go; its course stays to be looked at."""
         self.state = ending.state
         self.failure = ending.failure
@@ -499,7 +484,31 @@ class Job:
             self.course.phases.shrink(_CONDENSED_PHASES)
 
 
-def _key_of_request_problem(problem: str) -> str:
-    """The mark for a problem that `Conversation` stated of a request."""
-    is_taken = problem.startswith("the progress token") and " is in use " in problem
-    return marks.TOKEN_IN_USE if is_taken else marks.IRREGULAR_REQUEST
+def is_rising(job: Job, run: TickRun) -> bool:
+    """Whether a run is of one job, and nothing but plain ticks without messages."""
+    values, count = run.values, len(run)
+    return (
+        run.requests.count(run.requests[0]) == count
+        and run.has_no_message
+        and job.progress < values[0]
+        and values[-1] <= job.limit
+        and run.totals.count(job.total) == count
+        and all(map(operator.lt, values, values[1:]))
+    )
+
+
+def take(job: Job, run: TickRun) -> bool:
+    """Take such a run at once; whether the job was stalled and runs again.
+
+    Only the first tick can be due to be sampled: all came at one moment.
+    """
+    is_woken = False
+    if run.at >= job.sample_at:
+        job.progress, job.last = run.values[0], run.ticks[0]
+        job.tick_count += 1
+        is_woken = job.sample(run.at)
+        job.tick_count -= 1
+    job.progress, job.last = run.values[-1], run.ticks[-1]
+    job.tick_count += len(run)
+    job.ticks.extend(run.ticks)
+    return is_woken

@@ -1,34 +1,28 @@
-"""Questions: what the other side asks for before it goes on with a job, in both eras.
-
-In the handshake era it makes a request of its own, which is a job under the one that caused it.
-From 2026-07-28 on it answers that it requires input, and the request is made again with it
-("Multi Round-Trip Requests"): one job, however many rounds.
-"""
+"""Server requests that belong to a job: what a server asks before it continues, in both eras."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.protocol.eras import as_object
-from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.protocol.facts import RequestAnswered, RequestMade, Side
 from mcp_progress_monitor.protocol.jsonrpc import canonical
+from mcp_progress_monitor.protocol.messages import META
 from mcp_progress_monitor.protocol.tasks import related_task
-from mcp_progress_monitor.tracker import marks, naming
-from mcp_progress_monitor.tracker.asked import Asked
-from mcp_progress_monitor.tracker.snapshot import JobState
-from mcp_progress_monitor.tracker.verdicts import is_usable
+from mcp_progress_monitor.tracker import requests, violations
+from mcp_progress_monitor.tracker.chain import is_usable
+from mcp_progress_monitor.tracker.job_parts import JobQuestions
+from mcp_progress_monitor.tracker.snapshot import JobId, JobState
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcp_progress_monitor.protocol.facts import RequestAnswered, RequestMade
-    from mcp_progress_monitor.tracker.delta import Delta
     from mcp_progress_monitor.tracker.job import Job
-    from mcp_progress_monitor.tracker.rows import Rows
-    from mcp_progress_monitor.tracker.snapshot import JobId
+    from mcp_progress_monitor.tracker.rows import PendingChanges, Rows
 
 _ANSWERS: Final = ("inputResponses", "requestState")
-_OF_ROUND: Final = frozenset({*_ANSWERS, "_meta"})
+_OF_ROUND: Final = frozenset({*_ANSWERS, META})
 _REVIEWED: Final = frozenset({JobState.RUNNING, JobState.STALLED})
 
 
@@ -41,7 +35,7 @@ def is_open_round(answer: RequestAnswered) -> bool:
     return kind == "input_required" and not is_usable(answer.next_resume_token)
 
 
-class Questions:
+class QuestionReducer:
     """Which jobs wait for the user, and why."""
 
     def __init__(self, rows: Rows, task_job: Callable[[str, str], Job | None]) -> None:
@@ -57,17 +51,16 @@ class Questions:
 
     # Rounds
 
-    def take_reply(self, job: Job, reply: RequestAnswered, delta: Delta) -> None:
+    def take_reply(self, job: Job, reply: RequestAnswered, delta: PendingChanges) -> None:
         """Let a job wait for what its request's reply requires."""
-        asked = job.asked = job.asked or Asked()
+        asked = job.asked = job.asked or JobQuestions()
         asked.require(reply)
         self._waiting[job.id] = job
         if not asked.keys and not isinstance(asked.state, str):
-            words = "The reply requires input, but says neither which nor what to send back"
-            job.marks.note(marks.IRREGULAR_REPLY, words, reply.number)
+            job.marks.note(rules.NOTHING_REQUIRED, reply.number)
         self.review(job, reply.at, delta)
 
-    def take_retry(self, fact: RequestMade, delta: Delta) -> bool:
+    def take_retry(self, fact: RequestMade, delta: PendingChanges) -> bool:
         """Let a request that brings what was required go on with its job; whether it was one."""
         if not any(name in fact.params for name in _ANSWERS):
             return False
@@ -75,8 +68,8 @@ class Questions:
         if job is None or job.asked is None:
             return False
         _mark_changes(job, fact)
-        for problem in fact.problems:
-            job.marks.note(marks.IRREGULAR_REQUEST, problem, fact.number)
+        for finding in fact.findings:
+            job.marks.add(finding, fact.number, violations.IRREGULAR_REQUEST)
         del self._waiting[job.id]
         job.asked.note_answers(as_object(fact.params.get("inputResponses")), fact.at)
         self._rows.go_on(job, fact, job.asked.answer(job.request.number))
@@ -98,7 +91,7 @@ class Questions:
 
     # Questions that are requests
 
-    def adopt(self, child: Job, delta: Delta) -> None:
+    def adopt(self, child: Job, delta: PendingChanges) -> None:
         """Put a job that the other side asked for under the one that caused it."""
         fact = child.request
         self.review(child, fact.at, delta)
@@ -106,10 +99,10 @@ class Questions:
         if parent is None:
             return
         child.parent = parent.id
-        asked = parent.asked = parent.asked or Asked()
+        asked = parent.asked = parent.asked or JobQuestions()
         asked.adopt(child.id)
         delta.progressed.add(parent.id)
-        if naming.is_question(fact):
+        if requests.is_question(fact):
             asked.open[fact.number] = None
             self.review(parent, fact.at, delta)
 
@@ -121,15 +114,15 @@ class Questions:
         """
         task = related_task(fact.params)
         known = None if task is None else self._task_job(fact.connection, task)
-        if known is not None and known.is_going_on and known.request.sender is not fact.sender:
+        if known is not None and known.is_resuming and known.request.sender is not fact.sender:
             return known, False
         other = Side.SERVER if fact.sender is Side.CLIENT else Side.CLIENT
-        running = [job for job in self._rows.running_of(fact.connection, other) if job.is_going_on]
+        running = [job for job in self._rows.running_of(fact.connection, other) if job.is_resuming]
         return (running[0], False) if len(running) == 1 else (None, bool(running))
 
     # The end of jobs
 
-    def close(self, job: Job, at: float, delta: Delta) -> None:
+    def close(self, job: Job, at: float, delta: PendingChanges) -> None:
         """Take note that a job is over: it waits no more, nor does its parent for it."""
         self._waiting.pop(job.id, None)
         if job.asked is not None and job.asked.reply is not None:
@@ -156,7 +149,7 @@ class Questions:
         if parent is not None and parent.asked is not None:
             parent.asked.children.pop(job.id, None)
 
-    def review(self, job: Job, at: float, delta: Delta) -> None:
+    def review(self, job: Job, at: float, delta: PendingChanges) -> None:
         """Show whether a job that goes on waits for the user. A cancel under way is shown first."""
         job.heard_at = max(job.heard_at, at)
         if job.needs_user and job.state in _REVIEWED and not job.is_settling:
@@ -197,9 +190,8 @@ def _mark_changes(job: Job, fact: RequestMade) -> None:
         return
     changed: list[str] = []
     if asked.state != sent.get("requestState"):
-        changed.append("its state is not the one that the server handed out")
+        changed.append("its state is not the one that the server sent")
     if _work(job.request) != _work(fact):
-        changed.append("its parameters are not those of the request before")
+        changed.append("its parameters differ from the original request")
     if changed:
-        words = f"The request was made again, but {' and '.join(changed)}"
-        job.marks.note(marks.CHANGED_REQUEST, words, fact.number)
+        job.marks.note(rules.ROUND_CHANGED, fact.number, tuple(changed))

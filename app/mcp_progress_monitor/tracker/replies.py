@@ -1,31 +1,26 @@
-"""What replies make of jobs: their end, a further round, a task that goes on; or they are late.
-
-Every end of a job comes through here, whatever brought it about.
-"""
+"""What replies make of jobs: their end, a further round, a task that continues; late replies."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from mcp_progress_monitor.protocol.facts import Standing
-from mcp_progress_monitor.text import duration
-from mcp_progress_monitor.tracker import endings, marks
-from mcp_progress_monitor.tracker.questions import is_open_round
+from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.protocol.facts import RequestAnswered, RequestMade, RequestStanding
+from mcp_progress_monitor.protocol.messages import OF_TASKS
+from mcp_progress_monitor.tracker import endings, violations
+from mcp_progress_monitor.tracker.chain import AttemptOutcome, is_usable, stopped
+from mcp_progress_monitor.tracker.questions import QuestionReducer, is_open_round
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.tracker.tasks import becomes_task
-from mcp_progress_monitor.tracker.verdicts import Verdict, is_usable, stopped
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from mcp_progress_monitor.protocol.facts import RequestAnswered, RequestMade
     from mcp_progress_monitor.tracker.chains import Chains
-    from mcp_progress_monitor.tracker.delta import Delta
-    from mcp_progress_monitor.tracker.endings import Ending
+    from mcp_progress_monitor.tracker.endings import JobEnding
     from mcp_progress_monitor.tracker.job import Job
-    from mcp_progress_monitor.tracker.plain import PlainRequests
-    from mcp_progress_monitor.tracker.questions import Questions
-    from mcp_progress_monitor.tracker.rows import Rows
+    from mcp_progress_monitor.tracker.requests import PlainRequests
+    from mcp_progress_monitor.tracker.rows import PendingChanges, Rows
 
 
 class Replies:
@@ -36,7 +31,7 @@ class Replies:
         rows: Rows,
         chains: Chains,
         plain: PlainRequests,
-        begin: Callable[[RequestMade, Delta], Job],
+        begin: Callable[[RequestMade, PendingChanges], Job],
     ) -> None:
         """Replies to the requests of the jobs in `rows`, and to those in `plain`.
 
@@ -47,19 +42,17 @@ class Replies:
         self._plain = plain
         self._begin = begin
 
-    def connect(self, questions: Questions) -> None:
+    def connect(self, questions: QuestionReducer) -> None:
         """Work with who knows what jobs wait for."""
         self._questions = questions
 
-    def take(self, fact: RequestAnswered, delta: Delta) -> None:
+    def take(self, fact: RequestAnswered, delta: PendingChanges) -> None:
         """End the job of a reply, or keep a late reply with the job it belongs to."""
         job = self._rows.of_request(fact.request) or self._begin_late(fact, delta)
         if job is None:
             return
-        for problem in fact.problems:
-            is_of_token = "nextResumeToken" in problem
-            key = marks.RESUME_TOKEN if is_of_token else marks.IRREGULAR_REPLY
-            job.marks.note(key, problem, fact.number)
+        for finding in fact.findings:
+            job.marks.add(finding, fact.number, violations.IRREGULAR_REPLY)
         delta.progressed.add(job.id)
         if job.state.is_over or job.is_settling or fact.request != job.request.number:
             self._take_late_answer(job, fact, delta)
@@ -68,61 +61,44 @@ class Replies:
             job.answer = fact
             self.finish(job, _ending_of(job, fact), fact.at, delta)
 
-    def _asks_first(self, job: Job, fact: RequestAnswered, delta: Delta) -> bool:
+    def _asks_first(self, job: Job, fact: RequestAnswered, delta: PendingChanges) -> bool:
         """Let a job wait for the input that a reply requires; whether it does."""
         is_asked = is_open_round(fact) and job.cancel_at is None
         if is_asked:
             self._questions.take_reply(job, fact, delta)
         return is_asked
 
-    def _begin_late(self, fact: RequestAnswered, delta: Delta) -> Job | None:
+    def _begin_late(self, fact: RequestAnswered, delta: PendingChanges) -> Job | None:
         """A request that was no job becomes one when its result can be gone on with."""
         request = self._plain.answer(fact.request)
         if request is None or fact.result is None or not is_usable(fact.next_resume_token):
             return None
-        if request.method.startswith("tasks/"):
+        if request.method.startswith(OF_TASKS):
             return None  # what it says is of the task's job
         return self._begin(request, delta)
 
-    def _take_late_answer(self, job: Job, fact: RequestAnswered, delta: Delta) -> None:
+    def _take_late_answer(self, job: Job, fact: RequestAnswered, delta: PendingChanges) -> None:
         """Keep a reply to a job that is over, unless it has one; mark it either way."""
         if job.answer is not None or fact.request != job.request.number:
-            words = "A further reply came to a request that was already answered"
-            job.marks.note(marks.DUPLICATE_REPLY, words, fact.number)
+            job.marks.note(rules.DUPLICATE_REPLY, fact.number)
             return
         job.answer = fact
         state, ended_at = job.over_state, job.over_at
         if fact.result is not None or state is not JobState.CANCELLED:
-            late = duration(fact.at - (ended_at or fact.at))
-            words = f"The reply came {late} after the job's end ({state.value})"
-            job.marks.note(marks.LATE_RESULT, words, fact.number)
+            late_s = fact.at - (ended_at or fact.at)
+            job.marks.note(rules.LATE_REPLY, fact.number, late_s, state.value)
         if not job.is_settling:  # else it is accounted for, and learned of, once that is saved
             self.keep_answer(job, delta)
-            self.learn_late(job, fact, delta)
+            self._chains.learn_late(job, fact, delta)
 
-    def learn_late(self, job: Job, fact: RequestAnswered, delta: Delta) -> None:
-        """Let a late result bring a resumable job forward: its token is the newest there is."""
-        is_new = job.chain is None and is_usable(fact.next_resume_token)
-        is_idle = job.chain is not None and job.chain.can_resume
-        if fact.result is None or job.id not in self._rows.by_id or not (is_new or is_idle):
-            return
-        ending = endings.of_answer(fact)
-        verdict = self._chains.judge(job, fact, ending)
-        if verdict is not None:
-            self._rows.wake(job)
-            job.wake()
-            self._chains.end(job, verdict, fact.at, delta)
-
-    def finish(self, job: Job, ending: Ending, at: float, delta: Delta) -> None:
+    def finish(self, job: Job, ending: JobEnding, at: float, delta: PendingChanges) -> None:
         """End a job, or an attempt of one that can be resumed."""
         self._questions.close(job, at, delta)
         verdict = self._verdict(job, ending)
         ending = ending if verdict is None else verdict.ending
-        if ending.mark is not None:
-            words = "" if ending.failure is None else ending.failure.message
-            words = marks.ADVICE.get(ending.mark, words)
+        if ending.finding is not None:
             source = job.request if job.answer is None else job.answer
-            job.marks.note(ending.mark, words, source.number)
+            job.marks.add(ending.finding, source.number)
         if verdict is not None:
             self._chains.end(job, verdict, at, delta)
             return
@@ -130,15 +106,15 @@ class Replies:
         delta.move(job)
         self._chains.leave(self._rows.end(job), delta)
 
-    def _verdict(self, job: Job, ending: Ending) -> Verdict | None:
+    def _verdict(self, job: Job, ending: JobEnding) -> AttemptOutcome | None:
         """What the end of an attempt means for the job's chain; None when there is none."""
         if job.answer is not None:
             return self._chains.judge(job, job.answer, ending)
         if job.chain is not None and ending.state is JobState.DONE:  # a task: its result follows
-            return Verdict(ending, ending.state, is_complete=True)
+            return AttemptOutcome(ending, ending.state, is_complete=True)
         return None if job.chain is None else stopped(ending)
 
-    def keep_answer(self, job: Job, delta: Delta) -> None:
+    def keep_answer(self, job: Job, delta: PendingChanges) -> None:
         """Account for the reply that a job was given after its end."""
         self._chains.leave(self._rows.keep_answer(job), delta)
 
@@ -146,18 +122,17 @@ class Replies:
 def _mark_plain(job: Job, answer: RequestAnswered) -> None:
     """Mark a direct answer to a request for a task (2025-11-25)."""
     if "task" in job.request.params and answer.result is not None:
-        words = "The server answered at once, instead of with a task as it was asked"
-        job.marks.note(marks.TASK_PLAIN, words, answer.number)
+        job.marks.note(rules.ANSWERED_AT_ONCE, answer.number)
 
 
-def _ending_of(job: Job, answer: RequestAnswered) -> Ending:
+def _ending_of(job: Job, answer: RequestAnswered) -> JobEnding:
     """What a reply makes of a job that is not over.
 
     A result that came before the cancel went out (its standing is active) ends the job as usual.
     """
     if job.cancel_at is None:
         return endings.of_answer(answer)
-    if answer.error is None and answer.standing is Standing.ACTIVE:
+    if answer.error is None and answer.standing is RequestStanding.ACTIVE:
         if is_open_round(answer):  # nothing is under way that could be cancelled
             return endings.of_cancel(None, job.cancel_reason)
         return endings.of_answer(answer)

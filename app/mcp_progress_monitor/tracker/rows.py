@@ -1,19 +1,85 @@
-"""All rows of the job list and the tables that find them, within bounds."""
+"""All rows of the job list and the tables that find them, within bounds; what changed of them."""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Final
+import operator
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
-from mcp_progress_monitor.protocol.facts import Side
-from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.protocol.facts import ProgressReceived, RequestMade, Side
+from mcp_progress_monitor.protocol.frames import LazyRun
+from mcp_progress_monitor.tracker.snapshot import ChainStep, ChangeSet, JobId, JobState
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
 
-    from mcp_progress_monitor.protocol.facts import RequestMade
+    from mcp_progress_monitor.findings.finding import Finding
     from mcp_progress_monitor.tracker.job import Job
-    from mcp_progress_monitor.tracker.snapshot import JobId
+
+Tick: TypeAlias = tuple[JobId | None, int, ProgressReceived]
+"""An entry of `Changes.ticks`."""
+
+
+class TickLog(LazyRun[Tick]):
+    """The entries for the ticks of a run, in order: `jobs` and `counts` have two of their columns.
+
+    They are made when somebody looks, which in a window nobody does.
+    """
+
+    __slots__ = ("counts", "jobs", "run")
+
+    def __init__(
+        self, run: Sequence[ProgressReceived], jobs: Sequence[JobId | None], counts: Sequence[int]
+    ) -> None:
+        super().__init__()
+        self.run = run
+        self.jobs = jobs
+        self.counts = counts
+
+    def __len__(self) -> int:
+        """How many ticks there are."""
+        return len(self.run)
+
+    def _item(self, index: int) -> Tick:
+        return self.jobs[index], self.counts[index], self.run[index]
+
+    def _items(self) -> list[Tick]:
+        return list(zip(self.jobs, self.counts, self.run, strict=True))
+
+
+class PendingChanges:
+    """What was done to which jobs, until it is frozen into `Changes`."""
+
+    def __init__(self) -> None:
+        self.added: list[JobId] = []
+        self.removed: list[JobId] = []
+        self.progressed: set[JobId] = set()
+        self.moved: set[JobId] = set()
+        self.steps: list[ChainStep] = []
+        self.marked: dict[int, tuple[Finding, ...]] = {}
+        self.lapsed: list[JobId] = []
+
+    def move(self, job: Job) -> None:
+        """Note that the job's state changed."""
+        self.moved.add(job.id)
+        self.progressed.add(job.id)
+
+    def freeze(self, ticks: Sequence[Tick] = ()) -> ChangeSet:
+        """The finished record; a job that is gone is named as removed only."""
+        # In C: there may be thousands.
+        jobs = ticks.jobs if type(ticks) is TickLog else map(operator.itemgetter(0), ticks)
+        ticked = set(jobs)
+        ticked.discard(None)
+        self.progressed.update(ticked)
+        gone, new = set(self.removed), set(self.added)
+        added = tuple(job for job in self.added if job not in gone)
+        removed = tuple(job for job in self.removed if job not in new)
+        self.progressed -= gone
+        self.moved -= gone
+        progressed, moved = frozenset(self.progressed), frozenset(self.moved)
+        steps, lapsed = tuple(self.steps), tuple(self.lapsed)
+        return ChangeSet(added, removed, progressed, moved, ticks, steps, self.marked, lapsed)
+
 
 ENDED_KEPT: Final = 10_000
 """Ended jobs that stay until the user removes them; beyond, the oldest go."""
@@ -29,6 +95,20 @@ FRESH_KEPT: Final = 500
 """Ended jobs whose whole course is kept; older ones keep an outline."""
 
 
+class RowLimits(NamedTuple):
+    """How many jobs keep their rows: of ended ones also by the bytes of their replies.
+
+    `asked` is for those that servers asked for and that have ended. Jobs that run are kept,
+    however many, unless `running` says otherwise.
+    """
+
+    ended: int = ENDED_KEPT
+    bytes: int = BYTES_KEPT
+    resting: int = RESTING_KEPT
+    running: float = math.inf
+    asked: int = ASKED_KEPT
+
+
 class Rows:
     """Jobs by id; by request the running ones, the ended ones, and those that can be resumed.
 
@@ -37,20 +117,10 @@ class Rows:
     attempts before the newest.
     """
 
-    def __init__(
-        self,
-        ended_kept: int = ENDED_KEPT,
-        bytes_kept: int = BYTES_KEPT,
-        resting_kept: int = RESTING_KEPT,
-        running_kept: float = math.inf,
-        asked_kept: int = ASKED_KEPT,
-    ) -> None:
-        """Keep `ended_kept` ended jobs, `resting_kept` resumable ones, and so many bytes.
-
-        Of requests that servers made, `asked_kept` of those that have ended.
-
-        Jobs that run are kept, however many, unless `running_kept` says otherwise.
-        """
+    def __init__(self, limits: RowLimits, forget: Callable[[Job], None]) -> None:
+        """Keep jobs within `limits`; `forget` is called with each that loses its row."""
+        self._limits = limits
+        self._forget_elsewhere = forget
         self.by_id: dict[JobId, Job] = {}
         self.running: dict[int | None, Job] = {}
         """To be changed by the methods here alone."""
@@ -60,27 +130,20 @@ class Rows:
         self.ended: dict[int, Job] = {}
         self.resting: dict[int, Job] = {}
         self.dropped = 0
-        self.on_forgotten: Callable[[Job], None] = _ignore
-        """Called with each job that loses its row."""
         self._earlier: dict[int, Job] = {}
         self._fresh: dict[JobId, Job] = {}
         self._asked: dict[int, Job] = {}
-        self._asked_kept = asked_kept
-        self._ended_kept = ended_kept
-        self._resting_kept = resting_kept
-        self._running_kept = running_kept
-        self._bytes_kept = bytes_kept
         self._bytes = 0
 
     def add(self, job: Job) -> list[Job]:
         """Take a new, running job; those that had to go for it."""
         self.by_id[job.id] = job
         self.enter(job, job.request)
-        if len(self.running) <= self._running_kept:
+        if len(self.running) <= self._limits.running:
             return []
         oldest = self._leave(next(iter(self.running)))
         self.dropped += 1
-        self._let_go(oldest)
+        self._release(oldest)
         return [oldest]
 
     def enter(self, job: Job, request: RequestMade) -> None:
@@ -157,7 +220,7 @@ class Rows:
     def _trim(self) -> list[Job]:
         """Remove the oldest jobs beyond the bounds; the newest always stays."""
         removed = []
-        while len(self._asked) > self._asked_kept:
+        while len(self._asked) > self._limits.asked:
             removed.append(self._drop(next(iter(self._asked.values()))))
         while len(self.ended) > 1 and self._is_full():
             removed.append(self._drop(next(iter(self.ended.values()))))
@@ -168,10 +231,10 @@ class Rows:
 
     def _is_full(self) -> bool:
         """Whether the ended jobs are beyond a bound."""
-        return len(self.ended) > self._ended_kept or self._bytes > self._bytes_kept
+        return len(self.ended) > self._limits.ended or self._bytes > self._limits.bytes
 
     def _is_resting_full(self) -> bool:
-        return len(self.resting) > self._resting_kept or self._bytes > self._bytes_kept
+        return len(self.resting) > self._limits.resting or self._bytes > self._limits.bytes
 
     def _drop(self, job: Job) -> Job:
         self._forget(job)
@@ -196,10 +259,10 @@ class Rows:
         number = job.request.number
         (self.resting if number in self.resting else self.ended).pop(number)
         self._asked.pop(number, None)
-        self._let_go(job)
+        self._release(job)
         self._bytes -= _weight(job)
 
-    def _let_go(self, job: Job) -> None:
+    def _release(self, job: Job) -> None:
         del self.by_id[job.id]
         for attempt in () if job.chain is None else job.chain.attempts:
             self._earlier.pop(attempt.request or 0, None)
@@ -207,11 +270,7 @@ class Rows:
             self._earlier.pop(request, None)
         self._earlier.pop(job.first.number, None)
         self._fresh.pop(job.id, None)
-        self.on_forgotten(job)
-
-
-def _ignore(_job: Job) -> None:
-    """What is done with jobs that lose their row until someone wants to know."""
+        self._forget_elsewhere(job)
 
 
 def _weight(job: Job) -> int:

@@ -1,4 +1,4 @@
-"""What views read: immutable pictures of jobs, and what changed since the last ones."""
+"""What views read: immutable snapshots of jobs, and what changed since the last ones."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from mcp_progress_monitor.findings.finding import Finding
     from mcp_progress_monitor.protocol.facts import (
         JsonObject,
         ProgressReceived,
@@ -44,18 +45,23 @@ class JobState(enum.Enum):
 _GOING_ON = frozenset({JobState.RUNNING, JobState.STALLED, JobState.NEEDS_YOU, JobState.CANCELLING})
 
 
-class Mark(NamedTuple):
-    """Something irregular about a job: a stable `key`, words, and how often it was seen.
+class ViolationCount(NamedTuple):
+    """Something irregular about a job: a stable `key`, and how often it was seen.
 
     Keys: not-increasing, above-total, after-end, late-delivery, after-cancel, wrong-type,
     total-changed, total-not-positive, late-result, duplicate-reply … (see `marks.py`).
-    `first` is the number of the frame that showed it first.
+    `finding` is the first case, `first` the number of the frame that showed it.
     """
 
     key: str
-    text: str
+    finding: Finding
     count: int  # type: ignore[assignment]  # hides tuple.count, which nobody asks of a mark
     first: int
+
+    @property
+    def text(self) -> str:
+        """The sentence about the first case."""
+        return self.finding.text
 
 
 class Phase(NamedTuple):
@@ -92,7 +98,7 @@ class Failure(NamedTuple):
     is_wanted: bool = False
 
 
-class TaskPicture(NamedTuple):
+class TaskSnapshot(NamedTuple):
     """The task that a job has become, as its server last stated it.
 
     `status` is as received. `ttl_left_s` counts down to `expires_at` (monotonic seconds) and stays
@@ -148,7 +154,7 @@ class StreamStep(NamedTuple):
     away_s: float | None = None
 
 
-class StreamPicture(NamedTuple):
+class StreamSnapshot(NamedTuple):
     """How a job's HTTP stream stands: `since_s` ago it broke or, where it runs, `newest` happened.
 
     `retry_in_s` counts down to the next try; None where none is due.
@@ -162,11 +168,17 @@ class StreamPicture(NamedTuple):
     retry_in_s: float | None = None
 
 
-class NearLimit(NamedTuple):
-    """The limit, `"idle"` or `"total"`, that a running call will reach soon, and in how long."""
+class Clocks(NamedTuple):
+    """Both clocks at one moment: seconds left and the limits they count down from; None is off.
 
-    what: str
-    left_s: float
+    `is_suspended` says that they stand still, because a question to the user is open.
+    """
+
+    idle_left_s: float | None
+    total_left_s: float | None
+    is_suspended: bool
+    idle_s: float | None
+    total_s: float | None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -190,8 +202,8 @@ class JobSnapshot:
     else "requested" (by the user), "sent" (to the server), "confirmed" (by it, or by its silence)
     or "ignored" (a result came all the same). `cancel_s` is how long ago that was requested or
     sent, while it goes on; and how long after it the result came that ignored it.
-    `near_limit` is no part of what the wire tells: views of live jobs put it in. `stream` is None
-    while no HTTP stream of the job has broken.
+    `clocks` is no part of what the wire tells: None unless we wait for the end of the call, so
+    also in a recording. `stream` is None while no HTTP stream of the job has broken.
     """
 
     id: JobId
@@ -220,7 +232,7 @@ class JobSnapshot:
     last_tick_at: float | None
     silent_s: float
     stall_after_s: float | None
-    marks: tuple[Mark, ...]
+    marks: tuple[ViolationCount, ...]
     failure: Failure | None
     reply_size: int | None
     chain: int | None = None
@@ -232,15 +244,15 @@ class JobSnapshot:
     saved_when: float | None = None
     parent: JobId | None = None
     parent_is_unclear: bool = False
-    task: TaskPicture | None = None
+    task: TaskSnapshot | None = None
     questions: tuple[int, ...] = ()
     cancel_state: str = ""
     cancel_s: float | None = None
-    near_limit: NearLimit | None = None
-    stream: StreamPicture | None = None
+    clocks: Clocks | None = None
+    stream: StreamSnapshot | None = None
 
 
-class AttemptPicture(NamedTuple):
+class AttemptSnapshot(NamedTuple):
     """One request of a job that was gone on with; `number` counts from 1.
 
     `ended_when` is None while it runs, and when nobody was there to look at the clock. `outcome`
@@ -257,7 +269,7 @@ class AttemptPicture(NamedTuple):
     detail: str = ""
 
 
-class AskedPicture(NamedTuple):
+class ServerRequestSnapshot(NamedTuple):
     """A question that came in a message about a job of ours, and what was answered.
 
     `number` is the frame that asked, `key` the question's name in it. `answer` is the result as we
@@ -296,13 +308,13 @@ class JobDetail(NamedTuple):
     chart: Sequence[ChartPoint]
     phases: Sequence[Phase]
     dropped_phases: int = 0
-    attempts: Sequence[AttemptPicture] = ()
+    attempts: Sequence[AttemptSnapshot] = ()
     resume_token: str | None = None
-    marked: Mapping[int, str] = MappingProxyType({})
+    marked: Mapping[int, tuple[Finding, ...]] = MappingProxyType({})
     task_course: Sequence[TaskStep] = ()
     children: Sequence[JobId] = ()
     rounds: int = 0
-    asked: Sequence[AskedPicture] = ()
+    asked: Sequence[ServerRequestSnapshot] = ()
     stream_course: Sequence[StreamStep] = ()
 
 
@@ -324,7 +336,7 @@ class ChainStep(NamedTuple):
     when: float
 
 
-class Changes(NamedTuple):
+class ChangeSet(NamedTuple):
     """What one `apply` or `tick` did.
 
     `added` and `removed` in order; `progressed` jobs had ticks or any other change to their
@@ -343,5 +355,5 @@ class Changes(NamedTuple):
     moved: frozenset[JobId] = frozenset()
     ticks: Sequence[tuple[JobId | None, int, ProgressReceived]] = ()
     steps: Sequence[ChainStep] = ()
-    marked: Mapping[int, str] = MappingProxyType({})
+    marked: Mapping[int, tuple[Finding, ...]] = MappingProxyType({})
     lapsed: tuple[JobId, ...] = ()

@@ -1,38 +1,44 @@
-"""Tasks: requests that are answered with work under way become jobs that go on after the reply.
-
-Whatever a message states of a task comes here: created, polled, listed, notified, cancelled, its
-result. Sources: 2025-11-25 "Tasks", and the tasks extension of 2026-07-28.
-"""
+"""Tasks: requests answered with work under way become jobs that continue after the reply."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.protocol.eras import as_object
-from mcp_progress_monitor.protocol.facts import RequestAnswered, Side, Standing
-from mcp_progress_monitor.protocol.task_state import TaskStatus, is_terminal
-from mcp_progress_monitor.protocol.tasks import RESULT, created_task, task_named_by
-from mcp_progress_monitor.text import one_line
-from mcp_progress_monitor.tracker import endings, marks
-from mcp_progress_monitor.tracker.asked import Asked
-from mcp_progress_monitor.tracker.snapshot import JobState
-from mcp_progress_monitor.tracker.task import Task
-from mcp_progress_monitor.tracker.verdicts import INVALID_PARAMS, is_usable
+from mcp_progress_monitor.protocol.facts import (
+    RequestAnswered,
+    RequestStanding,
+    Side,
+    TaskStatus,
+    is_terminal,
+)
+from mcp_progress_monitor.protocol.messages import (
+    CANCEL_TASK,
+    GET_TASK,
+    META,
+    NEXT_RESUME_TOKEN,
+    OF_TASKS,
+    TASK_RESULT,
+    UPDATE_TASK,
+)
+from mcp_progress_monitor.protocol.tasks import created_task, task_named_by
+from mcp_progress_monitor.tracker import endings, violations
+from mcp_progress_monitor.tracker.chain import INVALID_PARAMS, is_usable
+from mcp_progress_monitor.tracker.job_parts import JobQuestions, JobTask
+from mcp_progress_monitor.tracker.snapshot import JobId, JobState
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from mcp_progress_monitor.protocol.facts import RequestMade, TaskStated
     from mcp_progress_monitor.tracker.cancels import Cancels
-    from mcp_progress_monitor.tracker.delta import Delta
-    from mcp_progress_monitor.tracker.endings import Ending
+    from mcp_progress_monitor.tracker.endings import JobEnding
     from mcp_progress_monitor.tracker.job import Job
-    from mcp_progress_monitor.tracker.questions import Questions
-    from mcp_progress_monitor.tracker.rows import Rows
-    from mcp_progress_monitor.tracker.snapshot import JobId
+    from mcp_progress_monitor.tracker.questions import QuestionReducer
+    from mcp_progress_monitor.tracker.rows import PendingChanges, Rows
 
-_CANCEL: Final = "tasks/cancel"
-_UPDATE: Final = "tasks/update"
 _SHOWN: Final = 60
 
 
@@ -43,22 +49,22 @@ def becomes_task(answer: RequestAnswered, request: RequestMade) -> bool:
     """
     return (
         answer.result is not None
-        and answer.standing is Standing.ACTIVE
-        and not request.method.startswith("tasks/")
+        and answer.standing is RequestStanding.ACTIVE
+        and not request.method.startswith(OF_TASKS)
         and not is_usable(answer.next_resume_token)
         and created_task(answer.result) is not None
     )
 
 
-class Tasks:
+class TaskReducer:
     """The jobs that have become tasks, by server and task id."""
 
     def __init__(
         self,
         rows: Rows,
         key_of: Callable[[str], str],
-        finish: Callable[[Job, Ending, float, Delta], None],
-        keep_answer: Callable[[Job, Delta], None],
+        finish: Callable[[Job, JobEnding, float, PendingChanges], None],
+        keep_answer: Callable[[Job, PendingChanges], None],
         *,
         saves: bool = False,
     ) -> None:
@@ -79,7 +85,7 @@ class Tasks:
         """How many tasks are known: for tests of its bounds."""
         return len(self._by_id)
 
-    def connect(self, questions: Questions, cancels: Cancels) -> None:
+    def connect(self, questions: QuestionReducer, cancels: Cancels) -> None:
         """Work with those who know what jobs wait for."""
         self._questions = questions
         self._cancels = cancels
@@ -88,7 +94,7 @@ class Tasks:
         """The job whose task has that id at a connection's server."""
         return self._by_id.get((self._key_of(connection), task))
 
-    def enter(self, job: Job, task: Task, key: str) -> None:
+    def enter(self, job: Job, task: JobTask, key: str) -> None:
         """Let a job be the task `task` of the server with the identity `key`."""
         self.leave(job)
         job.task = task
@@ -105,49 +111,48 @@ class Tasks:
 
     # Requests about tasks
 
-    def take_request(self, fact: RequestMade, delta: Delta) -> None:
+    def take_request(self, fact: RequestMade, delta: PendingChanges) -> None:
         """Let what is sent about a task show on its job."""
         name = task_named_by(fact.method, fact.params)
         job = None if name is None else self.of(fact.connection, name)
         if job is None or job.task is None or job.request.sender is not fact.sender:
             return
         delta.progressed.add(job.id)
-        if fact.method == _CANCEL:
+        if fact.method == CANCEL_TASK:
             self._take_cancel(job, fact, delta)
-        elif fact.method == _UPDATE:
+        elif fact.method == UPDATE_TASK:
             answers = as_object(fact.params.get("inputResponses"))
             job.task.answer(answers)
             if job.asked is not None:
                 job.asked.note_answers(answers, fact.at)
             self._questions.review(job, fact.at, delta)
 
-    def _take_cancel(self, job: Job, fact: RequestMade, delta: Delta) -> None:
-        if job.is_going_on:
+    def _take_cancel(self, job: Job, fact: RequestMade, delta: PendingChanges) -> None:
+        if job.is_resuming:
             job.is_cancel_sent = True
             self._cancels.begin(job, fact.at, None, delta)
             return
-        words = "The task was over when it was cancelled"
-        job.marks.note(marks.CANCEL_TOO_LATE, words, fact.number)
+        job.marks.note(rules.CANCEL_OF_FINISHED, fact.number)
 
     # What is stated of tasks
 
-    def take(self, fact: TaskStated, job: Job, delta: Delta) -> None:
+    def take(self, fact: TaskStated, job: Job, delta: PendingChanges) -> None:
         """Let what a message states of a job's task show on it."""
         key = self._key_of(fact.connection)
-        is_begin = fact.how == "created" and fact.standing is Standing.ACTIVE
+        is_begin = fact.how == "created" and fact.standing is RequestStanding.ACTIVE
         if is_begin or job.task is None:
             began_at = fact.at if fact.how == "created" else None
-            task = Task(fact.task, began_at)
+            task = JobTask(fact.task, began_at)
             is_ours = job.request.sender is Side.CLIENT
             task.is_saving = self._saves and is_ours and is_begin
             self.enter(job, task, key)
             _mark_unasked(job, fact)
         delta.progressed.add(job.id)
-        for problem in fact.problems:
-            job.marks.note(marks.TASK, problem, fact.number)
-        if job.task is not None and fact.standing is Standing.ACTIVE:
+        for finding in fact.findings:
+            job.marks.add(finding, fact.number, violations.TASK)
+        if job.task is not None and fact.standing is RequestStanding.ACTIVE:
             self._take(fact, job, job.task, delta)
-        elif job.task is not None and not job.is_going_on:
+        elif job.task is not None and not job.is_resuming:
             job.task.take(fact)  # a task made of a request that was given up: only to be seen
 
     def find(self, fact: TaskStated) -> Job | None:
@@ -162,14 +167,13 @@ class Tasks:
         known = self.of(fact.connection, fact.task.id)
         return known if known is not None and _is_task(known, fact) else None
 
-    def _take(self, fact: TaskStated, job: Job, task: Task, delta: Delta) -> None:
+    def _take(self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges) -> None:
         before = task.status
         is_news = task.take(fact)
         for reused in task.reused:
-            words = f"the key {_shown(reused)} stands for another question than before"
-            job.marks.note(marks.TASK, words, fact.number)
+            job.marks.note(rules.KEY_REUSED, fact.number, _shown(reused))
         if fact.input_requests:
-            job.asked = job.asked or Asked()
+            job.asked = job.asked or JobQuestions()
             job.asked.note_of_task(fact, task.reused)
         if task.message is not None and (task.is_flat or not job.tick_count):
             job.message = task.message  # progress is not for tasks of the extension
@@ -178,13 +182,13 @@ class Tasks:
         if not fact.task.status:
             self._take_reply(fact, job, task, delta)
         elif before != fact.task.status and is_terminal(before):
-            words = f"The task was {before}, which is final, and then {_shown(fact.task.status)}"
-            job.marks.note(marks.TASK_STATUS, words, fact.number)
+            status = _shown(fact.task.status)
+            job.marks.note(rules.STATUS_AFTER_FINAL, fact.number, before, status)
         else:
             self._take_status(fact, job, task, delta, is_news=is_news)
 
     def _take_status(
-        self, fact: TaskStated, job: Job, task: Task, delta: Delta, *, is_news: bool
+        self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges, *, is_news: bool
     ) -> None:
         """Let a status that counts show on the job."""
         self._mark_contents(fact, job, task)
@@ -192,16 +196,16 @@ class Tasks:
             self._find_again(fact, job, delta)
         if job.is_settling or job.state is JobState.RESUMABLE:
             return
-        if job.is_going_on:
+        if job.is_resuming:
             self._follow(fact, job)
-        if not job.is_going_on:
+        if not job.is_resuming:
             self._take_late_status(fact, job, task, delta)
         elif task.is_over:
             self._end(fact, job, task, delta)
         elif is_news:
             self._questions.review(job, fact.at, delta)
 
-    def _find_again(self, fact: TaskStated, job: Job, delta: Delta) -> None:
+    def _find_again(self, fact: TaskStated, job: Job, delta: PendingChanges) -> None:
         """Go on with a task that was taken for lost: its server still knows it."""
         self._rows.wake(job)
         job.wake()
@@ -225,15 +229,17 @@ class Tasks:
         job.follow(request, fact.at)
         self.enter(job, job.task, self._key_of(fact.connection))
 
-    def _take_late_status(self, fact: TaskStated, job: Job, task: Task, delta: Delta) -> None:
+    def _take_late_status(
+        self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges
+    ) -> None:
         """Take a status that comes when the job is over already."""
         if not task.is_over:
-            words = f"The task is {_shown(task.status)} after the job's end ({job.state.value})"
-            job.marks.note(marks.TASK_STATUS, words, fact.number)
+            status, state = _shown(task.status), job.state.value
+            job.marks.note(rules.STATUS_AFTER_END, fact.number, status, state)
         elif job.answer is None and (fact.result is not None or fact.error is not None):
             self._take_result(fact, job, task, delta)
 
-    def _end(self, fact: TaskStated, job: Job, task: Task, delta: Delta) -> None:
+    def _end(self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges) -> None:
         """End a job with its task; what a result tells more counts as well."""
         reason = None if job.cancel_at is None else job.cancel_reason or "Cancelled"
         ending = endings.of_task(task, reason)
@@ -243,65 +249,67 @@ class Tasks:
             ending = told if ending.state in {JobState.DONE, told.state} else ending
         self._finish(job, ending, fact.at, delta)
 
-    def _mark_contents(self, fact: TaskStated, job: Job, task: Task) -> None:
+    def _mark_contents(self, fact: TaskStated, job: Job, task: JobTask) -> None:
         """Mark what a task of the extension has that does not go with its status, or lacks."""
         has_result, has_error = fact.result is not None, fact.error is not None
         if (has_result or has_error) and not task.is_over:
-            words = f"A result came while the task is {_shown(task.status)}"
-            job.marks.note(marks.TASK_RESULT, words, fact.number)
+            job.marks.note(rules.RESULT_TOO_EARLY, fact.number, _shown(task.status))
         elif task.is_flat and fact.how == "get":
             is_completed, is_failed = (
                 task.status == status for status in (TaskStatus.COMPLETED, TaskStatus.FAILED)
             )
             if (is_completed and not has_result) or (is_failed and not has_error):
                 missing = "result" if is_completed else "error"
-                words = f"The task is {task.status}, but its {missing} is missing"
-                job.marks.note(marks.TASK_RESULT, words, fact.number)
+                job.marks.note(rules.RESULT_MISSING, fact.number, task.status, missing)
 
     # Replies that state no status
 
-    def _take_reply(self, fact: TaskStated, job: Job, task: Task, delta: Delta) -> None:
+    def _take_reply(self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges) -> None:
         if fact.how == "result" and fact.result is not None:
             self._take_result(fact, job, task, delta)
         elif fact.error is not None:
             self._take_error(fact, job, task, fact.error, delta)
 
-    def _take_result(self, fact: TaskStated, job: Job, task: Task, delta: Delta) -> None:
+    def _take_result(
+        self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges
+    ) -> None:
         """Take the result of the work: it is the job's answer, and may be its end."""
         if job.state is JobState.LOST:
             self._find_again(fact, job, delta)
         if job.is_settling:
             return
         if job.answer is not None:
-            words = "A further result came of a task whose result was known"
-            job.marks.note(marks.DUPLICATE_REPLY, words, fact.number)
+            job.marks.note(rules.DUPLICATE_RESULT, fact.number)
             return
         job.answer = _answer_of(fact, job)
         _mark_resume_token(job, fact)
         ending = endings.of_answer(job.answer)
-        if job.is_going_on:
+        if job.is_resuming:
             self._finish(job, ending, fact.at, delta)
         else:
             self._keep_result(fact, job, task, ending, delta)
 
     def _keep_result(
-        self, fact: TaskStated, job: Job, task: Task, ending: Ending, delta: Delta
+        self, fact: TaskStated, job: Job, task: JobTask, ending: JobEnding, delta: PendingChanges
     ) -> None:
         """Give a job that is over the answer it lacked; its state follows where that tells more."""
         self._keep_answer(job, delta)
         if task.status == TaskStatus.COMPLETED and ending.state is JobState.FAILED:
-            words = "The task is completed, but its result is an error"
-            job.marks.note(marks.TASK_RESULT, words, fact.number)
+            job.marks.note(rules.RESULT_IS_ERROR, fact.number)
         is_told = job.state in {JobState.DONE, JobState.FAILED}
         if is_told and ending.state is JobState.FAILED:
             job.state, job.failure = ending.state, ending.failure
             delta.move(job)
         elif not is_told:
-            words = f"The task's result came after the job's end ({job.state.value})"
-            job.marks.note(marks.LATE_RESULT, words, fact.number)
+            job.marks.note(rules.LATE_RESULT, fact.number, job.state.value)
 
     def _take_error(
-        self, fact: TaskStated, job: Job, task: Task, error: dict[str, Any], delta: Delta
+        self,
+        fact: TaskStated,
+        job: Job,
+        task: JobTask,
+        error: dict[str, Any],
+        delta: PendingChanges,
     ) -> None:
         """Take an error in reply to a request about the task; that to `tasks/result` may be it."""
         failure = endings.failure_of_error(fact.sender, error)
@@ -309,22 +317,24 @@ class Tasks:
         if fact.how == "result" and (task.is_over or not is_refusal):
             self._take_failed_result(fact, job, delta)
             return
-        if job.is_going_on or fact.how != "get":
-            words = f"{_METHODS.get(fact.how, fact.how)} was refused: {failure.message}"
-            job.marks.note(marks.TASK_REFUSED, words, fact.number)
-        if fact.how == "get" and is_refusal and job.is_going_on:
+        if job.is_resuming or fact.how != "get":
+            method = _METHODS.get(fact.how, fact.how)
+            job.marks.note(rules.TASK_REFUSED, fact.number, method, failure.message)
+        if fact.how == "get" and is_refusal and job.is_resuming:
             ending = endings.of_forgotten_task(task, error, fact.at, job.first.at)
             self._finish(job, ending, fact.at, delta)
 
-    def _take_failed_result(self, fact: TaskStated, job: Job, delta: Delta) -> None:
+    def _take_failed_result(self, fact: TaskStated, job: Job, delta: PendingChanges) -> None:
         """Take an error as what became of the work."""
-        if job.is_going_on and job.cancel_at is not None:
+        if job.is_resuming and job.cancel_at is not None:
             job.answer = _answer_of(fact, job)
             self._finish(job, endings.of_cancel(job.answer, job.cancel_reason), fact.at, delta)
         elif job.task is not None:
             self._take_result(fact, job, job.task, delta)
 
-    def _take_cancel_reply(self, fact: TaskStated, job: Job, task: Task, delta: Delta) -> None:
+    def _take_cancel_reply(
+        self, fact: TaskStated, job: Job, task: JobTask, delta: PendingChanges
+    ) -> None:
         """Take the reply to `tasks/cancel`: the wait for it is over, that for the end is not."""
         if job.state is not JobState.CANCELLING or task.is_over:
             return
@@ -334,8 +344,7 @@ class Tasks:
             delta.move(job)
             self._questions.review(job, fact.at, delta)
         elif fact.task.status and not task.is_flat:
-            words = f"The task is {_shown(task.status)} in the reply to its cancelling"
-            job.marks.note(marks.TASK_STATUS, words, fact.number)
+            job.marks.note(rules.STATUS_OF_CANCEL, fact.number, _shown(task.status))
 
     # What happens to jobs
 
@@ -364,7 +373,12 @@ class Tasks:
         ]
 
 
-_METHODS: Final = {"get": "tasks/get", "cancel": _CANCEL, "update": _UPDATE, "result": RESULT}
+_METHODS: Final = {
+    "get": GET_TASK,
+    "cancel": CANCEL_TASK,
+    "update": UPDATE_TASK,
+    "result": TASK_RESULT,
+}
 
 
 def _is_task(job: Job, fact: TaskStated) -> bool:
@@ -380,15 +394,13 @@ def _is_task(job: Job, fact: TaskStated) -> bool:
 def _mark_unasked(job: Job, fact: TaskStated) -> None:
     """Mark a task of 2025-11-25 that came without having been asked for."""
     if fact.how == "created" and not fact.task.is_flat and "task" not in job.request.params:
-        words = "The server made a task of a request that did not ask for one"
-        job.marks.note(marks.TASK_PLAIN, words, fact.number)
+        job.marks.note(rules.TASK_UNASKED, fact.number)
 
 
 def _mark_resume_token(job: Job, fact: TaskStated) -> None:
-    token = as_object((fact.result or {}).get("_meta")).get("nextResumeToken")
+    token = as_object((fact.result or {}).get(META)).get(NEXT_RESUME_TOKEN)
     if token is not None:
-        words = "A resume token came with a task's result; it is shown, and not used"
-        job.marks.note(marks.RESUME_TOKEN, words, fact.number)
+        job.marks.note(rules.TOKEN_OF_TASK, fact.number)
 
 
 def _answer_of(fact: TaskStated, job: Job) -> RequestAnswered:
@@ -397,10 +409,18 @@ def _answer_of(fact: TaskStated, job: Job) -> RequestAnswered:
     result, error = (None, fact.error) if fact.result is None else (fact.result, None)
     request = job.request
     return RequestAnswered(
-        number, connection, at, when, sender, request.id, request.number, Standing.ACTIVE, result,
+        number,
+        connection,
+        at,
+        when,
+        sender,
+        request.id,
+        request.number,
+        RequestStanding.ACTIVE,
+        result,
         error, None, fact.size, (),
     )  # fmt: skip
 
 
 def _shown(status: str) -> str:
-    return one_line(status, _SHOWN) or "without a status"
+    return one_line(status, _SHOWN) or "no status"

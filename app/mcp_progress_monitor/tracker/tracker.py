@@ -1,15 +1,11 @@
-"""The reducer: facts in, changed jobs out. The one place that knows which jobs there are.
-
-The loop in `Tracker.apply` is the program's hottest: several hundred progress facts a chunk,
-hundreds of thousands a second. A well-formed tick costs a dictionary look-up, comparisons and
-assignments there; everything else is judged in `Job.take`, at a few microseconds.
-"""
+"""The reducer: facts in, changed jobs out. The one place that knows which jobs there are."""
 
 from __future__ import annotations
 
 import collections
 from typing import TYPE_CHECKING, Any, Final
 
+from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.protocol.facts import (
     CallEnded,
     CallTimedOut,
@@ -21,35 +17,33 @@ from mcp_progress_monitor.protocol.facts import (
     RequestAnswered,
     RequestCancelled,
     RequestMade,
+    RequestStanding,
     Side,
-    Standing,
     StreamBroken,
     StreamResumed,
     TaskStated,
 )
-from mcp_progress_monitor.protocol.frame import server_name
-from mcp_progress_monitor.protocol.runs import TickRun, fact_of
-from mcp_progress_monitor.tracker import endings, marks, naming, rising
+from mcp_progress_monitor.protocol.frames import TickRun, fact_of, server_name
+from mcp_progress_monitor.tracker import endings, requests
+from mcp_progress_monitor.tracker import job as rising
 from mcp_progress_monitor.tracker.cancels import Cancels
-from mcp_progress_monitor.tracker.chains import Chains
-from mcp_progress_monitor.tracker.delta import Delta, TickLog
-from mcp_progress_monitor.tracker.irregular import irregularities
+from mcp_progress_monitor.tracker.chains import Chains, RestoredTask, job_of_task
 from mcp_progress_monitor.tracker.job import Job
-from mcp_progress_monitor.tracker.picture import detail_of, snapshot_of
-from mcp_progress_monitor.tracker.plain import PlainRequests
-from mcp_progress_monitor.tracker.questions import Questions
+from mcp_progress_monitor.tracker.questions import QuestionReducer
 from mcp_progress_monitor.tracker.replies import Replies
-from mcp_progress_monitor.tracker.restoring import job_of_task
-from mcp_progress_monitor.tracker.rows import Rows
-from mcp_progress_monitor.tracker.snapshot import Changes, JobDetail, JobId, JobSnapshot, JobState
-from mcp_progress_monitor.tracker.tasks import Tasks
+from mcp_progress_monitor.tracker.requests import PlainRequests
+from mcp_progress_monitor.tracker.rows import PendingChanges, RowLimits, Rows, Tick, TickLog
+from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobDetail, JobId, JobSnapshot, JobState
+from mcp_progress_monitor.tracker.snapshot_builder import detail_of, snapshot_of
+from mcp_progress_monitor.tracker.tasks import TaskReducer
+from mcp_progress_monitor.tracker.violations import violations_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
+    from mcp_progress_monitor.findings.finding import Finding
     from mcp_progress_monitor.tracker.chain import Restored
-    from mcp_progress_monitor.tracker.delta import Tick
-    from mcp_progress_monitor.tracker.restoring import RestoredTask
+    from mcp_progress_monitor.tracker.snapshot import Clocks
 
 CANCEL_GRACE_S: Final = 5.0
 """Silence after a cancel that counts as its confirmation, unless a tracker is told otherwise."""
@@ -64,36 +58,36 @@ class Tracker:
 
     def __init__(
         self,
-        rows: Rows | None = None,
+        limits: RowLimits = RowLimits(),  # noqa: B008  # a value that nothing changes
         key_of: Callable[[str], str] = server_name,
         *,
         saves: bool = False,
         cancel_grace_s: float = CANCEL_GRACE_S,
     ) -> None:
-        """Begin with no jobs; `rows` sets other bounds than the usual ones.
+        """Begin with no jobs, of which `limits` are kept.
 
         For `key_of`, which tells a connection's server, and `saves` see `Chains`. Silence of
         `cancel_grace_s` after a cancel counts as its confirmation.
         """
         self.cancel_grace_s: Final = cancel_grace_s
-        self._rows = Rows() if rows is None else rows
+        self._rows = Rows(limits, self._forget)
         self.chains = Chains(self._rows, key_of, saves=saves)
         """The jobs that can be resumed: what happens to them outside the facts is noted there."""
         self._plain = PlainRequests()
         self._replies = Replies(self._rows, self.chains, self._plain, self._begin)
         self._cancels = Cancels(self._rows, cancel_grace_s, self._replies.finish)
         replies = self._replies
-        self._tasks = Tasks(self._rows, key_of, replies.finish, replies.keep_answer, saves=saves)
-        self._questions = Questions(self._rows, self._tasks.of)
+        self._tasks = TaskReducer(
+            self._rows, key_of, replies.finish, replies.keep_answer, saves=saves
+        )
+        self._questions = QuestionReducer(self._rows, self._tasks.of)
         self._replies.connect(self._questions)
         self._tasks.connect(self._questions, self._cancels)
-        self._rows.on_forgotten = self._forget
         self._newest = 0
         self._unattached: collections.OrderedDict[str, int] = collections.OrderedDict()
         self._looks = 0
         self._looked_at = _NEVER
-        self.chains.on_late_answer = self._replies.learn_late
-        self._handlers: dict[type, Callable[[Any, Delta], None]] = {
+        self._handlers: dict[type, Callable[[Any, PendingChanges], None]] = {
             RequestMade: self._on_request_made,
             RequestAnswered: self._replies.take,
             RequestCancelled: self._on_request_cancelled,
@@ -107,7 +101,7 @@ class Tracker:
             StreamResumed: self._on_stream,
         }
 
-    def apply(self, facts: Sequence[Fact], now: float) -> Changes:
+    def apply(self, facts: Sequence[Fact], now: float) -> ChangeSet:
         """Take facts in wire order; what they changed. Never raises for what they say.
 
         What they make of the jobs depends on the facts alone: not on `now`, nor on how they are
@@ -115,25 +109,25 @@ class Tracker:
         """
         return self._apply_run(facts) if type(facts) is TickRun else self._apply_each(facts)
 
-    def _apply_each(self, facts: Sequence[Fact]) -> Changes:
-        delta = Delta()
+    def _apply_each(self, facts: Sequence[Fact]) -> ChangeSet:
+        delta = PendingChanges()
         ticks: list[Tick] = []
         emit = ticks.append
         running = self._rows.running
-        active = Standing.ACTIVE
+        active = RequestStanding.ACTIVE
         due_at = self._cancels.due_at
         for fact in facts:
             if type(fact) is not ProgressReceived:
                 self._handle(fact, delta)
                 due_at = self._cancels.due_at
                 continue
-            _, _, at, _, _, _, request, standing, progress, total, message, problems = fact
+            _, _, at, _, _, _, request, standing, progress, total, message, findings = fact
             if at >= due_at:
                 due_at = self._cancels.lapse(at, delta)
             job = running.get(request)
             if (
                 job is None
-                or problems
+                or findings
                 or standing is not active
                 or progress is None
                 or not job.progress < progress <= job.limit
@@ -154,9 +148,9 @@ class Tracker:
                 delta.moved.add(job.id)
         return delta.freeze(ticks)
 
-    def _apply_run(self, run: TickRun) -> Changes:
+    def _apply_run(self, run: TickRun) -> ChangeSet:
         """Take ticks that are plain as far as they tell themselves: as `apply` does, in a third."""
-        delta = Delta()
+        delta = PendingChanges()
         if run.at >= self._cancels.due_at:
             self._cancels.lapse(run.at, delta)
         job = self._rows.running.get(run.requests[0])
@@ -167,7 +161,7 @@ class Tracker:
             delta.moved.add(job.id)
         return delta.freeze(TickLog(run, [job.id] * len(run), range(first, first + len(run))))
 
-    def _take_run(self, run: TickRun, delta: Delta) -> TickLog:
+    def _take_run(self, run: TickRun, delta: PendingChanges) -> TickLog:
         jobs: list[JobId | None] = []
         counts: list[int] = []
         emit, emit_count = jobs.append, counts.append
@@ -201,30 +195,30 @@ class Tracker:
         self._looks -= 1
         job.look(at)
 
-    def _take(self, fact: ProgressReceived, delta: Delta) -> Tick:
+    def _take(self, fact: ProgressReceived, delta: PendingChanges) -> Tick:
         """Take a tick that is not plain."""
         job = self._rows.of_request(fact.request)
         if job is None:
             self._count_unattached(fact.connection)
-            self._mark(delta, fact, irregularities(fact))
+            self._mark(delta, fact, violations_of(fact))
             return None, 0, fact
         if fact.request != job.request.number:
             job.take_stale(fact)
-            self._mark(delta, fact, job.marks.words_of(fact.number))
+            self._mark(delta, fact, job.marks.of_frame(fact.number))
             return job.id, job.tick_count, fact
         state = job.state
         job.take(fact)
-        self._mark(delta, fact, job.marks.words_of(fact.number))
+        self._mark(delta, fact, job.marks.of_frame(fact.number))
         if job.state is not state:
             delta.move(job)
         return job.id, job.tick_count, fact
 
     @staticmethod
-    def _mark(delta: Delta, fact: Fact, words: str) -> None:
-        """Say of a message what is wrong with it, if anything is."""
-        said = delta.marked.get(fact.number, "") if words else ""
-        if words not in said:
-            delta.marked[fact.number] = f"{said}; {words}" if said else words
+    def _mark(delta: PendingChanges, fact: Fact, findings: tuple[Finding, ...]) -> None:
+        """State what is wrong with a message, if anything is."""
+        if findings:
+            known = delta.marked.get(fact.number, ())
+            delta.marked[fact.number] = (*known, *(each for each in findings if each not in known))
 
     def _count_unattached(self, connection: str) -> None:
         """Count a tick that belongs to no job, for the newest connections that had some."""
@@ -236,16 +230,16 @@ class Tracker:
         """How many of a connection's ticks had a token that belongs to no job."""
         return self._unattached.get(connection, 0)
 
-    def _handle(self, fact: Fact, delta: Delta) -> None:
+    def _handle(self, fact: Fact, delta: PendingChanges) -> None:
         """Take any fact but progress; those that concern no job pass by."""
         if fact.at >= self._cancels.due_at:
             self._cancels.lapse(fact.at, delta)
-        self._mark(delta, fact, irregularities(fact))
+        self._mark(delta, fact, violations_of(fact))
         handler = self._handlers.get(type(fact))
         if handler is not None:
             handler(fact, delta)
 
-    def _on_request_made(self, fact: RequestMade, delta: Delta) -> None:
+    def _on_request_made(self, fact: RequestMade, delta: PendingChanges) -> None:
         """Begin a job or go on with one, if the request is for that."""
         if self._rows.of_request(fact.number) is not None:
             return
@@ -254,14 +248,14 @@ class Tracker:
         if self._questions.take_retry(fact, delta):
             return
         self._tasks.take_request(fact, delta)
-        if naming.is_job(fact):
+        if requests.is_job(fact):
             job = self._begin(fact, delta)
             if fact.sender is Side.SERVER:
                 self._questions.adopt(job, delta)
         elif fact.sender is Side.CLIENT:
             self._plain.add(fact)
 
-    def _begin(self, fact: RequestMade, delta: Delta) -> Job:
+    def _begin(self, fact: RequestMade, delta: PendingChanges) -> Job:
         self._newest += 1
         job = Job(self._newest, fact)
         dropped = self._rows.add(job)
@@ -269,19 +263,18 @@ class Tracker:
         self.chains.leave(dropped, delta)
         rival = self.chains.rival_of(fact)
         if rival is not None and not rival.state.is_over:
-            words = f"The resume token is in use by the request of frame {rival.request.number}"
-            job.marks.note(marks.RESUMED_TWICE, words, fact.number)
+            job.marks.note(rules.RESUMED_TWICE, fact.number, rival.request.number)
         return job
 
-    def restore(self, found: Iterable[Restored], now: float, wall: float) -> Changes:
+    def restore(self, found: Iterable[Restored], now: float, wall: float) -> ChangeSet:
         """Make rows of chains that were found on disk."""
         changes = self.chains.restore(found, self._newest, now, wall)
         self._newest = max(self._newest, *changes.added, 0)
         return changes
 
-    def restore_tasks(self, found: Iterable[RestoredTask], now: float, wall: float) -> Changes:
+    def restore_tasks(self, found: Iterable[RestoredTask], now: float, wall: float) -> ChangeSet:
         """Make running rows of tasks that were found on disk; nobody hears of them yet."""
-        delta = Delta()
+        delta = PendingChanges()
         for restored in found:
             self._newest += 1
             job = job_of_task(self._newest, restored, now - wall)
@@ -291,17 +284,17 @@ class Tracker:
             delta.added.append(job.id)
         return delta.freeze()
 
-    def note_task_saved(self, job: JobId) -> Changes:
+    def note_task_saved(self, job: JobId) -> ChangeSet:
         """Show the task that a job has become: it is on disk, or cannot be."""
         is_news = self._tasks.note_saved(job)
-        return Changes(progressed=frozenset({job}) if is_news else frozenset())
+        return ChangeSet(progressed=frozenset({job}) if is_news else frozenset())
 
     def task_job(self, connection: str, task: str) -> JobId | None:
         """The job whose task has that id at a connection's server; None when there is none."""
         job = self._tasks.of(connection, task)
         return None if job is None else job.id
 
-    def _on_task_stated(self, fact: TaskStated, delta: Delta) -> None:
+    def _on_task_stated(self, fact: TaskStated, delta: PendingChanges) -> None:
         """Let a task's state show on its job; one that was begun elsewhere becomes a job."""
         job = self._tasks.find(fact)
         asked = self._plain.answered
@@ -310,26 +303,25 @@ class Tracker:
             job = self._begin(asked, delta)
         if job is not None:
             self._tasks.take(fact, job, delta)
-            self._mark(delta, fact, job.marks.words_of(fact.number))
+            self._mark(delta, fact, job.marks.of_frame(fact.number))
 
-    def _on_request_cancelled(self, fact: RequestCancelled, delta: Delta) -> None:
+    def _on_request_cancelled(self, fact: RequestCancelled, delta: PendingChanges) -> None:
         """Wait for what becomes of a cancelled job."""
         self._plain.drop(fact.request)
         job = self._rows.of_request(fact.request)
         if job is None:
             return
         delta.progressed.add(job.id)
-        if fact.standing is Standing.ANSWERED:
-            words = "The request had been answered when it was cancelled"
-            job.marks.note(marks.CANCEL_TOO_LATE, words, fact.number)
+        if fact.standing is RequestStanding.ANSWERED:
+            job.marks.note(rules.CANCEL_TOO_LATE, fact.number)
             return
         job.is_cancel_sent = True
-        if job.is_going_on and fact.sender is Side.SERVER is job.request.sender:
+        if job.is_resuming and fact.sender is Side.SERVER is job.request.sender:
             self._replies.finish(job, endings.of_cancel(None, fact.reason), fact.at, delta)
-        elif job.is_going_on:
+        elif job.is_resuming:
             self._cancels.begin(job, fact.at, fact.reason, delta)
 
-    def _on_cancel_requested(self, fact: CancelRequested, delta: Delta) -> None:
+    def _on_cancel_requested(self, fact: CancelRequested, delta: PendingChanges) -> None:
         """Wait for what becomes of a job whose server is about to be told of the cancel."""
         job = self._waiting(fact.request)
         if job is not None:
@@ -338,40 +330,38 @@ class Tracker:
             if job.asked is not None and job.asked.reply is not None:  # no request is open
                 self._replies.finish(job, endings.of_cancel(None, fact.reason), fact.at, delta)
 
-    def _on_call_ended(self, fact: CallEnded, delta: Delta) -> None:
+    def _on_call_ended(self, fact: CallEnded, delta: PendingChanges) -> None:
         """End a job that this side goes on with no more."""
         self._plain.drop(fact.request)
         job = self._waiting(fact.request)
         if job is not None:
             self._replies.finish(job, endings.of_call_ended(fact), fact.at, delta)
 
-    def _on_stream(self, fact: StreamBroken | StreamResumed, delta: Delta) -> None:
+    def _on_stream(self, fact: StreamBroken | StreamResumed, delta: PendingChanges) -> None:
         """Tell a job what became of the stream of one of its requests."""
         job = self._rows.of_request(fact.request)
         if job is not None:
             job.take_stream(fact)
             delta.progressed.add(job.id)
 
-    def _on_timed_out(self, fact: CallTimedOut, delta: Delta) -> None:
+    def _on_timed_out(self, fact: CallTimedOut, delta: PendingChanges) -> None:
         """End a job that ran out of time."""
         job = self._waiting(fact.request)
         if job is not None:
             self._replies.finish(job, endings.of_timeout(fact.text), fact.at, delta)
 
-    def _on_output_checked(self, fact: OutputChecked, delta: Delta) -> None:
+    def _on_output_checked(self, fact: OutputChecked, delta: PendingChanges) -> None:
         """Mark the job of a result that breaks its tool's output schema."""
         job = self._rows.of_request(fact.request)
         if job is None:
             return
         for problem in fact.problems:
-            words = f"The result breaks the tool's output schema: {problem}"
-            job.marks.note(marks.OUTPUT, words, fact.number)
+            job.marks.note(rules.OUTPUT, fact.number, problem)
         for part in fact.unchecked:
-            words = f"The result was not checked completely by the tool's output schema: {part}"
-            job.marks.note(marks.OUTPUT_UNCHECKED, words, fact.number)
+            job.marks.note(rules.OUTPUT_UNCHECKED, fact.number, part)
         delta.move(job)
 
-    def _on_connection_closed(self, fact: ConnectionClosed, delta: Delta) -> None:
+    def _on_connection_closed(self, fact: ConnectionClosed, delta: PendingChanges) -> None:
         """Lose every job that still waits on the connection, and tell each why."""
         self._plain.drop_connection(fact.connection)
         waiting = [
@@ -388,12 +378,12 @@ class Tracker:
         self._tasks.leave(job)
         self._questions.forget(job)
 
-    def tick(self, now: float) -> Changes:
+    def tick(self, now: float) -> ChangeSet:
         """Let time pass, about once a second: stalls, and cancels that met with silence.
 
         Every running job is among `progressed`: its elapsed time, rate and ETA have changed.
         """
-        delta = Delta()
+        delta = PendingChanges()
         delta.progressed.update(job.id for job in self._rows.running.values())
         for job in self._rows.running.values():
             if job.stall_if_silent(now):
@@ -403,9 +393,9 @@ class Tracker:
             self._replies.finish(job, endings.of_expired_task(), now, delta)
         return delta.freeze()
 
-    def note_cancel_requested(self, job: JobId) -> Changes:
+    def note_cancel_requested(self, job: JobId) -> ChangeSet:
         """Show at once that a cancel was asked for. The fact of it follows and has the effect."""
-        delta = Delta()
+        delta = PendingChanges()
         known = self._running(job)
         if known is not None and known.state is not JobState.CANCELLING:
             known.state = JobState.CANCELLING
@@ -420,22 +410,27 @@ class Tracker:
     def _running(self, job: JobId) -> Job | None:
         """A job that is not over."""
         known = self._rows.by_id.get(job)
-        is_going_on = known is not None and not (known.state.is_over or known.is_settling)
-        return known if is_going_on else None
+        is_resuming = known is not None and not (known.state.is_over or known.is_settling)
+        return known if is_resuming else None
 
-    def remove(self, jobs: Iterable[JobId]) -> Changes:
+    def remove(self, jobs: Iterable[JobId]) -> ChangeSet:
         """Forget those of `jobs` that are over and cannot be resumed."""
-        return Changes(removed=tuple(job.id for job in self._rows.remove(jobs)))
+        return ChangeSet(removed=tuple(job.id for job in self._rows.remove(jobs)))
 
-    def snapshot(self, job: JobId, now: float) -> JobSnapshot | None:
-        """A picture of a job; None when there is no such job (any more)."""
+    def snapshot(self, job: JobId, now: float, clocks: Clocks | None = None) -> JobSnapshot | None:
+        """A picture of a job with its clocks; None when there is no such job (any more)."""
         known = self._rows.by_id.get(job)
-        return None if known is None else snapshot_of(known, now)
+        return None if known is None else snapshot_of(known, now, clocks)
 
-    def detail(self, job: JobId, now: float) -> JobDetail | None:
+    def detail(self, job: JobId, now: float, clocks: Clocks | None = None) -> JobDetail | None:
         """The longer story of a job; None when there is no such job (any more)."""
         known = self._rows.by_id.get(job)
-        return None if known is None else detail_of(known, now)
+        return None if known is None else detail_of(known, now, clocks)
+
+    def request_of(self, job: JobId) -> RequestMade | None:
+        """The newest request of a job; None when there is no such job (any more)."""
+        known = self._rows.by_id.get(job)
+        return None if known is None else known.request
 
     def jobs(self) -> Sequence[JobId]:
         """All jobs in order of their start."""
@@ -461,6 +456,11 @@ class Tracker:
         return frozenset(number for number in numbers if number is not None and number > 0)
 
     @property
+    def running(self) -> frozenset[JobId]:
+        """The jobs that run."""
+        return frozenset(job.id for job in self._rows.running.values())
+
+    @property
     def open_count(self) -> int:
         """How many requests are tracked as running: the size of the table of open jobs."""
         return len(self._rows.running)
@@ -474,3 +474,46 @@ class Tracker:
     def dropped_count(self) -> int:
         """How many ended jobs were removed to stay within bounds, not by the user."""
         return self._rows.dropped
+
+
+class Jobs:
+    """What windows, exports and the command line ask of jobs; changes nothing."""
+
+    def __init__(self, tracker: Tracker, now: Callable[[], float]) -> None:
+        """Read `tracker` at the monotonic time that `now` tells."""
+        self._tracker = tracker
+        self._now = now
+
+    @property
+    def is_ended(self) -> bool:
+        """Whether nothing will come any more, as of a recording that was read to its end."""
+        return False
+
+    @property
+    def dropped_count(self) -> int:
+        """How many ended jobs have left the list to stay within bounds, not by the user."""
+        return self._tracker.dropped_count
+
+    def snapshot(self, job: JobId) -> JobSnapshot | None:
+        """A job now; None when there is none of that id, or no more."""
+        return self._tracker.snapshot(job, self._now())
+
+    def detail(self, job: JobId) -> JobDetail | None:
+        """The longer story of a job; None when there is none of that id, or no more."""
+        return self._tracker.detail(job, self._now())
+
+    def ids(self) -> Sequence[JobId]:
+        """All jobs in the order of their start."""
+        return self._tracker.jobs()
+
+    def unattached_ticks(self, connection: str) -> int:
+        """How many of a connection's ticks had a token that belongs to no job."""
+        return self._tracker.unattached_ticks(connection)
+
+    def job_of(self, request: int) -> JobId | None:
+        """The job that a request belongs to, by the number of its frame."""
+        return self._tracker.job_of(request)
+
+    def requests_of(self, job: JobId) -> frozenset[int]:
+        """The numbers of the frames of all requests of a job."""
+        return self._tracker.requests_of(job)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.facts import ProgressReceived, RequestMade, UnreadableReceived
-from mcp_progress_monitor.protocol.frame import Channel, Frame
+from mcp_progress_monitor.protocol.frames import Channel, Frame
 from mcp_progress_monitor.recording.format import HEADER
 from tests.benchmarks.recordings import NEEDLE, ROUNDS, write_recording
 from tests.recorded_prefix import read_prefix

@@ -13,8 +13,8 @@ import pytest
 from mcp_progress_monitor import private_file
 from mcp_progress_monitor.catalogue.catalogue import Catalogue
 from mcp_progress_monitor.catalogue.entry import CatalogueEntry
-from mcp_progress_monitor.problem import Problem, ProblemError
-from mcp_progress_monitor.sessions.definitions import (
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.snapshots.definitions import (
     FileWatch,
     HttpDefinition,
     OAuthClient,
@@ -45,8 +45,8 @@ def written(file: Path) -> dict[str, Any]:
     return content
 
 
-def refusal(change: Callable[[], object]) -> Problem:
-    with pytest.raises(ProblemError) as caught:
+def refusal(change: Callable[[], object]) -> ErrorDetails:
+    with pytest.raises(UserError) as caught:
         change()
     return caught.value.problem
 
@@ -134,7 +134,7 @@ def test_servers_are_replaced_in_their_place(file: Path) -> None:
     catalogue.replace("b", entry("x", "new"))
     assert names(Catalogue(file)) == ["a", "x", "c"]
     assert "already" in refusal(lambda: catalogue.replace("x", entry("c"))).what
-    assert "no saved server 'b'" in refusal(lambda: catalogue.replace("b", entry("b"))).what
+    assert "'b' not found" in refusal(lambda: catalogue.replace("b", entry("b"))).what
 
 
 def test_a_copy_stands_behind_the_original_and_does_not_connect_by_itself(file: Path) -> None:
@@ -163,7 +163,7 @@ def test_servers_are_removed(file: Path) -> None:
     catalogue.remove("a")
     assert written(file) == {"mcpServers": {}}
     problem = refusal(lambda: catalogue.entry("a"))
-    assert problem.hint == "No server is saved."
+    assert problem.hint == "No servers are saved."
 
 
 def test_unknown_members_are_kept_at_every_level(file: Path) -> None:
@@ -229,7 +229,7 @@ def test_a_change_of_ours_is_made_to_what_others_wrote(file: Path) -> None:
     other.remove("a")
     catalogue.move("c", 0)
     assert names(Catalogue(file)) == ["c", "b"]
-    assert "no saved server 'a'" in refusal(lambda: catalogue.replace("a", entry("a"))).what
+    assert "'a' not found" in refusal(lambda: catalogue.replace("a", entry("a"))).what
 
 
 def test_an_edit_that_breaks_the_file_is_told_and_what_is_held_stays(file: Path) -> None:
@@ -255,7 +255,7 @@ def test_a_file_that_is_none_is_never_written_over(file: Path, content: str) -> 
     catalogue = Catalogue(file)
     assert catalogue.problem is not None
     assert str(file) in catalogue.problem.where
-    assert refusal(lambda: catalogue.add(entry("a"))).hint.startswith("Correct the file")
+    assert refusal(lambda: catalogue.add(entry("a"))).hint.startswith("Fix the file")
     assert file.read_bytes() == content.encode("latin-1")
 
 
@@ -363,11 +363,11 @@ def test_secrets_of_the_keyring_belong_to_the_servers_that_alone_refer_to_them(f
 @pytest.mark.parametrize(
     ("extras", "words"),
     [
-        ({"idleTimeout": "soon"}, "idle_timeout_s: it is no number"),
-        ({"connectTimeout": 0}, "connect_timeout_s: it must be greater than 0"),
-        ({"era": "new"}, "era: it must be 'auto', 'handshake' or 'per-request'"),
-        ({"restart": {"limit": 1.5}}, "restart.limit: it is no whole number"),
-        ({"watch": {"on": "perhaps"}}, "it is neither true nor false"),
+        ({"idleTimeout": "soon"}, "idle_timeout_s: must be a number"),
+        ({"connectTimeout": 0}, "connect_timeout_s: must be greater than 0"),
+        ({"era": "new"}, "era: must be 'auto', 'handshake' or 'per-request'"),
+        ({"restart": {"limit": 1.5}}, "restart.limit: must be an integer"),
+        ({"watch": {"on": "perhaps"}}, "must be true or false"),
     ],
 )
 def test_what_is_wrong_with_our_own_members_is_told_in_plain_words(
@@ -412,7 +412,7 @@ def test_of_several_servers_none_is_saved_when_one_cannot_be(file: Path) -> None
     before = file.read_bytes()
     for name, replaced in (("gone", "x"), ("a", "y")):  # there is no such server; the name is taken
         changes = [(None, entry("y")), (name, entry(replaced))]
-        with pytest.raises(ProblemError):
+        with pytest.raises(UserError):
             catalogue.save_all(changes)
         assert file.read_bytes() == before
         assert names(catalogue) == ["a"]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_progress_monitor.catalogue.documents import DEEPEST, read_json, read_toml, without_comments
-from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.errors import ErrorDetails, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.catalogue.documents import Document
 
 
-def problem_of(read: Callable[[str, str, str], Document], words: str) -> Problem:
-    with pytest.raises(ProblemError) as caught:
+def problem_of(read: Callable[[str, str, str], Document], words: str) -> ErrorDetails:
+    with pytest.raises(UserError) as caught:
         read(words, "a file", "look")
     return caught.value.problem
 
@@ -42,7 +42,7 @@ def test_every_place_stays_what_it_was_when_comments_go() -> None:
 
 def test_a_mistake_behind_comments_is_shown_where_it_is() -> None:
     problem = problem_of(read_json, '// one\n{ /* two\n */ "a": oops }')
-    assert "not JSON" in problem.what
+    assert "not valid JSON" in problem.what
     assert problem.where == "a file, line 3, column 10"
     line, mark = problem.detail.split("\n")
     assert line[mark.index("^")] == "o"
@@ -51,7 +51,7 @@ def test_a_mistake_behind_comments_is_shown_where_it_is() -> None:
 @pytest.mark.parametrize("words", ["", "{", "nonsense", '{"a": NaN}', '{"a" 1}', "[1]]", '"x'])
 def test_no_json_is_a_problem_in_words(words: str) -> None:
     problem = problem_of(read_json, words)
-    assert problem.what.startswith("The configuration file is not JSON")
+    assert problem.what.startswith("The configuration file is not valid JSON")
     assert problem.hint == "look"
 
 
@@ -108,25 +108,25 @@ def test_what_json_does_not_have_is_text() -> None:
 )
 def test_a_mistake_in_toml_is_shown_where_it_is(words: str, place: str) -> None:
     problem = problem_of(read_toml, words)
-    assert "not TOML" in problem.what
+    assert "not valid TOML" in problem.what
     assert problem.where == f"a file, {place}"
 
 
 def test_a_table_given_twice_is_a_mistake_in_toml() -> None:
-    assert "not TOML" in problem_of(read_toml, "[a]\nx = 1\n[a]\ny = 2\n").what
+    assert "not valid TOML" in problem_of(read_toml, "[a]\nx = 1\n[a]\ny = 2\n").what
 
 
 @pytest.mark.parametrize(
     ("number", "what"),
     [
-        ("NaN", "NaN is no number of JSON"),
-        ("-Infinity", "-Infinity is no number of JSON"),
-        ("1" * 5000, "a number is too long"),
+        ("NaN", "NaN is not a JSON number"),
+        ("-Infinity", "-Infinity is not a JSON number"),
+        ("1" * 5000, "number is too long"),
     ],
 )
 def test_what_is_no_number_is_told_with_its_place(number: str, what: str) -> None:
     words = f'{{\n "NaN": "Infinity",\n "a": {number}}}'
-    with pytest.raises(ProblemError) as caught:
+    with pytest.raises(UserError) as caught:
         read_json(words, "here", "")
-    assert caught.value.problem.what == f"The configuration file is not JSON: {what}"
+    assert caught.value.problem.what == f"The configuration file is not valid JSON: {what}"
     assert caught.value.problem.where == "here, line 3, column 7"

@@ -12,8 +12,8 @@ import pytest
 from mcp_progress_monitor.catalogue.clients import CLAUDE_CODE, CODEX, client_of
 from mcp_progress_monitor.catalogue.reading import ConfigFile, read_file
 from mcp_progress_monitor.catalogue.variables import Variables
-from mcp_progress_monitor.problem import Problem, ProblemError
-from mcp_progress_monitor.sessions.definitions import StdioDefinition, made_definition
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition, made_definition
 from tests.growth import is_linear
 from tests.unit.catalogue.expected import EXPECTED
 
@@ -129,7 +129,7 @@ def test_variables_of_a_file_that_an_entry_names_are_taken(tmp_path: Path) -> No
     (found,) = read(place).found
     assert isinstance(found.definition, StdioDefinition)
     assert found.definition.env == {"A": "entry", "B": "file"}
-    assert "2 variables of envFile" in found.notes[0]
+    assert "2 variables copied from envFile" in found.notes[0]
 
 
 def test_a_url_that_waits_for_an_answer_is_no_mistake(tmp_path: Path) -> None:
@@ -149,8 +149,8 @@ def test_a_client_may_be_named(tmp_path: Path) -> None:
     assert read_file(file, client=CLAUDE_CODE).client is CLAUDE_CODE
 
 
-def refusal(path: Path) -> Problem:
-    with pytest.raises(ProblemError) as caught:
+def refusal(path: Path) -> ErrorDetails:
+    with pytest.raises(UserError) as caught:
         read(path)
     return caught.value.problem
 
@@ -160,11 +160,11 @@ def refusal(path: Path) -> Problem:
     [
         ("[]", '"mcpServers" is missing'),
         ('{"mcpServers": 3}', '"mcpServers" is not an object'),
-        ('{"mcpServers": {}}', "names no servers"),
-        ('{"servers": {}}', "names no servers"),
+        ('{"mcpServers": {}}', "contains no servers"),
+        ('{"servers": {}}', "contains no servers"),
         ('{"mcp": {"servers": []}}', '"servers" is not an object'),
-        ("{", "not JSON"),
-        ("", "not JSON"),
+        ("{", "not valid JSON"),
+        ("", "not valid JSON"),
     ],
 )
 def test_a_file_without_servers_says_what_it_should_hold(
@@ -227,7 +227,7 @@ def test_an_entry_that_cannot_be_used_costs_the_others_nothing(
 
 def test_a_server_of_an_extension_is_told_to_be_one() -> None:
     config = read(FILES / "zed_settings.json")
-    assert "extension of Zed" in config.problems[0].what
+    assert "Zed extension" in config.problems[0].what
 
 
 def test_two_servers_of_one_name_are_told_with_the_line(tmp_path: Path) -> None:
@@ -239,8 +239,8 @@ def test_two_servers_of_one_name_are_told_with_the_line(tmp_path: Path) -> None:
     config = read(file)
     assert [found.definition.address for found in config.found] == ["one"]
     assert [problem.what for problem in config.problems] == [
-        "'args' is given twice; the first counts",
-        "Two servers are called 'a'; the first counts",
+        "Duplicate key 'args'; the first one is used",
+        "Two servers are named 'a'; the first one is used",
     ]
     assert [problem.where for problem in config.problems] == [f"{file}, line 2", f"{file}, line 3"]
 
@@ -306,7 +306,7 @@ def test_ten_thousand_servers_are_read_and_what_is_more_is_said(tmp_path: Path) 
     file.write_text(json.dumps({"mcpServers": servers}))
     config = read(file)
     assert len(config.found) == 10_000
-    assert "3 servers more" in config.problems[0].what
+    assert "3 more servers" in config.problems[0].what
 
 
 def test_the_bound_holds_for_all_projects_of_a_file_together(tmp_path: Path) -> None:
@@ -315,7 +315,7 @@ def test_the_bound_holds_for_all_projects_of_a_file_together(tmp_path: Path) -> 
     file.write_text(json.dumps({"projects": {f"/p{n}": server for n in range(10_002)}}))
     config = read(file)
     assert len({found.definition.name for found in config.found}) == 10_000
-    assert "2 servers more" in config.problems[0].what
+    assert "2 more servers" in config.problems[0].what
 
 
 def test_thousands_of_one_name_are_numbered_without_trying_every_number(tmp_path: Path) -> None:
@@ -346,17 +346,17 @@ def test_what_nobody_could_look_through_is_refused(tmp_path: Path, entry: dict[s
 @pytest.mark.parametrize(
     ("entry", "words"),
     [
-        ({"command": ["npx", "x"]}, "command: it is no text"),
-        ({"command": ""}, "command: it is empty"),
-        ({"args": ["x"]}, "command: it is missing"),
-        ({"command": "a", "args": "x y"}, "args: it is no list of texts"),
-        ({"command": "a", "args": [1]}, "args.0: it is no text"),
-        ({"command": "a", "env": ["A=1"]}, "env: it is no object with texts"),
-        ({"command": "a\0b"}, "command: it holds a NUL character"),
-        ({"command": "a", "args": ["a\0b"]}, "args.0: it holds a NUL character"),
-        ({"command": "a", "env": {"A=B": "1"}}, "has no equals sign"),
-        ({"url": "https://a", "headers": {"X": "a\r\nb"}}, "is on one line"),
-        ({"url": "https://a", "headers": {"X Y": "a"}}, "no spaces and colons"),
+        ({"command": ["npx", "x"]}, "command: must be a string"),
+        ({"command": ""}, "command: must not be empty"),
+        ({"args": ["x"]}, "command: missing"),
+        ({"command": "a", "args": "x y"}, "args: must be a list of strings"),
+        ({"command": "a", "args": [1]}, "args.0: must be a string"),
+        ({"command": "a", "env": ["A=1"]}, "env: must be an object with string values"),
+        ({"command": "a\0b"}, "command: must not contain a NUL character"),
+        ({"command": "a", "args": ["a\0b"]}, "args.0: must not contain a NUL character"),
+        ({"command": "a", "env": {"A=B": "1"}}, "must not contain an equals sign"),
+        ({"url": "https://a", "headers": {"X": "a\r\nb"}}, "must be on one line"),
+        ({"url": "https://a", "headers": {"X Y": "a"}}, "must not contain spaces or colons"),
     ],
 )
 def test_what_no_program_and_no_server_can_be_given_is_told_in_words(
@@ -385,7 +385,9 @@ def test_a_secret_in_a_url_is_told_to_be_saved_as_text(tmp_path: Path) -> None:
     url = "https://mcp.example.com/mcp/?exampleApiKey=hush&x=1"
     path.write_text(json.dumps({"mcpServers": {"a": {"url": url}}}))
     (found,) = read_file(path).found
-    assert found.notes == ("its URL holds a secret, exampleApiKey: it is saved as text",)
+    assert found.notes == (
+        "its URL contains a secret, exampleApiKey, which is saved in plain text",
+    )
 
 
 @pytest.mark.parametrize(

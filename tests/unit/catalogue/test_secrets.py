@@ -14,8 +14,8 @@ from mcp_progress_monitor.catalogue.secrets import (
     without_secret_members,
     without_values,
 )
-from mcp_progress_monitor.problem import ProblemError
-from mcp_progress_monitor.sessions.definitions import HttpDefinition, OAuthClient, StdioDefinition
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.snapshots.definitions import HttpDefinition, OAuthClient, StdioDefinition
 
 PROCESS = StdioDefinition(
     name="my db",
@@ -156,6 +156,6 @@ def test_a_keyring_that_has_something_under_every_name_is_given_up_on() -> None:
         def get(self, name: str) -> str | None:
             return f"something else under {name}"
 
-    with pytest.raises(ProblemError) as caught:
+    with pytest.raises(UserError) as caught:
         in_keyring(WEB, Full())
     assert caught.value.problem.where == "web/Authorization"

@@ -12,10 +12,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_progress_monitor import private_file
-from mcp_progress_monitor.catalogue.alone import alone
+from mcp_progress_monitor.catalogue.files import alone
 from mcp_progress_monitor.catalogue.trust import Trust
-from mcp_progress_monitor.problem import ProblemError
-from mcp_progress_monitor.sessions.definitions import HttpDefinition, RestartPolicy, StdioDefinition
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.snapshots.definitions import (
+    HttpDefinition,
+    RestartPolicy,
+    StdioDefinition,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -36,14 +40,14 @@ def test_nothing_is_trusted_before_consent(file: Path) -> None:
 
 def test_a_consent_outlives_the_program_and_is_seen_by_others(file: Path) -> None:
     other = Trust(file)
-    Trust(file).agree(SERVER)
+    Trust(file).approve(SERVER)
     assert other.is_trusted(SERVER)
     other.forget(SERVER)
     assert not Trust(file).is_trusted(SERVER)
 
 
 def test_a_name_and_how_we_treat_it_are_no_matter(file: Path) -> None:
-    Trust(file).agree(SERVER)
+    Trust(file).approve(SERVER)
     renamed = SERVER.model_copy(update={"name": "b", "restart": RestartPolicy(limit=1)})
     assert Trust(file).is_trusted(renamed)
 
@@ -55,21 +59,21 @@ def test_a_name_and_how_we_treat_it_are_no_matter(file: Path) -> None:
 def test_whatever_else_changed_needs_another_consent(
     file: Path, changes: dict[str, object]
 ) -> None:
-    Trust(file).agree(SERVER)
+    Trust(file).approve(SERVER)
     assert not Trust(file).is_trusted(SERVER.model_copy(update=changes))
 
 
 def test_urls_are_trusted_likewise(file: Path) -> None:
     web = HttpDefinition(name="w", url="https://a/b", headers={"A": "1"})
-    Trust(file).agree(web)
+    Trust(file).approve(web)
     assert Trust(file).is_trusted(web)
     assert not Trust(file).is_trusted(web.model_copy(update={"url": "https://a/c"}))
 
 
 def test_the_file_tells_names_and_times_and_no_values(file: Path) -> None:
-    Trust(file).agree(SERVER)
+    Trust(file).approve(SERVER)
     ((key, kept),) = json.loads(file.read_text())["trusted"].items()
-    assert key == SERVER.consent_key
+    assert key == SERVER.approval_key
     assert kept["name"] == "a"
     assert kept["when"].endswith("+00:00")
     assert "s3cret" not in file.read_text()
@@ -77,7 +81,7 @@ def test_the_file_tells_names_and_times_and_no_values(file: Path) -> None:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="rights of POSIX")
 def test_the_file_is_the_owners_alone(file: Path) -> None:
-    Trust(file).agree(SERVER)
+    Trust(file).approve(SERVER)
     assert stat.S_IMODE(file.stat().st_mode) == 0o600
 
 
@@ -86,7 +90,7 @@ def test_a_file_that_is_none_holds_no_consent(file: Path, content: str) -> None:
     file.write_text(content)
     trust = Trust(file)
     assert not trust.is_trusted(SERVER)
-    trust.agree(SERVER)
+    trust.approve(SERVER)
     assert Trust(file).is_trusted(SERVER)
 
 
@@ -98,7 +102,7 @@ def test_a_file_that_is_none_is_told_of_until_it_is_one(file: Path, content: str
     assert trust.problem is not None
     assert "asked again" in trust.problem.what
     assert trust.problem.where == str(file)
-    trust.agree(SERVER)
+    trust.approve(SERVER)
     assert trust.is_trusted(SERVER)
     assert trust.problem is None
 
@@ -106,14 +110,14 @@ def test_a_file_that_is_none_is_told_of_until_it_is_one(file: Path, content: str
 @pytest.mark.skipif(sys.platform == "win32", reason="rights of POSIX")
 @pytest.mark.parametrize("mode", [0o620, 0o602, 0o666])
 def test_a_file_that_others_may_write_holds_no_consent(file: Path, mode: int) -> None:
-    Trust(file).agree(SERVER)
+    Trust(file).approve(SERVER)
     file.chmod(mode)
     trust = Trust(file)
     assert not trust.is_trusted(SERVER)
     assert trust.problem is not None
-    assert trust.problem.detail == "others may write it"
+    assert trust.problem.detail == "other users can write to it"
     other = SERVER.model_copy(update={"command": "d"})
-    trust.agree(other)
+    trust.approve(other)
     assert Trust(file).is_trusted(other)
     assert not Trust(file).is_trusted(SERVER)
 
@@ -122,13 +126,13 @@ def test_a_file_that_others_may_write_holds_no_consent(file: Path, mode: int) ->
 def test_a_file_of_somebody_else_holds_no_consent(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Trust(file).agree(SERVER)
+    Trust(file).approve(SERVER)
     own = os.geteuid()
     monkeypatch.setattr(os, "geteuid", lambda: own + 1)
     trust = Trust(file)
     assert not trust.is_trusted(SERVER)
     assert trust.problem is not None
-    assert "somebody else" in trust.problem.detail
+    assert "another user" in trust.problem.detail
 
 
 def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
@@ -139,7 +143,7 @@ def test_what_cannot_be_read_is_told(tmp_path: Path) -> None:
 
 def test_without_a_path_it_lasts_as_long_as_the_program() -> None:
     trust = Trust(None)
-    trust.agree(SERVER)
+    trust.approve(SERVER)
     assert trust.is_trusted(SERVER)
     trust.forget(SERVER)
     assert not trust.is_trusted(SERVER)
@@ -153,8 +157,8 @@ def test_a_consent_that_cannot_be_written_holds_until_the_end(
 
     monkeypatch.setattr(os, "fsync", full)
     trust = Trust(file)
-    with pytest.raises(ProblemError):
-        trust.agree(SERVER)
+    with pytest.raises(UserError):
+        trust.approve(SERVER)
     assert trust.is_trusted(SERVER)
     assert not file.exists()
 
@@ -166,13 +170,13 @@ def test_consents_at_once_are_both_kept(file: Path, monkeypatch: pytest.MonkeyPa
 
     def meanwhile(place: Path, content: bytes) -> None:
         if not others:
-            others.append(threading.Thread(target=Trust(file).agree, args=(OTHER,)))
+            others.append(threading.Thread(target=Trust(file).approve, args=(OTHER,)))
             others[0].start()
             others[0].join(0.5)  # it waits for us, unless nothing keeps it from writing
         put(place, content)
 
     monkeypatch.setattr(private_file, "put", meanwhile)
-    Trust(file).agree(SERVER)
+    Trust(file).approve(SERVER)
     others[0].join()
     assert Trust(file).is_trusted(SERVER)
     assert Trust(file).is_trusted(OTHER)
@@ -181,13 +185,13 @@ def test_consents_at_once_are_both_kept(file: Path, monkeypatch: pytest.MonkeyPa
 def test_one_taken_back_and_one_given_at_once_are_both_kept(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    Trust(file).agree(SERVER)
+    Trust(file).approve(SERVER)
     put = private_file.put
     others: list[threading.Thread] = []
 
     def meanwhile(place: Path, content: bytes) -> None:
         if not others:
-            others.append(threading.Thread(target=Trust(file).agree, args=(OTHER,)))
+            others.append(threading.Thread(target=Trust(file).approve, args=(OTHER,)))
             others[0].start()
             others[0].join(0.5)
         put(place, content)
@@ -202,10 +206,10 @@ def test_one_taken_back_and_one_given_at_once_are_both_kept(
 def test_while_another_program_writes_without_end_consent_holds_until_ours_ends(
     file: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("mcp_progress_monitor.catalogue.alone._PATIENCE_S", 0)
+    monkeypatch.setattr("mcp_progress_monitor.catalogue.files._PATIENCE_S", 0)
     trust = Trust(file)
-    with alone(file, "it"), pytest.raises(ProblemError, match="Another program is changing"):
-        trust.agree(SERVER)
+    with alone(file, "it"), pytest.raises(UserError, match="Another program is changing"):
+        trust.approve(SERVER)
     assert trust.is_trusted(SERVER)
     assert not file.exists()
 
@@ -220,6 +224,6 @@ def test_consent_to_many_is_one_writing(file: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(private_file, "put", counted)
     servers = [StdioDefinition(name=f"s{number}", command=f"c{number}") for number in range(3)]
-    Trust(file).agree(*servers)
+    Trust(file).approve(*servers)
     assert puts == [file]
     assert all(map(Trust(file).is_trusted, servers))

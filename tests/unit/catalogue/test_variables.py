@@ -16,8 +16,8 @@ from mcp_progress_monitor.catalogue.variables import (
     read_inputs,
     referred_answers,
 )
-from mcp_progress_monitor.problem import ProblemError
-from mcp_progress_monitor.sessions.references import NoKeyring
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.secrets.references import NoKeyring
 
 ALL = Syntax.NAMED | Syntax.SHELL | Syntax.DOLLAR
 VARIABLES = Variables(environment={"A": "1"}, home=Path("/srv/ada"), workspace=Path("/w/shop"))
@@ -137,7 +137,7 @@ def test_secret_answers_go_into_the_keyring() -> None:
 
 
 def test_without_a_keyring_nothing_is_kept_in_secret() -> None:
-    with pytest.raises(ProblemError):
+    with pytest.raises(UserError):
         kept_answers([Input("key", is_secret=True)], {"key": "s"}, NoKeyring(), "x")
 
 

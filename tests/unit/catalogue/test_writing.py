@@ -14,15 +14,15 @@ from mcp_progress_monitor.catalogue.clients import (
     OURS,
     VS_CODE,
     ZED,
-    Client,
+    McpClient,
     client_of,
 )
 from mcp_progress_monitor.catalogue.entry import CatalogueEntry
 from mcp_progress_monitor.catalogue.reading import read_file
 from mcp_progress_monitor.catalogue.variables import Variables
 from mcp_progress_monitor.catalogue.writing import write_file
-from mcp_progress_monitor.problem import ProblemError
-from mcp_progress_monitor.sessions.definitions import HttpDefinition, OAuthClient, StdioDefinition
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.snapshots.definitions import HttpDefinition, OAuthClient, StdioDefinition
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -61,12 +61,14 @@ WITH_DISABLED = {"windsurf", "cline", "gemini", "codex", "zed", "mcp-progress-mo
 VARIABLES = Variables(environment={"NAME": "n", "LEVEL": "l", "Q": "q"})
 
 
-def file_of(folder: Path, client: Client) -> Path:
+def file_of(folder: Path, client: McpClient) -> Path:
     return folder / ("f.toml" if client is CODEX else "f.json")
 
 
 @pytest.mark.parametrize("client", FORMS, ids=[client.key for client in FORMS])
-def test_what_a_form_can_hold_comes_back_through_our_reader(tmp_path: Path, client: Client) -> None:
+def test_what_a_form_can_hold_comes_back_through_our_reader(
+    tmp_path: Path, client: McpClient
+) -> None:
     file = file_of(tmp_path, client)
     write_file(ALL, client, file, with_secrets=True)
     found = {one.definition.name: one for one in read_file(file, VARIABLES, client).found}
@@ -83,7 +85,7 @@ def test_what_a_form_can_hold_comes_back_through_our_reader(tmp_path: Path, clie
 
 
 @pytest.mark.parametrize("client", FORMS, ids=[client.key for client in FORMS])
-def test_without_asking_for_them_no_secret_is_written_and_each_is_told(client: Client) -> None:
+def test_without_asking_for_them_no_secret_is_written_and_each_is_told(client: McpClient) -> None:
     written = write_file(ALL, client)
     assert "s-" not in written.text.replace("mcp-progress-monitor", "")
     told = " ".join(written.left_out)
@@ -103,7 +105,7 @@ def test_references_stand_in_the_clients_own_syntax() -> None:
 
 def test_what_a_client_cannot_have_is_told() -> None:
     left_out = write_file(ALL, client_of("claude-desktop"), with_secrets=True).left_out
-    servers = [words.partition(":")[0] for words in left_out if "looks up" not in words]
+    servers = [words.partition(":")[0] for words in left_out if "does not expand" not in words]
     assert servers == ["web", "old", "signed", "off"]
 
 
@@ -120,7 +122,7 @@ def test_references_that_a_client_does_not_look_up_are_told(key: str, told: list
     env = {"A": "${env:A}", "X": "${env:B}"}
     server = StdioDefinition(name="a", command="c", args=("--key=${env:C}",), env=env)
     written = write_file([CatalogueEntry(server)], client_of(key), with_secrets=True)
-    places = [words.rpartition("${env:")[2].rstrip("}") for words in written.left_out]
+    places = [words.rpartition("${env:")[2].partition("}")[0] for words in written.left_out]
     assert places == told
     hidden = write_file([CatalogueEntry(server.model_copy(update={"env": {"P": "s"}}))], ZED)
     assert not any("in the environment" in words for words in hidden.left_out)
@@ -187,8 +189,10 @@ def test_a_file_that_the_toml_library_would_spoil_is_left_alone(
     file = tmp_path / "config.toml"
     file.write_text("depth = 1\n")
     spoilt = "[mcp_servers.off]\ncommand = 'z'\nargs = []\nenabled = false\ndepth = 1\n"
-    monkeypatch.setattr("mcp_progress_monitor.catalogue.toml_text.with_entries", lambda *_: spoilt)
-    with pytest.raises(ProblemError, match="not written over"):
+    monkeypatch.setattr(
+        "mcp_progress_monitor.catalogue.toml_editing.with_entries", lambda *_: spoilt
+    )
+    with pytest.raises(UserError, match="not overwritten"):
         write_file([OFF], CODEX, file)
     assert file.read_text() == "depth = 1\n"
 
@@ -222,7 +226,7 @@ def test_a_file_that_would_lose_something_is_left_alone(
 ) -> None:
     file = tmp_path / name
     file.write_text(content)
-    with pytest.raises(ProblemError):
+    with pytest.raises(UserError):
         write_file([PROCESS], CODEX if name.endswith("toml") else VS_CODE, file)
     assert file.read_text() == content
 

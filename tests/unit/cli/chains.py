@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mcp_progress_monitor.store.chains import Origin, SavedChain, Standing
+from mcp_progress_monitor.store.chains import Origin, SavedChain, SavedProgress
 
 NOW = 1_795_190_467.0
 """The wall time of tests about saved jobs."""
@@ -26,7 +26,7 @@ _PLAIN = SavedChain(
     token="s3cret",
     is_usable=True,
     reason="",
-    standing=Standing(5, 20, "Chunk 5 of 20"),
+    standing=SavedProgress(5, 20, "Chunk 5 of 20"),
     created_when=NOW - 3600.0,
     updated_when=NOW - 14.5,
     attempt_count=2,

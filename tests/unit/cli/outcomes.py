@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from mcp_progress_monitor.monitor import Outcome
+from mcp_progress_monitor.engine.call import Outcome
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import Failure, JobState

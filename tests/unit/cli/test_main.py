@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import pytest
 
-from mcp_progress_monitor.cli import main
+from mcp_progress_monitor.cli.entry import main
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
-from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.errors import ErrorDetails, UserError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -28,7 +28,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
             raise error
 
         module = SimpleNamespace(list_tools=list_tools)
-        monkeypatch.setitem(sys.modules, "mcp_progress_monitor.cli.tools", module)
+        monkeypatch.setitem(sys.modules, "mcp_progress_monitor.cli.calls.listings", module)
 
     return fail_with
 
@@ -36,7 +36,7 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> Callable[[BaseException], None]:
 def test_an_expected_failure_is_told_in_safe_words(
     failing: Callable[[BaseException], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    problem = Problem("It \x1b[2J broke", "here", "Try again.", "first\nsecond")
+    problem = ErrorDetails("It \x1b[2J broke", "here", "Try again.", "first\nsecond")
     failing(CommandFailed(ExitCode.NOT_CONNECTED, problem))
     assert main(["tools"]) == 3
     assert capsys.readouterr().err == "It \\x1b[2J broke (here)\nfirst\nsecond\nTry again.\n"
@@ -52,7 +52,7 @@ def test_a_defect_is_written_to_a_file_and_told_in_one_sentence(
     said = capsys.readouterr().err
     (written,) = data_dir.iterdir()
     assert said == (
-        f"The program failed through a defect of its own; please report it with {written}\n"
+        f"Internal error in mcp-progress-monitor. Please report it and attach {written}\n"
     )
     account = written.read_text()
     assert "our own mistake" in account
@@ -99,7 +99,7 @@ def test_a_full_disk_is_no_defect(
 ) -> None:
     failing(OSError(errno.ENOSPC, "No space left on device"))
     assert main(["tools"]) == 8
-    assert capsys.readouterr().err == "The output cannot be written: No space left on device\n"
+    assert capsys.readouterr().err == "Cannot write the output: No space left on device\n"
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no disk that is always full")
@@ -129,6 +129,6 @@ def test_other_errors_of_the_system_are_defects_if_nobody_expected_them(
 def test_a_problem_that_a_command_did_not_take_is_told_as_wrong_usage(
     failing: Callable[[BaseException], None], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    failing(ProblemError(Problem("It leads nowhere", "x\x1b[2J", "Give the whole path.")))
+    failing(UserError(ErrorDetails("It leads nowhere", "x\x1b[2J", "Enter the full path.")))
     assert main(["tools"]) == 2
-    assert capsys.readouterr().err == "It leads nowhere (x\\x1b[2J)\nGive the whole path.\n"
+    assert capsys.readouterr().err == "It leads nowhere (x\\x1b[2J)\nEnter the full path.\n"

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_progress_monitor.cli import main
+from mcp_progress_monitor.cli.entry import main
 from mcp_progress_monitor.recording import format as form
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.shell.options import RecordingOptions
+    from mcp_progress_monitor.gui.options import RecordingOptions
 
 
 @pytest.fixture
@@ -26,7 +26,7 @@ def opened(monkeypatch: pytest.MonkeyPatch) -> list[RecordingOptions]:
         return 0
 
     module = SimpleNamespace(run_recording=run_recording)
-    monkeypatch.setitem(sys.modules, "mcp_progress_monitor.shell.recording_window", module)
+    monkeypatch.setitem(sys.modules, "mcp_progress_monitor.gui.recording_program", module)
     return opened
 
 

@@ -7,14 +7,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 
 from mcp_progress_monitor import __version__
-from mcp_progress_monitor.calls import AutoResume
-from mcp_progress_monitor.cli import main
+from mcp_progress_monitor.cli.entry import main, program
 from mcp_progress_monitor.cli.options import CommonOptions
-from mcp_progress_monitor.cli.order import automatic
-from mcp_progress_monitor.cli.saved_id import SavedId
+from mcp_progress_monitor.cli.orders import SavedId, automatic
+from mcp_progress_monitor.engine.call import AutoResume
 
 
 @pytest.fixture
@@ -26,10 +26,14 @@ def seen(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
         seen.append((*args, *kwargs.values()))
         return 0
 
-    monkeypatch.setitem(sys.modules, "mcp_progress_monitor.cli.call", _Module(call_tool=note))
-    monkeypatch.setitem(sys.modules, "mcp_progress_monitor.cli.resume", _Module(resume_jobs=note))
-    monkeypatch.setitem(sys.modules, "mcp_progress_monitor.cli.tools", _Module(list_tools=note))
-    monkeypatch.setitem(sys.modules, "mcp_progress_monitor.cli.window", _Module(open_window=note))
+    monkeypatch.setitem(sys.modules, "mcp_progress_monitor.cli.calls.call", _Module(call_tool=note))
+    monkeypatch.setitem(
+        sys.modules, "mcp_progress_monitor.cli.calls.resume", _Module(resume_jobs=note)
+    )
+    monkeypatch.setitem(
+        sys.modules, "mcp_progress_monitor.cli.calls.listings", _Module(list_tools=note)
+    )
+    monkeypatch.setitem(sys.modules, "mcp_progress_monitor.cli.desktop", _Module(open_window=note))
     return seen
 
 
@@ -109,9 +113,9 @@ def test_two_dashes_end_the_options_of_commands_that_start_no_server(
     assert main(["open", "--", "-night.mcprec"]) == 8
     assert "(-night.mcprec)" in capsys.readouterr().err
     assert main(["servers", "remove", "--", "-x", "--help"]) == 2
-    assert "no saved server '-x'" in capsys.readouterr().err
+    assert "Saved server '-x' not found" in capsys.readouterr().err
     assert main(["associate", "--", "-x"]) == 2
-    assert "A server's command has no meaning" in capsys.readouterr().err
+    assert "A server command cannot be used" in capsys.readouterr().err
 
 
 def test_help_shows_no_option_that_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
@@ -140,11 +144,11 @@ def test_each_command_is_listed_with_a_whole_sentence(
         (["call", "t", "--no-token", "--token", ""], "only one of"),
         (["call", "t", "--repeat", "2", "--int-token", "0"], "--repeat"),
         (["call", "t", "--repeat", "0"], "--repeat"),
-        (["call", "t", "--arg", "n"], "not NAME=VALUE"),
-        (["call", "t", "--arg", "n=1", "--arg", "n=2"], "given twice"),
+        (["call", "t", "--arg", "n"], "not in the form NAME=VALUE"),
+        (["call", "t", "--arg", "n=1", "--arg", "n=2"], "is repeated"),
         (["call"], "TOOL"),
-        (["tools", "--"], "must follow --"),
-        (["tools", "--env", "=x"], "not NAME=VALUE"),
+        (["tools", "--"], "No server command after --"),
+        (["tools", "--env", "=x"], "not in the form NAME=VALUE"),
         (["tools", "--cwd", "/no/such/folder"], "/no/such/folder"),
         (["call", "t", "--idle-timeout", "nan"], "--idle-timeout"),
         (["call", "t", "--idle-timeout", "1e300"], "--idle-timeout"),
@@ -153,12 +157,12 @@ def test_each_command_is_listed_with_a_whole_sentence(
         (["call", "t", "--total-timeout", "inf"], "--total-timeout"),
         (["tools", "--connect-timeout", "inf"], "--connect-timeout"),
         (["--after", "3"], "--screenshot"),
-        (["--screenshot", "a.png", "tools"], "no meaning"),
+        (["--screenshot", "a.png", "tools"], "cannot be used with"),
         (["python", "server.py"], "-- python server.py"),
         (["check", "a.jsonl"], "No such command"),
         (["toolz", "--demo"], "No such command 'toolz'. Did you mean 'tools'?"),
         (["my server", "x"], "-- 'my server' x"),
-        (["servers", "add", "x", "--url", "http://a/", "--record", "r"], "--record has no meaning"),
+        (["servers", "add", "x", "--url", "http://a/", "--record", "r"], "--record cannot be used"),
         (["call", "t", "--tusk"], "No such option"),
     ],
 )
@@ -191,7 +195,7 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 def test_help_and_version_load_nothing_heavy(words: list[str]) -> None:
     heavy = ["anyio", "asyncio", "pydantic", "jsonschema", "rich", "PySide6", "logging"]
     script = (
-        "import sys; from mcp_progress_monitor.cli import main; main(sys.argv[1:]);"
+        "import sys; from mcp_progress_monitor.cli.entry import main; main(sys.argv[1:]);"
         f"found = [m for m in {heavy} if m in sys.modules]; sys.exit(','.join(found) or 0)"
     )
     ran = subprocess.run(
@@ -234,11 +238,11 @@ def test_call_may_resume_by_itself(seen: list[Any]) -> None:
 @pytest.mark.parametrize(
     ("words", "advice"),
     [
-        (["--list", "3"], "--list resumes nothing"),
-        (["--list", "--auto-resume"], "--list resumes nothing"),
-        (["three"], "'three' is not an ID such as 3 or t3"),
-        (["t0"], "'t0' is not an ID"),
-        (["--list", "--answer", "a.json"], "--list resumes nothing"),
+        (["--list", "3"], "--list cannot be used"),
+        (["--list", "--auto-resume"], "--list cannot be used"),
+        (["three"], "'three' is not a job ID such as 3 or t3"),
+        (["t0"], "'t0' is not a job ID"),
+        (["--list", "--answer", "a.json"], "--list cannot be used"),
     ],
 )
 def test_what_resume_cannot_do_is_refused(
@@ -271,3 +275,31 @@ class TestResumeLimit:
     ) -> None:
         assert main([*command, "--auto-resume", "--resume-limit", limit]) == 2
         assert seen == []
+
+
+@pytest.mark.parametrize(
+    ("words", "new", "old"),
+    [
+        ([], "--screenshot-delay", "--after"),
+        (["open"], "--screenshot-delay", "--after"),
+        (["call"], "--answers", "--answer"),
+        (["resume"], "--answers", "--answer"),
+        (["export"], "--filter", "--where"),
+        (["export"], "--format", "--to"),
+        (["servers", "export"], "--client", "--to"),
+    ],
+)
+def test_a_renamed_option_has_both_names_and_help_shows_the_new_one(
+    words: list[str], new: str, old: str
+) -> None:
+    command: click.Command = program
+    for word in words:
+        assert isinstance(command, click.Group)
+        command = command.commands[word]
+    context = click.Context(command)
+    params = {name: param for param in command.params for name in param.opts}
+    shown = params[new].get_help_record(context)
+    assert params[new] is params[old]
+    assert shown is not None
+    assert shown[0].split()[0] == new
+    assert old not in shown[0].split()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from mcp_progress_monitor.monitor import Update
+from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.tracker.tracker import Tracker
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from mcp_progress_monitor.protocol.frame import Frame
-    from mcp_progress_monitor.sessions.questions import Question
+    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.snapshots.questions import Question
     from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
 
@@ -25,7 +25,7 @@ class Traffic:
     Its clock stands at `now`, in seconds, and moves when a test moves it.
     """
 
-    recording: Path | None = None
+    path: Path | None = None
 
     def __init__(self) -> None:
         self.now = 100.0
@@ -34,6 +34,7 @@ class Traffic:
         self._tracker = Tracker()
         self.open_questions: list[Question] = []
         self.ended: list[Question] = []
+        self.jobs = self.questions = self.recording = self
 
     def snapshot(self, job: JobId) -> JobSnapshot | None:
         """The job now."""
@@ -43,11 +44,11 @@ class Traffic:
         """The job of a request, by its frame's number."""
         return self._tracker.job_of(request)
 
-    def questions(self) -> Sequence[Question]:
+    def open(self) -> Sequence[Question]:
         """What is asked now: nothing, until a test says so."""
         return self.open_questions
 
-    def question(self, question: int) -> Question | None:
+    def find(self, question: int) -> Question | None:
         """One of those, or of those that are over."""
         found = (each for each in (*self.open_questions, *self.ended) if each.id == question)
         return next(found, None)

@@ -6,8 +6,8 @@ import io
 import json
 from typing import Any
 
-from mcp_progress_monitor.cli.events import JobBook, JsonEvents
-from mcp_progress_monitor.cli.output import Output
+from mcp_progress_monitor.cli.output.events import JsonEvents
+from mcp_progress_monitor.cli.output.stdout import StandardOutput
 from tests.unit.cli.traffic import Traffic
 
 
@@ -19,7 +19,7 @@ class Witness:
         self._written = io.BytesIO()
         self._said = io.BytesIO()
         output, errors = (
-            Output(io.TextIOWrapper(stream, encoding="utf-8"))
+            StandardOutput(io.TextIOWrapper(stream, encoding="utf-8"))
             for stream in (self._written, self._said)
         )
         self._outputs = output, errors
@@ -30,7 +30,7 @@ class Witness:
         """Everything written so far."""
         return self._written.getvalue().decode()
 
-    def watch(self, book: JobBook) -> None:
+    def watch(self, book: Any) -> None:
         """Look jobs up in `book` from now on."""
         self.events = JsonEvents(*self._outputs, book, 100.0)
 

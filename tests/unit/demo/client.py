@@ -15,8 +15,9 @@ from mcp_progress_monitor.demo.eras import (
     Negotiation,
 )
 from mcp_progress_monitor.demo.server import Server
-from mcp_progress_monitor.demo.tools import TOOLS
 from mcp_progress_monitor.demo.wire import Wire
+from tests.servers.saved_tasks import store_in
+from tests.servers.tools import TOOLS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -141,6 +142,7 @@ class Client:
             page_size=page_size,
             ignored_methods=ignored_methods,
             state_dir=state_dir,
+            store=store_in(state_dir),
             later_tools=later_tools,
             acknowledges=acknowledges,
         )

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_progress_monitor.demo.tool import NO_ARGUMENTS, Tool
-from mcp_progress_monitor.demo.tools import TOOLS
+from tests.servers.tools import TOOLS
 from tests.unit.demo.client import PATIENCE_S, PER_REQUEST, Client
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.demo.call import Call
-    from mcp_progress_monitor.demo.messages import JsonObject
+    from mcp_progress_monitor.demo.wire import JsonObject
 
 
 def stumble(_call: Call) -> JsonObject:
@@ -151,7 +151,7 @@ def test_an_id_that_is_still_open_is_refused() -> None:
     request_id = client.begin_call("never_answers", steps=1, interval_s=0)
     again = {**client.message("tools/call", {"name": "fraction"}), "id": request_id}
     client.server.receive(json.dumps(again).encode())
-    client.sink.wait_for(lambda written: b"still open" in written)
+    client.sink.wait_for(lambda written: b"still pending" in written)
     client.cancel(request_id)
 
 

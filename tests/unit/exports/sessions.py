@@ -5,23 +5,23 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from mcp_progress_monitor.engine.updates import Update
 from mcp_progress_monitor.protocol.conversation import Conversation
-from mcp_progress_monitor.protocol.frame import server_name
+from mcp_progress_monitor.protocol.frames import server_name
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
-from mcp_progress_monitor.protocol.http_events import Teller
+from mcp_progress_monitor.protocol.http_events import BodyNotes
 from mcp_progress_monitor.protocol.sse import SseParser
 from mcp_progress_monitor.recording.timeline import Timeline
-from mcp_progress_monitor.sessions.definitions import StdioDefinition
-from mcp_progress_monitor.sessions.snapshot import ServerSnapshot, ServerState
-from mcp_progress_monitor.tracker.tracker import Tracker
-from mcp_progress_monitor.updates import Update
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
+from mcp_progress_monitor.tracker.tracker import Jobs, Tracker
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from mcp_progress_monitor.protocol.facts import Fact
-    from mcp_progress_monitor.protocol.frame import Frame
-    from mcp_progress_monitor.tracker.snapshot import JobDetail, JobId, JobSnapshot
+    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.tracker.snapshot import JobId
 
 PROGRESS_TOKEN = "prog-1"
 BEGUN_WHEN = 1_795_190_467.123
@@ -37,6 +37,24 @@ class Memory:
         return bytes(self.all[offset : offset + size])
 
 
+class SessionJobs(Jobs):
+    """The jobs of a session, which may be one that was cut off."""
+
+    def __init__(
+        self, tracker: Tracker, now: Callable[[], float], requests: dict[JobId, set[int]]
+    ) -> None:
+        super().__init__(tracker, now)
+        self._requests = requests
+        self.has_ended = False
+
+    @property
+    def is_ended(self) -> bool:
+        return self.has_ended
+
+    def requests_of(self, job: JobId) -> frozenset[int]:
+        return frozenset(self._requests.get(job, ()))
+
+
 class Session:
     """A source of exports. `at` is its clock: seconds since its begin, set by the test."""
 
@@ -44,7 +62,6 @@ class Session:
         self.timeline = Timeline()
         self.updates: list[Update] = []
         self.at = 0.0
-        self.is_ended = False
         self.connection = connection
         self._memory = Memory()
         self.timeline.add_part(1, self._memory)
@@ -52,6 +69,8 @@ class Session:
         self._conversation = Conversation(connection)
         self._framer = Framer(connection, FrameNumbers())
         self._requests: dict[JobId, set[int]] = {}
+        self.jobs = SessionJobs(self._tracker, self.now, self._requests)
+        self.servers = self
 
     # What a test says
 
@@ -120,22 +139,7 @@ class Session:
         self._tracker.tick(self.at)
         return self.at
 
-    def jobs(self) -> Sequence[JobId]:
-        return self._tracker.jobs()
-
-    def snapshot(self, job: JobId) -> JobSnapshot | None:
-        return self._tracker.snapshot(job, self.now())
-
-    def detail(self, job: JobId) -> JobDetail | None:
-        return self._tracker.detail(job, self.now())
-
-    def job_of(self, request: int) -> JobId | None:
-        return self._tracker.job_of(request)
-
-    def requests_of(self, job: JobId) -> frozenset[int]:
-        return frozenset(self._requests.get(job, ()))
-
-    def servers(self) -> list[ServerSnapshot]:
+    def snapshots(self) -> list[ServerSnapshot]:
         name = server_name(self.connection)
         definition = StdioDefinition(name=name, command="python", args=("server.py",))
         return [ServerSnapshot(name, definition, self.connection, ServerState.CONNECTED)]
@@ -166,7 +170,7 @@ class HttpSession(Session):
     def __init__(self, connection: str = "remote#1") -> None:
         super().__init__(connection)
         self.exchange = 0
-        self._teller = Teller()
+        self._teller = BodyNotes()
 
     def happened(self, name: str, **fields: Any) -> None:
         """Tell an event of the connection."""
@@ -204,7 +208,7 @@ class HttpSession(Session):
 
     def came(self, exchange: int, body: bytes) -> None:
         """Receive a body that is one message."""
-        told = self._teller.tell_body(exchange)
+        told = self._teller.report_body(exchange)
         self.happened("http_events", exchange=exchange, events=told)
         self.heard(body)
 

@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
-from mcp_progress_monitor.exports import har_exchange
-from mcp_progress_monitor.exports.forms import pieces
-from mcp_progress_monitor.exports.mark_words import MarkWords
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.exports import har
+from mcp_progress_monitor.exports.formats import pieces
+from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
 from mcp_progress_monitor.exports.redaction import REMOVED, Redaction
-from mcp_progress_monitor.exports.wish import Form, Wish
-from mcp_progress_monitor.filtering.chosen import LogFilter
-from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.filtering.filter import LogFilter
 from tests.unit.exports.sessions import HttpSession, Session
 
 TICK = b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"prog-1",'
@@ -41,9 +40,13 @@ def a_call() -> HttpSession:
     return session
 
 
-def exported(session: Session, wish: Wish | None = None, **options: bool) -> dict[str, Any]:
+def exported(
+    session: Session, wish: ExportOptions | None = None, **options: bool
+) -> dict[str, Any]:
     """The log of an export, checked for the structure of HAR 1.2."""
-    made = pieces(session, wish or Wish(Form.HAR), Redaction(**options), MarkWords())
+    made = pieces(
+        session, wish or ExportOptions(ExportFormat.HAR), Redaction(**options), FindingTexts()
+    )
     log: dict[str, Any] = json.loads(b"".join(made))["log"]
     assert log["version"] == "1.2"
     assert log["creator"].keys() >= {"name", "version"}
@@ -131,7 +134,7 @@ def test_what_never_ended_is_there_and_says_so() -> None:
     listen, call = exported(session)["entries"]
     assert listen["response"]["status"] == 0
     assert "postData" not in listen["request"]
-    assert "had not ended" in listen["comment"]
+    assert "still open" in listen["comment"]
     assert call["timings"]["receive"] == 2000.0
     assert call["response"]["bodySize"] == -1
 
@@ -143,7 +146,7 @@ def test_a_stream_that_broke_and_a_connection_that_closed_are_told() -> None:
     session.closed("gone", None)
     broken, left = exported(session)["entries"]
     assert "broken: reset" in broken["comment"]
-    assert "had not ended" in left["comment"]
+    assert "still open" in left["comment"]
 
 
 def test_error_pages_and_redirects_are_told() -> None:
@@ -157,7 +160,7 @@ def test_error_pages_and_redirects_are_told() -> None:
     (entry,) = exported(session)["entries"]
     assert entry["response"]["content"]["text"] == "<h1>"
     assert entry["response"]["content"]["size"] == 9000
-    assert "8,996 bytes are left out" in entry["response"]["content"]["comment"]
+    assert "8,996 bytes are omitted" in entry["response"]["content"]["comment"]
     assert entry["response"]["redirectURL"].startswith("https://x.example/?api_key=")
     assert "hidden-one" not in json.dumps(entry)
 
@@ -205,7 +208,7 @@ def test_what_was_hidden_when_it_was_recorded_stays_hidden_and_is_said() -> None
         (entry,) = exported(session, with_secrets=with_secrets)["entries"]
         value = entry["request"]["headers"][0]["value"]
         assert value == "Bearer (hidden, 40 characters)"
-        assert "hidden when this was recorded" in entry["comment"]
+        assert "were not recorded" in entry["comment"]
 
 
 def test_a_filter_chooses_the_exchanges_of_its_messages() -> None:
@@ -217,7 +220,9 @@ def test_a_filter_chooses_the_exchanges_of_its_messages() -> None:
         session.ended(exchange)
 
     def chosen(where: str, job: int | None = None) -> list[int]:
-        entries = exported(session, Wish(Form.HAR, LogFilter(where), job))["entries"]
+        entries = exported(session, ExportOptions(ExportFormat.HAR, LogFilter(where), job))[
+            "entries"
+        ]
         return [entry["_mcp"]["exchange"] for entry in entries]
 
     assert chosen("kind == error") == [2]
@@ -234,7 +239,7 @@ def test_messages_to_servers_on_stdio_are_not_kept_until_the_end() -> None:
     session.opened()
     for _ in range(20_000):
         session.told("notifications/x", {})
-    made = pieces(session, Wish(Form.HAR), Redaction(), MarkWords())
+    made = pieces(session, ExportOptions(ExportFormat.HAR), Redaction(), FindingTexts())
     next(made)
     tracemalloc.start()
     try:
@@ -249,21 +254,21 @@ def test_messages_to_servers_on_stdio_are_not_kept_until_the_end() -> None:
 def test_a_session_without_http_has_none() -> None:
     session = Session()
     session.opened()
-    with pytest.raises(ProblemError, match="Only sessions over HTTP"):
-        pieces(session, Wish(Form.HAR), Redaction(), MarkWords())
+    with pytest.raises(UserError, match="Cannot export as HAR"):
+        pieces(session, ExportOptions(ExportFormat.HAR), Redaction(), FindingTexts())
 
 
 def test_a_body_beyond_all_measure_is_cut_and_that_is_said(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(har_exchange, "BODY_KEPT", 25)
+    monkeypatch.setattr(har, "BODY_KEPT", 25)
     session = HttpSession()
     exchange = session.posted(session.called("export"))
     session.streamed(exchange, b"data: 1\n\ndata: 2\n\ndata: 3\n\ndata: 4\n\n")
     session.ended(exchange, 36)
     content = exported(session)["entries"][0]["response"]["content"]
     assert content["text"] == "data: 1\n\ndata: 2\n\n"
-    assert "18 bytes are left out" in content["comment"]
+    assert "18 bytes are omitted" in content["comment"]
     assert content["size"] == 36
 
 
@@ -280,4 +285,4 @@ def test_nonsense_in_a_recording_makes_sound_entries() -> None:
     session.happened("http_ended", exchange=99)
     five, six = exported(session)["entries"]
     assert five["response"]["status"] == 0
-    assert "not in the recording any more" in six["comment"]
+    assert "no longer in the recording" in six["comment"]

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_progress_monitor.exports.frames import chosen
 from mcp_progress_monitor.exports.jsonl import JsonLines, iso
-from mcp_progress_monitor.exports.mark_words import UNKNOWN, MarkWords
-from mcp_progress_monitor.exports.places import chosen
+from mcp_progress_monitor.exports.options import UNKNOWN, FindingTexts
 from mcp_progress_monitor.exports.redaction import Redaction
 from tests.unit.exports.sessions import Session
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def _rows(
     session: Session, *, with_secrets: bool = False, requests: Collection[int] | None = None
 ) -> list[dict[str, Any]]:
-    marks = MarkWords()
+    marks = FindingTexts()
     for update in session.updates:
         marks.listen(update)
     made = JsonLines(session, Redaction(with_secrets=with_secrets), marks)
@@ -45,7 +45,7 @@ def test_a_row_tells_all_that_is_known_of_a_frame() -> None:
     assert (opened["channel"], opened["kind"], opened["job"]) == ("event", "event", None)
     assert (asked["number"], asked["id"], asked["method"]) == (request, 5, "tools/call")
     assert asked["token"] == tick["token"] == reply["token"] == "prog-1"
-    assert asked["job"] == tick["job"] == reply["job"] == session.jobs()[0]
+    assert asked["job"] == tick["job"] == reply["job"] == session.jobs.ids()[0]
     assert (tick["kind"], tick["id"], tick["at"], tick["duration"]) == ("progress", None, 1.5, None)
     assert (reply["id"], reply["duration"], reply["request"]) == (5, 2.25, request)
     assert (stderr["text"], stderr["channel"], stderr["size"]) == ("bye", "stderr", 3)
@@ -73,7 +73,7 @@ def test_a_message_that_breaks_a_rule_says_which() -> None:
 
 
 def test_a_reason_that_is_no_longer_kept_is_said_to_be_gone() -> None:
-    assert MarkWords().of(5) == UNKNOWN
+    assert FindingTexts().of(5) == UNKNOWN
 
 
 def test_a_batch_and_its_elements_are_told_apart() -> None:
@@ -101,7 +101,7 @@ def test_only_the_frames_of_one_job_when_asked_for() -> None:
     session.called("b", "prog-2", 2)
     session.ticked(1, "prog-2")
     session.ticked(1)
-    requests = session.requests_of(session.jobs()[1])
+    requests = session.jobs.requests_of(session.jobs.ids()[1])
 
     assert [row["token"] for row in _rows(session, requests=requests)] == ["prog-2", "prog-2"]
 

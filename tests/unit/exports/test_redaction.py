@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.exports import secret_members, secret_words
+from mcp_progress_monitor.exports import redaction, secret_patterns
 from mcp_progress_monitor.exports.redaction import REMOVED, Redaction
-from mcp_progress_monitor.protocol.reading import Elided
+from mcp_progress_monitor.protocol.lenient_json import Elided
 from tests.growth import is_linear
 
 SECRET = "Zq7XvHunter2"
@@ -153,9 +153,9 @@ def test_with_secrets_all_stays_as_it_is(raw: bytes) -> None:
 @given(_planted())
 def test_what_is_passed_over_in_haste_would_not_have_changed(value: Any) -> None:
     raw = json.dumps(value).encode()
-    whole = secret_members.SecretRemover(raw, secret_words.without_secrets).run()
+    whole = redaction.SecretRemover(raw, secret_patterns.without_secrets).run()
 
-    assert secret_words.may_have_secrets(raw) or whole == raw
+    assert secret_patterns.may_have_secrets(raw) or whole == raw
 
 
 @pytest.mark.parametrize(
@@ -264,9 +264,7 @@ def test_secrets_in_prose_and_addresses_go_and_ordinary_words_stay(
 
 
 def test_what_was_left_undecoded_becomes_words() -> None:
-    assert Redaction().value([Elided(2_000_000)]) == [
-        "(2.0 MB, not decoded: see the message itself)"
-    ]
+    assert Redaction().value([Elided(2_000_000)]) == ["(2.0 MB, not decoded; see the message)"]
 
 
 def test_it_counts_what_had_secrets() -> None:

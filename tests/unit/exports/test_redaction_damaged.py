@@ -8,13 +8,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import pytest
 
-from mcp_progress_monitor.exports.forms import pieces
-from mcp_progress_monitor.exports.mark_words import MarkWords
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.exports.formats import pieces
+from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
 from mcp_progress_monitor.exports.redaction import Redaction
-from mcp_progress_monitor.exports.wish import Form, Wish
 from mcp_progress_monitor.playback.playback import Playback
-from mcp_progress_monitor.problem import ProblemError
-from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.protocol.frames import Channel
 from tests.unit.recording.written import Written
 
 if TYPE_CHECKING:
@@ -101,9 +100,9 @@ def _look_at(path: Path) -> bool:
     """Open, export in every form and replay; False when it is no recording at all."""
     try:
         playback = Playback(path)
-    except ProblemError:
+    except UserError:
         return False
-    marks = MarkWords()
+    marks = FindingTexts()
     playback.subscribe(marks.listen)
     while playback.advance(0.2):
         pass
@@ -115,19 +114,21 @@ def _look_at(path: Path) -> bool:
     return True
 
 
-def _exports(playback: Playback, marks: MarkWords) -> Iterator[bytes]:
+def _exports(playback: Playback, marks: FindingTexts) -> Iterator[bytes]:
     """Every form, of all and of each job, with its secrets and without."""
-    for form in Form:
-        for job in (None, *playback.jobs()):
+    for form in ExportFormat:
+        for job in (None, *playback.jobs.ids()):
             for with_secrets in (False, True):
                 redaction = Redaction(with_secrets=with_secrets)
                 try:
-                    made = b"".join(pieces(playback, Wish(form, job=job), redaction, marks))
-                except ProblemError:
+                    made = b"".join(
+                        pieces(playback, ExportOptions(form, job=job), redaction, marks)
+                    )
+                except UserError:
                     continue  # HAR of a recording without HTTP
-                if form is Form.HAR:
+                if form is ExportFormat.HAR:
                     json.loads(made)
-                if form is Form.JSONL:
+                if form is ExportFormat.JSONL:
                     assert all(isinstance(json.loads(line), dict) for line in made.splitlines())
                 yield made
 
@@ -145,12 +146,12 @@ def _look_at_damaged(tmp_path: Path, count: int) -> int:
 
 def test_half_surrogates_beside_secrets_are_exported_in_every_form(tmp_path: Path) -> None:
     path = _written().save(tmp_path / "whole.mcprec")
-    playback, marks = Playback(path), MarkWords()
+    playback, marks = Playback(path), FindingTexts()
     playback.subscribe(marks.listen)
     while playback.advance(0.2):
         pass
-    for form in Form:
-        made = b"".join(pieces(playback, Wish(form), Redaction(), marks))
+    for form in ExportFormat:
+        made = b"".join(pieces(playback, ExportOptions(form), Redaction(), marks))
         assert _SECRET.encode() not in made
         assert b"cut" in made
         made.decode()

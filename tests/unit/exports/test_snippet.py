@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.exports.redaction import Redaction
 from mcp_progress_monitor.exports.snippet import snippet
-from mcp_progress_monitor.problem import ProblemError
-from mcp_progress_monitor.text import visible
+from mcp_progress_monitor.formatting import visible
 from tests.unit.exports.sessions import Session
 
 
@@ -78,7 +78,7 @@ def test_environment_values_are_taken_from_the_environment() -> None:
 def test_without_a_known_command_there_is_a_placeholder() -> None:
     session = Session()
 
-    assert "put its command here" in _copied(session, session.called("export"))
+    assert "put it here" in _copied(session, session.called("export"))
 
 
 def test_secrets_and_resume_tokens_stay_away() -> None:
@@ -91,8 +91,8 @@ def test_secrets_and_resume_tokens_stay_away() -> None:
     code = _copied(session, request)
 
     assert "hunter2" not in code
-    assert "a secret was taken out" in code
-    assert "begins from the start" in code
+    assert "Secrets were redacted" in code
+    assert "starts from the beginning" in code
     assert "{'password': 'hunter2'}" in _copied(session, request, with_secrets=True)
 
 
@@ -126,16 +126,16 @@ def test_what_is_no_call_is_refused_with_words() -> None:
     ping = session.asked("ping", {}, 9)
     session.heard({"jsonrpc": "2.0", "id": 1, "method": "roots/list"})
     for number in (1, ping, ping + 1, 99):
-        with pytest.raises(ProblemError) as caught:
+        with pytest.raises(UserError) as caught:
             _copied(session, number)
-        assert f"message no. {number}" in caught.value.problem.where
+        assert f"message {number}" in caught.value.problem.where
 
 
 def test_a_request_of_many_megabytes_is_refused() -> None:
     session = Session()
     request = session.called("export", text="x" * 5_000_000)
 
-    with pytest.raises(ProblemError, match="too large"):
+    with pytest.raises(UserError, match="too large"):
         _copied(session, request)
 
 

@@ -7,14 +7,14 @@ import io
 
 import pytest
 
-from mcp_progress_monitor.exports.places import chosen
+from mcp_progress_monitor.exports.frames import chosen
 from mcp_progress_monitor.exports.redaction import Redaction
-from mcp_progress_monitor.exports.ticks_csv import COLUMNS, TicksCsv, safe_cell
+from mcp_progress_monitor.exports.ticks import COLUMNS, TicksCsv, safe_cell
 from tests.unit.exports.sessions import Session
 
 
 def _rows(session: Session, job: int | None = None) -> list[dict[str, str]]:
-    requests = None if job is None else session.requests_of(job)
+    requests = None if job is None else session.jobs.requests_of(job)
     made = b"".join(TicksCsv(session, Redaction()).lines(chosen(session, requests=requests)))
     return list(csv.DictReader(io.StringIO(made.decode(), newline="")))
 
@@ -49,7 +49,7 @@ def test_every_tick_is_there_and_not_only_those_a_job_keeps() -> None:
     session.called("export")
     for n in range(2_000):
         session.ticked(n + 1)
-    detail = session.detail(session.jobs()[0])
+    detail = session.jobs.detail(session.jobs.ids()[0])
 
     assert detail is not None
     assert len(detail.ticks) < 2_000
@@ -61,7 +61,7 @@ def test_one_job_alone_when_asked_for_and_each_counted_for_itself() -> None:
     session.called("other", "prog-2", 2)
     session.ticked(5, "prog-2")
     session.ticked(40)
-    one, other = session.jobs()
+    one, other = session.jobs.ids()
 
     assert [row["n"] for row in _rows(session)] == ["1", "2", "3", "1", "4"]
     assert [row["token"] for row in _rows(session, other)] == ["prog-2"]

@@ -5,9 +5,8 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from mcp_progress_monitor.filtering.chosen import LogFilter
-from mcp_progress_monitor.filtering.compiling import compiled
-from mcp_progress_monitor.filtering.search import Search
+from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.filtering.search import Search, compiled
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.recording.format import escaped
@@ -17,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from mcp_progress_monitor.protocol.facts import Fact
-    from mcp_progress_monitor.protocol.frame import Frame
+    from mcp_progress_monitor.protocol.frames import Frame
 
 WHEN = 1_800_000_000.0
 """Wall time at monotonic time 0."""

@@ -8,13 +8,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_progress_monitor.filtering import patterns
-from mcp_progress_monitor.filtering.chosen import LogFilter
-from mcp_progress_monitor.filtering.compiling import compiled
-from mcp_progress_monitor.filtering.errors import FilterError
-from mcp_progress_monitor.filtering.search import Search
-from mcp_progress_monitor.protocol.frame import Channel
-from mcp_progress_monitor.protocol.frame_kind import FrameKind
+from mcp_progress_monitor.filtering import matching
+from mcp_progress_monitor.filtering.filter import FilterError, LogFilter
+from mcp_progress_monitor.filtering.search import Search, compiled
+from mcp_progress_monitor.protocol.frames import Channel, FrameKind
 from tests.unit.filtering.logs import WHEN, Log, all_of, error, notification
 
 if TYPE_CHECKING:
@@ -382,7 +379,7 @@ def test_a_hostile_pattern_is_given_up_and_counted() -> None:
 
 
 def test_after_many_hostile_texts_less_time_is_given(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(patterns, "_PATIENCE", 2)
+    monkeypatch.setattr(matching, "_PATIENCE", 2)
     log = Log()
     log.receive(*[b"a" * 40 + b"!"] * 40)
     search = log.search(_HOSTILE)

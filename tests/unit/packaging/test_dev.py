@@ -58,6 +58,28 @@ def test_every_step_runs_after_one_failed_and_the_failure_is_named(
     assert "Failed: mypy\n" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("words", [[], ["tests/unit/test_paths.py", "-x"]])
+def test_coverage_is_the_total_and_the_ten_worst_modules(
+    words: list[str],
+    monkeypatch: pytest.MonkeyPatch,
+    ready: None,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    modules = [f"app/module_{number}.py 10 5 {number}%" for number in range(30)]
+    table = "\n".join(["Name Stmts Miss Cover", "----", *modules, "----", "TOTAL 300 150 50%"])
+    recorder = Recorder(lambda line: 1 if "pytest" in line else 0, table)
+    monkeypatch.setattr("dev.subprocess.run", recorder)
+
+    assert dev.main(["test", "--coverage", *words]) == 1
+
+    measured, report = recorder.commands
+    assert "coverage run -m pytest" in measured
+    assert measured.endswith(" ".join(words or ["tests/unit tests/gui"]))
+    assert "coverage report --sort=cover" in report
+    printed = capsys.readouterr().out.splitlines()
+    assert printed == ["Name Stmts Miss Cover", "----", *modules[:10], "----", "TOTAL 300 150 50%"]
+
+
 def test_lint_runs_the_checks_without_the_tests(recorder: Recorder) -> None:
     dev.main(["lint"])
 
@@ -225,11 +247,13 @@ def test_parts_of_the_tests_run_side_by_side_and_each_can_fail(
 
     rest, *others = parts
     assert rest.command.endswith("--ignore=tests/integration --ignore=tests/gui")
-    assert [part.is_shown_at_once for part in parts] == [True, *[False] * 5]
+    assert [part.is_shown_at_once for part in parts] == [True, *[False] * 6]
     shares = [f"pytest tests/integration ({share} of 3)" for share in (1, 2, 3)]
-    assert [part.name for part in others] == [*shares, "pytest tests/gui", "lint"]
-    assert others[3].command.endswith(" tests/gui")
-    assert others[4].command.endswith(" lint")
+    windows = [f"pytest tests/gui ({share} of 2)" for share in (1, 2)]
+    assert [part.name for part in others] == [*shares, *windows, "lint"]
+    assert others[3].command.endswith(" tests/gui/jobs tests/gui/recordings")
+    assert " tests/gui --ignore=tests/gui/jobs" in others[4].command
+    assert others[5].command.endswith(" lint")
     assert capsys.readouterr().err == "Failed: pytest tests/integration (2 of 3)\n"
 
 
@@ -261,4 +285,4 @@ def test_an_interrupt_lets_every_part_say_what_it_was_at(
     monkeypatch.setattr("dev.signal.signal", lambda *_: None)
 
     assert dev.main(["test"]) == 130
-    assert [part.was_stopped for part in parts] == [True] * 6
+    assert [part.was_stopped for part in parts] == [True] * 7

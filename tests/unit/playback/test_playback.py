@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.playback.playback import Playback
-from mcp_progress_monitor.problem import ProblemError
-from mcp_progress_monitor.protocol.frame import Channel
-from mcp_progress_monitor.sessions.snapshot import ServerState
+from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.snapshots.servers import ServerState
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.unit.recording.written import AT, WHEN, Written, tick
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.updates import Update
+    from mcp_progress_monitor.engine.updates import Update
 
 GOLDEN = Path(__file__).parents[2] / "recordings"
 
@@ -42,13 +42,13 @@ def loaded(path: Path) -> Playback:
 
 
 def ticks(playback: Playback) -> int:
-    job = playback.snapshot(1)
+    job = playback.jobs.snapshot(1)
     return 0 if job is None else job.tick_count
 
 
 def test_nothing_is_read_before_it_is_asked_for(path: Path) -> None:
     playback = Playback(path)
-    assert (playback.timeline.end, playback.jobs(), playback.servers()) == (0, (), [])
+    assert (playback.timeline.end, playback.jobs.ids(), playback.servers.snapshots()) == (0, (), [])
     assert (playback.position_s, playback.progress, playback.is_loaded) == (0.0, 0.0, False)
     assert playback.begun_when == round(WHEN, 6)
     assert playback.length_s == 12.0
@@ -57,16 +57,16 @@ def test_nothing_is_read_before_it_is_asked_for(path: Path) -> None:
 
 def test_all_is_read_at_once(path: Path) -> None:
     playback = loaded(path)
-    job = playback.snapshot(1)
+    job = playback.jobs.snapshot(1)
     assert job is not None
     assert (job.state, job.tick_count, job.elapsed_s) == (JobState.DONE, 10, 10.5)
     assert playback.timeline.end == 14
     assert (playback.position_s, playback.progress, playback.is_loaded) == (12.0, 1.0, True)
     assert playback.now() == AT + 12
-    assert playback.job_of(2) == 1
-    assert playback.requests_of(1) == {2}
-    assert playback.server("demo").state is ServerState.CLOSED
-    detail = playback.detail(1)
+    assert playback.jobs.job_of(2) == 1
+    assert playback.jobs.requests_of(1) == {2}
+    assert playback.servers.snapshot("demo").state is ServerState.CLOSED
+    detail = playback.jobs.detail(1)
     assert detail is not None
     assert [fact.progress for fact in detail.ticks] == list(range(10, 101, 10))
     assert playback.problems == []
@@ -74,10 +74,14 @@ def test_all_is_read_at_once(path: Path) -> None:
 
 def test_what_is_asked_for_and_not_there_is_none(path: Path) -> None:
     playback = loaded(path)
-    assert (playback.snapshot(9), playback.detail(9), playback.job_of(9)) == (None, None, None)
-    assert playback.requests_of(9) == frozenset()
-    with pytest.raises(ProblemError, match="no such server"):
-        playback.server("other")
+    assert (playback.jobs.snapshot(9), playback.jobs.detail(9), playback.jobs.job_of(9)) == (
+        None,
+        None,
+        None,
+    )
+    assert playback.jobs.requests_of(9) == frozenset()
+    with pytest.raises(UserError, match="No such server"):
+        playback.servers.snapshot("other")
 
 
 def test_listeners_are_told_of_every_frame_with_its_facts_and_changes(path: Path) -> None:
@@ -103,7 +107,7 @@ def test_it_is_played_by_the_recordings_time(path: Path) -> None:
         assert playback.play_until(at_s)
         assert playback.position_s == pytest.approx(at_s)
         assert ticks(playback) == expected
-    job = playback.snapshot(1)
+    job = playback.jobs.snapshot(1)
     assert job is not None
     assert (job.state, job.elapsed_s) == (JobState.RUNNING, 4.0)
     assert not playback.play_until(100.0)
@@ -143,15 +147,15 @@ def test_frames_of_one_moment_are_one_step(tmp_path: Path) -> None:
 
 def test_restarting_takes_all_jobs_back_and_plays_them_again(path: Path) -> None:
     playback = loaded(path)
-    before = playback.detail(1)
+    before = playback.jobs.detail(1)
     updates: list[Update] = []
     playback.subscribe(updates.append)
     playback.restart()
     assert updates[0].changes.removed == (1,)
-    assert (playback.jobs(), playback.timeline.end, playback.position_s) == ((), 0, 0.0)
+    assert (playback.jobs.ids(), playback.timeline.end, playback.position_s) == ((), 0, 0.0)
     assert not playback.is_loaded
     playback.advance(1)
-    assert playback.detail(1) == before
+    assert playback.jobs.detail(1) == before
 
 
 def test_time_passes_for_jobs_between_their_frames(tmp_path: Path) -> None:
@@ -163,11 +167,11 @@ def test_time_passes_for_jobs_between_their_frames(tmp_path: Path) -> None:
     playback = Playback(written.save(tmp_path / "a.mcprec"))
     for second in range(30):
         playback.play_until(float(second))
-    job = playback.snapshot(1)
+    job = playback.jobs.snapshot(1)
     assert job is not None
     assert (job.state, job.silent_s) == (JobState.STALLED, 25.0)
     playback.play_until(60.0)
-    job = playback.snapshot(1)
+    job = playback.jobs.snapshot(1)
     assert job is not None
     assert job.state is JobState.RUNNING
 
@@ -179,7 +183,7 @@ def test_a_job_that_the_recording_left_silent_is_stalled_at_the_end(tmp_path: Pa
     written.tick(2, 2.0)
     written.line(Channel.STDERR, b"still here", 60.0)
     playback = loaded(written.save(tmp_path / "a.mcprec"))
-    job = playback.snapshot(1)
+    job = playback.jobs.snapshot(1)
     assert job is not None
     assert job.state is JobState.STALLED
 
@@ -206,10 +210,10 @@ def test_connections_that_speak_in_turns_are_read_as_one_by_one(
     assert len(updates) < 20
     monkeypatch.setattr("mcp_progress_monitor.playback.playback._TOGETHER", 0)
     apart = loaded(file)
-    assert [playback.detail(job) for job in playback.jobs()] == [
-        apart.detail(job) for job in apart.jobs()
+    assert [playback.jobs.detail(job) for job in playback.jobs.ids()] == [
+        apart.jobs.detail(job) for job in apart.jobs.ids()
     ]
-    assert playback.servers() == apart.servers()
+    assert playback.servers.snapshots() == apart.servers.snapshots()
     assert playback.problems == apart.problems
     end = apart.timeline.end
     assert playback.timeline.frames(0, end) == apart.timeline.frames(0, end)
@@ -228,14 +232,14 @@ def test_where_the_recording_ends_nothing_is_counted_on_and_it_is_said(tmp_path:
     updates: list[Update] = []
     playback.subscribe(updates.append)
     playback.play_until(9.2, 1.0)
-    before = playback.snapshot(1)
+    before = playback.jobs.snapshot(1)
     assert before is not None
     assert before.eta_s is not None
     assert playback.problems == []
     while playback.advance(0.01):
         pass
     assert updates[-1].changes.progressed == {1}
-    job, detail = playback.snapshot(1), playback.detail(1)
+    job, detail = playback.jobs.snapshot(1), playback.jobs.detail(1)
     assert job is not None
     assert detail is not None
     assert (job.state, job.rate, job.eta_s) == (JobState.RUNNING, None, None)
@@ -269,7 +273,7 @@ def test_an_oversized_message_is_read_in_slices(tmp_path: Path) -> None:
     while playback.advance(0.0):
         turns += 1
     assert turns > 10
-    job = playback.snapshot(1)
+    job = playback.jobs.snapshot(1)
     assert job is not None
     assert (job.state, job.tick_count) == (JobState.DONE, 0)
     assert job.reply_size is not None
@@ -283,7 +287,7 @@ def test_an_oversized_message_is_whole_after_a_step(tmp_path: Path) -> None:
     playback = Playback(written.save(tmp_path / "a.mcprec"))
     playback.step()
     playback.step()
-    job = playback.snapshot(1)
+    job = playback.jobs.snapshot(1)
     assert job is not None
     assert job.state is JobState.DONE
 
@@ -294,7 +298,7 @@ def test_a_cancel_that_was_met_with_silence_is_settled_as_it_was_live(tmp_path: 
     written.event("cancel_requested", 1.0, request=1, reason="Enough", grace_s=2.0)
     written.line(Channel.STDERR, b"still here", 60.0)
     playback = loaded(written.save(tmp_path / "a.mcprec"))
-    job = playback.snapshot(1)
+    job = playback.jobs.snapshot(1)
     assert job is not None
     assert (job.state, job.ended_at) == (JobState.CANCELLED, AT + 3)
 
@@ -304,7 +308,7 @@ def test_a_time_limit_ends_a_call_as_it_did_live(tmp_path: Path) -> None:
     written.call()
     written.event("timed_out", 5.0, request=1, text="No reply after 5 s.")
     playback = loaded(written.save(tmp_path / "a.mcprec"))
-    job = playback.snapshot(1)
+    job = playback.jobs.snapshot(1)
     assert job is not None
     assert job.failure is not None
     assert (job.state, job.failure.message) == (JobState.TIMED_OUT, "No reply after 5 s.")
@@ -340,7 +344,7 @@ def test_jobs_of_a_hostile_file_are_bounded_and_it_is_said(
     for identity in range(30):
         written.call(identity, token=identity)
     playback = loaded(written.save(tmp_path / "a.mcprec"))
-    assert len(playback.jobs()) == 10
+    assert len(playback.jobs.ids()) == 10
     running, gone = playback.problems
     assert "10 jobs were running" in running.what
     assert gone.detail == "20 jobs"
@@ -349,13 +353,13 @@ def test_jobs_of_a_hostile_file_are_bounded_and_it_is_said(
 @pytest.mark.parametrize("name", ["version-1.mcprec", "version-2.mcprec"])
 def test_jobs_of_old_recordings_are_what_they_were(name: str) -> None:
     playback = loaded(GOLDEN / name)
-    jobs = [playback.snapshot(job) for job in playback.jobs()]
+    jobs = [playback.jobs.snapshot(job) for job in playback.jobs.ids()]
     found = [
         [j.name, j.state.value, j.progress, j.total, j.tick_count, [m.key for m in j.marks],
          j.elapsed_s]
         for j in jobs if j is not None
     ]  # fmt: skip
     assert found == json.loads((GOLDEN / "jobs.json").read_text())
-    (server,) = playback.servers()
+    (server,) = playback.servers.snapshots()
     assert [tool.name for tool in server.tools] == ["known_total", "unknown_total"]
     assert (server.revision, server.state) == ("2025-11-25", ServerState.CLOSED)

@@ -9,9 +9,9 @@ import pytest
 
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.playback.servers import SERVERS_KEPT
-from mcp_progress_monitor.protocol.frame import Channel
-from mcp_progress_monitor.sessions.definitions import HttpDefinition
-from mcp_progress_monitor.sessions.snapshot import ServerSnapshot, ServerState
+from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.snapshots.definitions import HttpDefinition
+from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
 from tests.unit.recording.written import Written
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def played(written: Written, tmp_path: Path) -> list[ServerSnapshot]:
     playback = Playback(written.save(tmp_path / "a.mcprec"))
     while playback.advance(1):
         pass
-    return playback.servers()
+    return playback.servers.snapshots()
 
 
 def test_a_server_is_known_from_its_start_and_its_opening(tmp_path: Path) -> None:
@@ -50,11 +50,11 @@ def test_a_server_that_ended_by_itself_has_failed_and_tells_its_last_words(tmp_p
     written = Written()
     negotiated(written)
     written.line(Channel.STDERR, b"out of memory", 1.0)
-    written.event("closed", 2.0, reason="The server ended", exit_code=3)
+    written.event("closed", 2.0, reason="The server exited", exit_code=3)
     (server,) = played(written, tmp_path)
     assert server.state is ServerState.FAILED
     assert server.problem is not None
-    assert server.problem.what == "The server ended with exit code 3"
+    assert server.problem.what == "The server exited with exit code 3"
     assert "out of memory" in server.problem.detail
     assert server.stderr_tail == ("out of memory",)
 
@@ -62,10 +62,10 @@ def test_a_server_that_ended_by_itself_has_failed_and_tells_its_last_words(tmp_p
 def test_a_server_that_never_opened_says_so(tmp_path: Path) -> None:
     written = Written()
     written.event("opened", command="python3")
-    written.event("closed", 2.0, reason="The server ended", exit_code=1)
+    written.event("closed", 2.0, reason="The server exited", exit_code=1)
     (server,) = played(written, tmp_path)
     assert server.problem is not None
-    assert server.problem.what == "The server ended with exit code 1 before it was connected"
+    assert server.problem.what == "The server exited with exit code 1 before it was connected"
 
 
 def test_a_server_that_could_not_be_started_keeps_the_reason(tmp_path: Path) -> None:
@@ -81,7 +81,7 @@ def test_a_server_that_could_not_be_started_keeps_the_reason(tmp_path: Path) -> 
 def test_a_new_connection_begins_anew(tmp_path: Path) -> None:
     written = Written()
     negotiated(written)
-    written.event("closed", 2.0, reason="The server ended", exit_code=3)
+    written.event("closed", 2.0, reason="The server exited", exit_code=3)
     written.event("opened", 3.0, "demo#2", command="python3", pid=8)
     (server,) = played(written, tmp_path)
     assert (server.connection, server.state) == ("demo#2", ServerState.CONNECTING)
@@ -109,8 +109,8 @@ def test_servers_of_a_hostile_file_are_bounded(tmp_path: Path) -> None:
     playback = Playback(path)
     while playback.advance(1):
         pass
-    assert len(playback.servers()) == SERVERS_KEPT
-    assert any("the others are not listed" in problem.what for problem in playback.problems)
+    assert len(playback.servers.snapshots()) == SERVERS_KEPT
+    assert any("only these are listed" in problem.what for problem in playback.problems)
 
 
 def test_updates_of_resources_are_counted_until_the_next_connection(tmp_path: Path) -> None:

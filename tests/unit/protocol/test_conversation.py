@@ -23,8 +23,8 @@ from mcp_progress_monitor.protocol.facts import (
     RequestAnswered,
     RequestCancelled,
     RequestMade,
+    RequestStanding,
     Side,
-    Standing,
     StderrReceived,
     StreamBroken,
     StreamResumed,
@@ -152,7 +152,7 @@ def test_an_error_ends_request_and_token() -> None:
     (answer,) = wire.receive(error(1, -32602, data={"why": 1}))
     assert isinstance(answer, RequestAnswered)
     assert answer.request == made.number
-    assert answer.standing is Standing.ACTIVE
+    assert answer.standing is RequestStanding.ACTIVE
     assert answer.result is None
     assert answer.error == {"code": -32602, "message": "no", "data": {"why": 1}}
     assert (wire.conversation.open_requests, wire.conversation.open_tokens) == (0, 0)
@@ -184,7 +184,7 @@ def test_a_request_and_its_answer_are_stated_whole() -> None:
             Side.SERVER,
             7,
             1,
-            Standing.ACTIVE,
+            RequestStanding.ACTIVE,
             {"content": []},
             None,
             None,
@@ -206,9 +206,9 @@ def test_the_elements_of_a_batch_state_the_facts() -> None:
     ]
     late = facts[1]
     assert isinstance(late, ProgressReceived)
-    assert (late.request, late.standing) == (1, Standing.IN_BATCH)
+    assert (late.request, late.standing) == (1, RequestStanding.IN_BATCH)
     assert isinstance(facts[3], UnreadableReceived)
-    assert facts[3].problem == "a batch within a batch"
+    assert facts[3].problem == "nested batch"
 
 
 @pytest.mark.parametrize(
@@ -216,9 +216,9 @@ def test_the_elements_of_a_batch_state_the_facts() -> None:
     [
         (b"Server ready", Kind.GARBAGE, "not JSON"),
         (b"[INFO] ready", Kind.GARBAGE, "not JSON"),
-        (b"", Kind.BLANK, "a blank line"),
-        (b"[]", Kind.INVALID, "an empty batch"),
-        (b'{"jsonrpc":"2.0"}', Kind.INVALID, "neither a method"),
+        (b"", Kind.BLANK, "blank line"),
+        (b"[]", Kind.INVALID, "empty batch"),
+        (b'{"jsonrpc":"2.0"}', Kind.INVALID, "has no method"),
     ],
 )
 def test_lines_that_are_no_messages_are_stated_as_unreadable(
@@ -240,7 +240,7 @@ def test_a_last_line_without_its_end_is_unreadable_unless_it_is_whole() -> None:
     whole = wire.framer.received([as_bytes(progress("a", 1))], 0, 0, is_complete=False)
     (fact,) = wire.conversation.read(whole)
     assert isinstance(fact, ProgressReceived)
-    assert "without a line end" in fact.problems[0]
+    assert "without a line feed" in fact.problems[0]
 
 
 def test_stderr_is_text_with_replacements() -> None:
@@ -269,9 +269,9 @@ def test_opened_and_closed_are_stated_from_events() -> None:
 
 
 def test_a_failed_connection_is_closed_with_the_problem_as_its_reason() -> None:
-    (fact,) = Wire().event("failed", what="The command was not found.", where="demo")
+    (fact,) = Wire().event("failed", what="Command not found.", where="demo")
     assert isinstance(fact, ConnectionClosed)
-    assert (fact.reason, fact.exit_code) == ("The command was not found.", None)
+    assert (fact.reason, fact.exit_code) == ("Command not found.", None)
 
 
 def test_what_only_this_side_knows_of_a_request_is_stated_from_events() -> None:
@@ -339,13 +339,13 @@ def test_a_closed_stream_cancels_its_request_as_a_notice_would() -> None:
     made = wire.send(call(7, "a")).number
     assert wire.event("stream_closed", request=made, reason="Enough") == [
         RequestCancelled(
-            2, "server#1", 1.0, 1000.0, Side.CLIENT, 7, made, Standing.ACTIVE, "Enough", ()
+            2, "server#1", 1.0, 1000.0, Side.CLIENT, 7, made, RequestStanding.ACTIVE, "Enough", ()
         )
     ]
     assert not wire.conversation.is_token_active("a")
     (late,) = wire.receive(result(7))
     assert isinstance(late, RequestAnswered)
-    assert (late.request, late.standing) == (made, Standing.CANCELLED)
+    assert (late.request, late.standing) == (made, RequestStanding.CANCELLED)
 
 
 def test_closing_what_is_not_open_cancels_nothing() -> None:
@@ -364,8 +364,8 @@ def test_a_call_that_was_ended_is_given_up_and_its_token_is_free() -> None:
     tick, reply = wire.receive(progress("a", 1), result(7))
     assert isinstance(tick, ProgressReceived)
     assert isinstance(reply, RequestAnswered)
-    assert (tick.request, tick.standing) == (made, Standing.GIVEN_UP)
-    assert (reply.request, reply.standing) == (made, Standing.GIVEN_UP)
+    assert (tick.request, tick.standing) == (made, RequestStanding.GIVEN_UP)
+    assert (reply.request, reply.standing) == (made, RequestStanding.GIVEN_UP)
 
 
 def test_an_oversized_frame_is_read_in_slices() -> None:
@@ -384,7 +384,7 @@ def test_an_oversized_frame_is_read_in_slices() -> None:
     assert isinstance(answer.result["blocks"], Elided)
     assert answer.next_resume_token == "t"
     assert isinstance(facts[2], ProgressReceived)
-    assert facts[2].standing is Standing.ANSWERED
+    assert facts[2].standing is RequestStanding.ANSWERED
 
 
 def test_a_token_is_known_to_be_active_by_side_and_type() -> None:

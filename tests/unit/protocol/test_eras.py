@@ -11,6 +11,13 @@ from mcp_types.version import KNOWN_PROTOCOL_VERSIONS
 
 from mcp_progress_monitor.protocol import eras
 from mcp_progress_monitor.protocol.eras import ClientIdentity, Era
+from mcp_progress_monitor.protocol.messages import (
+    CAPABILITIES_KEY,
+    CLIENT_KEY,
+    LOG_LEVEL_KEY,
+    SERVER_KEY,
+    VERSION_KEY,
+)
 
 CLIENT = ClientIdentity({"name": "monitor", "version": "1"}, {"roots": {}})
 
@@ -21,11 +28,11 @@ def test_the_revisions_are_those_the_protocol_has() -> None:
 
 
 def test_the_keys_are_those_the_protocol_has() -> None:
-    assert eras.VERSION_KEY == mcp_types.PROTOCOL_VERSION_META_KEY
-    assert eras.CAPABILITIES_KEY == mcp_types.CLIENT_CAPABILITIES_META_KEY
-    assert eras.CLIENT_KEY == mcp_types.CLIENT_INFO_META_KEY
-    assert eras.LOG_LEVEL_KEY == mcp_types.LOG_LEVEL_META_KEY
-    assert eras.SERVER_KEY == mcp_types.SERVER_INFO_META_KEY
+    assert VERSION_KEY == mcp_types.PROTOCOL_VERSION_META_KEY
+    assert CAPABILITIES_KEY == mcp_types.CLIENT_CAPABILITIES_META_KEY
+    assert CLIENT_KEY == mcp_types.CLIENT_INFO_META_KEY
+    assert LOG_LEVEL_KEY == mcp_types.LOG_LEVEL_META_KEY
+    assert SERVER_KEY == mcp_types.SERVER_INFO_META_KEY
 
 
 def test_requests_are_stamped_in_the_per_request_era_only() -> None:
@@ -81,8 +88,8 @@ def test_missing_parts_of_an_initialize_result_are_described() -> None:
     assert agreed is not None
     assert (agreed.server_info, agreed.capabilities, agreed.instructions) == ({}, {}, None)
     assert agreed.problems == (
-        '"serverInfo" is missing or no object',
-        '"capabilities" is missing or no object',
+        '"serverInfo" is missing or not an object',
+        '"capabilities" is missing or not an object',
     )
 
 
@@ -107,7 +114,7 @@ def test_a_server_that_is_taken_to_speak_it_may_leave_out_anything() -> None:
     assert agreed.revision == "2026-07-28"
     assert agreed.problems == (
         '"supportedVersions" does not name 2026-07-28',
-        '"capabilities" is missing or no object',
+        '"capabilities" is missing or not an object',
     )
 
 

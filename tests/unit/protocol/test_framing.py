@@ -8,10 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.protocol.frame import Channel, Frame, Part, server_name
+from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameRun, Part, server_name
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer, LineSplitter, may_be_batch
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
-from mcp_progress_monitor.protocol.runs import FrameRun
 from tests.unit.protocol.wire import JSON, as_bytes, progress, result
 
 

@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.protocol.http_events import Bodies, Teller
+from mcp_progress_monitor.protocol.http_events import BodyNotes, BodyRebuilder
 from mcp_progress_monitor.protocol.jsonrpc import encode
-from mcp_progress_monitor.protocol.reading import read_value
+from mcp_progress_monitor.protocol.lenient_json import read_value
 from mcp_progress_monitor.protocol.sse import SseParser
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ def events_of(stream: bytes) -> list[SseEvent]:
 
 
 def test_events_alike_are_told_once_with_their_count() -> None:
-    teller = Teller()
+    teller = BodyNotes()
     told = teller.tell(4, events_of(b"data: 1\n\ndata: 2\n\nid: 9\ndata: 3\n\n"))
     assert told == [
         {"before": "data: ", "after": "\n\n", "count": 2},
@@ -37,7 +37,7 @@ def test_events_alike_are_told_once_with_their_count() -> None:
 
 
 def test_what_was_told_last_holds_on_until_something_differs() -> None:
-    teller = Teller()
+    teller = BodyNotes()
     assert teller.tell(4, events_of(b"data: 1\n\n"))
     assert teller.tell(4, events_of(b"data: 2\n\ndata: 3\n\n")) == []
     assert teller.tell(5, events_of(b"data: 4\n\n"))
@@ -48,7 +48,7 @@ def test_what_was_told_last_holds_on_until_something_differs() -> None:
 
 def test_what_is_no_message_is_told_with_its_text_and_meaning() -> None:
     stream = b"id: 1\ndata: \n\nretry: 5\n\n:\n\n:\n\ndata: a\ndata: b\n\n"
-    assert Teller().tell(1, events_of(stream)) == [
+    assert BodyNotes().tell(1, events_of(stream)) == [
         {"raw": "id: 1\ndata: \n\n", "id": "1", "count": 0},
         {"raw": "retry: 5\n\n", "retry_ms": 5, "count": 0},
         {"raw": ":\n\n:\n\n", "count": 0},
@@ -58,19 +58,19 @@ def test_what_is_no_message_is_told_with_its_text_and_meaning() -> None:
 
 def test_events_without_messages_that_tell_alike_are_one_entry_of_bounded_size() -> None:
     ids = b"".join(b"id: %d\n\n" % n for n in range(3))
-    assert Teller().tell(1, events_of(ids + b"event: a\n\nevent: b\ndata: c\n\n")) == [
+    assert BodyNotes().tell(1, events_of(ids + b"event: a\n\nevent: b\ndata: c\n\n")) == [
         {"raw": "id: 0\n\nid: 1\n\nid: 2\n\n", "id": "2", "count": 0},
         {"raw": "event: a\n\nevent: b\ndata: c\n\n", "count": 0},
     ]
     names = b"".join(b"event: %d\n\n" % n for n in range(20_000))
-    told = Teller().tell(1, events_of(names))
+    told = BodyNotes().tell(1, events_of(names))
     assert "".join(entry["raw"] for entry in told).encode() == names
     assert max(len(entry["raw"]) for entry in told) <= 64 * 1024
     assert len(told) == 1 + len(names) // (64 * 1024)
 
 
 def test_events_alike_but_for_their_ids_are_one_entry() -> None:
-    parser, teller = SseParser(MOST), Teller()
+    parser, teller = SseParser(MOST), BodyNotes()
     teller.tell(4, parser.feed(b"id: 1\ndata: a\n\n"))
     run = parser.feed_alike(b"id: 2\ndata: b\n\nid: 3\ndata: c\n\n")
     assert run is not None
@@ -81,7 +81,7 @@ def test_events_alike_but_for_their_ids_are_one_entry() -> None:
         "ids": ["2", "3"],
         "count": 2,
     }
-    assert teller.tell_run(4, run) == [entry]
+    assert teller.report_run(4, run) == [entry]
     again = SseParser(MOST)
     again.feed(b"id: 3\ndata: x\n\n")
     # What stands around the last event of a run is what was told last.
@@ -89,8 +89,8 @@ def test_events_alike_but_for_their_ids_are_one_entry() -> None:
 
 
 def test_a_json_body_comes_back_as_it_was() -> None:
-    bodies = Bodies()
-    assert bodies.told({"exchange": 2, "events": Teller().tell_body(2)}) == []
+    bodies = BodyRebuilder()
+    assert bodies.told({"exchange": 2, "events": BodyNotes().report_body(2)}) == []
     assert bodies.message(b'{"id":1}') == [(2, b'{"id":1}')]
 
 
@@ -107,7 +107,7 @@ class Path:
 
     def __init__(self) -> None:
         self.found: dict[int, bytes] = defaultdict(bytes)
-        self._teller, self._bodies = Teller(), Bodies()
+        self._teller, self._bodies = BodyNotes(), BodyRebuilder()
 
     def pass_on(self, exchange: int, events: list[SseEvent]) -> None:
         """Tell of a chunk's events and put them together again."""
@@ -122,7 +122,7 @@ class Path:
         if run is None:
             self.pass_on(exchange, parser.feed(chunk))
             return
-        self._tell(exchange, self._teller.tell_run(exchange, run))
+        self._tell(exchange, self._teller.report_run(exchange, run))
         for data in run.datas:
             self._take(self._bodies.message(data))
 
@@ -166,16 +166,16 @@ def test_bodies_come_back_byte_for_byte(chunks: list[tuple[int, list[bytes]]]) -
     ],
 )
 def test_nonsense_counts_as_not_told(fields: dict[str, Any]) -> None:
-    bodies = Bodies()
+    bodies = BodyRebuilder()
     assert bodies.told(fields) == []
     assert bodies.message(b"x") in ([], [(1, b"x")])
 
 
 def test_a_count_beyond_all_measure_costs_nothing() -> None:
-    bodies = Bodies()
+    bodies = BodyRebuilder()
     bodies.told({"exchange": 1, "events": [{"before": "<", "after": ">", "count": 10**15}]})
     assert bodies.message(b"x") == [(1, b"<x>")]
 
 
 def test_messages_before_anything_was_told_belong_to_no_exchange() -> None:
-    assert Bodies().message(b"x") == []
+    assert BodyRebuilder().message(b"x") == []

@@ -76,16 +76,16 @@ def test_any_bytes_have_a_kind(raw: bytes, is_complete: bool) -> None:
 @pytest.mark.parametrize(
     ("raw", "kind", "problem"),
     [
-        (b"", Kind.BLANK, "a blank line"),
-        (b" \t\r", Kind.BLANK, "a blank line"),
+        (b"", Kind.BLANK, "blank line"),
+        (b" \t\r", Kind.BLANK, "blank line"),
         (b"Server started", Kind.GARBAGE, "not JSON"),
         (b"[INFO] started", Kind.GARBAGE, "not JSON"),
-        ('{"id":1}'.encode("utf-16"), Kind.GARBAGE, "UTF-16 by the look of it"),
-        (b"[]", Kind.INVALID, "an empty batch"),
-        (b"null", Kind.INVALID, "null is no message"),
-        (b"7", Kind.INVALID, "7 is no message"),
-        (b'{"jsonrpc":"2.0"}', Kind.INVALID, "neither a method nor a result nor an error"),
-        (b'{"jsonrpc":"2.0","method":7}', Kind.INVALID, "the method 7 is no string"),
+        ('{"id":1}'.encode("utf-16"), Kind.GARBAGE, "looks like binary data or UTF-16"),
+        (b"[]", Kind.INVALID, "empty batch"),
+        (b"null", Kind.INVALID, "null is not a message"),
+        (b"7", Kind.INVALID, "7 is not a message"),
+        (b'{"jsonrpc":"2.0"}', Kind.INVALID, "has no method, result or error"),
+        (b'{"jsonrpc":"2.0","method":7}', Kind.INVALID, "the method 7 is not a string"),
         (b'{"jsonrpc":"2.0","id":[],"result":{}}', Kind.INVALID, "the id [] is neither"),
         (b'{"jsonrpc":"2.0","id":true,"result":{}}', Kind.INVALID, "the id true is neither"),
         (b'{"jsonrpc":"2.0","id":NaN,"result":{}}', Kind.INVALID, "the id NaN is neither"),
@@ -102,12 +102,12 @@ def test_what_is_no_message_is_a_kind_with_a_reason(raw: bytes, kind: Kind, prob
     [
         ({"id": 1, "result": {}}, Kind.RESULT, '"jsonrpc" is missing'),
         ({"jsonrpc": "1.0", "id": 1, "result": {}}, Kind.RESULT, '"1.0" instead of "2.0"'),
-        ({"jsonrpc": "2.0", "result": {}}, Kind.RESULT, "a reply without an id"),
-        ({"jsonrpc": "2.0", "id": None, "error": {}}, Kind.ERROR, "whose id is null"),
-        ({"jsonrpc": "2.0", "id": 7.0, "result": {}}, Kind.RESULT, "the id 7.0 is no integer"),
+        ({"jsonrpc": "2.0", "result": {}}, Kind.RESULT, "reply without an id"),
+        ({"jsonrpc": "2.0", "id": None, "error": {}}, Kind.ERROR, "with a null id"),
+        ({"jsonrpc": "2.0", "id": 7.0, "result": {}}, Kind.RESULT, "the id 7.0 is not an integer"),
         (result(1) | {"error": None}, Kind.RESULT, "both a result and an error"),
         (error(1) | {"result": None}, Kind.ERROR, "both a result and an error"),
-        (result(1) | {"method": "tools/call"}, Kind.RESULT, "a reply with a method"),
+        (result(1) | {"method": "tools/call"}, Kind.RESULT, "reply with a method"),
         (result(1) | {"result": "ok"}, Kind.RESULT, 'the result is "ok", not an object'),
         (error(1) | {"error": "boom"}, Kind.ERROR, 'the error is "boom", not an object'),
         (request(None), Kind.REQUEST, "the id of a request is null"),
@@ -129,13 +129,13 @@ def test_a_batch_is_recognised() -> None:
 def test_a_line_that_the_stream_ended_within_is_partial() -> None:
     envelope = decode(b'{"jsonrpc":"2.0","id":1,"resu', is_complete=False)
     assert envelope.kind is Kind.PARTIAL
-    assert "the stream ended within this line" in envelope.problems[0]
+    assert "the stream ended in the middle of this line" in envelope.problems[0]
 
 
 def test_a_whole_message_without_its_line_end_counts() -> None:
     envelope = decode(as_bytes(result(1, a=1)), is_complete=False)
     assert (envelope.kind, envelope.result) == (Kind.RESULT, {"a": 1})
-    assert "without a line end" in envelope.problems[0]
+    assert "without a line feed" in envelope.problems[0]
 
 
 def test_an_oversized_reply_is_read_with_its_big_members_elided() -> None:

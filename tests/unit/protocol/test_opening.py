@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.protocol.eras import Agreement, ClientIdentity, Era
-from mcp_progress_monitor.protocol.facts import RequestAnswered, Side, Standing
-from mcp_progress_monitor.protocol.opening import Ask, Await, Opening, Reopen, Step
+from mcp_progress_monitor.protocol.facts import RequestAnswered, RequestStanding, Side
+from mcp_progress_monitor.protocol.opening import Ask, Await, ConnectionOpening, Reopen, Step
 
 CLIENT = ClientIdentity({"name": "monitor", "version": "1"}, {})
 MODERN = {"supportedVersions": ["2026-07-28"], "capabilities": {}}
@@ -19,7 +19,7 @@ NOT_FOUND = {"code": -32601, "message": "Method not found"}
 
 def _reply(result: dict[str, Any] | None, error: dict[str, Any] | None) -> RequestAnswered:
     return RequestAnswered(
-        2, "s#1", 0, 0, Side.SERVER, 1, 1, Standing.ACTIVE, result, error, None, 9, ()
+        2, "s#1", 0, 0, Side.SERVER, 1, 1, RequestStanding.ACTIVE, result, error, None, 9, ()
     )
 
 
@@ -44,14 +44,14 @@ def _initialized(revision: str = "2025-11-25") -> RequestAnswered:
 
 
 def test_discover_is_asked_first_and_with_a_short_limit() -> None:
-    ask = Opening(CLIENT).first()
+    ask = ConnectionOpening(CLIENT).first()
     assert _asks(ask, "server/discover", "2026-07-28")
     assert ask.limit_s == 2.0
     assert ask.params["_meta"]["io.modelcontextprotocol/protocolVersion"] == "2026-07-28"
 
 
 def test_a_server_of_the_per_request_era_is_agreed_with_at_once() -> None:
-    opening = Opening(CLIENT)
+    opening = ConnectionOpening(CLIENT)
     opening.first()
     agreed = opening.after(_result(**MODERN))
     assert isinstance(agreed, Agreement)
@@ -60,7 +60,7 @@ def test_a_server_of_the_per_request_era_is_agreed_with_at_once() -> None:
 
 @pytest.mark.parametrize("reply", [None, _error(-32601), _error(-32602), _error(-32000)])
 def test_silence_and_any_other_error_lead_to_the_handshake(reply: RequestAnswered | None) -> None:
-    opening = Opening(CLIENT)
+    opening = ConnectionOpening(CLIENT)
     opening.first()
     ask = opening.after(reply)
     assert _asks(ask, "initialize", "2025-11-25")
@@ -72,28 +72,28 @@ def test_silence_and_any_other_error_lead_to_the_handshake(reply: RequestAnswere
 
 
 def test_a_refused_revision_leads_to_one_that_both_speak() -> None:
-    opening = Opening(CLIENT)
+    opening = ConnectionOpening(CLIENT)
     opening.first()
     step = opening.after(_unsupported("2025-03-26", "2025-06-18", "2099-01-01"))
     assert _asks(step, "initialize", "2025-06-18")
 
 
 def test_a_discover_result_without_our_revision_leads_to_one_it_lists() -> None:
-    opening = Opening(CLIENT)
+    opening = ConnectionOpening(CLIENT)
     opening.first()
     step = opening.after(_result(supportedVersions=["2025-11-25"], capabilities={}))
     assert _asks(step, "initialize", "2025-11-25")
 
 
 def test_initialize_refused_with_a_list_is_repeated_at_one_it_lists() -> None:
-    opening = Opening(CLIENT, Era.HANDSHAKE)
+    opening = ConnectionOpening(CLIENT, Era.HANDSHAKE)
     assert _asks(opening.first(), "initialize", "2025-11-25")
     step = opening.after(_error(-32602, data={"supported": ["2024-11-05"]}))
     assert _asks(step, "initialize", "2024-11-05")
 
 
 def test_a_slow_server_of_the_per_request_era_is_asked_again_with_patience() -> None:
-    opening = Opening(CLIENT)
+    opening = ConnectionOpening(CLIENT)
     opening.first()
     opening.after(None)
     step = opening.after(_error(-32601))
@@ -106,58 +106,58 @@ def test_a_slow_server_of_the_per_request_era_is_asked_again_with_patience() -> 
 @pytest.mark.parametrize(
     ("reply", "words"),
     [
-        (_unsupported("2099-01-01"), "The server speaks only 2099-01-01"),
-        (_unsupported("1999-01-01", "x"), "The server speaks only 1999-01-01, x"),
+        (_unsupported("2099-01-01"), "The server supports only 2099-01-01"),
+        (_unsupported("1999-01-01", "x"), "The server supports only 1999-01-01, x"),
     ],
 )
 def test_no_common_revision_is_a_problem(reply: RequestAnswered, words: str) -> None:
-    opening = Opening(CLIENT)
+    opening = ConnectionOpening(CLIENT)
     opening.first()
     problem = opening.after(reply)
-    assert isinstance(problem, Problem)
+    assert isinstance(problem, ErrorDetails)
     assert words in problem.what
     assert problem.hint
 
 
 def test_a_refused_handshake_is_a_problem_with_the_servers_words() -> None:
-    opening = Opening(CLIENT, Era.HANDSHAKE)
+    opening = ConnectionOpening(CLIENT, Era.HANDSHAKE)
     opening.first()
     problem = opening.after(_error(-32000, "Licence expired"))
-    assert isinstance(problem, Problem)
+    assert isinstance(problem, ErrorDetails)
     assert problem.what == "The server refused initialize (-32000): Licence expired"
 
 
 def test_a_silent_handshake_is_a_problem() -> None:
-    opening = Opening(CLIENT, Era.HANDSHAKE)
+    opening = ConnectionOpening(CLIENT, Era.HANDSHAKE)
     opening.first()
     problem = opening.after(None)
-    assert isinstance(problem, Problem)
+    assert isinstance(problem, ErrorDetails)
     assert problem.what == "The server did not answer initialize."
 
 
 def test_an_unknown_counter_offer_is_a_problem_that_names_it() -> None:
-    opening = Opening(CLIENT, Era.HANDSHAKE)
+    opening = ConnectionOpening(CLIENT, Era.HANDSHAKE)
     opening.first()
     problem = opening.after(_initialized("1999-01-01"))
-    assert isinstance(problem, Problem)
+    assert isinstance(problem, ErrorDetails)
     assert '"1999-01-01"' in problem.what
     assert "2025-11-25" in problem.hint
 
 
 @pytest.mark.parametrize("reply", [None, _error(-32601)])
 def test_a_fixed_per_request_era_never_falls_back(reply: RequestAnswered | None) -> None:
-    opening = Opening(CLIENT, Era.PER_REQUEST)
+    opening = ConnectionOpening(CLIENT, Era.PER_REQUEST)
     assert opening.first().limit_s is None
-    assert isinstance(opening.after(reply), Problem)
+    assert isinstance(opening.after(reply), ErrorDetails)
 
 
 def test_a_fixed_era_leaves_the_other_eras_revisions_alone() -> None:
-    opening = Opening(CLIENT, Era.HANDSHAKE)
+    opening = ConnectionOpening(CLIENT, Era.HANDSHAKE)
     opening.first()
-    assert isinstance(opening.after(_unsupported("2026-07-28")), Problem)
+    assert isinstance(opening.after(_unsupported("2026-07-28")), ErrorDetails)
 
 
-def _course(opening: Opening, *replies: RequestAnswered | None) -> Step:
+def _course(opening: ConnectionOpening, *replies: RequestAnswered | None) -> Step:
     """The step after all of these came, one after the other."""
     step: Step = opening.first()
     for reply in replies:
@@ -183,7 +183,7 @@ _REFUSALS = (
 def test_every_server_that_only_refuses_is_given_up(
     replies: tuple[RequestAnswered | None, ...], remembered: Era | None
 ) -> None:
-    opening = Opening(CLIENT, remembered=remembered)
+    opening = ConnectionOpening(CLIENT, remembered=remembered)
     step: Step = opening.first()
     starts, answers = 1, itertools.cycle(replies)
     for _ in range(16):
@@ -197,7 +197,7 @@ def test_every_server_that_only_refuses_is_given_up(
                 step = opening.first()
             case _:
                 break
-    assert isinstance(step, Problem)
+    assert isinstance(step, ErrorDetails)
     assert starts <= 2
 
 
@@ -205,7 +205,7 @@ def test_every_server_that_only_refuses_is_given_up(
 def test_a_server_that_ends_at_every_question_is_started_twice_at_most(
     remembered: Era | None,
 ) -> None:
-    opening = Opening(CLIENT, remembered=remembered)
+    opening = ConnectionOpening(CLIENT, remembered=remembered)
     starts = 1
     opening.first()
     while opening.after_end() is not None:
@@ -218,7 +218,7 @@ def test_a_server_that_ends_at_every_question_is_started_twice_at_most(
 
 
 def test_an_end_over_the_first_question_leads_to_a_plain_handshake() -> None:
-    opening = Opening(CLIENT)
+    opening = ConnectionOpening(CLIENT)
     opening.first()
     assert isinstance(opening.after_end(), Reopen)
     assert _asks(opening.first(), "initialize", "2025-11-25")
@@ -226,23 +226,23 @@ def test_an_end_over_the_first_question_leads_to_a_plain_handshake() -> None:
 
 
 def test_an_end_over_the_handshake_after_silence_leads_to_a_plain_one() -> None:
-    opening = Opening(CLIENT)
+    opening = ConnectionOpening(CLIENT)
     assert _asks(_course(opening, None), "initialize", "2025-11-25")
     again = opening.after_end()
     assert isinstance(again, Reopen)
-    assert "the server ended after server/discover and initialize" in again.why
+    assert "the server exited after server/discover and initialize" in again.why
     assert _asks(opening.first(), "initialize", "2025-11-25")
 
 
 def test_an_end_over_the_handshake_after_a_refusal_leads_to_a_plain_one() -> None:
-    opening = Opening(CLIENT)
+    opening = ConnectionOpening(CLIENT)
     assert _asks(_course(opening, _error(-32600)), "initialize", "2025-11-25")
     assert isinstance(opening.after_end(), Reopen)
 
 
 @pytest.mark.parametrize("code", [0, -32600, -32602, -32603])
 def test_an_error_to_the_handshake_after_silence_leads_to_a_plain_one(code: int) -> None:
-    opening = Opening(CLIENT)
+    opening = ConnectionOpening(CLIENT)
     step = _course(opening, None, _error(code))
     assert isinstance(step, Await)
     assert isinstance(opening.after_wait(None), Reopen)
@@ -250,7 +250,7 @@ def test_an_error_to_the_handshake_after_silence_leads_to_a_plain_one(code: int)
 
 
 def test_silence_to_all_of_it_leads_to_a_plain_handshake_once() -> None:
-    opening = Opening(CLIENT)
+    opening = ConnectionOpening(CLIENT)
     _course(opening, None)
     assert isinstance(opening.out_of_time(), Reopen)
     opening.first()
@@ -258,22 +258,22 @@ def test_silence_to_all_of_it_leads_to_a_plain_handshake_once() -> None:
 
 
 def test_an_error_to_the_handshake_after_an_answer_is_the_servers_word() -> None:
-    step = _course(Opening(CLIENT), _error(-32601), _error(-32000, "Licence expired"))
-    assert isinstance(step, Problem)
+    step = _course(ConnectionOpening(CLIENT), _error(-32601), _error(-32000, "Licence expired"))
+    assert isinstance(step, ErrorDetails)
     assert "Licence expired" in step.what
 
 
 def test_over_http_another_connection_proves_nothing() -> None:
-    opening = Opening(CLIENT, can_reopen=False)
+    opening = ConnectionOpening(CLIENT, can_reopen=False)
     assert isinstance(_course(opening, None, _error(0)), Await)
-    assert isinstance(opening.after_wait(None), Problem)
+    assert isinstance(opening.after_wait(None), ErrorDetails)
     assert opening.after_end() is None
     assert opening.out_of_time() is None
 
 
 def test_in_a_fixed_era_every_end_is_final() -> None:
     for era in Era:
-        opening = Opening(CLIENT, era)
+        opening = ConnectionOpening(CLIENT, era)
         opening.first()
         assert opening.after_end() is None
         assert opening.out_of_time() is None
@@ -283,7 +283,7 @@ def test_in_a_fixed_era_every_end_is_final() -> None:
 
 
 def test_a_good_answer_that_comes_late_counts_when_the_handshake_is_refused() -> None:
-    opening = Opening(CLIENT)
+    opening = ConnectionOpening(CLIENT)
     _course(opening, None)
     agreed = opening.after(_error(0, 'duplicate "initialize" received'), _result(**MODERN))
     assert isinstance(agreed, Agreement)
@@ -291,7 +291,7 @@ def test_a_good_answer_that_comes_late_counts_when_the_handshake_is_refused() ->
 
 
 def test_a_good_answer_counts_that_comes_after_the_refusal() -> None:
-    opening = Opening(CLIENT)
+    opening = ConnectionOpening(CLIENT)
     assert isinstance(_course(opening, None, _error(0)), Await)
     agreed = opening.after_wait(_result(**MODERN))
     assert isinstance(agreed, Agreement)
@@ -299,7 +299,7 @@ def test_a_good_answer_counts_that_comes_after_the_refusal() -> None:
 
 
 def test_the_handshake_stands_when_both_were_answered_well() -> None:
-    opening = Opening(CLIENT)
+    opening = ConnectionOpening(CLIENT)
     _course(opening, None)
     agreed = opening.after(_initialized(), _result(**MODERN))
     assert isinstance(agreed, Agreement)
@@ -307,10 +307,10 @@ def test_the_handshake_stands_when_both_were_answered_well() -> None:
 
 
 def test_a_late_refusal_leaves_the_refused_handshake_final() -> None:
-    opening = Opening(CLIENT)
+    opening = ConnectionOpening(CLIENT)
     _course(opening, None)
     step = opening.after(_error(-32000, "Licence expired"), _error(-32601))
-    assert isinstance(step, Problem)
+    assert isinstance(step, ErrorDetails)
     assert "Licence expired" in step.what
 
 
@@ -319,7 +319,7 @@ def test_a_late_refusal_leaves_the_refused_handshake_final() -> None:
 
 @pytest.mark.parametrize("found", [{}, {"capabilities": {}}, {"result": "ok"}])
 def test_a_result_that_is_no_discover_result_leads_to_the_handshake(found: dict[str, Any]) -> None:
-    opening = Opening(CLIENT)
+    opening = ConnectionOpening(CLIENT)
     assert _asks(_course(opening, _result(**found)), "initialize", "2025-11-25")
     agreed = opening.after(_initialized("2024-11-05"))
     assert isinstance(agreed, Agreement)
@@ -327,47 +327,47 @@ def test_a_result_that_is_no_discover_result_leads_to_the_handshake(found: dict[
 
 
 def test_a_result_that_only_names_the_revision_is_believed_when_nothing_else_is_spoken() -> None:
-    opening = Opening(CLIENT)
+    opening = ConnectionOpening(CLIENT)
     half = _result(supportedVersions=["2026-07-28"])
     assert _asks(_course(opening, half), "initialize", "2025-11-25")
     agreed = opening.after(_error(-32601))
     assert isinstance(agreed, Agreement)
     assert agreed.era is Era.PER_REQUEST
-    assert agreed.problems == ('"capabilities" is missing or no object',)
+    assert agreed.problems == ('"capabilities" is missing or not an object',)
 
 
 def test_who_fixes_the_newer_era_gets_it_whatever_the_result_lacks() -> None:
-    agreed = _course(Opening(CLIENT, Era.PER_REQUEST), _result())
+    agreed = _course(ConnectionOpening(CLIENT, Era.PER_REQUEST), _result())
     assert isinstance(agreed, Agreement)
     assert agreed.problems
 
 
 def test_the_revision_that_was_asked_for_is_asked_for_once_more_when_it_is_named() -> None:
     for only in (None, Era.PER_REQUEST):
-        opening = Opening(CLIENT, only)
+        opening = ConnectionOpening(CLIENT, only)
         step = _course(opening, _unsupported("2026-07-28"))
         assert _asks(step, "server/discover", "2026-07-28")
         assert isinstance(opening.after(_result(**MODERN)), Agreement)
 
 
 def test_refused_again_it_leads_to_the_handshake_and_then_to_these_words() -> None:
-    opening, insisting = Opening(CLIENT), _unsupported("2026-07-28")
+    opening, insisting = ConnectionOpening(CLIENT), _unsupported("2026-07-28")
     step = _course(opening, insisting, insisting)
     assert _asks(step, "initialize", "2025-11-25")
     problem = opening.after(_error(-32601))
-    assert isinstance(problem, Problem)
-    assert "refuses 2026-07-28, which it says it speaks" in problem.what
+    assert isinstance(problem, ErrorDetails)
+    assert "refuses 2026-07-28, although it claims to support it" in problem.what
 
 
 def test_an_unsupported_version_without_a_list_leads_to_the_handshake() -> None:
-    assert _asks(_course(Opening(CLIENT), _error(-32022)), "initialize", "2025-11-25")
+    assert _asks(_course(ConnectionOpening(CLIENT), _error(-32022)), "initialize", "2025-11-25")
 
 
 # What was found out earlier
 
 
 def test_a_remembered_handshake_asks_nothing_else() -> None:
-    opening = Opening(CLIENT, remembered=Era.HANDSHAKE)
+    opening = ConnectionOpening(CLIENT, remembered=Era.HANDSHAKE)
     assert _asks(opening.first(), "initialize", "2025-11-25")
     assert isinstance(opening.after(_initialized()), Agreement)
     assert not opening.was_discover_asked
@@ -375,7 +375,7 @@ def test_a_remembered_handshake_asks_nothing_else() -> None:
 
 @pytest.mark.parametrize("refusal", [_error(-32601), _error(-32022), _error(-32603)])
 def test_a_remembered_handshake_that_fails_is_asked_about(refusal: RequestAnswered) -> None:
-    opening = Opening(CLIENT, remembered=Era.HANDSHAKE)
+    opening = ConnectionOpening(CLIENT, remembered=Era.HANDSHAKE)
     step = _course(opening, refusal)
     assert _asks(step, "server/discover", "2026-07-28")
     agreed = opening.after(_result(**MODERN))
@@ -384,14 +384,14 @@ def test_a_remembered_handshake_that_fails_is_asked_about(refusal: RequestAnswer
 
 
 def test_a_remembered_handshake_over_which_the_server_ends_is_asked_about() -> None:
-    opening = Opening(CLIENT, remembered=Era.HANDSHAKE)
+    opening = ConnectionOpening(CLIENT, remembered=Era.HANDSHAKE)
     opening.first()
     assert isinstance(opening.after_end(), Reopen)
     assert _asks(opening.first(), "server/discover", "2026-07-28")
 
 
 def test_a_remembered_newer_era_is_waited_for_longer_and_falls_back() -> None:
-    opening = Opening(CLIENT, remembered=Era.PER_REQUEST)
+    opening = ConnectionOpening(CLIENT, remembered=Era.PER_REQUEST)
     ask = opening.first()
     assert _asks(ask, "server/discover", "2026-07-28")
     assert ask.limit_s == 10.0
@@ -400,17 +400,22 @@ def test_a_remembered_newer_era_is_waited_for_longer_and_falls_back() -> None:
 
 def test_a_fixed_era_is_not_overruled_by_memory() -> None:
     assert _asks(
-        Opening(CLIENT, Era.HANDSHAKE, Era.PER_REQUEST).first(), "initialize", "2025-11-25"
+        ConnectionOpening(CLIENT, Era.HANDSHAKE, Era.PER_REQUEST).first(),
+        "initialize",
+        "2025-11-25",
     )
 
 
 def test_every_question_says_why_it_is_asked() -> None:
-    opening = Opening(CLIENT)
+    opening = ConnectionOpening(CLIENT)
     first = opening.first()
-    assert first.why == "not known yet: the newest revision is asked for first"
+    assert first.why == "era unknown: trying the newest revision first"
     second = opening.after(_error(-32601))
     assert isinstance(second, Ask)
     assert second.why == "server/discover was refused (-32601)"
-    assert Opening(CLIENT, Era.HANDSHAKE).first().why == "the era of this server is fixed"
-    remembered = Opening(CLIENT, remembered=Era.HANDSHAKE).first()
-    assert remembered.why == "this is how it was opened before"
+    assert (
+        ConnectionOpening(CLIENT, Era.HANDSHAKE).first().why
+        == "the era is set in the server's definition"
+    )
+    remembered = ConnectionOpening(CLIENT, remembered=Era.HANDSHAKE).first()
+    assert remembered.why == "this method worked last time"

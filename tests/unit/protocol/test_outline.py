@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.protocol import outline
+from mcp_progress_monitor.protocol.lenient_json import Elided, LenientJson, NotJsonError
 from mcp_progress_monitor.protocol.outline import (
     LARGEST_DECODED,
     MOST_MEMBERS,
@@ -19,7 +20,6 @@ from mcp_progress_monitor.protocol.outline import (
     finish,
     outlined,
 )
-from mcp_progress_monitor.protocol.reading import Elided, NotJsonError, Reading
 from tests.unit.protocol.wire import JSON, TEXT
 
 BIG = "x" * LARGEST_DECODED
@@ -131,10 +131,10 @@ def test_a_meta_in_a_meta_is_elided_however_many_there_are() -> None:
 def test_problems_of_members_are_told() -> None:
     reading = finish(outlined(b'{"a":{"b":1,"b":2},"c":NaN,"c":1}'))
     assert reading.value == {"a": {"b": 2}, "c": 1}
-    assert [p[:12] for p in reading.problems[1:]] == [
-        'the key "b" ',
-        "NaN is no JS",
-        'the key "c" ',
+    assert [p[:17] for p in reading.problems[1:]] == [
+        'duplicate key "b"',
+        "NaN is not a JSON",
+        'duplicate key "c"',
     ]
 
 
@@ -192,12 +192,12 @@ def test_a_long_message_is_walked_over_in_many_slices(big: bytes) -> None:
     assert len(pauses) >= len(big) // (512 * 1024)
 
 
-def _noting(slices: Slices[Reading], pauses: list[None]) -> Slices[Reading]:
+def _noting(slices: Slices[LenientJson], pauses: list[None]) -> Slices[LenientJson]:
     """Pass on `slices`, entering every pause."""
     while True:
         try:
             pauses.append(next(slices))
         except StopIteration as stop:
-            reading: Reading = stop.value
+            reading: LenientJson = stop.value
             return reading
         yield

@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.protocol import eras
 from mcp_progress_monitor.protocol.eras import ClientIdentity
 from mcp_progress_monitor.protocol.facts import RequestAnswered, RequestMade
+from mcp_progress_monitor.protocol.messages import CLIENT_KEY, VERSION_KEY
 from mcp_progress_monitor.protocol.peer import AUTO, Peer, TokenChoice, TokenSource
 from tests.unit.protocol.wire import JSON, TEXT, Wire, result
 
@@ -91,7 +92,7 @@ def test_a_token_in_the_callers_meta_counts_as_chosen() -> None:
     for token in (AUTO, None, "own"):
         assert _peer().request("tools/call", params, token).token == "own"
     assert params == {"_meta": {"progressToken": "own"}}
-    with pytest.raises(ProblemError, match="given twice"):
+    with pytest.raises(UserError, match="given twice"):
         _peer().request("tools/call", params, "other")
 
 
@@ -106,17 +107,17 @@ def test_every_request_of_the_per_request_era_is_stamped_and_nothing_else_is() -
 def test_stamps_of_the_caller_win() -> None:
     peer = _peer()
     peer.stamps = eras.stamps("2026-07-28", CLIENT)
-    own = {"_meta": {eras.VERSION_KEY: "2099-01-01"}}
+    own = {"_meta": {VERSION_KEY: "2099-01-01"}}
     sent = _sent(peer.request("server/discover", own, None).raw)["params"]["_meta"]
-    assert sent[eras.VERSION_KEY] == "2099-01-01"
-    assert sent[eras.CLIENT_KEY] == CLIENT.info
+    assert sent[VERSION_KEY] == "2099-01-01"
+    assert sent[CLIENT_KEY] == CLIENT.info
 
 
 def test_a_token_in_use_is_refused_by_type_and_value() -> None:
     peer = _peer()
     peer.request("tools/call", {}, 7)
     peer.request("tools/call", {}, "7")
-    with pytest.raises(ProblemError, match="The progress token 7 is in use by the open request 1"):
+    with pytest.raises(UserError, match="The progress token 7 is in use by the pending request 1"):
         peer.request("tools/call", {}, 7)
     assert peer.pending_count == 2
     assert peer.request("tools/call", {}, 7, allow_duplicate=True).id == 3
@@ -146,25 +147,25 @@ def test_the_token_of_a_running_task_is_refused() -> None:
     answer, _ = wire.receive(result(1, task={"taskId": "T", "status": "working"}))
     assert isinstance(answer, RequestAnswered)
     peer.answered(answer)
-    with pytest.raises(ProblemError, match="a task that is still running"):
+    with pytest.raises(UserError, match="a task that is still running"):
         peer.request("tools/call", {}, "a")
 
 
 @pytest.mark.parametrize("token", [True, 1.5, ["a"], {}])
 def test_a_token_of_a_wrong_type_is_refused(token: Any) -> None:
-    with pytest.raises(ProblemError, match="neither a string nor an integer"):
+    with pytest.raises(UserError, match="neither a string nor an integer"):
         _peer().request("tools/call", {}, token)
-    with pytest.raises(ProblemError, match="neither a string nor an integer"):
+    with pytest.raises(UserError, match="neither a string nor an integer"):
         _peer().request("tools/call", {"_meta": {"progressToken": token}})
 
 
 def test_what_cannot_be_written_is_refused_and_uses_up_no_id() -> None:
     peer = _peer()
-    with pytest.raises(ProblemError, match="no JSON form"):
+    with pytest.raises(UserError, match="cannot be represented as JSON"):
         peer.request("tools/call", {"arguments": {"x": float("nan")}})
-    with pytest.raises(ProblemError, match="_meta is 5, not an object"):
+    with pytest.raises(UserError, match="_meta is 5, not an object"):
         peer.request("tools/call", {"_meta": 5})
-    with pytest.raises(ProblemError, match=r"half a character, '\\ud800'") as caught:
+    with pytest.raises(UserError, match=r"an unpaired surrogate, '\\ud800'") as caught:
         peer.request("tools/call", {"arguments": {"x": "a\ud800b"}})
     assert "NaN" not in str(caught.value)
     assert peer.pending_count == 0

@@ -9,9 +9,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.protocol.conversation import Conversation
-from mcp_progress_monitor.protocol.exchanges import Exchanges
-from mcp_progress_monitor.protocol.facts import MESSAGE_LIMIT, ProgressReceived, Side, Standing
+from mcp_progress_monitor.protocol.conversation import Conversation, Exchanges
+from mcp_progress_monitor.protocol.facts import (
+    MESSAGE_LIMIT,
+    ProgressReceived,
+    RequestStanding,
+    Side,
+)
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.jsonrpc import decode, encode
 from tests.unit.protocol.wire import TEXT, Wire, as_bytes, call, notification, progress
@@ -113,11 +117,11 @@ def test_a_notification_states_progress_total_and_message_of_its_request() -> No
         sender=Side.SERVER,
         token="abc",
         request=request.number,
-        standing=Standing.ACTIVE,
+        standing=RequestStanding.ACTIVE,
         progress=50,
         total=100,
         message="Half: done",
-        problems=(),
+        findings=(),
     )
 
 
@@ -167,7 +171,7 @@ def test_a_repeated_key_in_a_progress_notification_is_told() -> None:
     (fact,) = _connected().receive(raw)
     assert isinstance(fact, ProgressReceived)
     assert fact.progress == 2
-    assert 'the key "progress" occurs more than once' in fact.problems[0]
+    assert 'duplicate key "progress"' in fact.problems[0]
 
 
 def test_a_repeated_key_does_not_hide_behind_an_escaped_colon() -> None:
@@ -176,7 +180,7 @@ def test_a_repeated_key_does_not_hide_behind_an_escaped_colon() -> None:
     (fact,) = _connected().receive(raw)
     assert isinstance(fact, ProgressReceived)
     assert (fact.progress, fact.message) == (3, "::")
-    assert 'the key "progress" occurs more than once' in fact.problems[0]
+    assert 'duplicate key "progress"' in fact.problems[0]
 
 
 def test_a_wrong_version_of_json_rpc_is_told() -> None:
@@ -191,7 +195,7 @@ def test_progress_for_an_unknown_token_is_stated_as_unknown() -> None:
         Framer("server#1", FrameNumbers()).received([as_bytes(progress("never", 1))], 0, 0)
     )
     assert isinstance(fact, ProgressReceived)
-    assert (fact.request, fact.standing, fact.progress) == (None, Standing.UNKNOWN, 1)
+    assert (fact.request, fact.standing, fact.progress) == (None, RequestStanding.UNKNOWN, 1)
 
 
 def test_progress_that_we_send_is_about_the_servers_request() -> None:
@@ -203,5 +207,5 @@ def test_progress_that_we_send_is_about_the_servers_request() -> None:
     assert (fact.sender, fact.request, fact.standing) == (
         Side.CLIENT,
         asked.number,
-        Standing.ACTIVE,
+        RequestStanding.ACTIVE,
     )

@@ -7,8 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_progress_monitor.protocol.sse import SseEvent, SseParser
-from mcp_progress_monitor.protocol.sse_long import LONGEST_FIELD, PIECE
+from mcp_progress_monitor.protocol.sse import LONGEST_FIELD, PIECE, SseEvent, SseParser
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

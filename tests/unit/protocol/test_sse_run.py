@@ -8,8 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.protocol.sse import SseEvent, SseParser, SseTooLargeError
-from mcp_progress_monitor.protocol.sse_run import Shape, SseRun, shape_of
+from mcp_progress_monitor.protocol.sse import (
+    SseEvent,
+    SseParser,
+    SseRun,
+    SseShape,
+    SseTooLargeError,
+    shape_of,
+)
 
 MOST = 1 << 20
 HEADS = (
@@ -195,7 +201,7 @@ def test_an_event_that_is_not_usual_has_no_shape(stream: bytes) -> None:
 
 def test_the_shape_of_an_event_with_an_id_leaves_the_id_open() -> None:
     (event,) = SseParser(MOST).feed(b"event: message\r\nid: 7\r\ndata: a\r\n\r\n")
-    assert shape_of(event) == Shape(
+    assert shape_of(event) == SseShape(
         b"event: message\r\nid: ", b"\r\ndata: ", b"\r\n\r\n", has_ids=True
     )
 

@@ -13,18 +13,13 @@ from mcp_progress_monitor.protocol.facts import (
     JsonObject,
     ProgressReceived,
     RequestAnswered,
+    RequestStanding,
     Side,
-    Standing,
     TaskStated,
 )
 from mcp_progress_monitor.protocol.ledger import MOST_TASKS
-from mcp_progress_monitor.protocol.tasks import (
-    RELATED,
-    created_task,
-    live_task,
-    related_task,
-    task_named_by,
-)
+from mcp_progress_monitor.protocol.messages import RELATED_TASK
+from mcp_progress_monitor.protocol.tasks import created_task, live_task, related_task, task_named_by
 from tests.unit.protocol.wire import (
     JSON,
     Wire,
@@ -38,7 +33,7 @@ from tests.unit.protocol.wire import (
 )
 
 MOMENTS = {"createdAt": "2025-11-25T10:30:00Z", "lastUpdatedAt": "2025-11-25T10:40:00Z"}
-META = {"_meta": {RELATED: {"taskId": "T"}}}
+META = {"_meta": {RELATED_TASK: {"taskId": "T"}}}
 
 
 def nested(status: str = "working", identity: str = "T", **more: Any) -> dict[str, Any]:
@@ -125,9 +120,9 @@ def test_other_requests_name_no_task() -> None:
 
 def test_a_related_task_is_named_in_the_metadata_only() -> None:
     assert related_task(META) == "T"
-    assert [related_task(p) for p in ({}, {"_meta": 5}, {"_meta": {RELATED: {"taskId": 5}}})] == [
-        None
-    ] * 3
+    assert [
+        related_task(p) for p in ({}, {"_meta": 5}, {"_meta": {RELATED_TASK: {"taskId": 5}}})
+    ] == [None] * 3
 
 
 def test_polling_states_the_task_of_2025() -> None:
@@ -163,11 +158,11 @@ def test_the_reply_to_tasks_result_is_the_result_of_the_work() -> None:
 
 @pytest.mark.parametrize(
     ("meta", "words"),
-    [({}, "names no task"), ({"_meta": {RELATED: {"taskId": "U"}}}, 'names the task "U"')],
+    [({}, "names no task"), ({"_meta": {RELATED_TASK: {"taskId": "U"}}}, 'names the task "U"')],
 )
 def test_a_result_that_does_not_name_its_task_is_irregular(meta: JsonObject, words: str) -> None:
     stated = _ask(_begun(), "tasks/result", result(0, content=[], **meta))
-    assert stated.problems == (f'the "_meta" of the result {words}, instead of "T"',)
+    assert stated.problems == (f'the result\'s "_meta" {words} instead of "T"',)
 
 
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/result", "tasks/cancel", "tasks/update"])
@@ -190,7 +185,7 @@ def test_cancelling_in_2025_states_the_task() -> None:
 
 
 def test_a_poll_without_a_task_is_irregular() -> None:
-    assert _ask(_begun(), "tasks/get", result(0)).problems == ("the reply states no task",)
+    assert _ask(_begun(), "tasks/get", result(0)).problems == ("the reply contains no task",)
 
 
 def test_a_poll_about_another_task_tells_nothing_of_the_one_asked_for() -> None:
@@ -243,14 +238,14 @@ def test_two_requests_with_one_task_id_are_irregular() -> None:
     made = wire.send(call(2, "b"))
     stated = _task(wire.receive(result(2, task=nested())))
     assert stated.request == made.number
-    assert stated.problems == ('the task id "T" is that of the request of frame 1',)
+    assert stated.problems == ('the task id "T" is already used by the request of frame 1',)
 
 
 def test_a_new_task_of_2025_is_working() -> None:
     wire = Wire()
     wire.send(call(1, "a"))
     stated = _task(wire.receive(result(1, task=nested("input_required"))))
-    assert stated.problems == ('a new task is "input_required", not working',)
+    assert stated.problems == ('a new task has the status "input_required" instead of working',)
 
 
 def test_what_is_wrong_with_a_task_is_among_the_facts_problems() -> None:
@@ -263,7 +258,7 @@ def test_a_task_that_comes_after_a_cancel_is_stated_as_late() -> None:
     wire.send(call(1, "a"))
     wire.send(notification("notifications/cancelled", requestId=1))
     stated = _task(wire.receive(result(1, task=nested())))
-    assert (stated.standing, stated.request) == (Standing.CANCELLED, 1)
+    assert (stated.standing, stated.request) == (RequestStanding.CANCELLED, 1)
     assert wire.conversation.open_tokens == 0
 
 
@@ -288,7 +283,7 @@ def _tick(wire: Wire, token: object, value: int, **params: Any) -> ProgressRecei
 def test_a_token_is_alive_until_its_task_is_over(way: str, end: str) -> None:
     wire = _begun()
     for place, status in enumerate(["working", "input_required", end]):
-        assert _tick(wire, "a", place).standing is Standing.ACTIVE
+        assert _tick(wire, "a", place).standing is RequestStanding.ACTIVE
         if way == "status":
             wire.receive(notification("notifications/tasks/status", **nested(status)))
         elif way == "list":
@@ -296,15 +291,15 @@ def test_a_token_is_alive_until_its_task_is_over(way: str, end: str) -> None:
             wire.receive(result(7, tasks=[nested(status)]))
         else:
             _ask(wire, way, result(0, **nested(status)))
-    assert _tick(wire, "a", 9).standing is Standing.ANSWERED
+    assert _tick(wire, "a", 9).standing is RequestStanding.ANSWERED
     assert wire.conversation.open_tokens == 0
 
 
 def test_progress_with_another_token_belongs_to_the_task_that_it_names() -> None:
     wire = _begun()
     tick = _tick(wire, "b", 3, **META)
-    assert (tick.request, tick.standing, tick.progress) == (1, Standing.UNKNOWN, 3)
-    assert tick.problems == ("the progress token is not the one that the task's request gave",)
+    assert (tick.request, tick.standing, tick.progress) == (1, RequestStanding.UNKNOWN, 3)
+    assert tick.problems == ("the progress token differs from the one in the task's request",)
     assert _tick(wire, "b", 4).request is None
     assert _tick(wire, "a", 4).problems == ()
 
@@ -353,7 +348,7 @@ def test_a_second_reply_does_not_take_a_task_from_its_request() -> None:
     wire.send(call(2, "b"))
     wire.receive(result(2, content=[]))
     late = _task(wire.receive(result(2, task=nested())))
-    assert (late.standing, late.request) == (Standing.ANSWERED, 1)
+    assert (late.standing, late.request) == (RequestStanding.ANSWERED, 1)
     assert _ask(wire, "tasks/get", result(0, **nested())).request == 1
 
 
@@ -368,10 +363,10 @@ def test_a_task_of_the_draft_begins_with_a_mark_and_keeps_its_token() -> None:
     assert (task.how, task.request, task.task.status) == ("created", made.number, "working")
     assert not task.task.is_flat
     (problem,) = task.problems
-    assert problem.endswith('as in a draft, not as "task"')
+    assert problem.endswith('as in a draft, instead of in "task"')
     (ticked,) = wire.receive(progress("a", 1))
     assert isinstance(ticked, ProgressReceived)
-    assert ticked.standing is Standing.ACTIVE
+    assert ticked.standing is RequestStanding.ACTIVE
 
 
 @pytest.mark.parametrize("value", [None, "T", {}, {"taskId": 7}])

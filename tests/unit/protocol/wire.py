@@ -12,7 +12,7 @@ from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import Fact
-    from mcp_progress_monitor.protocol.frame import Frame
+    from mcp_progress_monitor.protocol.frames import Frame
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 SCALARS = (

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.recording.folder import RecordingsFolder, part_path, run_of
 from mcp_progress_monitor.recording.format import header
 from mcp_progress_monitor.recording.settings import RecordingSettings
@@ -268,7 +268,7 @@ class TestDeleting:
     def test_what_is_being_written_is_not_deleted(
         self, folder: RecordingsFolder, held: Path
     ) -> None:
-        with pytest.raises(ProblemError, match="being written"):
+        with pytest.raises(UserError, match="being written"):
             folder.delete(folder.entries()[0])
         assert held.exists()
 
@@ -282,5 +282,5 @@ class TestDeleting:
             raise PermissionError(13, "Permission denied")
 
         monkeypatch.setattr(type(path), "unlink", refuse)
-        with pytest.raises(ProblemError, match="Permission denied"):
+        with pytest.raises(UserError, match="Permission denied"):
             folder.delete(entry)

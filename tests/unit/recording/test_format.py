@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.protocol.outline import finish
 from mcp_progress_monitor.recording.format import (
     HEADER,

@@ -101,9 +101,9 @@ def test_two_windows_on_one_recording_keep_each_others_notes(path: Path) -> None
 @pytest.mark.parametrize(
     ("content", "why"),
     [
-        (b"\xff{", "not JSON"),
-        (b"[" * 100_000, "not JSON"),
-        (b"[]", 'no object "frames"'),
+        (b"\xff{", "not valid JSON"),
+        (b"[" * 100_000, "not valid JSON"),
+        (b"[]", 'no "frames" object'),
         (json.dumps({"version": 2, "frames": {}}).encode(), "version 2"),
         (json.dumps({"version": 1, "frames": {"x": {}}}).encode(), "entry 'x'"),
         (json.dumps({"version": 1, "frames": {"9" * 5_000: {}}}).encode(), "entry '9"),
@@ -128,14 +128,14 @@ def test_a_pipe_in_place_of_notes_is_told_of_without_waiting(path: Path) -> None
     os.mkfifo(path)
     problem = Notes(path).problem
     assert problem is not None
-    assert "no ordinary file" in problem.detail
+    assert "not a regular file" in problem.detail
 
 
 def test_notes_that_cannot_be_saved_are_kept_and_saved_with_the_next(tmp_path: Path) -> None:
     path = notes_path(tmp_path / "folder" / "one.mcprec")
     notes = Notes(path)
     notes.set_marked([1], is_marked=True)
-    assert _told(notes) == "Marks and notes cannot be saved"
+    assert _told(notes) == "Cannot save marks and notes"
     assert notes.is_marked(1)
     path.parent.mkdir()
     notes.set_marked([2], is_marked=True)

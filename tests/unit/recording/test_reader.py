@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from mcp_progress_monitor.protocol.facts import UnreadableReceived
-from mcp_progress_monitor.protocol.frame import Channel, Part
+from mcp_progress_monitor.protocol.frames import Channel, Part
 from mcp_progress_monitor.recording.format import NUMBER, escaped
 from mcp_progress_monitor.recording.reader import Chunk, FileBytes, RecordingReader
 from mcp_progress_monitor.recording.timeline import Timeline
 from tests.unit.recording.written import AT, WHEN, Written, tick
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.protocol.frame import Frame
+    from mcp_progress_monitor.protocol.frames import Frame
 
 GOLDEN = Path(__file__).parents[2] / "recordings"
 
@@ -130,7 +130,7 @@ def test_a_number_that_lies_is_told_and_no_number_is_given_twice(
     written.tick(2)
     frames, reader = read(written.save(tmp_path / "a.mcprec"))
     assert [frame.number for frame in frames] == [1, 2]
-    assert whats(reader) == ["A frame's number cannot be right: it is numbered otherwise"]
+    assert whats(reader) == ["Invalid frame number; frames are renumbered"]
 
 
 def test_unknown_directives_are_passed_over(tmp_path: Path) -> None:
@@ -150,7 +150,7 @@ def test_foreign_lines_are_left_out_and_told_once(tmp_path: Path) -> None:
     frames, reader = read(written.save(tmp_path / "a.mcprec"))
     assert [frame.number for frame in frames] == [1, 2, 3, 4, 5]
     (problem,) = reader.problems
-    assert problem.what == "A line is no frame, and is left out"
+    assert problem.what == "A line is not a frame, and is left out"
     assert f"byte {len(b''.join(written.lines[:2])) + 1}" in problem.where
     assert "\x1b" not in problem.as_text()
     assert "4 more cases" in problem.detail
@@ -174,7 +174,7 @@ def test_a_last_line_that_was_cut_off_is_left_out_and_told(tmp_path: Path, cut: 
     path.write_bytes(written.content[: -1 - cut])
     frames, reader = read(path)
     assert [frame.number for frame in frames] == [1]
-    assert whats(reader) == ["The recording ends within a line, which is left out"]
+    assert whats(reader) == ["The recording ends in the middle of a line, which is left out"]
 
 
 def test_a_last_line_without_a_line_feed_counts_if_it_is_whole(tmp_path: Path) -> None:
@@ -191,7 +191,7 @@ def test_a_line_of_more_than_can_be_held_is_known_by_its_size(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        "mcp_progress_monitor.recording.lines.read_blocks.__defaults__", (3_000_000, 1 << 20)
+        "mcp_progress_monitor.recording.reader.read_blocks.__defaults__", (3_000_000, 1 << 20)
     )
     written = Written()
     written.call()
@@ -207,7 +207,7 @@ def test_a_line_of_more_than_can_be_held_is_known_by_its_size(
     (fact,) = huge.facts
     assert isinstance(fact, UnreadableReceived)
     assert fact.number == 2
-    assert whats(reader) == ["A line is too long to be read"]
+    assert whats(reader) == ["A line is too long to read"]
     assert chunks[-1].frames[0].raw == tick(1)
     timeline = Timeline()
     timeline.add_part(1, FileBytes(path))
@@ -225,7 +225,7 @@ def test_two_recordings_in_one_file_are_read_one_after_the_other(tmp_path: Path)
     path.write_bytes(one.content + other.content)
     frames, reader = read(path)
     assert [(frame.number, frame.at) for frame in frames] == [(1, 11.0), (2, 51.0)]
-    assert whats(reader) == ["A frame's number cannot be right: it is numbered otherwise"]
+    assert whats(reader) == ["Invalid frame number; frames are renumbered"]
 
 
 def test_parts_are_read_one_after_the_other(tmp_path: Path) -> None:
@@ -246,7 +246,7 @@ def test_a_file_that_goes_while_it_is_read_is_told(tmp_path: Path) -> None:
     reader = RecordingReader(path)
     path.unlink()
     assert list(reader) == []
-    assert whats(reader) == ["The recording cannot be read on"]
+    assert whats(reader) == ["Cannot read the rest of the recording"]
 
 
 @pytest.mark.parametrize("name", ["version-1.mcprec", "version-2.mcprec"])

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.playback.playback import Playback
-from mcp_progress_monitor.problem import ProblemError
-from mcp_progress_monitor.protocol.frame import Channel
+from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.recording.format import HEADER, NUMBER, escaped, prefix
 from tests.unit.recording.written import Written, tick
 
@@ -94,7 +94,7 @@ def _play(path: Path) -> None:
     """Read a file as every front end does, and look at all that it gives."""
     try:
         playback = Playback(path)
-    except ProblemError:
+    except UserError:
         return
     numbers: list[int] = []
     playback.subscribe(lambda update: numbers.extend(f.number for f in update.frames))
@@ -103,16 +103,18 @@ def _play(path: Path) -> None:
     timeline = playback.timeline
     assert len(set(numbers)) == len(numbers) == timeline.end
     assert [frame.number for frame in timeline.frames(0, timeline.end)] == numbers
-    pictures = [(playback.snapshot(job), playback.detail(job)) for job in playback.jobs()]
+    pictures = [
+        (playback.jobs.snapshot(job), playback.jobs.detail(job)) for job in playback.jobs.ids()
+    ]
     assert all(picture is not None for pair in pictures for picture in pair)
     assert all(problem.what for problem in playback.problems)
     assert len(playback.problems) < 20
-    assert playback.servers() is not None
+    assert playback.servers.snapshots() is not None
     before = [detail for _, detail in pictures]
     playback.restart()
     while playback.step():
         pass
-    assert [playback.detail(job) for job in playback.jobs()] == before
+    assert [playback.jobs.detail(job) for job in playback.jobs.ids()] == before
 
 
 def test_whatever_a_file_holds_is_read_as_far_as_it_is_sound(tmp_path: Path) -> None:

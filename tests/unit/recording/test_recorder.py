@@ -13,7 +13,7 @@ import anyio
 import pytest
 from hypothesis import given
 
-from mcp_progress_monitor.protocol.frame_kind import FrameKind
+from mcp_progress_monitor.protocol.frames import FrameKind
 from mcp_progress_monitor.recording import recorder as module
 from mcp_progress_monitor.recording.folder import RecordingsFolder
 from mcp_progress_monitor.recording.reader import RecordingReader
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable, Sequence
     from pathlib import Path
 
-    from mcp_progress_monitor.protocol.frame import Frame
+    from mcp_progress_monitor.protocol.frames import Frame
 
 MB = 1024 * 1024
 
@@ -328,7 +328,7 @@ class TestFailures:
             after = take(recorder, wire.sent(b"{}"))
             await written(recorder)
             assert recorder.problem is not None
-            assert "gone" in recorder.problem.what
+            assert "no longer exists" in recorder.problem.what
             assert recorder.timeline.frames(3, 9) == after
             lost = recorder.timeline.frame(0)
             assert lost is not None
@@ -337,8 +337,8 @@ class TestFailures:
     @pytest.mark.parametrize(
         ("make", "words"),
         [
-            (lambda path: path.write_bytes(b"mine"), "there already"),
-            (lambda path: path.parent.rmdir(), "cannot be made"),
+            (lambda path: path.write_bytes(b"mine"), "already exists"),
+            (lambda path: path.parent.rmdir(), "cannot be created"),
         ],
     )
     async def test_what_cannot_be_begun_is_told_at_once_and_kept_in_memory(
@@ -349,7 +349,7 @@ class TestFailures:
         make(path)  # type: ignore[operator]  # a function of the path
         async with running(Recorder(path)) as recorder:
             assert recorder.problem is not None
-            assert recorder.problem.what.startswith("The session is not recorded")
+            assert recorder.problem.what.startswith("The session is not being recorded")
             assert words in recorder.problem.what
             frames = take(recorder, *flood(Wire(), 3))
             assert recorder.timeline.frames(0, 9) == frames
@@ -455,7 +455,7 @@ class TestFailures:
             frames = take(recorder, *flood(Wire(), 20))
             await recorder.room()
             assert recorder.problem is not None
-            assert "takes no more data" in recorder.problem.what
+            assert "does not accept more data" in recorder.problem.what
             assert recorder.timeline.frames(0, 99) == frames
         stuck.go.set()
 

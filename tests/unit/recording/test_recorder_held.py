@@ -10,7 +10,7 @@ import anyio
 import anyio.lowlevel
 
 from mcp_progress_monitor.recording import recorder as module
-from mcp_progress_monitor.recording.columns import ROWS
+from mcp_progress_monitor.recording.index import ROWS
 from mcp_progress_monitor.recording.recorder import Recorder
 from mcp_progress_monitor.recording.writer import Writer
 from tests.unit.recording.wire import Wire, reply, tick

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.recording.settings import (
     FOLDER,
     RecordingSettings,
@@ -73,7 +73,7 @@ def test_settings_that_cannot_be_saved_are_a_problem_and_leave_nothing_behind(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "recordings" / "settings.json").mkdir(parents=True)
-    with pytest.raises(ProblemError, match=r"settings\.json"):
+    with pytest.raises(UserError, match=r"settings\.json"):
         save_settings(tmp_path, RecordingSettings())
     assert [path.name for path in (tmp_path / "recordings").iterdir()] == ["settings.json"]
 

@@ -8,15 +8,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.protocol.frame_kind import FrameKind
-from mcp_progress_monitor.recording import columns as columns_module
+from mcp_progress_monitor.protocol.frames import FrameKind
+from mcp_progress_monitor.recording import index as columns_module
 from mcp_progress_monitor.recording import timeline as module
-from mcp_progress_monitor.recording.encoder import Encoder
 from mcp_progress_monitor.recording.timeline import Timeline
+from mcp_progress_monitor.recording.writer import Encoder
 from tests.unit.recording.wire import Taken, Wire, reply, request, tick, traffic
 
 if TYPE_CHECKING:
-    from mcp_progress_monitor.protocol.frame import Frame
+    from mcp_progress_monitor.protocol.frames import Frame
 
 
 class Memory:

@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.frames import FrameRun
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
-from mcp_progress_monitor.protocol.runs import FrameRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from mcp_progress_monitor.protocol.facts import Fact
-    from mcp_progress_monitor.protocol.frame import Frame
+    from mcp_progress_monitor.protocol.frames import Frame
 
 CONNECTIONS = ("demo#1", "ü b%#2")
 TOKENS = (7, "7", "t")

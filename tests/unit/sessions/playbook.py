@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import anyio
 
-from mcp_progress_monitor.problem import Problem, ProblemError
+from mcp_progress_monitor.clock import Clock
+from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
-from mcp_progress_monitor.protocol.tokens import TokenSource
-from mcp_progress_monitor.sessions.clock import Clock
-from mcp_progress_monitor.sessions.connection import Connection
-from mcp_progress_monitor.sessions.transport import Piped
+from mcp_progress_monitor.protocol.peer import TokenSource
+from mcp_progress_monitor.sessions.connection.connection import Connection
+from mcp_progress_monitor.sessions.transport.base import Piped
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Sequence
 
     from mcp_progress_monitor.protocol.facts import Fact, JsonObject
-    from mcp_progress_monitor.protocol.frame import Frame
-    from mcp_progress_monitor.sessions.connection import Room
+    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.sessions.connection.connection import Room, Upkeep
 
 Message: TypeAlias = dict[str, Any]
 Script: TypeAlias = Callable[[Message], Iterable[Message | bytes]]
@@ -61,7 +61,7 @@ def by_method(**answers: JsonObject | int) -> Script:
 class PlayedServer(Piped):
     """A transport that plays a script; keeps what was sent to it."""
 
-    def __init__(self, script: Script, *, problem: Problem | None = None) -> None:
+    def __init__(self, script: Script, *, problem: ErrorDetails | None = None) -> None:
         self.sent: list[Message] = []
         self.is_closed = False
         self.is_released = False
@@ -85,7 +85,7 @@ class PlayedServer(Piped):
 
     async def open(self) -> JsonObject:
         if self._problem is not None:
-            raise ProblemError(self._problem)
+            raise UserError(self._problem)
         return {"pid": self.pid}
 
     async def watch(self, on_stderr: Callable[[Sequence[Frame]], Awaitable[None]]) -> None:
@@ -178,9 +178,14 @@ async def no_wait() -> None:
     """There is room at once."""
 
 
-def connection_to(server: PlayedServer, log: Log | None = None, room: Room = no_wait) -> Connection:
+def connection_to(
+    server: PlayedServer,
+    log: Log | None = None,
+    room: Room = no_wait,
+    upkeep: Upkeep | None = None,
+) -> Connection:
     """A connection to a played server."""
     framer = Framer("played#1", FrameNumbers())
     server.use(framer)
     sink = (log or Log()).take
-    return Connection("played#1", server, framer, TokenSource(1), Clock(), sink, room)
+    return Connection("played#1", server, framer, TokenSource(1), Clock(), sink, room, upkeep)

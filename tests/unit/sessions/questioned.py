@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
+from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.protocol.eras import ClientIdentity, Era
-from mcp_progress_monitor.sessions.call_clock import CallClock, Hold
-from mcp_progress_monitor.sessions.clock import Clock
-from mcp_progress_monitor.sessions.desk import Desk
-from mcp_progress_monitor.sessions.incoming import Context, Incoming
-from mcp_progress_monitor.sessions.questions import Question, Questions
-from mcp_progress_monitor.sessions.rounds import Rounds
-from mcp_progress_monitor.sessions.rules import QuestionRules
-from mcp_progress_monitor.sessions.server_settings import ServerSettings
+from mcp_progress_monitor.sessions.connection.clocks import CallClock, Hold
+from mcp_progress_monitor.sessions.questions.broker import RequestBroker
+from mcp_progress_monitor.sessions.questions.multi_round_trip import MultiRoundTrips
+from mcp_progress_monitor.sessions.questions.questions import Questions
+from mcp_progress_monitor.sessions.questions.server_requests import ServerContext, ServerRequests
 from mcp_progress_monitor.sessions.settings_file import SettingsFile
+from mcp_progress_monitor.snapshots.questions import Question
+from mcp_progress_monitor.snapshots.settings import QuestionRules, ServerSettings
 from tests.unit.sessions.playbook import PlayedServer, connection_to
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Sequence
 
-    from mcp_progress_monitor.sessions.rules import Root
+    from mcp_progress_monitor.snapshots.settings import Root
     from tests.unit.sessions.playbook import Message, Script
 
 ASK = QuestionRules()
@@ -68,6 +68,15 @@ def request(identity: int | str, method: str, params: object = None, token: Any 
     return body if params is None else {**body, "params": params}
 
 
+def broker() -> RequestBroker:
+    """Settings that are kept nowhere, and questions that hold nothing and that nobody sees."""
+    return RequestBroker(
+        Questions(lambda _asked: None, lambda _question: Hold((), float)),
+        SettingsFile(),
+        lambda _request: None,
+    )
+
+
 def silent(_message: Message) -> list[Message]:
     """Say nothing to anything."""
     return []
@@ -84,13 +93,13 @@ class Questioned:
         self.settings = ServerSettings(rules=rules, roots=tuple(roots))
         self._heard = anyio.Event()
         self.questions = Questions(self._tell, self._hold)
-        context = Context("s", self.questions, self._settings, self._job, Clock())
-        self.desk = Desk(self.questions, SettingsFile(), self._job)
+        context = ServerContext("s", self.questions, self._settings, self._job, Clock())
+        self.request_broker = RequestBroker(self.questions, SettingsFile(), self._job)
         self.identity = ClientIdentity(
             {}, rules.capabilities(Era.HANDSHAKE), rules.capabilities(Era.PER_REQUEST)
         )
-        self.incoming = Incoming(self.connection, context, self.identity)
-        self.rounds = Rounds(self.connection, self.incoming)
+        self.incoming = ServerRequests(self.connection, context, self.identity)
+        self.rounds = MultiRoundTrips(self.connection, self.incoming)
 
     def _settings(self) -> ServerSettings:
         return self.settings
@@ -147,15 +156,15 @@ async def questioned(
     era: Era | None = Era.HANDSHAKE,
 ) -> AsyncIterator[Questioned]:
     """A connection that is open and served until the block ends."""
-    desk = Questioned(script, rules, roots)
+    request_broker = Questioned(script, rules, roots)
     async with anyio.create_task_group() as tasks:
-        tasks.start_soon(desk.connection.run)
-        tasks.start_soon(desk.incoming.run)
-        tasks.start_soon(desk.rounds.run)
-        await desk.connection.opened()
+        tasks.start_soon(request_broker.connection.run)
+        tasks.start_soon(request_broker.incoming.run)
+        tasks.start_soon(request_broker.rounds.run)
+        await request_broker.connection.opened()
         if era is not None:
-            desk.incoming.begin(era)
-        yield desk
-        desk.connection.end("the test is over")
-        await desk.connection.over()
+            request_broker.incoming.begin(era)
+        yield request_broker
+        request_broker.connection.end("the test is over")
+        await request_broker.connection.over()
         tasks.cancel_scope.cancel()

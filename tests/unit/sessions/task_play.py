@@ -7,22 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from mcp_progress_monitor.protocol.task_requests import EXTENSION, TaskOffer, TaskWay
-from mcp_progress_monitor.protocol.task_state import read_task
-from mcp_progress_monitor.sessions.call_clock import CallClock
-from mcp_progress_monitor.sessions.task_run import Followed, TaskRun
+from mcp_progress_monitor.protocol.facts import read_task
+from mcp_progress_monitor.protocol.messages import TASKS_EXTENSION
+from mcp_progress_monitor.protocol.tasks import TaskOffer, TaskWay
+from mcp_progress_monitor.sessions.connection.clocks import CallClock
+from mcp_progress_monitor.sessions.tasks.follow import Followed, TaskRun
 from tests.unit.sessions.playbook import Log, PlayedServer, connection_to, error, result
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Iterable
 
-    from mcp_progress_monitor.protocol.facts import JsonObject
-    from mcp_progress_monitor.protocol.task_state import TaskView
-    from mcp_progress_monitor.sessions.task_input import Asker
+    from mcp_progress_monitor.protocol.facts import JsonObject, TaskView
+    from mcp_progress_monitor.sessions.tasks.follow import InputAsker
     from tests.unit.sessions.playbook import Message
 
 CORE = TaskOffer(TaskWay.CORE, {"tasks": {"cancel": {}, "requests": {"tools": {"call": {}}}}})
-EXTENDED = TaskOffer(TaskWay.EXTENSION, {"extensions": {EXTENSION: {}}})
+EXTENDED = TaskOffer(TaskWay.EXTENSION, {"extensions": {TASKS_EXTENSION: {}}})
 ANSWER = {"content": [{"type": "text", "text": "done"}]}
 WHEN = "2026-01-01T00:00:00Z"
 FAST_MS = 1
@@ -107,7 +107,7 @@ class Followed1:
 async def followed(
     server: TaskServer,
     offer: TaskOffer,
-    ask: Asker | None = None,
+    ask: InputAsker | None = None,
     *,
     is_known: bool = True,
     began_s_ago: float = 0.0,

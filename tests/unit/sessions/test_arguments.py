@@ -72,5 +72,5 @@ def test_a_schema_that_refers_to_its_own_parts_is_followed() -> None:
 
 
 def test_the_validator_is_imported_only_when_it_is_used() -> None:
-    code = "import sys, mcp_progress_monitor.monitor; sys.exit('jsonschema' in sys.modules)"
+    code = "import sys, mcp_progress_monitor.engine.engine; sys.exit('jsonschema' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], cwd=paths.import_root(), check=True)

@@ -9,15 +9,19 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_progress_monitor.problem import ProblemError
-from mcp_progress_monitor.sessions.rules import QuestionRules, Root, Rule
-from mcp_progress_monitor.sessions.server_settings import ServerSettings
+from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.sessions.settings_file import SettingsFile
+from mcp_progress_monitor.snapshots.settings import (
+    QuestionRule,
+    QuestionRules,
+    Root,
+    ServerSettings,
+)
 
 if TYPE_CHECKING:
     from pathlib import Path
 
-RULES = QuestionRules(form=Rule(mode="answer", answer={"pin": "1234"}, delay_s=2.5))
+RULES = QuestionRules(form=QuestionRule(mode="answer", answer={"pin": "1234"}, delay_s=2.5))
 SETTINGS = ServerSettings(rules=RULES, roots=(Root(uri="file:///a"),), log_level="info")
 
 
@@ -75,7 +79,7 @@ def test_a_file_that_cannot_be_read_is_told_and_left_alone(tmp_path: Path, text:
 
 def test_settings_that_cannot_be_written_hold_all_the_same(tmp_path: Path) -> None:
     file = SettingsFile(tmp_path / "missing" / "settings.json")
-    with pytest.raises(ProblemError, match="cannot be saved"):
+    with pytest.raises(UserError, match="Cannot save"):
         file.put("s", SETTINGS)
     assert file.of("s") == SETTINGS
 

@@ -6,7 +6,7 @@ import sqlite3
 from contextlib import asynccontextmanager, closing
 from typing import TYPE_CHECKING, Any
 
-from mcp_progress_monitor.store.chains import Origin, SavedChain, Standing
+from mcp_progress_monitor.store.chains import Origin, SavedChain, SavedProgress
 from mcp_progress_monitor.store.resumes import FILE, ResumeStore
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ ORIGIN = Origin(
     method="tools/call",
     params=PARAMS,
 )
-STANDING = Standing(3, 10, "Row 3")
+STANDING = SavedProgress(3, 10, "Row 3")
 SHARED_UNTIL = 40
 """The last token of a chain that programs bring forward in turns."""
 

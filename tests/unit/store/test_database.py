@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 import pytest
 
-from mcp_progress_monitor.problem import ProblemError
+from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.store.database import Database
 from mcp_progress_monitor.store.resumes import FILE, ResumeStore
 from tests.unit.store.samples import STANDING, begun, contents, opened, query, the_chain
@@ -28,7 +28,7 @@ class Disk:
         self._pages = 2**30
         self._connections: list[sqlite3.Connection] = []
         self._connect: Callable[..., sqlite3.Connection] = sqlite3.connect
-        monkeypatch.setattr("mcp_progress_monitor.store.opening.sqlite3.connect", self.connect)
+        monkeypatch.setattr("mcp_progress_monitor.store.database.sqlite3.connect", self.connect)
 
     def connect(self, *arguments: Any, **options: Any) -> sqlite3.Connection:
         connection = self._connect(*arguments, **options)
@@ -56,7 +56,7 @@ def disk(monkeypatch: pytest.MonkeyPatch) -> Disk:
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """Wait for locks of other programs hardly at all."""
-    monkeypatch.setattr("mcp_progress_monitor.store.opening.BUSY_S", 0.02)
+    monkeypatch.setattr("mcp_progress_monitor.store.database.BUSY_S", 0.02)
     monkeypatch.setattr("mcp_progress_monitor.store.database.BUSY_S", 0.02)
 
 
@@ -65,14 +65,14 @@ async def test_a_full_disk_is_told_and_changes_nothing(data_dir: Path, disk: Dis
         chain_id = await begun(store, "t1")
         await store.start_attempt(chain_id, when=200.0)
         disk.has_room_for(1)
-        with pytest.raises(ProblemError) as caught:
+        with pytest.raises(UserError) as caught:
             await store.advance(chain_id, "t" * 100_000, STANDING, when=201.0)
         assert "the disk is full" in caught.value.problem.what
         assert caught.value.problem.where == str(data_dir / FILE)
         assert "Free some space" in caught.value.problem.hint
         chain = await the_chain(store)
         assert (chain.token, chain.updated_when) == ("t1", 200.0)
-        with pytest.raises(ProblemError, match="the disk is full"):
+        with pytest.raises(UserError, match="the disk is full"):
             await begun(store, "t" * 100_000)
 
 
@@ -81,7 +81,7 @@ async def test_a_disk_with_room_again_needs_no_restart(data_dir: Path, disk: Dis
         chain_id = await begun(store, "t1")
         await store.start_attempt(chain_id, when=200.0)
         disk.has_room_for(1)
-        with pytest.raises(ProblemError):
+        with pytest.raises(UserError):
             await store.advance(chain_id, "t" * 100_000, STANDING, when=201.0)
         disk.has_room_for(1000)
         assert (await store.start_attempt(chain_id, when=202.0)).token == "t1"
@@ -99,12 +99,12 @@ async def test_a_disk_that_is_full_from_the_start_lets_one_read(
         raise sqlite3.OperationalError("database or disk is full")
 
     with monkeypatch.context() as patched:
-        patched.setattr("mcp_progress_monitor.store.opening.Opener._migrate", full)
+        patched.setattr("mcp_progress_monitor.store.database.DatabaseOpener._migrate", full)
         store = ResumeStore(data_dir)
         await store.open()
         assert store.problem is not None
         assert (await the_chain(store)).token == "t1"
-        with pytest.raises(ProblemError, match="cannot be used"):
+        with pytest.raises(UserError, match="cannot be used"):
             await begun(store, "t2")
     await begun(store, "t2")
     assert [store.problem, store.is_writable] == [None, True]
@@ -121,10 +121,10 @@ async def test_a_folder_that_cannot_be_written_is_read(unprivileged_dir: Path) -
     async with opened(folder) as store:
         assert store.problem is not None
         assert store.is_readable
-        assert "cannot be written" in store.problem.what
-        assert "rights" in store.problem.hint
+        assert "permission denied" in store.problem.what
+        assert "permissions" in store.problem.hint
         assert (await the_chain(store)).token == "t1"
-        with pytest.raises(ProblemError, match="cannot be written"):
+        with pytest.raises(UserError, match="permission denied"):
             await begun(store)
     assert contents(folder) == before
 
@@ -136,7 +136,7 @@ async def test_a_file_that_cannot_be_written_is_read(unprivileged_dir: Path) -> 
     (folder / FILE).chmod(0o400)
     async with opened(folder) as store:
         assert (await the_chain(store)).token == "t1"
-        with pytest.raises(ProblemError, match="cannot be written"):
+        with pytest.raises(UserError, match="permission denied"):
             await begun(store)
         (folder / FILE).chmod(0o600)
         await begun(store, "t2")
@@ -153,7 +153,7 @@ async def test_a_folder_that_cannot_be_entered_has_no_chains(unprivileged_dir: P
         assert not store.is_readable
         assert await store.chains() == []
         assert await store.attempts(1) == []
-        with pytest.raises(ProblemError):
+        with pytest.raises(UserError):
             await begun(store)
         folder.chmod(0o700)
         assert await begun(store, "t2")
@@ -165,9 +165,9 @@ async def test_a_locked_file_is_told_and_changes_nothing(data_dir: Path) -> None
     async with opened(data_dir) as store:
         with closing(sqlite3.connect(data_dir / FILE)) as other:
             other.execute("BEGIN IMMEDIATE")
-            with pytest.raises(ProblemError) as caught:
+            with pytest.raises(UserError) as caught:
                 await begun(store)
-            assert "another program keeps them locked" in caught.value.problem.what
+            assert "another program has locked them" in caught.value.problem.what
             assert await store.chains() == []
         await begun(store)
         assert len(await store.chains()) == 1
@@ -277,7 +277,7 @@ async def test_a_newer_file_is_shown_and_not_changed(data_dir: Path) -> None:
         assert "newer version" in store.problem.what
         assert (await the_chain(store)).token == "t1"
         for _ in range(2):
-            with pytest.raises(ProblemError, match="newer version"):
+            with pytest.raises(UserError, match="newer version"):
                 await begun(store)
     assert contents(data_dir)[FILE] == before
 
@@ -302,7 +302,7 @@ async def test_work_that_fails_leaves_nothing_behind(tmp_path: Path) -> None:
 
     with pytest.raises(LookupError):
         await database.write(fails)
-    with pytest.raises(ProblemError, match="no such table"):
+    with pytest.raises(UserError, match="no such table"):
         await database.write(_into_nowhere)
     assert await database.read(_count) == 0
     await database.close()

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from mcp_progress_monitor.problem import ProblemError
-from mcp_progress_monitor.store.chains import Origin, Outcome, Standing
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.store.chains import Origin, SavedOutcome, SavedProgress
 from tests.unit.store.samples import (
     ORIGIN,
     PARAMS,
@@ -30,11 +30,11 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.store.resumes import ResumeStore
 
 ENDINGS = [
-    Outcome.FAILED,
-    Outcome.LOST,
-    Outcome.TIMED_OUT,
-    Outcome.CANCELLED,
-    Outcome.INTERRUPTED,
+    SavedOutcome.FAILED,
+    SavedOutcome.LOST,
+    SavedOutcome.TIMED_OUT,
+    SavedOutcome.CANCELLED,
+    SavedOutcome.INTERRUPTED,
 ]
 
 
@@ -81,7 +81,7 @@ async def test_the_collector_rests_while_chains_are_made_and_is_left_as_it_was(
         seen.append(gc.isenabled())
         raise ValueError
 
-    monkeypatch.setattr("mcp_progress_monitor.store.rows.chain_of", unreadable)
+    monkeypatch.setattr("mcp_progress_monitor.store.chains.chain_of", unreadable)
     (gc.enable if was_enabled else gc.disable)()
     try:
         await store.chains()
@@ -90,6 +90,7 @@ async def test_the_collector_rests_while_chains_are_made_and_is_left_as_it_was(
         gc.enable()
 
 
+@pytest.mark.usefixtures("thawed")
 async def test_chains_are_not_walked_by_the_collector_as_soon_as_they_are_made(
     store: ResumeStore,
 ) -> None:
@@ -100,6 +101,7 @@ async def test_chains_are_not_walked_by_the_collector_as_soon_as_they_are_made(
     assert [chain.id for chain in made if id(chain) not in old] == []
 
 
+@pytest.mark.usefixtures("thawed")
 async def test_objects_that_somebody_has_frozen_stay_frozen(store: ResumeStore) -> None:
     await begun(store)
     gc.freeze()
@@ -116,10 +118,10 @@ async def test_the_newest_token_is_the_one_to_send(store: ResumeStore, data_dir:
     for number in range(2, 13):
         started = await store.start_attempt(chain_id, when=200.0)
         assert started.token == f"t{number - 1}"
-        await store.advance(chain_id, f"t{number}", Standing(number), when=201.0)
+        await store.advance(chain_id, f"t{number}", SavedProgress(number), when=201.0)
         assert query(data_dir, "SELECT 1 FROM tokens WHERE token = ?", f'"t{number}"')
     chain = await the_chain(store)
-    assert (chain.token, chain.standing, chain.attempt_count) == ("t12", Standing(12), 12)
+    assert (chain.token, chain.standing, chain.attempt_count) == ("t12", SavedProgress(12), 12)
 
 
 async def test_an_attempt_is_on_disk_before_its_request_is_sent(
@@ -138,38 +140,42 @@ async def test_an_attempt_is_on_disk_before_its_request_is_sent(
 async def test_attempts_tell_when_and_how_each_ended(store: ResumeStore) -> None:
     chain_id = await begun(store)
     await store.start_attempt(chain_id, when=200.0)
-    await store.stop(chain_id, Outcome.LOST, "The server exited", STANDING, when=201.5)
+    await store.stop(chain_id, SavedOutcome.LOST, "The server exited", STANDING, when=201.5)
     await store.start_attempt(chain_id, when=300.0)
     first, second, third = await store.attempts(chain_id)
     assert (first.outcome, first.started_when, first.ended_when) == (
-        Outcome.RESUMABLE,
+        SavedOutcome.RESUMABLE,
         100.0,
         105.0,
     )
-    assert (second.number, second.outcome, second.detail) == (2, Outcome.LOST, "The server exited")
+    assert (second.number, second.outcome, second.detail) == (
+        2,
+        SavedOutcome.LOST,
+        "The server exited",
+    )
     assert (second.started_when, second.ended_when) == (200.0, 201.5)
-    assert (third.outcome, third.ended_when) == (Outcome.RUNNING, None)
+    assert (third.outcome, third.ended_when) == (SavedOutcome.RUNNING, None)
 
 
 @pytest.mark.parametrize("outcome", ENDINGS)
 async def test_an_ending_without_an_answer_keeps_the_token_usable(
-    store: ResumeStore, outcome: Outcome
+    store: ResumeStore, outcome: SavedOutcome
 ) -> None:
     chain_id = await begun(store, "t1")
     await store.start_attempt(chain_id, when=200.0)
-    await store.stop(chain_id, outcome, "Words", Standing(4, 10), when=201.0)
+    await store.stop(chain_id, outcome, "Words", SavedProgress(4, 10), when=201.0)
     chain = await the_chain(store)
-    assert (chain.is_usable, chain.reason, chain.standing) == (True, "Words", Standing(4, 10))
+    assert (chain.is_usable, chain.reason, chain.standing) == (True, "Words", SavedProgress(4, 10))
     assert (await store.start_attempt(chain_id, when=202.0)).token == "t1"
 
 
 async def test_a_refused_token_is_not_offered_again(store: ResumeStore) -> None:
     chain_id = await begun(store)
     await store.start_attempt(chain_id, when=200.0)
-    await store.stop(chain_id, Outcome.REFUSED, "Too old, friend", STANDING, when=201.0)
+    await store.stop(chain_id, SavedOutcome.REFUSED, "Too old, friend", STANDING, when=201.0)
     chain = await the_chain(store)
     assert (chain.is_usable, chain.reason) == (False, "Too old, friend")
-    with pytest.raises(ProblemError) as caught:
+    with pytest.raises(UserError) as caught:
         await store.start_attempt(chain_id, when=202.0)
     problem = caught.value.problem
     assert "refused" in problem.what
@@ -181,7 +187,7 @@ async def test_a_refused_token_is_not_offered_again(store: ResumeStore) -> None:
 async def test_a_chain_has_one_attempt_in_flight(store: ResumeStore) -> None:
     chain_id = await begun(store)
     await store.start_attempt(chain_id, when=200.0)
-    with pytest.raises(ProblemError, match="being resumed already"):
+    with pytest.raises(UserError, match="already being resumed"):
         await store.start_attempt(chain_id, when=201.0)
     await store.advance(chain_id, "t2", STANDING, when=202.0)
     assert (await store.start_attempt(chain_id, when=203.0)).token == "t2"
@@ -194,7 +200,7 @@ async def test_of_two_that_begin_at_once_one_may(store: ResumeStore) -> None:
     async def resume() -> None:
         try:
             await store.start_attempt(chain_id, when=200.0)
-        except ProblemError:
+        except UserError:
             verdicts.append(False)
         else:
             verdicts.append(True)
@@ -230,14 +236,14 @@ async def test_a_token_for_a_forgotten_chain_is_not_taken_for_saved(store: Resum
     chain_id = await begun(store)
     await store.start_attempt(chain_id, when=200.0)
     await store.forget([chain_id])
-    with pytest.raises(ProblemError, match="no longer resumable"):
+    with pytest.raises(UserError, match="no longer resumable"):
         await store.advance(chain_id, "t2", STANDING, when=201.0)
-    await store.stop(chain_id, Outcome.FAILED, "Late", STANDING, when=202.0)
+    await store.stop(chain_id, SavedOutcome.FAILED, "Late", STANDING, when=202.0)
     assert await store.chains() == []
 
 
 async def test_an_unknown_chain_is_no_longer_resumable(store: ResumeStore) -> None:
-    with pytest.raises(ProblemError, match="no longer resumable"):
+    with pytest.raises(UserError, match="no longer resumable"):
         await store.start_attempt(42, when=1.0)
     assert await store.attempts(42) == []
 
@@ -250,8 +256,8 @@ async def test_what_is_in_flight_at_the_end_was_interrupted(
     await store.close()
     async with opened(data_dir) as again:
         _, second = await again.attempts(chain_id)
-        assert (second.outcome, second.ended_when) == (Outcome.INTERRUPTED, None)
-        assert "ended before the reply" in (await the_chain(again)).reason
+        assert (second.outcome, second.ended_when) == (SavedOutcome.INTERRUPTED, None)
+        assert "exited before the reply" in (await the_chain(again)).reason
         started = await again.start_attempt(chain_id, when=300.0)
     assert (started.token, started.reason) == ("t1", "")
 
@@ -269,7 +275,7 @@ async def test_after_its_end_a_store_takes_nothing(store: ResumeStore) -> None:
     await store.close()
     assert await store.chains() == []
     assert await store.attempts(1) == []
-    with pytest.raises(ProblemError, match="are closed"):
+    with pytest.raises(UserError, match="are closed"):
         await begun(store)
 
 
@@ -279,7 +285,7 @@ async def test_no_token_is_in_the_text_of_anything(store: ResumeStore) -> None:
     assert "s3cret" not in repr(started)
     assert "s3cret" not in repr(await store.chains())
     assert "s3cret" not in repr(await store.attempts(chain_id))
-    with pytest.raises(ProblemError) as caught:
+    with pytest.raises(UserError) as caught:
         await store.start_attempt(chain_id, when=1.0)
     assert "s3cret" not in str(caught.value)
 
@@ -311,7 +317,7 @@ async def test_a_chain_that_cannot_be_read_is_counted_and_hides_no_other(
     assert [chain.id for chain in await store.chains()] == [good]
     assert store.problem is not None
     assert "1 saved job cannot be read" in store.problem.what
-    with pytest.raises(ProblemError, match="cannot be read"):
+    with pytest.raises(UserError, match="cannot be read"):
         await store.start_attempt(bad, when=1.0)
     await store.forget([bad])
     await store.chains()
@@ -337,7 +343,7 @@ async def test_chains_are_found_by_their_ids_alone(store: ResumeStore, data_dir:
 async def test_an_outcome_of_a_newer_version_is_unknown(store: ResumeStore, data_dir: Path) -> None:
     chain_id = await begun(store)
     query(data_dir, "UPDATE attempts SET outcome = 'paused'")
-    assert [a.outcome for a in await store.attempts(chain_id)] == [Outcome.UNKNOWN]
+    assert [a.outcome for a in await store.attempts(chain_id)] == [SavedOutcome.UNKNOWN]
 
 
 async def test_members_of_params_keep_their_order(store: ResumeStore) -> None:

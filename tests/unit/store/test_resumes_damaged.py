@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_progress_monitor.cli.saved_list import SavedJobs, document, listing
-from mcp_progress_monitor.store.chains import Outcome
+from mcp_progress_monitor.cli.calls.resume import SavedJobs, document, listing
+from mcp_progress_monitor.store.chains import SavedOutcome
 from mcp_progress_monitor.store.resumes import FILE, ResumeStore
 from mcp_progress_monitor.store.tasks import TaskStanding, Times
 from tests.unit.store.samples import ORIGIN, STANDING, begun, opened, query
@@ -34,7 +34,7 @@ async def _filled(folder: Path) -> Path:
         chain = await begun(store, f"token {number} {'x' * 300}")
         await store.start_attempt(chain, when=106.0)
         if number % 2:
-            await store.stop(chain, Outcome.LOST, "gone", STANDING, when=107.0)
+            await store.stop(chain, SavedOutcome.LOST, "gone", STANDING, when=107.0)
         await store.tasks.begin(
             ORIGIN, f"task {number}", TaskStanding("working"), is_flat=False, times=Times(1.0, 2.0)
         )
@@ -109,7 +109,7 @@ async def _uses(folder: Path) -> None:
         mine = await begun(store, "after the damage")
         for chain in (each for each in chains if each.is_usable and not each.is_elsewhere):
             await store.start_attempt(chain.id, when=200.0)
-            await store.stop(chain.id, Outcome.LOST, "", STANDING, when=201.0)
+            await store.stop(chain.id, SavedOutcome.LOST, "", STANDING, when=201.0)
         await store.forget([chain.id for chain in chains])
         await store.tasks.forget([task.id for task in tasks])
         found = {chain.id: chain.token for chain in await store.chains()}

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 import anyio
 import pytest
 
-from mcp_progress_monitor.problem import ProblemError
-from mcp_progress_monitor.store.chains import Outcome, Standing
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.store.chains import SavedOutcome, SavedProgress
 from mcp_progress_monitor.store.resumes import FILE
 from tests.unit.store.samples import (
     SHARED_UNTIL,
@@ -87,8 +87,8 @@ async def test_what_is_in_flight_elsewhere_stays_there(victims: Victims, data_di
         assert victims.line() == "holding"
 
         assert (await the_chain(store)).is_elsewhere
-        assert (await store.attempts(chain_id))[-1].outcome is Outcome.RUNNING
-        with pytest.raises(ProblemError, match="Another running program"):
+        assert (await store.attempts(chain_id))[-1].outcome is SavedOutcome.RUNNING
+        with pytest.raises(UserError, match="Another running program"):
             await store.start_attempt(chain_id, when=200.0)
         assert await store.forget([chain_id]) == [chain_id]
 
@@ -96,11 +96,11 @@ async def test_what_is_in_flight_elsewhere_stays_there(victims: Victims, data_di
         assert victims.rest() == []
         chain = await the_chain(store)
         assert (chain.is_elsewhere, chain.is_usable, chain.token) == (False, True, "t1")
-        assert (await store.attempts(chain_id))[-1].outcome is Outcome.INTERRUPTED
+        assert (await store.attempts(chain_id))[-1].outcome is SavedOutcome.INTERRUPTED
         assert (await store.start_attempt(chain_id, when=300.0)).token == "t1"
         await store.advance(chain_id, "t2", STANDING, when=301.0)
         outcomes = [attempt.outcome for attempt in await store.attempts(chain_id)]
-    assert outcomes == [Outcome.RESUMABLE, Outcome.INTERRUPTED, Outcome.RESUMABLE]
+    assert outcomes == [SavedOutcome.RESUMABLE, SavedOutcome.INTERRUPTED, SavedOutcome.RESUMABLE]
 
 
 async def test_the_next_program_notes_what_a_dead_one_left(
@@ -115,7 +115,7 @@ async def test_the_next_program_notes_what_a_dead_one_left(
     victims.rest()
     assert query(data_dir, "SELECT count(*) FROM chains WHERE owner NOTNULL") == [(1,)]
     async with opened(data_dir) as store:
-        assert "ended before the reply" in (await the_chain(store)).reason
+        assert "exited before the reply" in (await the_chain(store)).reason
         assert len(list((data_dir / "running").iterdir())) == 1
     assert query(data_dir, "SELECT count(*) FROM chains WHERE owner NOTNULL") == [(0,)]
 
@@ -169,11 +169,11 @@ async def _check_survival(folder: Path, newest: int) -> int:
         assert number in {newest, newest + 1}
         assert chain.is_usable
         assert not chain.is_elsewhere
-        assert chain.standing == (STANDING if number == 1 else Standing(number))
+        assert chain.standing == (STANDING if number == 1 else SavedProgress(number))
         outcomes = {attempt.outcome for attempt in await store.attempts(chain.id)}
-        assert outcomes <= {Outcome.RESUMABLE, Outcome.INTERRUPTED, Outcome.LOST}
+        assert outcomes <= {SavedOutcome.RESUMABLE, SavedOutcome.INTERRUPTED, SavedOutcome.LOST}
         assert (await store.start_attempt(chain.id, when=1.0)).token == chain.token
-        await store.stop(chain.id, Outcome.LOST, "", chain.standing, when=2.0)
+        await store.stop(chain.id, SavedOutcome.LOST, "", chain.standing, when=2.0)
         return number
 
 

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_progress_monitor.problem import ProblemError
-from mcp_progress_monitor.store import rows
-from mcp_progress_monitor.store.chains import Standing
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.store import chains
+from mcp_progress_monitor.store.chains import SavedProgress
 from mcp_progress_monitor.store.resumes import FILE
 from mcp_progress_monitor.store.tasks import TaskStanding, Times
 from tests.unit.store.samples import ORIGIN, begun, contents, opened, query, the_chain
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 HALF = "half a pair \ud83d"
 STANDING = TaskStanding(
-    "working", f"Halfway, {HALF}", "2026-01-01T00:00:00Z", 60_000, 500, Standing(1, 2, HALF)
+    "working", f"Halfway, {HALF}", "2026-01-01T00:00:00Z", 60_000, 500, SavedProgress(1, 2, HALF)
 )
 
 
@@ -59,10 +59,10 @@ async def test_a_task_that_is_followed_is_elsewhere_for_other_programs(data_dir:
         identity = await saved(one)
         assert not (await the_task(one)).is_elsewhere
         assert (await the_task(other)).is_elsewhere
-        with pytest.raises(ProblemError, match="Another running program"):
+        with pytest.raises(UserError, match="Another running program"):
             await other.tasks.claim(identity)
         assert await other.tasks.forget([identity]) == [identity]
-        await one.tasks.note(identity, STANDING, when=110.0, is_let_go=True)
+        await one.tasks.note(identity, STANDING, when=110.0, is_released=True)
         await other.tasks.claim(identity)
         assert (await the_task(one)).is_elsewhere
 
@@ -99,7 +99,7 @@ async def test_a_forgotten_task_is_gone_for_good_and_leaves_no_trace(data_dir: P
         assert await store.tasks.forget([identity, identity + 1]) == []
         await store.tasks.note(identity, STANDING, when=120.0)
         assert await store.tasks.tasks() == []
-        with pytest.raises(ProblemError, match="no longer saved"):
+        with pytest.raises(UserError, match="no longer saved"):
             await store.tasks.claim(identity)
         assert await saved(store) > identity
     assert not any(b"a-secret-task-id" in raw for raw in contents(data_dir).values())
@@ -126,11 +126,11 @@ async def test_a_row_that_nobody_here_wrote_is_left_out(
 def older_file(folder: Path) -> None:
     """A file of the format before tasks, with one chain."""
     with closing(sqlite3.connect(folder / FILE)) as connection:
-        connection.executescript(rows.MIGRATIONS[0])
+        connection.executescript(chains.MIGRATIONS[0])
         connection.execute("PRAGMA user_version = 1")
         connection.execute(
             "INSERT INTO chains VALUES (7, ?, 1, '\"\"', '[1, 2, \"x\"]', 1.0, 2.0, NULL)",
-            (rows.origin_text(ORIGIN),),
+            (chains.as_column(ORIGIN),),
         )
         connection.execute("INSERT INTO tokens VALUES (7, 1, '\"t1\"', 2.0)")
         connection.commit()
@@ -142,7 +142,7 @@ async def test_a_file_of_the_format_before_tasks_is_lifted_with_its_chains(data_
         assert store.problem is None
         assert (await the_chain(store)).token == "t1"
         await saved(store)
-    assert query(data_dir, "PRAGMA user_version") == [(len(rows.MIGRATIONS),)]
+    assert query(data_dir, "PRAGMA user_version") == [(len(chains.MIGRATIONS),)]
 
 
 async def test_a_file_of_a_newer_format_tells_its_tasks_and_takes_none(data_dir: Path) -> None:
@@ -151,7 +151,7 @@ async def test_a_file_of_a_newer_format_tells_its_tasks_and_takes_none(data_dir:
     query(data_dir, "PRAGMA user_version = 99")
     async with opened(data_dir) as store:
         assert (await the_task(store)).task == "T"
-        with pytest.raises(ProblemError, match="newer version"):
+        with pytest.raises(UserError, match="newer version"):
             await saved(store)
 
 

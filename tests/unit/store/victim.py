@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 import anyio
 
-from mcp_progress_monitor.problem import ProblemError
-from mcp_progress_monitor.store.chains import Standing
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.store.chains import SavedProgress
 from mcp_progress_monitor.store.resumes import ResumeStore
 from tests.unit.store.samples import SHARED_UNTIL, begun, opened
 
@@ -45,7 +45,7 @@ async def save(folder: Path) -> None:
         await store.start_attempt(chain, when=float(number))
         number += 1
         payload = "x" * random.choice(_PAYLOADS)  # noqa: S311  # no secret
-        await store.advance(chain, f"{number} {payload}", Standing(number), when=float(number))
+        await store.advance(chain, f"{number} {payload}", SavedProgress(number), when=float(number))
 
 
 async def hold(folder: Path) -> None:
@@ -68,7 +68,7 @@ async def share(folder: Path) -> None:
 async def _shared_turn(store: ResumeStore, chain: int, mark: Path) -> bool:
     try:
         started = await store.start_attempt(chain, when=1.0)
-    except ProblemError as error:
+    except UserError as error:
         if "Another running program" not in error.problem.what:
             say(f"problem {error.problem.as_text()!r}")
         return True
@@ -78,7 +78,7 @@ async def _shared_turn(store: ResumeStore, chain: int, mark: Path) -> bool:
     os.close(os.open(mark, os.O_CREAT | os.O_EXCL))
     await _pause()
     os.unlink(mark)  # noqa: PTH108  # no thread for so little
-    await store.advance(chain, str(number + 1), Standing(), when=1.0)
+    await store.advance(chain, str(number + 1), SavedProgress(), when=1.0)
     say(f"saved {number + 1}")
     return True
 
@@ -96,7 +96,7 @@ async def outgrow(folder: Path) -> None:
         try:
             while True:
                 await begun(store, "x" * 5_000)
-        except ProblemError as error:
+        except UserError as error:
             say(f"problem {error.problem.what}")
         count = len(await store.chains())
         resource.setrlimit(resource.RLIMIT_FSIZE, (most, most))

@@ -12,7 +12,7 @@ from tests.unit.protocol.wire import as_bytes, notification, request, result
 
 if TYPE_CHECKING:
     from mcp_progress_monitor.protocol.facts import Fact
-    from mcp_progress_monitor.tracker.snapshot import Changes, JobDetail, JobSnapshot, JobState
+    from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobDetail, JobSnapshot, JobState
 
 MOMENTS = {"createdAt": "2025-11-25T10:30:00Z", "lastUpdatedAt": "2025-11-25T10:40:00Z"}
 
@@ -36,7 +36,7 @@ class Dialogue:
         self.ids = 0
         self.facts: list[Fact] | None = None
         """All facts, where they are to be kept."""
-        self.changes: collections.deque[Changes] = collections.deque(maxlen=50)
+        self.changes: collections.deque[ChangeSet] = collections.deque(maxlen=50)
         self._numbers = FrameNumbers()
         self._connections = 0
         self.connect()

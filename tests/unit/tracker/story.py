@@ -15,13 +15,15 @@ from mcp_progress_monitor.protocol.facts import (
     RequestAnswered,
     RequestCancelled,
     RequestMade,
+    RequestStanding,
     Side,
-    Standing,
 )
-from mcp_progress_monitor.tracker.snapshot import Changes
+from mcp_progress_monitor.tracker.snapshot import ChangeSet
 from mcp_progress_monitor.tracker.tracker import Tracker
+from tests.findings import finding
 
 if TYPE_CHECKING:
+    from mcp_progress_monitor.findings.finding import Finding
     from mcp_progress_monitor.protocol.facts import Fact
     from mcp_progress_monitor.tracker.snapshot import JobDetail, JobSnapshot
 
@@ -35,7 +37,7 @@ class Story:
         self.tracker = Tracker() if tracker is None else tracker
         self.now = 0.0
         self._number = 100
-        self._standing: dict[int, Standing] = {}
+        self._standing: dict[int, RequestStanding] = {}
         self._held: list[Fact] | None = None
 
     def _next(self) -> int:
@@ -50,16 +52,16 @@ class Story:
         """Keep what is told from here on, for one chunk."""
         self._held = []
 
-    def release(self) -> Changes:
+    def release(self) -> ChangeSet:
         """Tell in one chunk what was held."""
         facts, self._held = self._held or [], None
         return self.tell(*facts)
 
-    def tell(self, *facts: Fact) -> Changes:
+    def tell(self, *facts: Fact) -> ChangeSet:
         if self._held is None:
             return self.tracker.apply(facts, self.now)
         self._held.extend(facts)
-        return Changes()
+        return ChangeSet()
 
     def call(
         self,
@@ -69,18 +71,18 @@ class Story:
         params: dict[str, Any] | None = None,
         connection: str = CONNECTION,
         sender: Side = Side.CLIENT,
-        problems: tuple[str, ...] = (),
+        problems: tuple[str | Finding, ...] = (),
         number: int | None = None,
         resume: object = None,
     ) -> int:
         """Make a request; its number, which is also its id."""
         number = self._next() if number is None else number
-        self._standing[number] = Standing.ACTIVE
+        self._standing[number] = RequestStanding.ACTIVE
         given = {"name": "export", "arguments": {"rows": 3}} if params is None else params
         self.tell(
             RequestMade(
                 number, connection, self.now, 1e9 + self.now, sender, number, method, given, token,
-                resume, problems,
+                resume, tuple(map(_found, problems)),
             )
         )  # fmt: skip
         return number
@@ -92,14 +94,14 @@ class Story:
         total: int | float | None = None,
         message: str | None = None,
         *,
-        problems: tuple[str, ...] = (),
+        problems: tuple[str | Finding, ...] = (),
         connection: str = CONNECTION,
     ) -> ProgressReceived:
         """Make the fact of a tick, without telling it."""
-        known = self._standing.get(-1 if request is None else request, Standing.UNKNOWN)
+        known = self._standing.get(-1 if request is None else request, RequestStanding.UNKNOWN)
         return ProgressReceived(
             self._next(), connection, self.now, 1e9 + self.now, Side.SERVER, "a", request, known,
-            progress, total, message, problems,
+            progress, total, message, tuple(map(_found, problems)),
         )  # fmt: skip
 
     def tick(
@@ -109,8 +111,8 @@ class Story:
         total: int | float | None = None,
         message: str | None = None,
         *,
-        problems: tuple[str, ...] = (),
-    ) -> Changes:
+        problems: tuple[str | Finding, ...] = (),
+    ) -> ChangeSet:
         return self.tell(self.progress(request, progress, total, message, problems=problems))
 
     def ticks(self, request: int, *values: float, total: float | None = None) -> None:
@@ -126,25 +128,25 @@ class Story:
         *,
         error: dict[str, Any] | None = None,
         size: int = 40,
-        problems: tuple[str, ...] = (),
+        problems: tuple[str | Finding, ...] = (),
         token: object = None,
         sender: Side = Side.SERVER,
-    ) -> Changes:
-        standing = self._standing.get(request, Standing.UNKNOWN)
-        self._standing[request] = Standing.ANSWERED
+    ) -> ChangeSet:
+        standing = self._standing.get(request, RequestStanding.UNKNOWN)
+        self._standing[request] = RequestStanding.ANSWERED
         given = {"content": []} if result is None and error is None else result
-        known = None if standing is Standing.UNKNOWN else request
+        known = None if standing is RequestStanding.UNKNOWN else request
         return self.tell(
             RequestAnswered(
                 self._next(), CONNECTION, self.now, 1e9 + self.now, sender, request, known,
-                standing, given, error, token, size, problems,
+                standing, given, error, token, size, tuple(map(_found, problems)),
             )
         )  # fmt: skip
 
-    def cancel(self, request: int, reason: str | None = "enough") -> Changes:
+    def cancel(self, request: int, reason: str | None = "enough") -> ChangeSet:
         standing = self._standing[request]
-        if standing is Standing.ACTIVE:
-            self._standing[request] = Standing.CANCELLED
+        if standing is RequestStanding.ACTIVE:
+            self._standing[request] = RequestStanding.CANCELLED
         return self.tell(
             RequestCancelled(
                 self._next(), CONNECTION, self.now, 1e9 + self.now, Side.CLIENT, request, request,
@@ -154,23 +156,23 @@ class Story:
 
     def ask_cancel(
         self, request: int, reason: str | None = "enough", grace_s: float | None = None
-    ) -> Changes:
+    ) -> ChangeSet:
         """Say that the user wants to cancel, which the server has not been told yet."""
         place = self._next(), CONNECTION, self.now, 1e9 + self.now
         return self.tell(CancelRequested(*place, request, reason, grace_s))
 
-    def time_out(self, request: int, text: str = "too long") -> Changes:
+    def time_out(self, request: int, text: str = "too long") -> ChangeSet:
         place = self._next(), CONNECTION, self.now, 1e9 + self.now
         return self.tell(CallTimedOut(*place, request, text))
 
-    def close(self, reason: str = "the process ended", exit_code: int | None = 3) -> Changes:
+    def close(self, reason: str = "the process ended", exit_code: int | None = 3) -> ChangeSet:
         return self.tell(
             ConnectionClosed(
                 self._next(), CONNECTION, self.now, 1e9 + self.now, reason, exit_code
             )
         )  # fmt: skip
 
-    def wait(self, seconds: float) -> Changes:
+    def wait(self, seconds: float) -> ChangeSet:
         self.now += seconds
         return self.tracker.tick(self.now)
 
@@ -190,3 +192,7 @@ class Story:
     def marks(self, request: int) -> dict[str, int]:
         """How often each mark was seen, by key."""
         return {mark.key: mark.count for mark in self.job(request).marks}
+
+
+def _found(problem: str | Finding) -> Finding:
+    return finding(problem) if isinstance(problem, str) else problem

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_progress_monitor.tracker import marks
+from mcp_progress_monitor.tracker import violations
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.unit.protocol.wire import notification
 from tests.unit.tracker.dialogue import Dialogue, flat, nested
@@ -153,16 +153,16 @@ def test_silence_confirms_the_cancel_of_a_task_that_may_still_run(wire: Dialogue
     wire.ask("tasks/cancel", taskId="T")
     wire.wait(6)
     assert wire.state(made) is JobState.CANCELLED
-    assert "may still run" in wire.failure(made)
+    assert "may still be running" in wire.failure(made)
     wire.tell(nested("working"))
-    assert wire.marks(made) == {marks.TASK_STATUS: 1}
+    assert wire.marks(made) == {violations.TASK_STATUS: 1}
 
 
 def test_a_task_that_is_working_in_the_reply_to_its_cancelling_is_marked(wire: Dialogue) -> None:
     made = wire.begin()
     wire.ask("tasks/cancel", taskId="T")
     wire.reply(**nested("working"))
-    assert wire.marks(made) == {marks.TASK_STATUS: 1}
+    assert wire.marks(made) == {violations.TASK_STATUS: 1}
     assert wire.state(made) is JobState.CANCELLING
 
 
@@ -170,13 +170,16 @@ def test_cancelling_what_is_over_is_marked(wire: Dialogue) -> None:
     made = wire.begin()
     wire.tell(nested("completed"))
     wire.ask("tasks/cancel", taskId="T")
-    assert (wire.state(made), wire.marks(made)) == (JobState.DONE, {marks.CANCEL_TOO_LATE: 1})
+    assert (wire.state(made), wire.marks(made)) == (JobState.DONE, {violations.CANCEL_TOO_LATE: 1})
 
 
 def test_a_cancelled_notice_for_a_task_is_too_late(wire: Dialogue) -> None:
     made = wire.begin()
     wire.send(notification("notifications/cancelled", requestId=wire.ids))
-    assert (wire.state(made), wire.marks(made)) == (JobState.RUNNING, {marks.CANCEL_TOO_LATE: 1})
+    assert (wire.state(made), wire.marks(made)) == (
+        JobState.RUNNING,
+        {violations.CANCEL_TOO_LATE: 1},
+    )
 
 
 def test_an_error_to_a_fetch_confirms_the_cancel(wire: Dialogue) -> None:

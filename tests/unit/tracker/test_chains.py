@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_progress_monitor.tracker import marks
-from mcp_progress_monitor.tracker.rows import Rows
+from mcp_progress_monitor.tracker import violations
+from mcp_progress_monitor.tracker.rows import RowLimits
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.unit.tracker.attempts import resumable, resumed, saving
@@ -109,7 +109,7 @@ def test_a_second_request_with_a_token_in_flight_is_a_job_of_its_own_and_marked(
     resumed(story)
     rival = resumed(story)
     assert story.job(rival).id == 2
-    assert story.marks(rival) == {marks.RESUMED_TWICE: 1}
+    assert story.marks(rival) == {violations.RESUMED_TWICE: 1}
 
 
 def test_an_expected_request_is_its_jobs_whatever_others_have_the_same_token() -> None:
@@ -173,7 +173,7 @@ def test_a_running_job_is_not_forgotten() -> None:
 
 
 def test_finished_jobs_make_room_before_resumable_ones() -> None:
-    story = Story(Tracker(Rows(ended_kept=2, resting_kept=3)))
+    story = Story(Tracker(RowLimits(ended=2, resting=3)))
     for number in range(5):
         resumable(story, newest=f"t{number}")
         story.reply(story.call("x"))
@@ -222,7 +222,7 @@ def test_nothing_more_is_expected_while_an_attempt_is_put_on_disk() -> None:
     assert story.job(request).state is JobState.RUNNING
     assert story.job(request).progress == 40
     marked = story.marks(request)
-    assert marked == {marks.CANCEL_TOO_LATE: 1, marks.AFTER_END: 1}
+    assert marked == {violations.CANCEL_TOO_LATE: 1, violations.AFTER_END: 1}
     story.tracker.chains.note_saved(1, 7)
     assert story.job(request).can_resume
 
@@ -243,7 +243,7 @@ def test_a_reply_that_comes_while_a_timeout_is_put_on_disk_brings_its_token() ->
     later.tracker.chains.note_saved(1, None)
     assert later.detail(second) == at_once.detail(second)
     assert later.detail(second).resume_token == "t2"
-    assert later.marks(second) == {marks.AFTER_END: 1, marks.LATE_RESULT: 1}
+    assert later.marks(second) == {violations.AFTER_END: 1, violations.LATE_RESULT: 1}
 
 
 def test_notes_on_jobs_that_are_not_there_do_nothing() -> None:

@@ -6,7 +6,12 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from mcp_progress_monitor.protocol.facts import ConnectionClosed, RequestAnswered, Side, Standing
+from mcp_progress_monitor.protocol.facts import (
+    ConnectionClosed,
+    RequestAnswered,
+    RequestStanding,
+    Side,
+)
 from mcp_progress_monitor.tracker import endings
 from mcp_progress_monitor.tracker.snapshot import Failure, JobState
 
@@ -35,7 +40,7 @@ def test_a_tools_error_without_words_still_says_something(story: Story) -> None:
     story.reply(request, {"isError": True, "content": None})
     failure = story.job(request).failure
     assert failure is not None
-    assert failure.message == "The tool reported an error without words"
+    assert failure.message == "The tool reported an error without a message"
 
 
 REFUSALS = [
@@ -83,7 +88,7 @@ def test_a_malformed_error_fails_the_job_without_inventing_a_code(
 ) -> None:
     request = story.call()
     story.reply(request, error=error)
-    assert story.job(request).failure == Failure("server", "An error without a message")
+    assert story.job(request).failure == Failure("server", "Error without a message")
 
 
 def test_a_result_of_another_type_is_not_taken_for_success(story: Story) -> None:
@@ -106,8 +111,8 @@ def test_long_words_are_bounded(story: Story) -> None:
 
 def test_an_error_that_we_answered_is_our_own() -> None:
     answer = RequestAnswered(
-        1, "s#1", 0.0, 0.0, Side.CLIENT, 1, 1, Standing.ACTIVE, None, {"message": "declined"}, None,
-        9, (),
+        1, "s#1", 0.0, 0.0, Side.CLIENT, 1, 1, RequestStanding.ACTIVE, None,
+        {"message": "declined"}, None, 9, (),
     )  # fmt: skip
     failure = endings.of_answer(answer).failure
     assert failure is not None
@@ -119,7 +124,11 @@ def test_an_error_that_we_answered_is_our_own() -> None:
     [
         ("killed", -9, "The connection ended before the reply: killed (exit code -9)"),
         ("", 0, "The connection ended before the reply (exit code 0)"),
-        ("closed by us", None, "The connection ended before the reply: closed by us"),
+        (
+            "closed by this client",
+            None,
+            "The connection ended before the reply: closed by this client",
+        ),
     ],
 )
 def test_a_lost_job_says_all_that_is_known(reason: str, exit_code: int | None, words: str) -> None:
@@ -130,12 +139,12 @@ def test_a_lost_job_says_all_that_is_known(reason: str, exit_code: int | None, w
 
 
 def test_a_lost_job_says_what_comes_next_where_that_is_known() -> None:
-    outlook = "It is connected again in 1 s"
+    outlook = "Reconnecting in 1 s"
     closed = ConnectionClosed(1, "s#1", 0.0, 0.0, "killed", None, outlook=outlook)
     ending = endings.of_close(closed)
     assert ending.failure is not None
     assert ending.failure.message == (
-        "The connection ended before the reply: killed. It is connected again in 1 s"
+        "The connection ended before the reply: killed. Reconnecting in 1 s"
     )
 
 
@@ -144,7 +153,7 @@ def test_a_job_whose_server_the_user_disconnected_is_lost_and_nothing_went_wrong
     closed = ConnectionClosed(1, "s#1", 0.0, 0.0, reason, 0, is_wanted=True)
     ending = endings.of_close(closed)
     assert ending.state is JobState.LOST
-    words = "You disconnected the server; the reply had not come yet"
+    words = "You disconnected the server; the reply had not arrived"
     assert ending.failure == Failure("local", words, is_wanted=True)
 
 

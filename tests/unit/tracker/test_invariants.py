@@ -18,22 +18,23 @@ from mcp_progress_monitor.protocol.facts import (
     RequestAnswered,
     RequestCancelled,
     RequestMade,
+    RequestStanding,
     Side,
-    Standing,
 )
-from mcp_progress_monitor.protocol.tasks import RELATED
-from mcp_progress_monitor.tracker.rows import Rows
+from mcp_progress_monitor.protocol.messages import RELATED_TASK
+from mcp_progress_monitor.tracker.rows import RowLimits
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.tracker.tracker import Tracker
+from tests.findings import finding
 from tests.unit.protocol.wire import JSON, notification, progress, request, result
 from tests.unit.tracker.dialogue import Dialogue, flat, nested
 from tests.unit.tracker.story import Story
-from tests.unit.tracker.test_amount import NUMBERS
+from tests.unit.tracker.test_estimate_amount import NUMBERS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-META = {"_meta": {RELATED: {"taskId": "T"}}}
+META = {"_meta": {RELATED_TASK: {"taskId": "T"}}}
 _OURS = (
     "*/app/mcp_progress_monitor/tracker/*",
     "*/app/mcp_progress_monitor/protocol/*",
@@ -45,8 +46,8 @@ _KNOWN = st.one_of(st.none(), _REQUESTS)
 _NUMBER = st.integers(1000, 10**6)
 _AT = st.floats(0, 1000)
 _SIDE = st.sampled_from(Side)
-_STANDING = st.sampled_from(Standing)
-_PROBLEMS = st.sampled_from([(), (), (), ("odd",)])
+_STANDING = st.sampled_from(RequestStanding)
+_PROBLEMS = st.sampled_from([(), (), (), (finding("odd"),)])
 _SMALL = st.one_of(st.integers(-2, 12), st.floats(-2, 12), NUMBERS)
 _CONNECTION = st.sampled_from(["s#1", "s#2"])
 _OBJECT = st.dictionaries(
@@ -91,7 +92,7 @@ _FACTS: st.SearchStrategy[Fact] = st.one_of(
 def test_no_sequence_of_facts_breaks_the_tracker(
     chunks: list[list[Fact]], times: list[float], saves: bool
 ) -> None:
-    tracker = Tracker(Rows(ended_kept=2, resting_kept=1), saves=saves)
+    tracker = Tracker(RowLimits(ended=2, resting=1), saves=saves)
     for chunk, now in zip(chunks, times, strict=False):
         before = set(tracker.jobs())
         changes = tracker.apply(chunk, now)
@@ -188,7 +189,7 @@ def _traced() -> Iterator[None]:
 @pytest.mark.usefixtures("_traced")
 def test_calls_leave_nothing_behind_but_their_bounded_rows() -> None:
     """A million calls are these, over and over: growth by a single reference would show."""
-    story = Story(Tracker(Rows(ended_kept=50)))
+    story = Story(Tracker(RowLimits(ended=50)))
     _calls(story, 700)
     before = _traced_bytes(story)
     _calls(story, 1000)
@@ -217,7 +218,7 @@ def _dealings(wire: Dialogue, count: int) -> None:
 
 @pytest.mark.usefixtures("_traced")
 def test_tasks_rounds_and_questions_leave_nothing_behind() -> None:
-    wire = Dialogue(Tracker(Rows(ended_kept=50)))
+    wire = Dialogue(Tracker(RowLimits(ended=50)))
     sizes = []
     for _ in range(3):
         _dealings(wire, 150)
@@ -264,7 +265,7 @@ _STEP = st.sampled_from(
 def test_no_order_of_what_is_said_of_tasks_breaks_anything(
     steps: list[tuple[str, str, dict[str, Any]]], saves: bool
 ) -> None:
-    wire = Dialogue(Tracker(Rows(ended_kept=3), saves=saves))
+    wire = Dialogue(Tracker(RowLimits(ended=3), saves=saves))
     wire.begin()
     for step, status, extra in steps:
         _take_step(wire, step, status, extra)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from mcp_progress_monitor.tracker.job import TICKS_KEPT
-from mcp_progress_monitor.tracker.rows import FRESH_KEPT, Rows
+from mcp_progress_monitor.tracker.rows import FRESH_KEPT
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.unit.tracker.story import Story
@@ -63,7 +63,7 @@ def test_a_changed_total_is_marked_and_shown(story: Story) -> None:
     story.tick(request, 2, 16)
     assert (story.job(request).total, story.job(request).fraction) == (16, 0.125)
     assert story.marks(request) == {"total-changed": 1}
-    assert story.job(request).marks[0].text == "The total changed: 16 after 8"
+    assert story.job(request).marks[0].text == "Total changed: 16 after 8"
 
 
 @pytest.mark.parametrize("total", [0, -5, 0.0])
@@ -155,7 +155,9 @@ def test_a_tick_after_the_end_is_kept_as_late(story: Story) -> None:
     assert (job.state, job.progress, job.tick_count, job.late_count) == (JobState.DONE, 5, 2, 1)
     assert changes.ticks[0][:2] == (job.id, 2)
     assert changes.progressed == {job.id}
-    assert job.marks[0][:2] == ("after-end", "Progress came 250 ms after the job's end (Done)")
+    mark = job.marks[0]
+    assert mark.key == "after-end"
+    assert mark.text == "Progress received 250 ms after the job ended (Done)"
     assert story.detail(request).ticks[-1].progress == 6
 
 
@@ -317,7 +319,7 @@ def test_a_job_without_progress_has_an_empty_story(story: Story) -> None:
 
 
 def test_older_ended_jobs_keep_the_outline_of_their_course() -> None:
-    story = Story(Tracker(Rows()))
+    story = Story(Tracker())
     request = story.call()
     for value in range(1, 1200):
         story.now += 1

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from mcp_progress_monitor.protocol.facts import Side
-from mcp_progress_monitor.protocol.tasks import RELATED
-from mcp_progress_monitor.tracker import marks
-from mcp_progress_monitor.tracker.asked import CHILDREN_KEPT, ROUNDS_KEPT
-from mcp_progress_monitor.tracker.rows import Rows
+from mcp_progress_monitor.protocol.messages import RELATED_TASK
+from mcp_progress_monitor.tracker import violations
+from mcp_progress_monitor.tracker.job_parts import CHILDREN_KEPT, ROUNDS_KEPT
+from mcp_progress_monitor.tracker.rows import RowLimits
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.growth import is_linear
@@ -100,10 +100,10 @@ def test_none_of_several_running_jobs_is_said_to_need_the_user(wire: Dialogue) -
 def test_a_question_that_names_its_task_belongs_to_that(wire: Dialogue) -> None:
     made = wire.begin()
     wire.call("b")
-    child = wire.job(_question(wire, _meta={RELATED: {"taskId": "T"}}))
+    child = wire.job(_question(wire, _meta={RELATED_TASK: {"taskId": "T"}}))
     assert (child.parent, child.parent_is_unclear) == (wire.job(made).id, False)
     wire.tell(nested("completed"))
-    child = wire.job(_question(wire, "r", _meta={RELATED: {"taskId": "T"}}))
+    child = wire.job(_question(wire, "r", _meta={RELATED_TASK: {"taskId": "T"}}))
     assert child.parent != wire.job(made).id, "a task that is over asks nothing"
 
 
@@ -133,7 +133,7 @@ def test_a_question_that_the_server_takes_back_is_closed_at_once(wire: Dialogue)
     assert (wire.state(question), wire.failure(question)) == (JobState.CANCELLED, "Too late")
     assert (wire.state(made), wire.job(made).questions) == (JobState.RUNNING, ())
     wire.send(result("q", action="accept"))
-    assert wire.marks(question) == {marks.LATE_RESULT: 1}
+    assert wire.marks(question) == {violations.LATE_RESULT: 1}
 
 
 def test_a_job_that_is_being_cancelled_shows_that_first(wire: Dialogue) -> None:
@@ -176,7 +176,7 @@ def test_all_are_lost_with_the_connection(wire: Dialogue) -> None:
 
 
 def test_families_are_parted_with_their_rows() -> None:
-    wire = Dialogue(Tracker(Rows(ended_kept=2)))
+    wire = Dialogue(Tracker(RowLimits(ended=2)))
     made = wire.call()
     for place in range(5):
         question = _question(wire, place)
@@ -240,7 +240,7 @@ def test_progress_between_the_rounds_is_late(wire: Dialogue) -> None:
     made = wire.call()
     _require(wire)
     wire.receive(progress("a", 5))
-    assert wire.marks(made) == {marks.TASK_PROGRESS: 1}
+    assert wire.marks(made) == {violations.TASK_PROGRESS: 1}
     assert wire.state(made) is JobState.NEEDS_YOU
 
 
@@ -256,7 +256,7 @@ def test_a_reply_with_nothing_but_a_state_needs_no_user(wire: Dialogue) -> None:
 def test_a_reply_that_requires_nothing_is_marked(wire: Dialogue) -> None:
     made = wire.call()
     _require(wire, None, None)
-    assert wire.marks(made) == {marks.IRREGULAR_REPLY: 1}
+    assert wire.marks(made) == {violations.IRREGULAR_REPLY: 1}
     wire.call(inputResponses={})
     assert len(wire.tracker.jobs()) == 1
 
@@ -287,8 +287,8 @@ def test_a_round_without_a_state_finds_its_job_by_what_it_asks_for(wire: Dialogu
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"requestState": "S1"}, "its state is not the one that the server handed out"),
-        ({"name": "other"}, "its parameters are not those of the request before"),
+        ({"requestState": "S1"}, "its state is not the one that the server sent"),
+        ({"name": "other"}, "its parameters differ from the original request"),
     ],
 )
 def test_a_round_that_changes_more_than_it_may_is_marked(
@@ -297,8 +297,8 @@ def test_a_round_that_changes_more_than_it_may_is_marked(
     made = wire.call()
     _require(wire)
     wire.call(**{"inputResponses": {"k": {}}, "requestState": "s1", **changed})
-    assert wire.words(made) == [f"The request was made again, but {words}"]
-    assert wire.marks(made) == {marks.CHANGED_REQUEST: 1}
+    assert wire.words(made) == [f"The request was sent again, but {words}"]
+    assert wire.marks(made) == {violations.CHANGED_REQUEST: 1}
 
 
 def test_what_fits_no_round_is_a_job_of_its_own(wire: Dialogue) -> None:

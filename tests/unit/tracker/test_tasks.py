@@ -6,16 +6,17 @@ from typing import Any
 
 import pytest
 
-from mcp_progress_monitor.protocol.tasks import RELATED
-from mcp_progress_monitor.tracker import marks
-from mcp_progress_monitor.tracker.rows import Rows
+from mcp_progress_monitor.protocol.messages import RELATED_TASK
+from mcp_progress_monitor.tracker import violations
+from mcp_progress_monitor.tracker.rows import RowLimits
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.tracker.tracker import Tracker
+from tests.findings import texts_of
 from tests.unit.protocol.wire import progress
 from tests.unit.tracker.dialogue import Dialogue, flat, nested
 
 TEXT = {"content": [{"type": "text", "text": "all of it"}]}
-META = {"_meta": {RELATED: {"taskId": "T"}}}
+META = {"_meta": {RELATED_TASK: {"taskId": "T"}}}
 
 
 @pytest.fixture
@@ -94,8 +95,8 @@ def test_a_status_that_goes_on_after_the_result_is_marked(wire: Dialogue) -> Non
     _fetch(wire, **TEXT)
     number = wire.tell(nested("working"))
     assert wire.state(made) is JobState.DONE
-    assert wire.marks(made) == {marks.TASK_STATUS: 1}
-    assert "after the job's end (Done)" in wire.changes[-1].marked[number]
+    assert wire.marks(made) == {violations.TASK_STATUS: 1}
+    assert "after the job ended (Done)" in texts_of(wire.changes[-1].marked)[number]
 
 
 def test_a_tools_error_is_the_jobs_failure(wire: Dialogue) -> None:
@@ -112,7 +113,7 @@ def test_an_error_behind_a_completed_task_is_a_failure_and_marked(wire: Dialogue
     wire.tell(nested("completed"))
     _fetch(wire, isError=True, content=[])
     assert wire.state(made) is JobState.FAILED
-    assert wire.marks(made) == {marks.TASK_RESULT: 1}
+    assert wire.marks(made) == {violations.TASK_RESULT: 1}
 
 
 def test_a_json_rpc_error_for_a_result_is_what_became_of_the_work(wire: Dialogue) -> None:
@@ -141,7 +142,7 @@ def test_a_second_result_is_marked_and_the_first_counts(wire: Dialogue) -> None:
     answer = wire.detail(made).answer
     assert answer is not None
     assert answer.result == {**TEXT, **META}
-    assert wire.marks(made) == {marks.DUPLICATE_REPLY: 1}
+    assert wire.marks(made) == {violations.DUPLICATE_REPLY: 1}
 
 
 def test_a_resume_token_with_a_tasks_result_is_shown_and_not_used(wire: Dialogue) -> None:
@@ -149,7 +150,7 @@ def test_a_resume_token_with_a_tasks_result_is_shown_and_not_used(wire: Dialogue
     jobs = wire.tracker.jobs()
     _fetch(wire, content=[], _meta={**META["_meta"], "nextResumeToken": "t"})
     assert wire.state(made) is JobState.DONE
-    assert wire.marks(made) == {marks.RESUME_TOKEN: 1}
+    assert wire.marks(made) == {violations.RESUME_TOKEN: 1}
     assert wire.tracker.jobs() == jobs
 
 
@@ -196,7 +197,7 @@ def test_a_result_before_the_end_is_marked_and_ends_nothing(wire: Dialogue) -> N
     made = wire.begin(is_flat=True)
     wire.poll(flat("working", result=TEXT))
     assert wire.state(made) is JobState.RUNNING
-    assert wire.words(made) == ["A result came while the task is working"]
+    assert wire.words(made) == ["Result received while the task is working"]
 
 
 def test_a_terminal_status_is_final(wire: Dialogue) -> None:
@@ -204,7 +205,7 @@ def test_a_terminal_status_is_final(wire: Dialogue) -> None:
     for status in ("completed", "working", "failed", "completed"):
         wire.tell(nested(status))
     assert wire.state(made) is JobState.DONE
-    assert wire.marks(made) == {marks.TASK_STATUS: 2}
+    assert wire.marks(made) == {violations.TASK_STATUS: 2}
     task = wire.job(made).task
     assert task is not None
     assert task.status == "completed"
@@ -221,7 +222,7 @@ def test_an_unheard_of_status_is_marked_and_the_work_goes_on(wire: Dialogue) -> 
     made = wire.begin()
     wire.tell(nested("nearly"))
     assert wire.state(made) is JobState.RUNNING
-    assert wire.words(made) == ['"status" is "nearly", not a status of a task']
+    assert wire.words(made) == ['"status" is "nearly", not a task status']
     wire.tell(nested("completed"))
     assert wire.state(made) is JobState.DONE
 
@@ -233,15 +234,15 @@ def test_progress_goes_on_until_the_task_is_over(wire: Dialogue) -> None:
     wire.tell(nested("completed"))
     wire.receive(progress("a", 4, total=9))
     assert wire.job(made).late_count == 1
-    assert wire.marks(made) == {marks.AFTER_END: 1}
+    assert wire.marks(made) == {violations.AFTER_END: 1}
 
 
 def test_progress_for_a_task_of_the_extension_is_marked(wire: Dialogue) -> None:
     made = wire.begin(is_flat=True)
     wire.receive(progress("a", 3))
     assert wire.job(made).progress == 3
-    assert wire.marks(made) == {marks.TASK_PROGRESS: 1}
-    assert wire.words(made) == ["Progress came after its request had been answered"]
+    assert wire.marks(made) == {violations.TASK_PROGRESS: 1}
+    assert wire.words(made) == ["Progress received after its request was answered"]
 
 
 def test_the_status_message_of_the_extension_is_the_jobs_message(wire: Dialogue) -> None:
@@ -263,21 +264,21 @@ def test_a_changed_token_is_marked_and_its_numbers_are_shown(wire: Dialogue) -> 
     wire.receive(progress("b", 2, **META))
     job = wire.job(made)
     assert (job.progress, job.tick_count, job.late_count) == (2, 2, 0)
-    assert wire.marks(made) == {marks.TASK_TOKEN: 1}
+    assert wire.marks(made) == {violations.TASK_TOKEN: 1}
 
 
 def test_a_plain_answer_to_a_request_for_a_task_is_the_answer_and_marked(wire: Dialogue) -> None:
     made = wire.call(task={})
     wire.reply(**TEXT)
     assert wire.state(made) is JobState.DONE
-    assert wire.marks(made) == {marks.TASK_PLAIN: 1}
+    assert wire.marks(made) == {violations.TASK_PLAIN: 1}
 
 
 def test_a_task_that_nobody_asked_for_is_followed_and_marked(wire: Dialogue) -> None:
     made = wire.call()
     wire.reply(task=nested())
     assert wire.state(made) is JobState.RUNNING
-    assert wire.marks(made) == {marks.TASK_PLAIN: 1}
+    assert wire.marks(made) == {violations.TASK_PLAIN: 1}
     wire.tell(nested("completed"))
     assert wire.state(made) is JobState.DONE
 
@@ -287,7 +288,7 @@ def test_a_task_that_its_server_forgot_is_over(wire: Dialogue, code: int) -> Non
     made = wire.begin()
     wire.ask("tasks/get", taskId="T")
     wire.refuse(code, "what task?")
-    assert wire.marks(made) == {marks.TASK_REFUSED: 1}
+    assert wire.marks(made) == {violations.TASK_REFUSED: 1}
     is_forgotten = code == -32602
     assert wire.state(made) is (JobState.FAILED if is_forgotten else JobState.RUNNING)
     assert wire.failure(made) == ("what task?" if is_forgotten else "")
@@ -300,7 +301,7 @@ def test_a_task_that_is_forgotten_after_its_time_is_lost(wire: Dialogue) -> None
     wire.refuse(-32602, "what task?")
     assert wire.state(made) is JobState.LOST
     assert wire.failure(made) == (
-        "The task's time to live is over, and the server has forgotten it: what task?"
+        "The task's time to live has expired, and the server has discarded it: what task?"
     )
 
 
@@ -331,9 +332,9 @@ def test_a_task_that_is_forgotten_after_its_end_is_of_no_concern(wire: Dialogue)
 @pytest.mark.parametrize(
     ("ttl", "words"),
     [
-        (60_000, "until its time to live is over (50 s)"),
-        (5_000, "though its time to live is over"),
-        (None, "which tells no limit to its keeping"),
+        (60_000, "until its time to live expires (50 s)"),
+        (5_000, "although its time to live has expired"),
+        (None, "which gave no time to live"),
     ],
 )
 def test_a_task_whose_connection_is_gone_may_still_run(
@@ -344,9 +345,9 @@ def test_a_task_whose_connection_is_gone_may_still_run(
     wire.event("closed", reason="the process ended")
     assert wire.state(made) is JobState.LOST
     assert wire.failure(made).startswith(
-        "The connection ended before its task was over: the process ended. "
+        "The connection ended before its task was finished: the process ended. "
     )
-    assert "The task T may still run at the server" in wire.failure(made)
+    assert "The task T may still be running on the server" in wire.failure(made)
     assert words in wire.failure(made)
     task = wire.job(made).task
     assert task is not None
@@ -356,8 +357,8 @@ def test_a_task_whose_connection_is_gone_may_still_run(
 def test_a_wanted_close_says_that_the_task_may_still_run(wire: Dialogue) -> None:
     made = wire.begin()
     wire.event("closed", reason="You disconnected the server", wanted=True)
-    assert "its task was not over yet" in wire.failure(made)
-    assert "may still run" in wire.failure(made)
+    assert "its task had not finished" in wire.failure(made)
+    assert "may still be running" in wire.failure(made)
     failure = wire.job(made).failure
     assert failure is not None
     assert failure.is_wanted
@@ -419,7 +420,7 @@ def test_an_unknown_task_that_the_server_does_not_know_either_is_no_job(wire: Di
     wire.refuse(-32602)
     wire.tell(nested("working", "U"))
     assert wire.tracker.jobs() == ()
-    (words,) = wire.changes[-1].marked.values()
+    (words,) = texts_of(wire.changes[-1].marked).values()
     assert words == 'no request on this connection is about the task "U"'
 
 
@@ -444,7 +445,7 @@ def test_a_task_that_was_given_up_goes_on_when_it_is_heard_of(wire: Dialogue) ->
 
 
 def test_tasks_are_forgotten_with_their_rows() -> None:
-    wire = Dialogue(Tracker(Rows(ended_kept=3)))
+    wire = Dialogue(Tracker(RowLimits(ended=3)))
     for place in range(20):
         wire.call(f"t{place}", task={})
         wire.reply(task=nested("working", f"T{place}"))

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_progress_monitor.protocol.task_state import TaskView
-from mcp_progress_monitor.protocol.tasks import RELATED
-from mcp_progress_monitor.tracker.restoring import RestoredTask
+from mcp_progress_monitor.protocol.facts import TaskView
+from mcp_progress_monitor.protocol.messages import RELATED_TASK
+from mcp_progress_monitor.tracker.chains import RestoredTask
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.tracker.tracker import Tracker
 from tests.unit.protocol.wire import notification, progress
 from tests.unit.tracker.dialogue import Dialogue, flat, nested
 
 TEXT = {"content": [{"type": "text", "text": "all of it"}]}
-OF_TASK = {"_meta": {RELATED: {"taskId": "T"}}}
+OF_TASK = {"_meta": {RELATED_TASK: {"taskId": "T"}}}
 
 
 @pytest.fixture

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.findings.finding import Finding
 from mcp_progress_monitor.protocol.facts import (
     ConnectionOpened,
     NotificationReceived,
@@ -14,9 +16,10 @@ from mcp_progress_monitor.protocol.facts import (
     StderrReceived,
     UnreadableReceived,
 )
-from mcp_progress_monitor.tracker.rows import Rows
-from mcp_progress_monitor.tracker.snapshot import Changes, Failure, JobState
+from mcp_progress_monitor.tracker.rows import RowLimits
+from mcp_progress_monitor.tracker.snapshot import ChangeSet, Failure, JobState
 from mcp_progress_monitor.tracker.tracker import CANCEL_GRACE_S, Tracker
+from tests.findings import finding, texts_of
 from tests.unit.tracker.story import CONNECTION, Story
 
 if TYPE_CHECKING:
@@ -68,10 +71,8 @@ def test_a_server_may_be_the_one_who_asks(story: Story) -> None:
 
 
 def test_a_token_in_use_is_marked_on_the_new_job(story: Story) -> None:
-    request = story.call(
-        "a", problems=('the progress token "a" is in use by the request of frame 7',)
-    )
-    other = story.call("b", problems=('the id "token" is in use by the request of frame 7',))
+    request = story.call("a", problems=(Finding(rules.TOKEN_IN_USE, ('"a"', 7)),))
+    other = story.call("b", problems=(Finding(rules.ID_IN_USE, ('"token"', 7)),))
     assert story.marks(request) == {"token-in-use": 1}
     assert story.marks(other) == {"irregular-request": 1}
 
@@ -87,7 +88,7 @@ def test_changes_name_what_was_added_ticked_and_moved(story: Story) -> None:
     job = story.job(request).id
     facts = [story.progress(request, value, 10) for value in (1, 2)]
     changes = story.tell(*facts)
-    assert changes == Changes(
+    assert changes == ChangeSet(
         progressed=frozenset({job}), ticks=[(job, 1, facts[0]), (job, 2, facts[1])]
     )
     done = story.reply(request)
@@ -99,9 +100,9 @@ def test_facts_that_concern_no_job_change_none(story: Story) -> None:
         ConnectionOpened(1, CONNECTION, 0.0, 0.0, {}),
         StderrReceived(2, CONNECTION, 0.0, 0.0, "hello"),
         NotificationReceived(3, CONNECTION, 0.0, 0.0, Side.SERVER, "notifications/x", {}, ()),
-        UnreadableReceived(4, CONNECTION, 0.0, 0.0, Side.SERVER, "garbage", "no JSON"),
+        UnreadableReceived(4, CONNECTION, 0.0, 0.0, Side.SERVER, "garbage", (finding("no JSON"),)),
     )
-    assert changes == Changes(ticks=[], marked={4: "no JSON"})
+    assert changes == ChangeSet(ticks=[], marked={4: (finding("no JSON"),)})
 
 
 @pytest.mark.requirement("UT-2")
@@ -187,8 +188,8 @@ def test_a_second_reply_is_marked_and_the_first_counts(story: Story) -> None:
 
 
 def test_a_reply_to_nothing_known_changes_no_job_and_is_marked(story: Story) -> None:
-    marked = {101: "The reply is to no request that is known"}
-    assert story.reply(1) == Changes(ticks=[], marked=marked)
+    marked = {101: (Finding(rules.REPLY_UNKNOWN),)}
+    assert story.reply(1) == ChangeSet(ticks=[], marked=marked)
 
 
 def test_a_cancel_is_awaited_and_confirmed_by_an_error(story: Story) -> None:
@@ -386,9 +387,9 @@ def test_wishes_for_ended_and_unknown_jobs_are_ignored(story: Story) -> None:
     request = story.call()
     story.reply(request)
     for job in (story.job(request).id, 999):
-        assert story.tracker.note_cancel_requested(job) == Changes()
+        assert story.tracker.note_cancel_requested(job) == ChangeSet()
     for known in (request, 999):
-        assert story.time_out(known) == story.ask_cancel(known) == Changes(ticks=[], marked={})
+        assert story.time_out(known) == story.ask_cancel(known) == ChangeSet(ticks=[], marked={})
     assert story.job(request).state is JobState.DONE
 
 
@@ -412,7 +413,7 @@ def test_removing_takes_ended_jobs_only(story: Story) -> None:
     story.reply(ended)
     job = story.job(ended).id
     changes = story.tracker.remove([job, story.job(running).id, 999])
-    assert changes == Changes(removed=(job,))
+    assert changes == ChangeSet(removed=(job,))
     assert story.tracker.snapshot(job, 0.0) is None
     assert story.tracker.detail(job, 0.0) is None
     assert story.tracker.job_of(ended) is None
@@ -428,7 +429,7 @@ def test_every_running_job_is_refreshed_each_second(story: Story) -> None:
 
 
 def test_a_job_that_begins_and_goes_in_one_chunk_is_not_reported() -> None:
-    story = Story(Tracker(Rows(ended_kept=1)))
+    story = Story(Tracker(RowLimits(ended=1)))
     story.hold()
     for _ in range(2):
         story.reply(story.call())
@@ -440,11 +441,11 @@ def test_a_result_that_breaks_its_output_schema_marks_its_job(story: Story) -> N
     request = story.call("a")
     story.reply(request)
     place = (900, CONNECTION, story.now, 1e9 + story.now)
-    changes = story.tell(OutputChecked(*place, request, ("n: 1 is wrong",), ("it is too large",)))
+    changes = story.tell(OutputChecked(*place, request, ("n: 1 is wrong",), ("too large",)))
     job = story.job(request)
     assert [mark.key for mark in job.marks] == ["output-schema", "output-unchecked"]
     assert job.marks[0].text.endswith("output schema: n: 1 is wrong")
     assert job.state is JobState.DONE
     assert job.id in changes.moved
-    assert changes.marked[900] == "n: 1 is wrong"
+    assert texts_of(changes.marked)[900] == "n: 1 is wrong"
     story.tell(OutputChecked(*place, 77, ("of no job",), ()))

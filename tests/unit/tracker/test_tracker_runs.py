@@ -8,18 +8,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.frames import FrameRun, TickRun
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
 from mcp_progress_monitor.protocol.jsonrpc import encode
-from mcp_progress_monitor.protocol.runs import FrameRun, TickRun
 from mcp_progress_monitor.tracker.job import TICKS_KEPT
 from mcp_progress_monitor.tracker.tracker import Tracker
+from tests.findings import texts_of
 from tests.unit.protocol.wire import call, error, notification, progress, result
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from mcp_progress_monitor.protocol.frame import Frame
-    from mcp_progress_monitor.tracker.snapshot import Changes, JobDetail
+    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobDetail
 
 TOKENS = ("a", "b", 7)
 GRACE_S = 5.0
@@ -73,23 +74,23 @@ class Side:
         for number, token in enumerate(TOKENS):
             self.send(call(number, token))
 
-    def send(self, message: dict[str, Any]) -> Changes:
+    def send(self, message: dict[str, Any]) -> ChangeSet:
         return self._take([self._framer.sent(encode(message), 1e9 + self.now, self.now)])
 
-    def receive(self, messages: Sequence[dict[str, Any]]) -> Changes:
+    def receive(self, messages: Sequence[dict[str, Any]]) -> ChangeSet:
         lines, stamp = list(map(encode, messages)), (1e9 + self.now, self.now)
         if self._has_runs:
             return self._take(self._framer.run(lines, *stamp))
         return self._take(self._framer.received(lines, *stamp))
 
-    def _take(self, frames: Sequence[Frame]) -> Changes:
+    def _take(self, frames: Sequence[Frame]) -> ChangeSet:
         if not isinstance(frames, FrameRun):
             return self.tracker.apply(self._conversation.read(frames), self.now)
         facts = self._conversation.read_run(frames)
         self.run_count += isinstance(facts, TickRun)
         return self.tracker.apply(facts, self.now)
 
-    def play(self, step: tuple[str, Any]) -> Changes:
+    def play(self, step: tuple[str, Any]) -> ChangeSet:
         match step:
             case "received", messages:
                 return self.receive(messages)
@@ -131,7 +132,7 @@ def test_a_tick_of_a_run_that_breaks_a_rule_is_marked_and_the_next_are_not() -> 
     side = Side(has_runs=True)
     changes = side.receive([progress("a", n) for n in (1, 2, 3, 2, 3, 4, 5, 6)])
     assert side.run_count == 1
-    [(number, words)] = changes.marked.items()
+    [(number, words)] = texts_of(changes.marked).items()
     assert number == changes.ticks[3][2].number
     assert words == "Progress did not increase: 2 after 3"
 

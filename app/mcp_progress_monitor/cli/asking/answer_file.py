@@ -1,68 +1,315 @@
-"""`--answer FILE`: answers to a server's questions, by order, kind, message or names of fields.
-
-What is wrong with the file is said before anything runs; whether an answer fits the question's
-schema shows when it is asked.
-"""
+"""`--answers FILE`: answers to server questions, chosen by order, kind, message or fields."""
 
 from __future__ import annotations
 
+import dataclasses
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
-from mcp_progress_monitor.cli.asking.entries import Entry, read_entry
 from mcp_progress_monitor.cli.asking.fields import defaults_of
-from mcp_progress_monitor.cli.asking.replies import KINDS, SAYINGS, Saying, check_kind, read_saying
+from mcp_progress_monitor.cli.calls.arguments import read_typed, strict_json
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
-from mcp_progress_monitor.cli.strict_json import strict_json
-from mcp_progress_monitor.cli.typed_file import read_typed
-from mcp_progress_monitor.problem import Problem
+from mcp_progress_monitor.cli.output.results import as_json
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.formatting import elide
 from mcp_progress_monitor.protocol.eras import as_object
-from mcp_progress_monitor.sessions.questions import Accept
-from mcp_progress_monitor.timed_regex import BadPatternError
+from mcp_progress_monitor.snapshots.questions import (
+    Accept,
+    Decline,
+    Dismiss,
+    Question,
+    Refused,
+    Sampled,
+)
+from mcp_progress_monitor.timed_regex import BadPatternError, compiled_pattern, is_match
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
-    from mcp_progress_monitor.sessions.questions import Answer, Kind, Question
+    from mcp_progress_monitor.snapshots.questions import Answer, Kind
+
+SAYINGS: Final = ("accept", "decline", "cancel", "text", "result")
+"""The members that hold an answer; an entry has exactly one of them."""
+OF_TEXT: Final = ("model", "stopReason")
+"""The optional members beside `text`."""
+KINDS: Final = ("form", "url", "sampling", "roots")
+MODEL: Final = "human"
+"""The default model name: a person, or a file written by one, answers."""
+_SHOWN: Final = 60
+
+
+class ScriptedReply(NamedTuple):
+    """One member of `SAYINGS` with its value, and the members beside `text`."""
+
+    what: str
+    value: Any
+    more: Mapping[str, str]
+
+    def answer(self, kind: Kind) -> Answer | None:
+        """The answer to a question of this kind; None if it does not apply."""
+        match self.what:
+            case "accept":
+                return _accepted(kind, self.value)
+            case "decline":
+                return refusal(kind, self.value if isinstance(self.value, str) else "")
+            case "cancel":
+                return refusal(kind) if kind in {"sampling", "roots"} else Dismiss()
+            case _ if kind != "sampling":
+                return None
+            case "text":
+                return sampled(self.value, **self.more)
+            case _:
+                return Sampled(self.value)
+
+
+def sampled(text: str, model: str = MODEL, stopReason: str = "endTurn") -> Sampled:  # noqa: N803
+    """A text as a model's message; parameter names as in the protocol."""
+    content = {"type": "text", "text": text}
+    result = {"role": "assistant", "content": content, "model": model, "stopReason": stopReason}
+    return Sampled(result)
+
+
+def refusal(kind: Kind, words: str = "") -> Answer:
+    """The refusal for questions of this kind; `words` give the reason where the kind allows it."""
+    if kind in {"form", "url"}:
+        return Decline()
+    return Refused(words) if words else Refused()
+
+
+def read_saying(members: Mapping[str, Any]) -> ScriptedReply:
+    """The answer in an entry's members; `ValueError` with a message if they are invalid."""
+    said = [name for name in SAYINGS if name in members]
+    if len(said) != 1:
+        seen = f"both {' and '.join(said)}" if said else "no answer"
+        raise ValueError(f"{seen}; expected exactly one of {', '.join(SAYINGS)}")
+    name, value = said[0], members[said[0]]
+    if not _is_sound(name, value):
+        raise ValueError(f"{name}: expected {_DUE[name]}, got {_brief(value)}")
+    more = {other: members[other] for other in OF_TEXT if other in members}
+    for other, words in more.items():
+        if name != "text" or not isinstance(words, str):
+            raise ValueError(f"{other}: expected a string, and only together with text")
+    return ScriptedReply(name, value, more)
+
+
+def check_kind(kind: Kind, saying: ScriptedReply) -> None:
+    """`ValueError` with a message if `saying` can never answer a question of `kind`."""
+    from mcp_progress_monitor.sessions.questions.answers import problems_of
+
+    answer = saying.answer(kind)
+    if answer is None:
+        value = "" if saying.what != "accept" else f" {_brief(saying.value)}"
+        raise ValueError(f"{saying.what}{value} cannot answer a {kind} question")
+    found = problems_of(_probe(kind), answer)
+    if found:
+        raise ValueError(f"{saying.what}: {'; '.join(found)}")
+
+
+_DUE: Final = {
+    "accept": "true, an object with a form's content, or a list of roots",
+    "decline": "true or a string with the reason",
+    "cancel": "true",
+    "text": "a string",
+    "result": "an object",
+}
+
+
+def _is_sound(name: str, value: Any) -> bool:
+    match name:
+        case "accept":
+            return value is True or isinstance(value, dict | list)
+        case "decline":
+            return value is True or (isinstance(value, str) and bool(value))
+        case "cancel":
+            return value is True
+        case "text":
+            return isinstance(value, str)
+        case _:
+            return isinstance(value, dict)
+
+
+def _accepted(kind: Kind, value: Any) -> Answer | None:
+    if value is True:
+        return Accept() if kind in {"form", "url"} else None
+    if isinstance(value, list):
+        return Accept({"roots": value}) if kind == "roots" else None
+    return Accept(value) if kind in {"form", "roots"} else None
+
+
+def _probe(kind: Kind) -> Question:
+    """An empty question of a kind."""
+    return Question(0, "", "", 0, None, "", kind, "", None, None, {}, None, 0.0, 0.0)
+
+
+def _brief(value: Any) -> str:
+    return elide(as_json(value), _SHOWN)
+
+
+_ANY: Final = "any"
+_LIMIT_S: Final = 0.05
+_CONDITIONS: Final = ("kind", "message", "fields", "key", "times")
+_ENTRY_MEMBERS: Final = (*_CONDITIONS, *SAYINGS, *OF_TEXT)
+
+
+@dataclasses.dataclass(slots=True)
+class AnswerEntry:
+    """An answer with its conditions; `path` is its place in the file, `times` None for "any"."""
+
+    path: str
+    saying: ScriptedReply
+    kind: Kind | None = None
+    pattern: str | None = None
+    fields: frozenset[str] = frozenset()
+    key: str | None = None
+    times: int | None = 1
+    used_count: int = 0
+
+    def take(self, question: Question) -> Answer | None:
+        """The answer if it matches the question and is not used up; counts as a use."""
+        if self.times is not None and self.used_count >= self.times:
+            return None
+        answer = self.saying.answer(question.kind) if self._is_for(question) else None
+        self.used_count += answer is not None
+        return answer
+
+    def fits(self, kind: Kind) -> bool:
+        """Whether it may match a question of that kind."""
+        return self.kind in {None, kind} and self.saying.answer(kind) is not None
+
+    def _is_for(self, question: Question) -> bool:
+        properties = as_object(as_object(question.schema).get("properties"))
+        return (
+            self.kind in {None, question.kind}
+            and self.key in {None, question.key}
+            and self.fields <= properties.keys()
+            and (self.pattern is None or any(map(self._matches, texts_of(question))))
+        )
+
+    def _matches(self, text: str) -> bool:
+        """Whether the pattern matches; False if it takes too long."""
+        try:
+            return self.pattern is not None and is_match(self.pattern, text, _LIMIT_S)
+        except TimeoutError:
+            return False
+
+
+def texts_of(question: Question) -> Iterator[str]:
+    """The texts of a question: its message, its URL, the messages for a model."""
+    yield question.message
+    if question.url is not None:
+        yield question.url
+    messages = question.params.get("messages") if question.kind == "sampling" else None
+    for message in messages if isinstance(messages, list) else ():
+        content = as_object(message).get("content")
+        for block in content if isinstance(content, list) else [content]:
+            text = as_object(block).get("text")
+            if isinstance(text, str):
+                yield text
+
+
+def read_entry(value: Any, path: str) -> AnswerEntry:
+    """Parse an entry of the file; `ValueError` says what is wrong, invalid patterns included."""
+    if not isinstance(value, dict):
+        raise ValueError(f"expected an object with one of {', '.join(SAYINGS)}")  # noqa: TRY004
+    unknown = [name for name in value if name not in _ENTRY_MEMBERS]
+    if unknown:
+        raise ValueError(f"unknown member {unknown[0]!r}; known: {', '.join(_ENTRY_MEMBERS)}")
+    entry = AnswerEntry(path, read_saying(value), times=_times(value.get("times", 1)))
+    entry.kind = _kind(value)
+    if entry.kind is not None:
+        check_kind(entry.kind, entry.saying)
+    elif not any(entry.saying.answer(_as_kind(kind)) for kind in KINDS):
+        raise ValueError(f"this value of {entry.saying.what} cannot answer any kind of question")
+    pattern = _entry_text(value, "message")
+    entry.pattern = None if pattern is None else _usable(pattern)
+    entry.fields = _names(value.get("fields", []))
+    entry.key = _entry_text(value, "key")
+    return entry
+
+
+def _usable(pattern: str) -> str:
+    """The pattern, made case-insensitive. `BadPatternError` if it is invalid."""
+    try:
+        compiled_pattern(f"(?i){pattern}")
+    except BadPatternError as error:
+        position = max(0, error.position - len("(?i)"))
+        raise BadPatternError(f"{error} at position {position}", position) from None
+    return f"(?i){pattern}"
+
+
+def _kind(value: dict[str, Any]) -> Kind | None:
+    kind = value.get("kind")
+    if kind is None:
+        return None
+    if kind not in KINDS:
+        raise ValueError(f"kind: unknown kind {kind!r}; known: {', '.join(KINDS)}")
+    return _as_kind(kind)
+
+
+def _as_kind(kind: Any) -> Kind:
+    found: Kind = kind
+    return found
+
+
+def _entry_text(value: dict[str, Any], name: str) -> str | None:
+    text = value.get(name)
+    if text is not None and not isinstance(text, str):
+        raise ValueError(f"{name}: expected a string")
+    return text
+
+
+def _names(value: Any) -> frozenset[str]:
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
+        raise ValueError("fields: expected a list of field names")
+    return frozenset(value)
+
+
+def _times(value: Any) -> int | None:
+    if value == _ANY:
+        return None
+    if type(value) is not int or value < 1:
+        raise ValueError(f'times: expected a positive integer or "{_ANY}", got {value!r}')
+    return value
+
 
 EXAMPLE: Final = """[
   {"message": "your name", "accept": {"name": "Ada"}},
   {"kind": "url", "decline": true},
   {"kind": "sampling", "text": "It is sunny.", "times": 3}
 ]"""
-_HINT: Final = f"For example:\n{EXAMPLE}"
+_HINT: Final = f"Example:\n{EXAMPLE}"
 _MEMBERS: Final = ("answers", "fields", *KINDS)
 
 
-class Found(NamedTuple):
-    """An answer, and the place in the file that it comes from."""
+class FoundAnswer(NamedTuple):
+    """An answer and its place in the file."""
 
     answer: Answer
     path: str
 
 
 class AnswerFile:
-    """The answers of one file, some of which are used up."""
+    """The answers of one file and their use."""
 
     def __init__(
         self,
         name: str,
-        entries: list[Entry],
+        entries: list[AnswerEntry],
         fields: Mapping[str, Any],
-        kinds: Mapping[str, Saying],
+        kinds: Mapping[str, ScriptedReply],
     ) -> None:
-        """`entries` come first, in order; then `fields` for forms; then one answer for a kind."""
+        """`entries` come first, in order; then `fields` for forms; then the answers by kind."""
         self.name = name
         self._entries = entries
         self._fields = fields
         self._kinds = kinds
 
-    def take(self, question: Question) -> Found | None:
-        """The answer to a question, used up if it is for once; None when there is none."""
+    def take(self, question: Question) -> FoundAnswer | None:
+        """The answer to a question, counted as used; None if there is none."""
         for entry in self._entries:
             answer = entry.take(question)
             if answer is not None:
-                return Found(_with_defaults(answer, question), entry.path)
+                return FoundAnswer(_with_defaults(answer, question), entry.path)
         filled = self._filled(question)
         if filled is not None:
             return filled
@@ -70,16 +317,16 @@ class AnswerFile:
         answer = None if saying is None else saying.answer(question.kind)
         if answer is None:
             return None
-        return Found(_with_defaults(answer, question), f"$.{question.kind}")
+        return FoundAnswer(_with_defaults(answer, question), f"$.{question.kind}")
 
     def unused(self) -> list[str]:
-        """The places of answers that no question was for."""
+        """The places of answers that matched no question."""
         return [entry.path for entry in self._entries if not entry.used_count]
 
     def may_answer(self, kind: Kind) -> bool:
-        """Whether something in it may be meant for questions of a kind.
+        """Whether an answer may match questions of a kind.
 
-        For requests for the roots only what names them: nobody thinks of those as a question.
+        Requests for roots need an answer that names them: users do not expect those as questions.
         """
         if kind in self._kinds or any(entry.kind == kind for entry in self._entries):
             return True
@@ -89,10 +336,7 @@ class AnswerFile:
         return is_of_form or any(entry.fits(kind) for entry in self._entries)
 
     def missing(self, question: Question) -> list[str]:
-        """The names of required fields that have no value, if `fields` has one for any at all.
-
-        A value is in `fields`, or it is the default of the form.
-        """
+        """The required fields without a value or default, if `fields` has a value for any."""
         properties = as_object(as_object(question.schema).get("properties"))
         if not self._fields.keys() & properties.keys():
             return []
@@ -101,17 +345,17 @@ class AnswerFile:
         given = {*self._fields, *defaults_of(question.schema)}
         return [name for name in names if isinstance(name, str) and name not in given]
 
-    def _filled(self, question: Question) -> Found | None:
-        """The form filled in by the names of its fields."""
+    def _filled(self, question: Question) -> FoundAnswer | None:
+        """The form filled in from `fields`."""
         properties = as_object(as_object(question.schema).get("properties"))
         content = {name: self._fields[name] for name in properties if name in self._fields}
         is_for_it = question.kind == "form" and bool(content) and not self.missing(question)
         answer = _with_defaults(Accept(content), question)
-        return Found(answer, "$.fields") if is_for_it else None
+        return FoundAnswer(answer, "$.fields") if is_for_it else None
 
 
 def _with_defaults(answer: Answer, question: Question) -> Answer:
-    """The answer with the form's defaults for the fields it leaves out, as on a terminal.
+    """The answer with the form's defaults for omitted fields, as on a terminal.
 
     Source: 2025-11-25 "Elicitation", "Requested Schema"; SEP-1034.
     """
@@ -124,22 +368,22 @@ def read_answers(path: Path) -> AnswerFile:
     """The answers in a file.
 
     Raises:
-        CommandFailed: the file cannot be read, is not JSON, or does not have the form that
+        CommandFailed: the file cannot be read, is not JSON, or is not in the format that
             docs/questions.md describes.
     """
-    text = _text(path)
+    text = _file_text(path)
     try:
         value = strict_json(text)
     except (ValueError, RecursionError) as error:
-        _refuse("The answers are not JSON", str(path), str(error))
+        _refuse("The answers are not valid JSON", str(path), str(error))
     try:
         return _answers(str(path), value)
     except _WrongError as wrong:
-        _refuse("The answers cannot be used", f"{path}, {wrong.path}", wrong.words)
+        _refuse("Invalid answers", f"{path}, {wrong.path}", wrong.words)
 
 
 class _WrongError(ValueError):
-    """Something in the file is wrong: where, and what."""
+    """An error in the file and its place."""
 
     def __init__(self, path: str, words: str) -> None:
         super().__init__(words)
@@ -147,59 +391,60 @@ class _WrongError(ValueError):
         self.words = words
 
 
-def _text(path: Path) -> str:
+def _file_text(path: Path) -> str:
     try:
         return read_typed(path)
     except OSError as error:
-        _refuse("The file of answers cannot be read", str(path), error.strerror or str(error))
+        _refuse("Cannot read the answer file", str(path), error.strerror or str(error))
     except ValueError as error:
-        _refuse("The file of answers cannot be read", str(path), str(error))
+        _refuse("Cannot read the answer file", str(path), str(error))
 
 
 def _refuse(what: str, where: str, detail: str) -> NoReturn:
-    raise CommandFailed(ExitCode.USAGE, Problem(what, where, _HINT, detail))
+    raise CommandFailed(ExitCode.USAGE, ErrorDetails(what, where, _HINT, detail))
 
 
 def _answers(name: str, value: Any) -> AnswerFile:
     if isinstance(value, list):
         return AnswerFile(name, list(_entries(value, "$")), {}, {})
     if not isinstance(value, dict):
-        raise _WrongError("$", "neither a list nor an object")
+        raise _WrongError("$", "expected a list or an object")
     if any(member in value for member in SAYINGS):
         single = {"times": "any", **value}
         return AnswerFile(name, [_entry(single, "$")], {}, {})
     for member in value:
         if member not in _MEMBERS:
-            hint = f'values for fields of forms stand in "fields": {{"{member}": …}}'
-            raise _WrongError(f"$.{member}", f"not one of {', '.join(_MEMBERS)}; {hint}")
+            hint = f'for a form field, write "fields": {{"{member}": …}}'
+            what = f"unknown member; known: {', '.join(_MEMBERS)}; {hint}"
+            raise _WrongError(f"$.{member}", what)
     entries = value.get("answers", [])
     if not isinstance(entries, list):
-        raise _WrongError("$.answers", "not a list")
+        raise _WrongError("$.answers", "expected a list")
     fields = value.get("fields", {})
     if not isinstance(fields, dict):
-        raise _WrongError("$.fields", "not an object")
+        raise _WrongError("$.fields", "expected an object")
     kinds = {kind: _of_kind(kind, value[kind]) for kind in KINDS if kind in value}
     return AnswerFile(name, list(_entries(entries, "$.answers")), fields, kinds)
 
 
-def _entries(values: list[Any], path: str) -> Iterator[Entry]:
+def _entries(values: list[Any], path: str) -> Iterator[AnswerEntry]:
     for index, value in enumerate(values):
         yield _entry(value, f"{path}[{index}]")
 
 
-def _entry(value: Any, path: str) -> Entry:
+def _entry(value: Any, path: str) -> AnswerEntry:
     try:
         return read_entry(value, path)
     except BadPatternError as error:
-        raise _WrongError(f"{path}.message", f"not a regular expression: {error}") from error
+        raise _WrongError(f"{path}.message", f"invalid regular expression: {error}") from error
     except ValueError as error:
         raise _WrongError(path, str(error)) from error
 
 
-def _of_kind(kind: Any, value: Any) -> Saying:
+def _of_kind(kind: Any, value: Any) -> ScriptedReply:
     path = f"$.{kind}"
     if not isinstance(value, dict):
-        raise _WrongError(path, f"not an object with one of {', '.join(SAYINGS)}")
+        raise _WrongError(path, f"expected an object with one of {', '.join(SAYINGS)}")
     try:
         saying = read_saying(value)
         check_kind(kind, saying)

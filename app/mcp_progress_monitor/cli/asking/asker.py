@@ -1,82 +1,146 @@
-"""Every question of a server gets its answer: from the file, a rule, from the user, or a no.
-
-Questions come at any time and several at once. File and rules answer at once; the user is asked
-one question after the other. A question that needs no answer any more ends its prompt.
-"""
+"""Answers every server question: from the answer file, by a rule, by the user, or by declining."""
 
 from __future__ import annotations
 
 import asyncio
 import collections
-from typing import TYPE_CHECKING, Final, Protocol
+import sys
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
 
-from mcp_progress_monitor.cli.asking.keyboard import HungUpError
+from mcp_progress_monitor.cli.asking.answer_file import AnswerFile, read_answers, refusal
 from mcp_progress_monitor.cli.asking.prompts import prompt
-from mcp_progress_monitor.cli.asking.replies import refusal
-from mcp_progress_monitor.problem import Problem, ProblemError
-from mcp_progress_monitor.sessions.questions import BY_RULE, Accept, Decline, Dismiss, Refused
-from mcp_progress_monitor.text import one_line
+from mcp_progress_monitor.cli.asking.terminal import Dialogue, HungUpError, terminal_of_user
+from mcp_progress_monitor.cli.output.stdout import StandardOutput
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.formatting import one_line
+from mcp_progress_monitor.paths import SERVER_SETTINGS
+from mcp_progress_monitor.sessions.settings_file import SettingsFile
+from mcp_progress_monitor.snapshots.definitions import in_all_eras
+from mcp_progress_monitor.snapshots.questions import BY_RULE, Accept, Decline, Dismiss, Refused
+from mcp_progress_monitor.snapshots.settings import QuestionRule, QuestionRules, ServerSettings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable
+    from pathlib import Path
 
-    from mcp_progress_monitor.cli.asking.dialogue import Dialogue
-    from mcp_progress_monitor.cli.asking.means import Means
-    from mcp_progress_monitor.cli.asking.rules import Ruled
-    from mcp_progress_monitor.cli.front import Front
-    from mcp_progress_monitor.monitor import Update
+    from mcp_progress_monitor.cli.output.front import Front
+    from mcp_progress_monitor.engine.updates import Update
     from mcp_progress_monitor.protocol.facts import JsonObject
-    from mcp_progress_monitor.sessions.questions import Answer, Kind, Question
+    from mcp_progress_monitor.sessions.questions.questions import Questions
+    from mcp_progress_monitor.snapshots.limits import LogLevel
+    from mcp_progress_monitor.snapshots.questions import Answer, Kind, Question
     from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
 
-_NOBODY: Final = (
-    "nobody can be asked. Run this on a terminal without --json, or give answers with --answer FILE"
-)
-_RULE: Final = "as the rule says that is set for this server in the window"
-_NAME: Final = 40
+KINDS: Final[tuple[Kind, ...]] = ("sampling", "form", "url", "roots")
 
 
-class QuestionBook(Protocol):
-    """What is asked of the monitor; `monitor.Monitor` fits."""
+class RuledAnswer(NamedTuple):
+    """A rule's answer to a question, and the time in which the user may answer first."""
 
-    def questions(self) -> Sequence[Question]:
-        """The open questions, oldest first."""
-
-    def question(self, question: int) -> Question | None:
-        """One, open or lately ended; None when there is none of that id."""
-
-    def answer(self, question: int, answer: Answer) -> tuple[str, ...]:
-        """Answer one; `ProblemError` when it is not open, or the answer does not fit.
-
-        Returns what of the answer could not be checked.
-        """
-
-    def snapshot(self, job: JobId) -> JobSnapshot | None:
-        """The job now."""
+    answer: Answer
+    delay_s: float
 
 
-def _no_rule(_question: Question) -> None:
-    """Nothing is set for any server."""
+class WindowRules(SettingsFile):
+    """The rules and roots of all servers as set in the window, read once and never written.
 
-
-class Asker:
-    """Answers questions for as long as `run` runs; `on_update` is to be told of all updates."""
+    The level of log messages set in the window does not apply: commands have an option for it
+    (`log_level`). For a kind of question that the answer file may answer, `of` has no rule, so that
+    the file comes first; `automatic` has the rule for those it does not answer.
+    """
 
     def __init__(
         self,
-        book: QuestionBook,
-        front: Front,
-        means: Means,
-        ruled: Callable[[Question], Ruled | None] = _no_rule,
+        folder: Path | None,
+        answers: AnswerFile | None,
+        log_level: LogLevel | None = None,
     ) -> None:
-        """Answers come from `means`, what is done without the user is told to `front`.
+        """Read the data folder's rules, none for None. `log_level` is requested from servers."""
+        super().__init__(None if folder is None else folder / SERVER_SETTINGS)
+        self._path = None  # changes last only as long as the command
+        self._answers = answers
+        self._log_level = log_level
 
-        `ruled` says what the user has set in the window for a question that the file of answers is
-        not for.
+    def of(self, fingerprint: str) -> ServerSettings:
+        """The settings of one server."""
+        kept = self._set_for(fingerprint)
+        rules = {kind: self._asking(kind, kept.rules.of(kind)) for kind in KINDS}
+        rules_now = QuestionRules(**rules)
+        return ServerSettings(rules=rules_now, roots=kept.roots, log_level=self._log_level)
+
+    def automatic(self, fingerprint: str, kind: Kind) -> RuledAnswer | None:
+        """The rule's answer to a kind of question; None if the user must be asked."""
+        kept = self._set_for(fingerprint)
+        answer = kept.rules.automatic(kind, kept.roots)
+        return None if answer is None else RuledAnswer(answer, kept.rules.of(kind).delay_s)
+
+    def _set_for(self, fingerprint: str) -> ServerSettings:
+        """The settings of a server in any era, so that `--era` does not change them."""
+        nothing = ServerSettings()
+        found = map(super().of, in_all_eras(fingerprint))
+        return next((each for each in found if each != nothing), nothing)
+
+    def _asking(self, kind: Kind, rule: QuestionRule) -> QuestionRule:
+        """The rule, or one that leaves the question to the answer file."""
+        if self._answers is None or not self._answers.may_answer(kind):
+            return rule
+        is_open_first = rule.mode != "undeclared" and rule.delay_s > 0
+        return rule if is_open_first else QuestionRule()
+
+
+class AnswerMeans(NamedTuple):
+    """Where answers come from: the file first, then the user, if there is a terminal."""
+
+    answers: AnswerFile | None = None
+    dialogue: Dialogue | None = None
+
+
+NO_MEANS = AnswerMeans()
+"""Every question is declined."""
+
+
+def means_of(path: Path | None, *, as_json: bool) -> AnswerMeans:
+    """The `--answers` file, and the terminal unless `as_json`.
+
+    `CommandFailed` if the file is invalid.
+    """
+    answers = None if path is None else read_answers(path)
+    keyboard = None if as_json else terminal_of_user()
+    dialogue = None if keyboard is None else Dialogue(StandardOutput(sys.stderr), keyboard)
+    return AnswerMeans(answers, dialogue)
+
+
+_NOBODY: Final = (
+    "no terminal to ask on. Run the command on a terminal without --json, or use --answers FILE"
+)
+_RULE: Final = "by this server's rule in the window"
+_NAME: Final = 40
+
+
+def _no_rule(_question: Question) -> None:
+    """No rule for any server."""
+
+
+class Asker:
+    """Answers questions while `run` runs; `on_update` must receive all updates."""
+
+    def __init__(
+        self,
+        questions: Questions,
+        snapshot: Callable[[JobId], JobSnapshot | None],
+        front: Front,
+        means: AnswerMeans,
+        ruled: Callable[[Question], RuledAnswer | None] = _no_rule,
+    ) -> None:
+        """Take answers from `means`, and report those given without the user to `front`.
+
+        `snapshot` looks up jobs; `ruled` is the window's rule for a question that the answer file
+        does not answer.
         """
-        self._book = book
+        self._questions = questions
+        self._snapshot = snapshot
         self._ruled = ruled
         self._front = front
         self._answers = means.answers
@@ -89,11 +153,11 @@ class Asker:
         self._is_stopped = False
 
     def on_update(self, update: Update) -> None:
-        """Look for new questions, and end the prompt of one that is over."""
+        """Look for new questions, and end the prompt of one that needs no answer any more."""
         if not update.questions:
             return
         self._news.set()
-        for question in map(self._book.question, sorted(update.questions)):
+        for question in map(self._questions.find, sorted(update.questions)):
             if question is not None and is_told_rule(question):
                 self._tell_ruled(question)
         asked = self._prompt.question
@@ -106,7 +170,7 @@ class Asker:
         async with anyio.create_task_group() as group:
             group.start_soon(self._ask_in_turn)
             while True:
-                for question in self._book.questions():
+                for question in self._questions.open():
                     if question.id not in self._seen:
                         self._seen.add(question.id)
                         self._consider(question)
@@ -118,19 +182,19 @@ class Asker:
         return self._prompt.interrupt()
 
     def stop(self) -> None:
-        """Ask no more: what is open, and what comes, is turned away from."""
+        """Stop asking: cancel open questions and those that follow."""
         self._is_stopped = True
         self._prompt.interrupt()
         while self._turn:
             self._turn_away(self._turn.popleft())
 
     def tell_unused(self) -> None:
-        """Tell of answers in the file that no question was for."""
+        """Warn about answers in the file that matched no question."""
         unused = [] if self._answers is None else self._answers.unused()
         if self._answers is not None and unused:
-            what = "No question was asked that these answers are for"
-            hint = "Look at their conditions: kind, message, fields and key must all hold."
-            self._front.warn(Problem(what, self._answers.name, hint, ", ".join(unused)))
+            what = "Some answers matched no question"
+            hint = "An answer is used only if its kind, message, fields and key all match."
+            self._front.warn(ErrorDetails(what, self._answers.name, hint, ", ".join(unused)))
 
     def _consider(self, question: Question) -> None:
         if self._is_stopped:
@@ -139,7 +203,7 @@ class Asker:
             self._pass_on(question)
 
     def _answered_by_rule(self, question: Question) -> bool:
-        """Whether a rule has answered, or will when the user has had the time that it leaves."""
+        """Whether a rule has answered the question, or will after the time left to the user."""
         found = self._ruled(question)
         if found is None or (found.delay_s and self._dialogue is not None):
             return False
@@ -149,7 +213,7 @@ class Asker:
         return True
 
     def _tell_ruled(self, question: Question) -> None:
-        """Tell of a question that its rule has answered before anybody was asked, or in time."""
+        """Report a question that its rule has answered."""
         found = self._ruled(question)
         if found is not None:
             self._tell(question, found.answer, _RULE)
@@ -161,18 +225,18 @@ class Asker:
         where = f"{self._answers.name}, {found.path}"
         problem = self._give(question, found.answer)
         if problem is None:
-            self._tell(question, found.answer, f"as {where} says")
+            self._tell(question, found.answer, f"by {where}")
             return True
         if not self._is_open(question):
             return True
-        what = "An answer does not fit the question that it is for"
-        self._front.warn(Problem(what, where, detail=problem.detail or problem.what))
+        what = "An answer from the file does not fit its question"
+        self._front.warn(ErrorDetails(what, where, detail=problem.detail or problem.what))
         misfits = "; ".join((problem.detail or problem.what).splitlines())
         self._pass_on(question, f"the answer in {where} does not fit: {misfits}")
         return True
 
     def _pass_on(self, question: Question, why: str = "") -> None:
-        """Have the user asked, or say no for them."""
+        """Have the user asked or, without a terminal, decline."""
         if self._dialogue is not None:
             self._turn.append(question)
             self._next.set()
@@ -183,8 +247,8 @@ class Asker:
         if self._answers is None:
             return _NOBODY
         missing = self._answers.missing(question)
-        names = f", whose fields do not have {', '.join(missing)}" if missing else ""
-        return f"no answer in {self._answers.name} is for it{names}"
+        names = f": its fields lack {', '.join(missing)}" if missing else ""
+        return f"no matching answer in {self._answers.name}{names}"
 
     def _say_no(self, question: Question, why: str) -> None:
         answer = refusal(question.kind)
@@ -194,24 +258,24 @@ class Asker:
     def _turn_away(self, question: Question) -> None:
         answer = turning_away(question.kind)
         if self._give(question, answer) is None:
-            self._tell(question, answer, "as the call is")
+            self._tell(question, answer, "together with the call")
 
-    def _give(self, question: Question, answer: Answer) -> Problem | None:
-        """Answer a question; the problem if it is not to be answered so."""
+    def _give(self, question: Question, answer: Answer) -> ErrorDetails | None:
+        """Answer a question; returns the error if the answer is invalid."""
         try:
-            unchecked = self._book.answer(question.id, answer)
-        except ProblemError as error:
+            unchecked = self._questions.answer(question.id, answer)
+        except UserError as error:
             return error.problem
         if unchecked:
-            what = "The answer was sent, but could not be checked completely"
-            self._front.warn(Problem(what, question.server, detail="\n".join(unchecked)))
+            what = "The answer was sent, but could not be fully validated"
+            self._front.warn(ErrorDetails(what, question.server, detail="\n".join(unchecked)))
         return None
 
     def _tell(self, question: Question, answer: Answer, words: str) -> None:
-        self._front.tell_answer(question, action_of(answer), words)
+        self._front.report_answer(question, action_of(answer), words)
 
     def _is_open(self, question: Question) -> bool:
-        return any(other.id == question.id for other in self._book.questions())
+        return any(other.id == question.id for other in self._questions.open())
 
     # At the terminal
 
@@ -226,12 +290,12 @@ class Asker:
                         await self._ask(question, self._dialogue)
 
     async def _ask(self, question: Question, dialogue: Dialogue) -> None:
-        """Ask until there is an answer that fits, or none is needed any more."""
+        """Ask until there is a valid answer, or none is needed any more."""
         earlier: JsonObject = {}
         while self._is_open(question):
             answer = await self._prompted(question, dialogue, earlier)
             if answer is None:
-                dialogue.break_off("The server does not need an answer any more.")
+                dialogue.break_off("The server no longer needs an answer.")
                 return
             problem = self._give(question, answer)
             if problem is None:
@@ -242,32 +306,32 @@ class Asker:
     async def _prompted(
         self, question: Question, dialogue: Dialogue, earlier: JsonObject
     ) -> Answer | None:
-        """What the user says; None once the question needs no answer any more."""
+        """The user's answer; None if the question needs no answer any more."""
         answer: Answer | None = None
         try:
             with self._prompt.begin(question) as scope:
                 answer = await prompt(question, dialogue, self._call(question), earlier)
         except HungUpError:
-            dialogue.say("Cancelled: there is no more input.")
+            dialogue.say("Cancelled: end of input.")
             return turning_away(question.kind)
         finally:
             was_interrupted = self._prompt.end()
         if scope.cancelled_caught and was_interrupted:
-            hint = "" if self._is_stopped else " Ctrl+C again cancels the call."
-            dialogue.break_off(f"The question is cancelled.{hint}")
+            hint = "" if self._is_stopped else " Press Ctrl+C again to cancel the call."
+            dialogue.break_off(f"Cancelled the question.{hint}")
             return turning_away(question.kind)
         return answer
 
     def _call(self, question: Question) -> str:
-        """The name of what is called, if it is known for which call the question is."""
-        job = None if question.job is None else self._book.snapshot(question.job)
+        """The name of the tool or other target of the question's call, if known."""
+        job = None if question.job is None else self._snapshot(question.job)
         if job is not None and job.parent is not None:
-            job = self._book.snapshot(job.parent)
+            job = self._snapshot(job.parent)
         return "" if job is None or job.method == question.method else one_line(job.name, _NAME)
 
 
 class _Prompt:
-    """The question at the terminal now, which a signal handler may cancel."""
+    """The question being asked on the terminal, which a signal handler may cancel."""
 
     def __init__(self) -> None:
         self.question: Question | None = None
@@ -282,7 +346,7 @@ class _Prompt:
         return self.scope
 
     def end(self) -> bool:
-        """Nobody is asked any more; whether that was the user's wish."""
+        """Stop asking; returns whether the user interrupted."""
         self.question = None
         return self._is_interrupted
 
@@ -295,17 +359,17 @@ class _Prompt:
 
 
 def is_told_rule(question: Question) -> bool:
-    """Whether a rule has answered what the user would want to know; folders are no news."""
+    """Whether a rule has answered a question worth reporting, which roots are not."""
     return question.ended == BY_RULE and question.kind != "roots"
 
 
 def turning_away(kind: Kind) -> Answer:
-    """Neither yes nor no, in the way that questions of this kind have for it."""
+    """The answer that cancels a question of this kind."""
     return Dismiss() if kind in {"form", "url"} else refusal(kind)
 
 
 def action_of(answer: Answer) -> str:
-    """An answer in one word, for scripts."""
+    """The action of an answer, as in JSON events."""
     match answer:
         case Accept():
             return "accept"

@@ -1,62 +1,52 @@
-"""The fields of a form, as they are asked for one by one: words for each, and values from words."""
+"""The fields of a form on the terminal: their labels, and values from typed text."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
-from mcp_progress_monitor.cli.arguments import convert, property_types
+from mcp_progress_monitor.cli.calls.arguments import convert, property_types
 from mcp_progress_monitor.cli.exits import CommandFailed
-from mcp_progress_monitor.cli.reply import as_json
+from mcp_progress_monitor.cli.output.results import as_json
+from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.protocol.eras import as_object
-from mcp_progress_monitor.sessions.arguments import check_value
-from mcp_progress_monitor.text import number, one_line
+from mcp_progress_monitor.sessions.arguments import Checked, check_value
+from mcp_progress_monitor.wording.schemas import limits
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from mcp_progress_monitor.protocol.facts import JsonObject
-    from mcp_progress_monitor.sessions.arguments import Checked
 
 _BETWEEN: Final = ","
 _EMPTY: Final = '""'
-"""What is typed for a text without characters."""
+"""What to type for an empty string."""
 _WORDS: Final = 400
-_LIMITS: Final = (
-    ("minimum", "at least {}"),
-    ("maximum", "at most {}"),
-    ("exclusiveMinimum", "more than {}"),
-    ("exclusiveMaximum", "less than {}"),
-    ("minLength", "{} characters or more"),
-    ("maxLength", "{} characters or fewer"),
-    ("minItems", "{} or more"),
-    ("maxItems", "{} or fewer"),
-)
 _AROUND: Final = ("$schema", "$defs", "definitions")
-"""What of a form's schema a field's own may refer to."""
-_FORMATS: Final = {"email": "an e-mail address", "uri": "an address", "date": "as 2026-11-20"}
+"""The parts of a form's schema that a field's own may refer to."""
+_FORMATS: Final = {"email": "email address", "uri": "URL", "date": "YYYY-MM-DD"}
 _YES: Final = frozenset({"y", "yes", "true", "1"})
 _NO: Final = frozenset({"n", "no", "false", "0"})
 
 
-class Choice(NamedTuple):
-    """A value that may be chosen, and its name for people."""
+class PromptChoice(NamedTuple):
+    """A choice and its title."""
 
     value: Any
     title: str
 
 
-class Field(NamedTuple):
-    """One field of a form: its own schema, and that of the whole form around it."""
+class PromptField(NamedTuple):
+    """One field of a form: its own schema, and that of the whole form."""
 
     name: str
     schema: JsonObject
     form: JsonObject
     is_required: bool
-    choices: tuple[Choice, ...] = ()
+    choices: tuple[PromptChoice, ...] = ()
 
     @property
     def has_default(self) -> bool:
-        """Whether the form has a value for those who type none."""
+        """Whether the form has a default for it."""
         return "default" in self.schema
 
     @property
@@ -66,27 +56,27 @@ class Field(NamedTuple):
 
     @property
     def title(self) -> str:
-        """The field's name for people, with the one that its content has."""
+        """The field's title, followed by its name if different."""
         title = self.schema.get("title")
         if isinstance(title, str) and title and title != self.name:
             return f"{one_line(title)} ({one_line(self.name)})"
         return one_line(self.name)
 
     def notes(self) -> list[str]:
-        """What is to be known before it is filled in, in lines."""
+        """The description and the choices, in lines."""
         description = self.schema.get("description")
         lines = [one_line(description, _WORDS)] if isinstance(description, str) else []
         lines += [f"{i}) {choice.title}" for i, choice in enumerate(self.choices, 1)]
         return lines
 
     def kind(self) -> str:
-        """What is to be typed: `integer, at least 1, required`."""
+        """What to type: `integer, at least 1, required`."""
         parts = [self._type(), *self._limits()]
         parts.append("required" if self.is_required else "optional")
         return ", ".join(parts)
 
     def read(self, text: str) -> Any:
-        """The value that was typed. `ValueError` says what is wrong with it, in words."""
+        """Parse and validate typed text; `ValueError` with a message if it is invalid."""
         value = self._typed(text)
         found = self.check(value).problems
         if found:
@@ -94,13 +84,13 @@ class Field(NamedTuple):
         return value
 
     def check(self, value: Any) -> Checked:
-        """Whether the value fits the field's own schema."""
+        """Validate the value against the field's own schema."""
         around: JsonObject = {name: self.form[name] for name in _AROUND if name in self.form}
         alone = {**around, "type": "object", "properties": {self.name: self.schema}}
         return check_value(alone, {self.name: value})
 
     def written(self, value: Any) -> str:
-        """A value as it could be typed."""
+        """A value as the user would type it."""
         if self.takes_many and isinstance(value, list):
             return f"{_BETWEEN} ".join(self._one_written(item) for item in value)
         return self._one_written(value)
@@ -116,7 +106,7 @@ class Field(NamedTuple):
     def _type(self) -> str:
         types = property_types(self.name, self.form)
         if self.choices:
-            many = f"numbers or names, with {_BETWEEN!r} between"
+            many = f"numbers or names from above, separated by {_BETWEEN!r}"
             return many if self.takes_many else "a number or name from above"
         if types == ["boolean"]:
             return "yes or no"
@@ -125,10 +115,7 @@ class Field(NamedTuple):
         return " or ".join(types) or "any value"
 
     def _limits(self) -> Iterator[str]:
-        for name, words in _LIMITS:
-            limit = self.schema.get(name)
-            if isinstance(limit, int | float) and not isinstance(limit, bool):
-                yield words.format(number(limit))
+        yield from limits(self.schema)
         pattern, format_ = self.schema.get("pattern"), self.schema.get("format")
         if isinstance(pattern, str):
             yield f"matching {one_line(pattern)}"
@@ -156,39 +143,39 @@ class Field(NamedTuple):
                 return choice.value
         if text.isascii() and text.isdecimal() and 1 <= int(text) <= len(self.choices):
             return self.choices[int(text) - 1].value
-        raise ValueError(f"{text!r} is none of the choices 1 to {len(self.choices)}")
+        raise ValueError(f"{text!r} is not one of the choices 1 to {len(self.choices)}")
 
 
-def fields_of(schema: JsonObject | None) -> list[Field] | None:
-    """The fields of a form in its own order; None for a schema that describes no form."""
+def fields_of(schema: JsonObject | None) -> list[PromptField] | None:
+    """The fields of a form in the schema's order; None if the schema has no properties."""
     properties = as_object(schema).get("properties")
     if schema is None or not isinstance(properties, dict):
         return None
     required = schema.get("required")
     names = required if isinstance(required, list) else []
     return [
-        Field(name, as_object(part), schema, name in names, tuple(_choices(as_object(part))))
+        PromptField(name, as_object(part), schema, name in names, tuple(_choices(as_object(part))))
         for name, part in properties.items()
     ]
 
 
 def defaults_of(schema: JsonObject | None) -> JsonObject:
-    """The values that a form has for its fields, by name."""
+    """The defaults of a form's fields, by name."""
     properties = as_object(as_object(schema).get("properties"))
     fields = ((name, as_object(field)) for name, field in properties.items())
     return {name: field["default"] for name, field in fields if "default" in field}
 
 
-def _choices(schema: JsonObject) -> Iterator[Choice]:
-    """What may be chosen, in each of the ways that the revisions have to say so."""
+def _choices(schema: JsonObject) -> Iterator[PromptChoice]:
+    """The choices of a field, in any of the forms that the revisions define."""
     if schema.get("type") == "array":
         schema = as_object(schema.get("items"))
     for part in _listed(schema, "oneOf") or _listed(schema, "anyOf"):
         if isinstance(part, dict) and "const" in part:
-            yield Choice(part["const"], _title(part.get("title"), part["const"]))
+            yield PromptChoice(part["const"], _title(part.get("title"), part["const"]))
     names = _listed(schema, "enumNames")
     for index, value in enumerate(_listed(schema, "enum")):
-        yield Choice(value, _title(names[index] if index < len(names) else None, value))
+        yield PromptChoice(value, _title(names[index] if index < len(names) else None, value))
 
 
 def _listed(schema: JsonObject, name: str) -> list[Any]:
@@ -206,4 +193,4 @@ def _truth(text: str) -> bool:
         return True
     if text in _NO:
         return False
-    raise ValueError(f"{text!r} is neither yes nor no")
+    raise ValueError(f"{text!r} is not yes or no")

@@ -1,4 +1,4 @@
-"""A tool whose calls can be gone on with, and every way in which that may go wrong."""
+"""A tool whose calls can be resumed, and every way in which that may go wrong."""
 
 import json
 import os
@@ -7,17 +7,16 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from mcp_progress_monitor.demo.call import Call
-from mcp_progress_monitor.demo.messages import (
+from mcp_progress_monitor.demo.resumption import Work, attempt, new_token
+from mcp_progress_monitor.demo.tool import Tool, choice, flag, integer, number, record, text
+from mcp_progress_monitor.demo.tools.progress import interval
+from mcp_progress_monitor.demo.wire import (
     INTERNAL_ERROR,
     INVALID_PARAMS,
     JsonObject,
     RpcError,
     text_result,
 )
-from mcp_progress_monitor.demo.resumption import Work, attempt, new_token
-from mcp_progress_monitor.demo.schemas import choice, flag, integer, number, record, text
-from mcp_progress_monitor.demo.tool import Tool
-from mcp_progress_monitor.demo.tools.steady import interval
 
 _EXIT_CODE: Final = 70
 
@@ -56,7 +55,7 @@ def _is_due(fault: str, attempts: int, at_attempt: int) -> bool:
 
 def _fail(fault: str) -> None:
     if fault in {"refused", "always_refused"}:
-        raise RpcError(INVALID_PARAMS, "This resume token is not taken any more")
+        raise RpcError(INVALID_PARAMS, "This resume token is no longer accepted")
     if fault == "rpc_error":
         raise RpcError(INTERNAL_ERROR, "The backend went away")
 
@@ -70,7 +69,7 @@ def _write(
         work.write(f"chunk {chunk}")
         call.progress(chunk, chunks, f"Chunk {chunk} of {chunks}")
         if fault == "crash" and chunk == at_chunk:
-            sys.stderr.write(f"demo server: crashing after chunk {chunk}, as it was told to\n")
+            sys.stderr.write(f"demo server: crashing after chunk {chunk}, as requested\n")
             sys.stderr.flush()
             os._exit(_EXIT_CODE)
 
@@ -117,22 +116,22 @@ FAULTS: Final = (
     "crash",
 )
 
-TOOLS: Final = (
+TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         resumable_export,
         "Resumable export",
-        "Writes some chunks to a file and hands out a token to go on with, even after a restart.",
+        "Writes chunks to a file and returns a resume token, which survives a restart.",
         record(
-            job=text("Names the export and its file; begun again without a token", "export"),
-            chunks=integer("How many chunks there are", 20, 1, 1_000_000),
-            chunks_per_attempt=integer("How many are written before a token", 5, 1, 1_000_000),
+            job=text("Name of the export and its file; restarts without a token", "export"),
+            chunks=integer("Number of chunks", 20, 1, 1_000_000),
+            chunks_per_attempt=integer("Chunks written per attempt", 5, 1, 1_000_000),
             interval_s=interval(0.2),
-            token_is=choice("What its tokens are like", *TOKENS),
-            expires_s=number("Seconds a token is good for; 0 is for ever", 0, 0, 86_400),
-            ignores_tokens=flag("Begin from the start, whatever the token"),
-            fault=choice("What goes wrong", *FAULTS),
-            at_attempt=integer("In which attempt; 2 is the first with a token", 2, 1, 1_000),
-            at_chunk=integer("After which chunk it crashes", 3, 1, 1_000_000),
+            token_is=choice("Kind of resume token", *TOKENS),
+            expires_s=number("Seconds until a token expires; 0 means never", 0, 0, 86_400),
+            ignores_tokens=flag("Ignore tokens and always start over"),
+            fault=choice("Fault to simulate", *FAULTS),
+            at_attempt=integer("Attempt of the fault; 2 is the first with a token", 2, 1, 1_000),
+            at_chunk=integer("Chunk after which it crashes", 3, 1, 1_000_000),
         ),
     ),
 )

@@ -2,14 +2,12 @@
 
 from typing import Final
 
-from mcp_progress_monitor.demo.call import Call
-from mcp_progress_monitor.demo.logs import LEVELS
-from mcp_progress_monitor.demo.messages import JsonObject, notification, text_result
+from mcp_progress_monitor.demo.call import LEVELS, Call
 from mcp_progress_monitor.demo.news import LISTS
 from mcp_progress_monitor.demo.resources import COUNTER
-from mcp_progress_monitor.demo.schemas import choice, flag, integer, record, text
-from mcp_progress_monitor.demo.tool import Tool
-from mcp_progress_monitor.demo.tools.steady import interval
+from mcp_progress_monitor.demo.tool import Tool, choice, flag, integer, record, text
+from mcp_progress_monitor.demo.tools.progress import interval
+from mcp_progress_monitor.demo.wire import JsonObject, notification, text_result
 
 
 def log_levels(call: Call, logger: str, interval_s: float, even_if_unwanted: bool) -> JsonObject:
@@ -19,7 +17,7 @@ def log_levels(call: Call, logger: str, interval_s: float, even_if_unwanted: boo
         data = {"message": f"This is {level}", "number": index} if index % 2 else f"This is {level}"
         call.log(level, data, logger, is_forced=even_if_unwanted)
         call.progress(index, len(LEVELS), f"Logged at level {level}")
-    return text_result(f"Logged at {len(LEVELS)} levels; you got those you wanted.")
+    return text_result(f"Logged at {len(LEVELS)} levels; the client received those it requested.")
 
 
 def change_list(call: Call, list: str, even_if_unasked: bool) -> JsonObject:  # noqa: A002
@@ -31,8 +29,8 @@ def change_list(call: Call, list: str, even_if_unasked: bool) -> JsonObject:  # 
     if even_if_unasked or not call.dialect.is_per_request:
         call.wire.announce(notification(method, {}))
         told += 1
-    change = "has one entry more" if list in extras else "is as it was"
-    return text_result(f"The list of {list} {change}; told {told} times.")
+    change = "Added an entry to" if list in extras else "Removed the entry from"
+    return text_result(f"{change} the list of {list}; notifications sent: {told}.")
 
 
 def update_resource(call: Call, times: int, interval_s: float, even_if_unasked: bool) -> JsonObject:
@@ -47,42 +45,42 @@ def update_resource(call: Call, times: int, interval_s: float, even_if_unasked: 
             call.wire.announce(notification(method, _counter()))
             told += 1
         call.progress(step, times, f"Counted to {counts[COUNTER]}")
-    return text_result(f"{COUNTER} is at {counts[COUNTER]}; told {told} times.")
+    return text_result(f"{COUNTER} is at {counts[COUNTER]}; notifications sent: {told}.")
 
 
 def _counter() -> JsonObject:
     return {"uri": COUNTER}
 
 
-TOOLS: Final = (
+TOOLS: Final[tuple[Tool, ...]] = (
     Tool(
         log_levels,
         "Log messages",
-        "Logs at every level; you get those that you asked for.",
+        "Logs a message at every level; the client receives those it requested.",
         record(
             logger=text("The logger's name", "demo"),
             interval_s=interval(0.1),
-            even_if_unwanted=flag("Send all of them, wanted or not"),
+            even_if_unwanted=flag("Send all messages, requested or not"),
         ),
     ),
     Tool(
         change_list,
         "Change a list",
-        "Adds an entry to a list, or takes it away, and tells so.",
+        "Adds an entry to a list, or removes it, and sends a notification.",
         record(
-            list=choice("Which list", *LISTS),
-            even_if_unasked=flag("Tell without a subscription, too (2026-07-28)"),
+            list=choice("The list to change", *LISTS),
+            even_if_unasked=flag("Notify even without a subscription (2026-07-28)"),
         ),
         lasts=False,
     ),
     Tool(
         update_resource,
         "Update a resource",
-        "Counts in demo://counter, and tells those who subscribed to it.",
+        "Increments demo://counter and notifies its subscribers.",
         record(
-            times=integer("How often", 3, 1, 1_000_000),
+            times=integer("Number of updates", 3, 1, 1_000_000),
             interval_s=interval(0.5),
-            even_if_unasked=flag("Tell without a subscription, too"),
+            even_if_unasked=flag("Notify even without a subscription"),
         ),
     ),
 )

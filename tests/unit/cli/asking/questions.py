@@ -5,10 +5,9 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING, Any
 
-from mcp_progress_monitor.cli.asking.dialogue import Dialogue
-from mcp_progress_monitor.cli.asking.keyboard import HungUpError, Keyboard
-from mcp_progress_monitor.cli.output import Output
-from mcp_progress_monitor.sessions.questions import Question
+from mcp_progress_monitor.cli.asking.terminal import Dialogue, HungUpError, Keyboard
+from mcp_progress_monitor.cli.output.stdout import StandardOutput
+from mcp_progress_monitor.snapshots.questions import Question
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -72,7 +71,7 @@ class Talk:
         self._shown = io.BytesIO()
         self._stream = io.TextIOWrapper(self._shown, encoding="utf-8")
         self.typist = Typist(*lines)
-        self.dialogue = Dialogue(Output(self._stream), self.typist)
+        self.dialogue = Dialogue(StandardOutput(self._stream), self.typist)
 
     @property
     def shown(self) -> str:

@@ -9,10 +9,15 @@ from typing import Any
 
 import pytest
 
-from mcp_progress_monitor.cli.asking.answer_file import EXAMPLE, AnswerFile, Found, read_answers
-from mcp_progress_monitor.cli.asking.rules import KINDS
+from mcp_progress_monitor.cli.asking.answer_file import (
+    EXAMPLE,
+    AnswerFile,
+    FoundAnswer,
+    read_answers,
+)
+from mcp_progress_monitor.cli.asking.asker import KINDS
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode
-from mcp_progress_monitor.sessions.questions import Accept, Decline, Dismiss, Refused, Sampled
+from mcp_progress_monitor.snapshots.questions import Accept, Decline, Dismiss, Refused, Sampled
 from tests.unit.cli.asking.questions import asked, form
 
 
@@ -28,14 +33,14 @@ def read(file: Path, content: Any) -> AnswerFile:
 
 def test_a_list_answers_in_its_order_each_once(file: Path) -> None:
     answers = read(file, [{"accept": {"n": 1}}, {"accept": {"n": 2}}])
-    assert answers.take(asked()) == Found(Accept({"n": 1}), "$[0]")
-    assert answers.take(asked()) == Found(Accept({"n": 2}), "$[1]")
+    assert answers.take(asked()) == FoundAnswer(Accept({"n": 1}), "$[0]")
+    assert answers.take(asked()) == FoundAnswer(Accept({"n": 2}), "$[1]")
     assert answers.take(asked()) is None
 
 
 def test_an_answer_waits_for_the_kind_that_it_can_answer(file: Path) -> None:
     answers = read(file, [{"text": "hi"}, {"accept": {"n": 1}}])
-    assert answers.take(asked()) == Found(Accept({"n": 1}), "$[1]")
+    assert answers.take(asked()) == FoundAnswer(Accept({"n": 1}), "$[1]")
     found = answers.take(asked("sampling"))
     assert found is not None
     assert found.path == "$[0]"
@@ -58,7 +63,7 @@ def test_every_condition_must_hold(file: Path, conditions: dict[str, Any], quest
     answers = read(file, [{**conditions, "decline": True}])
     assert answers.take(asked(message="Something else", schema=form(), key="other")) is None
     assert answers.unused() == ["$[0]"]
-    assert answers.take(question) == Found(Decline(), "$[0]")
+    assert answers.take(question) == FoundAnswer(Decline(), "$[0]")
     assert answers.unused() == []
 
 
@@ -78,15 +83,15 @@ def test_an_answer_is_given_as_often_as_it_says(file: Path, times: Any, expected
 
 def test_one_answer_alone_is_for_all(file: Path) -> None:
     answers = read(file, {"decline": "not today"})
-    assert answers.take(asked()) == Found(Decline(), "$")
-    assert answers.take(asked("sampling")) == Found(Refused("not today"), "$")
-    assert answers.take(asked("roots")) == Found(Refused("not today"), "$")
+    assert answers.take(asked()) == FoundAnswer(Decline(), "$")
+    assert answers.take(asked("sampling")) == FoundAnswer(Refused("not today"), "$")
+    assert answers.take(asked("roots")) == FoundAnswer(Refused("not today"), "$")
 
 
 def test_who_cancels_turns_away_from_each_kind(file: Path) -> None:
     answers = read(file, {"cancel": True})
-    assert answers.take(asked()) == Found(Dismiss(), "$")
-    assert answers.take(asked("sampling")) == Found(Refused(), "$")
+    assert answers.take(asked()) == FoundAnswer(Dismiss(), "$")
+    assert answers.take(asked("sampling")) == FoundAnswer(Refused(), "$")
 
 
 def test_an_object_answers_by_kind(file: Path) -> None:
@@ -98,9 +103,9 @@ def test_an_object_answers_by_kind(file: Path) -> None:
     }
     answers = read(file, content)
     for _ in range(2):
-        assert answers.take(asked()) == Found(Accept({"name": "Ada"}), "$.form")
-    assert answers.take(asked("url")) == Found(Accept(), "$.url")
-    assert answers.take(asked("roots")) == Found(
+        assert answers.take(asked()) == FoundAnswer(Accept({"name": "Ada"}), "$.form")
+    assert answers.take(asked("url")) == FoundAnswer(Accept(), "$.url")
+    assert answers.take(asked("roots")) == FoundAnswer(
         Accept({"roots": [{"uri": "file:///tmp"}]}), "$.roots"
     )
     assert answers.take(asked("sampling")) is not None
@@ -111,9 +116,11 @@ def test_an_object_answers_by_kind(file: Path) -> None:
 def test_fields_fill_in_forms_by_their_names(file: Path) -> None:
     answers = read(file, {"fields": {"name": "Ada", "age": 36}, "form": {"decline": True}})
     asks_both = asked(schema=form(["name"], name={}, age={}, other={}))
-    assert answers.take(asks_both) == Found(Accept({"name": "Ada", "age": 36}), "$.fields")
-    assert answers.take(asked(schema=form(["x"], name={}, x={}))) == Found(Decline(), "$.form")
-    assert answers.take(asked(schema=form())) == Found(Decline(), "$.form")
+    assert answers.take(asks_both) == FoundAnswer(Accept({"name": "Ada", "age": 36}), "$.fields")
+    assert answers.take(asked(schema=form(["x"], name={}, x={}))) == FoundAnswer(
+        Decline(), "$.form"
+    )
+    assert answers.take(asked(schema=form())) == FoundAnswer(Decline(), "$.form")
 
 
 def test_what_fields_lack_is_named_where_they_have_some(file: Path) -> None:
@@ -128,14 +135,14 @@ def test_fields_that_are_left_out_get_the_forms_defaults(file: Path) -> None:
     answers = read(file, {"fields": {"name": "Ada"}})
     assert answers.missing(asked(schema=schema)) == []
     filled = {"name": "Ada", "size": "m"}
-    assert answers.take(asked(schema=schema)) == Found(Accept(filled), "$.fields")
+    assert answers.take(asked(schema=schema)) == FoundAnswer(Accept(filled), "$.fields")
     listed = read(file, [{"accept": {"size": "l"}}, {"accept": {}}, {"decline": True}])
-    assert listed.take(asked(schema=schema)) == Found(Accept({"size": "l"}), "$[0]")
-    assert listed.take(asked(schema=schema)) == Found(Accept({"size": "m"}), "$[1]")
-    assert listed.take(asked(schema=schema)) == Found(Decline(), "$[2]")
+    assert listed.take(asked(schema=schema)) == FoundAnswer(Accept({"size": "l"}), "$[0]")
+    assert listed.take(asked(schema=schema)) == FoundAnswer(Accept({"size": "m"}), "$[1]")
+    assert listed.take(asked(schema=schema)) == FoundAnswer(Decline(), "$[2]")
     whole = read(file, {"form": {"accept": {"name": "Ada"}}, "url": {"accept": True}})
-    assert whole.take(asked(schema=schema)) == Found(Accept(filled), "$.form")
-    assert whole.take(asked("url", schema=schema)) == Found(Accept(), "$.url")
+    assert whole.take(asked(schema=schema)) == FoundAnswer(Accept(filled), "$.form")
+    assert whole.take(asked("url", schema=schema)) == FoundAnswer(Accept(), "$.url")
 
 
 @pytest.mark.timeout(20)
@@ -146,13 +153,13 @@ def test_a_pattern_that_runs_away_on_a_message_matches_nothing(file: Path) -> No
 
 def test_the_list_comes_before_the_rest(file: Path) -> None:
     answers = read(file, {"answers": [{"cancel": True}], "form": {"decline": True}})
-    assert answers.take(asked()) == Found(Dismiss(), "$.answers[0]")
-    assert answers.take(asked()) == Found(Decline(), "$.form")
+    assert answers.take(asked()) == FoundAnswer(Dismiss(), "$.answers[0]")
+    assert answers.take(asked()) == FoundAnswer(Decline(), "$.form")
 
 
 def test_the_example_of_the_help_is_sound(file: Path) -> None:
     answers = read(file, EXAMPLE)
-    assert answers.take(asked()) == Found(Accept({"name": "Ada"}), "$[0]")
+    assert answers.take(asked()) == FoundAnswer(Accept({"name": "Ada"}), "$[0]")
     assert len(answers.unused()) == 2
     assert not answers.may_answer("roots")
 
@@ -167,35 +174,35 @@ def test_the_examples_of_the_manual_are_sound(file: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "where", "words"),
     [
-        ("3", "$", "neither a list nor an object"),
-        ([5], "$[0]", "not an object"),
-        ([{}], "$[0]", "needs exactly one of accept"),
-        ([{"accept": {}, "decline": True}], "$[0]", "accept and decline at once"),
-        ([{"accept": {}}, {"acept": {}}], "$[1]", "'acept' is not one of"),
-        ([{"accept": 5}], "$[0]", "accept: 5 is not true"),
-        ([{"accept": False}], "$[0]", "accept: false is not true"),
-        ([{"decline": ""}], "$[0]", 'decline: "" is not true or a text'),
+        ("3", "$", "expected a list or an object"),
+        ([5], "$[0]", "expected an object"),
+        ([{}], "$[0]", "expected exactly one of accept"),
+        ([{"accept": {}, "decline": True}], "$[0]", "both accept and decline"),
+        ([{"accept": {}}, {"acept": {}}], "$[1]", "unknown member 'acept'"),
+        ([{"accept": 5}], "$[0]", "accept: expected true"),
+        ([{"accept": False}], "$[0]", "accept: expected true"),
+        ([{"decline": ""}], "$[0]", "decline: expected true or a string"),
         ([{"cancel": "no"}], "$[0]", "cancel"),
-        ([{"text": 5}], "$[0]", "text: 5 is not a text"),
+        ([{"text": 5}], "$[0]", "text: expected a string"),
         ([{"result": "x"}], "$[0]", "result"),
         ([{"kind": "sampling", "result": {"role": "x"}}], "$[0]", "result"),
         ([{"accept": {}, "model": "m"}], "$[0]", "model"),
         ([{"text": "x", "model": 5}], "$[0]", "model"),
-        ([{"kind": "from", "decline": True}], "$[0]", "kind: 'from' is not one of form"),
-        ([{"kind": "sampling", "accept": {}}], "$[0]", "accept {} cannot be the answer"),
-        ([{"kind": "url", "accept": {"a": 1}}], "$[0]", "cannot be the answer"),
+        ([{"kind": "from", "decline": True}], "$[0]", "kind: unknown kind 'from'"),
+        ([{"kind": "sampling", "accept": {}}], "$[0]", "accept {} cannot answer a"),
+        ([{"kind": "url", "accept": {"a": 1}}], "$[0]", "cannot answer a"),
         ([{"kind": "roots", "accept": [{"url": "x"}]}], "$[0]", "accept: "),
-        ([{"message": "(", "decline": True}], "$[0].message", "not a regular expression"),
-        ([{"message": 5, "decline": True}], "$[0]", "message: not a text"),
-        ([{"fields": "name", "decline": True}], "$[0]", "fields: not a list"),
-        ([{"times": 0, "decline": True}], "$[0]", "times: 0 is neither"),
-        ([{"times": True, "decline": True}], "$[0]", "times: True"),
-        ({"name": "Ada"}, "$.name", 'stand in "fields": {"name": …}'),
-        ({"fields": []}, "$.fields", "not an object"),
-        ({"answers": {}}, "$.answers", "not a list"),
-        ({"answers": [{"x": 1}]}, "$.answers[0]", "'x' is not one of"),
-        ({"form": True}, "$.form", "not an object"),
-        ({"form": {"text": "x"}}, "$.form", "cannot be the answer"),
+        ([{"message": "(", "decline": True}], "$[0].message", "invalid regular expression"),
+        ([{"message": 5, "decline": True}], "$[0]", "message: expected a string"),
+        ([{"fields": "name", "decline": True}], "$[0]", "fields: expected a list"),
+        ([{"times": 0, "decline": True}], "$[0]", "times: expected a positive integer"),
+        ([{"times": True, "decline": True}], "$[0]", "times: expected"),
+        ({"name": "Ada"}, "$.name", 'write "fields": {"name": …}'),
+        ({"fields": []}, "$.fields", "expected an object"),
+        ({"answers": {}}, "$.answers", "expected a list"),
+        ({"answers": [{"x": 1}]}, "$.answers[0]", "unknown member 'x'"),
+        ({"form": True}, "$.form", "expected an object"),
+        ({"form": {"text": "x"}}, "$.form", "cannot answer a"),
     ],
 )
 def test_what_is_wrong_is_said_with_its_place(
@@ -214,7 +221,7 @@ def test_what_is_wrong_is_said_with_its_place(
 def test_what_is_no_json_is_said(file: Path, text: str) -> None:
     with pytest.raises(CommandFailed) as caught:
         read(file, text)
-    assert caught.value.problem.what == "The answers are not JSON"
+    assert caught.value.problem.what == "The answers are not valid JSON"
 
 
 def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
@@ -223,7 +230,7 @@ def test_a_file_that_cannot_be_read_is_said(tmp_path: Path) -> None:
         with pytest.raises(CommandFailed) as caught:
             read_answers(tmp_path / name)
         assert caught.value.code is ExitCode.USAGE
-        assert caught.value.problem.what == "The file of answers cannot be read"
+        assert caught.value.problem.what == "Cannot read the answer file"
         assert "Errno" not in caught.value.as_text()
 
 

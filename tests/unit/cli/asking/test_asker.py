@@ -5,19 +5,23 @@ from __future__ import annotations
 import contextlib
 import dataclasses
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import anyio
 import pytest
 
 from mcp_progress_monitor.cli.asking.answer_file import read_answers
-from mcp_progress_monitor.cli.asking.asker import Asker, action_of, turning_away
-from mcp_progress_monitor.cli.asking.means import Means
-from mcp_progress_monitor.cli.asking.rules import Ruled
-from mcp_progress_monitor.monitor import Update
-from mcp_progress_monitor.problem import Problem, ProblemError
-from mcp_progress_monitor.sessions.answers import check_answer
-from mcp_progress_monitor.sessions.questions import (
+from mcp_progress_monitor.cli.asking.asker import (
+    AnswerMeans,
+    Asker,
+    RuledAnswer,
+    action_of,
+    turning_away,
+)
+from mcp_progress_monitor.engine.updates import Update
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.sessions.questions.answers import check_answer
+from mcp_progress_monitor.snapshots.questions import (
     BY_RULE,
     Accept,
     Decline,
@@ -33,14 +37,15 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from mcp_progress_monitor.cli.exits import CommandFailed
-    from mcp_progress_monitor.monitor import Outcome
-    from mcp_progress_monitor.sessions.questions import Answer, Question
-    from mcp_progress_monitor.sessions.snapshot import SignIn
+    from mcp_progress_monitor.engine.call import Outcome
+    from mcp_progress_monitor.sessions.questions.questions import Questions
+    from mcp_progress_monitor.snapshots.questions import Answer, Question
+    from mcp_progress_monitor.snapshots.servers import SignIn
     from mcp_progress_monitor.tracker.snapshot import JobId
 
 pytestmark = pytest.mark.anyio
 
-RULE = "as the rule says that is set for this server in the window"
+RULE = "by this server's rule in the window"
 ASKS_NAME = form(["name"], name={"type": "string", "minLength": 2})
 
 
@@ -53,24 +58,24 @@ class Book(FakeJobs):
             job(id=2, parent=1),
             job(id=3, method="elicitation/create", parent_is_unclear=True),
         )
-        self.open: dict[int, Question] = {}
+        self.waiting: dict[int, Question] = {}
         self.ended: dict[int, Question] = {}
         self.answers: dict[int, Answer] = {}
         self.changed = anyio.Event()
 
-    def questions(self) -> list[Question]:
-        return list(self.open.values())
+    def open(self) -> list[Question]:
+        return list(self.waiting.values())
 
-    def question(self, question: int) -> Question | None:
-        return self.open.get(question) or self.ended.get(question)
+    def find(self, question: int) -> Question | None:
+        return self.waiting.get(question) or self.ended.get(question)
 
     def answer(self, question: int, answer: Answer) -> tuple[str, ...]:
-        if question not in self.open:
-            raise ProblemError(Problem("The question is not open any more"))
-        found = check_answer(self.open[question], answer)
+        if question not in self.waiting:
+            raise UserError(ErrorDetails("The question is no longer open"))
+        found = check_answer(self.waiting[question], answer)
         if found.problems:
-            raise ProblemError(Problem("It does not fit", detail="\n".join(found.problems)))
-        del self.open[question]
+            raise UserError(ErrorDetails("It does not fit", detail="\n".join(found.problems)))
+        del self.waiting[question]
         self.answers[question] = answer
         self.changed.set()
         self.changed = anyio.Event()
@@ -88,7 +93,7 @@ class Front:
 
     def __init__(self) -> None:
         self.told: list[tuple[int, str, str]] = []
-        self.warnings: list[Problem] = []
+        self.warnings: list[ErrorDetails] = []
         self.quiet_depth = 0
 
     @contextlib.contextmanager
@@ -97,10 +102,10 @@ class Front:
         yield
         self.quiet_depth -= 1
 
-    def tell_answer(self, question: Question, action: str, words: str) -> None:
+    def report_answer(self, question: Question, action: str, words: str) -> None:
         self.told.append((question.id, action, words))
 
-    def warn(self, problem: Problem) -> None:
+    def warn(self, problem: ErrorDetails) -> None:
         self.warnings.append(problem)
 
     def note(self, line: str) -> None: ...
@@ -111,9 +116,9 @@ class Front:
 
     def fail(self, failure: CommandFailed) -> None: ...
 
-    def decline(self, job: JobId, problem: Problem) -> None: ...
+    def decline(self, job: JobId, problem: ErrorDetails) -> None: ...
 
-    def tell_sign_in(self, sign_in: SignIn) -> None: ...
+    def report_sign_in(self, sign_in: SignIn) -> None: ...
 
     def interrupt(self) -> None: ...
 
@@ -129,18 +134,20 @@ class Front:
 class Scene:
     """An asker at work."""
 
-    def __init__(self, means: Means, **rules: Ruled) -> None:
+    def __init__(self, means: AnswerMeans, **rules: RuledAnswer) -> None:
         self.book = Book()
         self.front = Front()
         self._rules = rules
-        self.asker = Asker(self.book, self.front, means, self._ruled)
+        self.asker = Asker(
+            cast("Questions", self.book), self.book.snapshot, self.front, means, self._ruled
+        )
 
-    def _ruled(self, question: Question) -> Ruled | None:
+    def _ruled(self, question: Question) -> RuledAnswer | None:
         return self._rules.get(question.kind)
 
     def ask(self, *questions: Question) -> None:
         """A server asks."""
-        self.book.open |= {question.id: question for question in questions}
+        self.book.waiting |= {question.id: question for question in questions}
         self.asker.on_update(Update(questions=frozenset(each.id for each in questions)))
 
     def answer_by_rule(self, *questions: Question) -> None:
@@ -151,7 +158,7 @@ class Scene:
 
     def withdraw(self, question: int) -> None:
         """It needs no answer any more."""
-        del self.book.open[question]
+        del self.book.waiting[question]
         self.asker.on_update(Update(questions=frozenset({question})))
 
     @contextlib.asynccontextmanager
@@ -179,14 +186,14 @@ class Slow(Typist):
         return "Ada"
 
 
-def means(tmp_path: Path, content: Any = None, talk: Talk | None = None) -> Means:
+def means(tmp_path: Path, content: Any = None, talk: Talk | None = None) -> AnswerMeans:
     """What a command was given."""
     answers = None
     if content is not None:
         path = tmp_path / "a.json"
         path.write_text(json.dumps(content))
         answers = read_answers(path)
-    return Means(answers, None if talk is None else talk.dialogue)
+    return AnswerMeans(answers, None if talk is None else talk.dialogue)
 
 
 async def test_nobody_to_ask_is_a_no_in_words(tmp_path: Path) -> None:
@@ -196,12 +203,12 @@ async def test_nobody_to_ask_is_a_no_in_words(tmp_path: Path) -> None:
         await scene.book.until(2)
     assert scene.book.answers == {1: Decline(), 2: Refused()}
     assert [action for _, action, _ in scene.front.told] == ["decline", "refuse"]
-    assert "--answer FILE" in scene.front.told[0][2]
+    assert "--answers FILE" in scene.front.told[0][2]
 
 
 async def test_questions_from_before_are_answered_too(tmp_path: Path) -> None:
     scene = Scene(means(tmp_path))
-    scene.book.open = {1: asked()}
+    scene.book.waiting = {1: asked()}
     async with scene.going_on():
         await scene.book.until(1)
 
@@ -212,7 +219,7 @@ async def test_the_file_answers_and_says_where(tmp_path: Path) -> None:
         scene.ask(asked(schema=ASKS_NAME))
         await scene.book.until(1)
     assert scene.book.answers == {1: Accept({"name": "Ada"})}
-    assert scene.front.told == [(1, "accept", f"as {tmp_path / 'a.json'}, $[0] says")]
+    assert scene.front.told == [(1, "accept", f"by {tmp_path / 'a.json'}, $[0]")]
     scene.asker.tell_unused()
     assert scene.front.warnings == []
 
@@ -234,7 +241,7 @@ async def test_what_the_file_lacks_is_named(tmp_path: Path) -> None:
     async with scene.going_on():
         scene.ask(asked(schema=form(["name"], name={}, age={})))
         await scene.book.until(1)
-    assert "do not have name" in scene.front.told[0][2]
+    assert "its fields lack name" in scene.front.told[0][2]
 
 
 async def test_answers_that_were_not_needed_are_told_of(tmp_path: Path) -> None:
@@ -295,9 +302,9 @@ async def test_a_question_that_needs_no_answer_ends_its_prompt(tmp_path: Path) -
         scene.withdraw(1)
         await anyio.wait_all_tasks_blocked()
         assert scene.front.quiet_depth == 0
-    assert "does not need an answer any more" in talk.shown
+    assert "no longer needs an answer" in talk.shown
     assert scene.book.answers == {}
-    assert talk.shown.count("Answer it?") == 1
+    assert talk.shown.count("Fill in the form?") == 1
 
 
 async def test_an_interrupt_cancels_the_question_first(tmp_path: Path) -> None:
@@ -315,7 +322,7 @@ async def test_an_interrupt_cancels_the_question_first(tmp_path: Path) -> None:
         assert scene.asker.interrupt()
         await scene.book.until(2)
     assert scene.book.answers == {1: Dismiss(), 2: Refused()}
-    assert "Ctrl+C again cancels the call" in talk.shown
+    assert "Press Ctrl+C again to cancel the call" in talk.shown
 
 
 async def test_once_the_call_is_cancelled_nothing_is_asked(tmp_path: Path) -> None:
@@ -329,7 +336,7 @@ async def test_once_the_call_is_cancelled_nothing_is_asked(tmp_path: Path) -> No
         scene.ask(asked("sampling", id=3))
         await scene.book.until(3)
     assert scene.book.answers == {1: Dismiss(), 2: Dismiss(), 3: Refused()}
-    assert talk.shown.count("Answer it?") == 1
+    assert talk.shown.count("Fill in the form?") == 1
     assert {(i, a) for i, a, _ in scene.front.told} == {(2, "cancel"), (3, "refuse")}
 
 
@@ -340,17 +347,17 @@ async def test_who_hangs_up_turns_away(tmp_path: Path) -> None:
         scene.ask(asked(schema=ASKS_NAME))
         await scene.book.until(1)
     assert scene.book.answers == {1: Dismiss()}
-    assert "no more input" in talk.shown
+    assert "end of input" in talk.shown
 
 
 @pytest.mark.parametrize(
     ("of", "title"),
     [
-        (1, "? demo, for export_orders, asks for some input\n"),
-        (2, "? demo, for export_orders, asks for some input\n"),
-        (3, "? demo asks for some input\n"),
-        (None, "? demo asks for some input\n"),
-        (99, "? demo asks for some input\n"),
+        (1, "? demo, for export_orders, asks you to fill in a form\n"),
+        (2, "? demo, for export_orders, asks you to fill in a form\n"),
+        (3, "? demo asks you to fill in a form\n"),
+        (None, "? demo asks you to fill in a form\n"),
+        (99, "? demo asks you to fill in a form\n"),
     ],
 )
 async def test_the_call_is_named_where_it_is_known(
@@ -378,7 +385,7 @@ def test_an_answer_is_one_word_for_scripts() -> None:
 
 
 async def test_a_rule_answers_what_the_file_does_not_and_is_told_of(tmp_path: Path) -> None:
-    rules = {"form": Ruled(Accept({"name": "Rule"}), 0), "url": Ruled(Decline(), 5)}
+    rules = {"form": RuledAnswer(Accept({"name": "Rule"}), 0), "url": RuledAnswer(Decline(), 5)}
     once = means(tmp_path, [{"accept": {"name": "File"}}])
     scene = Scene(once, **rules)
     async with scene.going_on():
@@ -396,7 +403,7 @@ async def test_a_rule_answers_what_the_file_does_not_and_is_told_of(tmp_path: Pa
 
 async def test_a_rule_that_leaves_the_user_time_lets_the_user_be_asked(tmp_path: Path) -> None:
     talk = Talk("", "Ada")
-    scene = Scene(means(tmp_path, talk=talk), form=Ruled(Accept({"name": "Rule"}), 5))
+    scene = Scene(means(tmp_path, talk=talk), form=RuledAnswer(Accept({"name": "Rule"}), 5))
     async with scene.going_on():
         scene.ask(asked(schema=ASKS_NAME))
         await scene.book.until(1)
@@ -406,7 +413,7 @@ async def test_a_rule_that_leaves_the_user_time_lets_the_user_be_asked(tmp_path:
 async def test_a_rule_whose_answer_does_not_fit_leaves_the_question_to_the_user(
     tmp_path: Path,
 ) -> None:
-    scene = Scene(means(tmp_path), form=Ruled(Accept({"name": "R"}), 0))
+    scene = Scene(means(tmp_path), form=RuledAnswer(Accept({"name": "R"}), 0))
     async with scene.going_on():
         scene.ask(asked(schema=ASKS_NAME))
         await scene.book.until(1)
@@ -414,6 +421,6 @@ async def test_a_rule_whose_answer_does_not_fit_leaves_the_question_to_the_user(
 
 
 async def test_what_a_rule_answered_at_once_is_told_but_for_folders(tmp_path: Path) -> None:
-    scene = Scene(means(tmp_path), url=Ruled(Decline(), 0), roots=Ruled(Accept({}), 0))
+    scene = Scene(means(tmp_path), url=RuledAnswer(Decline(), 0), roots=RuledAnswer(Accept({}), 0))
     scene.answer_by_rule(asked("url", id=5), asked("roots", id=6))
     assert scene.front.told == [(5, "decline", RULE)]

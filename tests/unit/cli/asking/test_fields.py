@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from mcp_progress_monitor.cli.asking.fields import Choice, Field, fields_of
+from mcp_progress_monitor.cli.asking.fields import PromptChoice, PromptField, fields_of
 from tests.unit.cli.asking.questions import form
 
 
-def field(**schema: Any) -> Field:
+def field(**schema: Any) -> PromptField:
     """The only field of a form, `x`."""
     found = fields_of(form(x=schema))
     assert found is not None
@@ -49,14 +49,14 @@ def test_what_is_typed_becomes_a_value_of_the_schema(
 @pytest.mark.parametrize(
     ("schema", "text", "words"),
     [
-        ({"type": "integer"}, "many", "'many' is not integer"),
+        ({"type": "integer"}, "many", "'many' is not of type integer"),
         ({"type": "integer", "minimum": 3}, "2", "minimum"),
         ({"type": "string", "minLength": 3}, "ab", "x: "),
         ({"type": "string", "pattern": "^a"}, "b", "match"),
-        ({"type": "boolean"}, "maybe", "neither yes nor no"),
-        ({"enum": ["S", "M"]}, "3", "none of the choices 1 to 2"),
-        ({"enum": ["S", "M"]}, "0", "none of the choices"),
-        ({"enum": ["S"]}, "²", "none of the choices"),
+        ({"type": "boolean"}, "maybe", "not yes or no"),
+        ({"enum": ["S", "M"]}, "3", "not one of the choices 1 to 2"),
+        ({"enum": ["S", "M"]}, "0", "not one of the choices"),
+        ({"enum": ["S"]}, "²", "not one of the choices"),
         ({"type": "array", "minItems": 2, "items": {"enum": ["a", "b"]}}, "a", "x: "),
     ],
 )
@@ -76,17 +76,17 @@ def test_what_is_to_be_typed_is_told() -> None:
     schema = form(["n"], n={"type": "integer", "minimum": 1, "maximum": 5, "title": "Count"})
     (only,) = fields_of(schema) or []
     assert only.title == "Count (n)"
-    assert only.kind() == "integer, at least 1, at most 5, required"
+    assert only.kind() == "integer, 1 to 5, required"
     assert field(type="boolean", title="x").title == "x"
     assert field(type="boolean").kind() == "yes or no, optional"
-    assert field(type="string", format="email").kind() == "text, an e-mail address, optional"
+    assert field(type="string", format="email").kind() == "text, email address, optional"
     assert field(type="string", format="ipv4").kind() == "text, ipv4, optional"
     assert field(pattern="^a", maxLength=True).kind() == "any value, matching ^a, optional"
 
 
 def test_choices_are_numbered_and_named() -> None:
     known = field(description="Pick\none", enum=["r", 5], enumNames=["Red"])
-    assert known.choices == (Choice("r", "Red"), Choice(5, "5"))
+    assert known.choices == (PromptChoice("r", "Red"), PromptChoice(5, "5"))
     assert known.notes() == [r"Pick\none", "1) Red", "2) 5"]
     assert known.kind() == "a number or name from above, optional"
     assert field(description=5).notes() == []

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mcp_progress_monitor.cli.asking.prompts import prompt
-from mcp_progress_monitor.sessions.questions import Accept, Decline, Refused, Sampled
+from mcp_progress_monitor.snapshots.questions import Accept, Decline, Refused, Sampled
 from tests.unit.cli.asking.questions import Talk, asked
 
 pytestmark = pytest.mark.anyio
@@ -16,10 +16,10 @@ pytestmark = pytest.mark.anyio
 @pytest.mark.parametrize(
     ("kind", "words", "typed"),
     [
-        ("form", "asks for some input", "d"),
-        ("url", "asks you to visit a page", "d"),
-        ("sampling", "asks for the answer of a language model", ""),
-        ("roots", "asks which folders it may work on", ""),
+        ("form", "asks you to fill in a form", "d"),
+        ("url", "asks you to open a web page", "d"),
+        ("sampling", "asks for a model response", ""),
+        ("roots", "asks which folders it may use", ""),
     ],
 )
 async def test_every_kind_has_its_words_and_its_no(kind: Any, words: str, typed: str) -> None:
@@ -33,14 +33,14 @@ async def test_every_kind_has_its_words_and_its_no(kind: Any, words: str, typed:
 async def test_what_is_wrong_with_a_question_is_said() -> None:
     talk = Talk("d")
     await prompt(asked(problem='"message" is missing\x1b'), talk.dialogue, "", {})
-    assert 'something wrong with this question: "message" is missing\\x1b\n' in talk.shown
+    assert 'This question is invalid: "message" is missing\\x1b\n' in talk.shown
 
 
 async def test_roots_are_typed_one_by_one() -> None:
     talk = Talk("y", "C:/", "file:///tmp", "file:///home", "")
     answer = await prompt(asked("roots"), talk.dialogue, "", {})
     assert answer == Accept({"roots": [{"uri": "file:///tmp"}, {"uri": "file:///home"}]})
-    assert "does not begin with file://" in talk.shown
+    assert "must start with file://" in talk.shown
 
 
 async def test_a_models_message_is_an_answer() -> None:

@@ -10,8 +10,8 @@ import mcp_types.methods
 import pytest
 
 from mcp_progress_monitor.demo.eras import ERAS
-from mcp_progress_monitor.demo.tools import TOOLS
 from mcp_progress_monitor.demo.tools.resumable import FAULTS
+from tests.servers.tools import TOOLS
 from tests.unit.demo.client import TOKEN, Client, Message, Played
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from mcp_progress_monitor.demo.call import LEVELS
 from mcp_progress_monitor.demo.eras import ERAS, HANDSHAKE_VERSIONS, LOG_LEVEL_STAMP
-from mcp_progress_monitor.demo.logs import LEVELS
 from mcp_progress_monitor.demo.news import LISTS
 from tests.unit.demo.client import PER_REQUEST, Message, Played
 from tests.unit.demo.host import Host
@@ -84,9 +84,9 @@ def test_what_comes_and_goes_can_be_used() -> None:
     host = Host()
     for which in LISTS:
         host.call("change_list", list=which)
-    assert "not always" in host.call("extra_tool").result["content"][0]["text"]
+    assert "added by change_list" in host.call("extra_tool").result["content"][0]["text"]
     contents = host.request("resources/read", {"uri": "demo://extra"}).result["contents"]
-    assert "not always" in contents[0]["text"]
+    assert "added by change_list" in contents[0]["text"]
     assert host.request("prompts/get", {"name": "extra"}).result["messages"]
     host.call("change_list", list="tools")
     assert host.call("extra_tool").error["code"] == -32602

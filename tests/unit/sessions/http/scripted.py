@@ -10,15 +10,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import anyio
 
+from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
-from mcp_progress_monitor.protocol.tokens import TokenSource
-from mcp_progress_monitor.sessions.clock import Clock
-from mcp_progress_monitor.sessions.connection import Connection
-from mcp_progress_monitor.sessions.definitions import HttpDefinition
-from mcp_progress_monitor.sessions.http.transport import HttpTransport
-from mcp_progress_monitor.sessions.reaching import Means
-from mcp_progress_monitor.sessions.references import NoKeyring
-from mcp_progress_monitor.sessions.sign_ins import SignIns
+from mcp_progress_monitor.protocol.peer import TokenSource
+from mcp_progress_monitor.secrets.references import NoKeyring
+from mcp_progress_monitor.sessions.connection.connection import Connection
+from mcp_progress_monitor.sessions.transport.http.transport import HttpTransport
+from mcp_progress_monitor.sessions.transport.resources import SignIns, TransportResources
+from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 from tests.unit.sessions.playbook import Log
 
 if TYPE_CHECKING:
@@ -27,8 +26,8 @@ if TYPE_CHECKING:
     from anyio.abc import SocketStream, TaskGroup
 
     from mcp_progress_monitor.protocol.facts import Fact
-    from mcp_progress_monitor.protocol.frame import Frame
-    from mcp_progress_monitor.sessions.exchange import Exchange
+    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.sessions.connection.exchange import PendingRequest
 
 PATIENCE_S = 10
 
@@ -200,10 +199,10 @@ class Line:
         self.connection = connection
         self.log = log
 
-    def ask(self, method: str = "tools/call", **params: Any) -> Exchange:
-        return self.connection.mail.ask(method, params, token="t")
+    def ask(self, method: str = "tools/call", **params: Any) -> PendingRequest:
+        return self.connection.outbox.ask(method, params, token="t")
 
-    async def over(self, exchange: Exchange) -> Exchange:
+    async def over(self, exchange: PendingRequest) -> PendingRequest:
         with anyio.fail_after(PATIENCE_S):
             await exchange.over()
         return exchange
@@ -226,7 +225,7 @@ def transport_to(url: str, **fields: Any) -> tuple[HttpTransport, Framer]:
     """A transport that is not opened yet."""
     definition = HttpDefinition(name="web", url=url, **fields)
     framer = Framer("web#1", FrameNumbers())
-    means = Means(NoKeyring(), SignIns(_ignore))
+    means = TransportResources(NoKeyring(), SignIns(_ignore))
     return HttpTransport(definition, framer, Clock(), means), framer
 
 
@@ -263,7 +262,7 @@ async def _until_listening(web: Web) -> None:
 
 
 def _ignore(_name: str) -> None:
-    """Nobody signs in here."""
+    """Only HTTP servers use sign-in here."""
 
 
 async def _no_wait() -> None:

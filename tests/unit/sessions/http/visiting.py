@@ -9,11 +9,11 @@ import anyio
 import httpx2
 import pytest
 
-from mcp_progress_monitor.problem import Problem, ProblemError
-from mcp_progress_monitor.sessions.definitions import HttpDefinition, OAuthClient
-from mcp_progress_monitor.sessions.http.sign_in import auth_for
-from mcp_progress_monitor.sessions.reaching import Means
-from mcp_progress_monitor.sessions.references import NoKeyring
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.secrets.references import NoKeyring
+from mcp_progress_monitor.sessions.transport.http.oauth import auth_for
+from mcp_progress_monitor.sessions.transport.resources import TransportResources
+from mcp_progress_monitor.snapshots.definitions import HttpDefinition, OAuthClient
 from tests.unit.sessions.http.authorization import SERVER, Browser, Site
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Visit:
     ) -> None:
         self.site = site
         self.browser = browser
-        self.means = Means(NoKeyring(), browser.sign_ins, folder)
+        self.means = TransportResources(NoKeyring(), browser.sign_ins, folder)
         self.definition = HttpDefinition(name="remote", url=SERVER, auth="oauth", oauth=oauth)
 
     @contextlib.asynccontextmanager
@@ -60,7 +60,7 @@ async def visiting(
             browser.close()
 
 
-async def problem_of(client: httpx2.AsyncClient) -> Problem:
-    with pytest.raises(ProblemError) as caught:
+async def problem_of(client: httpx2.AsyncClient) -> ErrorDetails:
+    with pytest.raises(UserError) as caught:
         await client.post(SERVER, content=b"x")
     return caught.value.problem

@@ -1,0 +1,69 @@
+"""Edits TOML documents in place: comments, order and spelling of everything else stay."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import tomlkit
+from tomlkit.exceptions import TOMLKitError
+from tomlkit.items import Table
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, MutableMapping
+
+
+class UneditableError(Exception):
+    """The library cannot edit this document, though it is TOML."""
+
+
+def toml_value(value: Any) -> Any:
+    """A JSON value without what TOML cannot hold: null, and halves of surrogate pairs."""
+    if isinstance(value, dict):
+        held = {key: inner for key, inner in value.items() if inner is not None}
+        return {toml_value(key): toml_value(inner) for key, inner in held.items()}
+    if isinstance(value, list | tuple):
+        return [toml_value(inner) for inner in value if inner is not None]
+    if isinstance(value, str):
+        return value.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return value
+
+
+def with_entries(words: str, container: str, entries: Mapping[str, Any]) -> str:
+    """The document with the tables `entries` in its table `container`.
+
+    A table of the same name takes the new members and loses those that are not among them. Line
+    ends are those of the document. The caller checks the result: the library has known faults with
+    tables that are defined in pieces.
+
+    Raises:
+        UneditableError: the library gives up.
+    """
+    line_end = "\r\n" if "\r\n" in words else "\n"
+    try:
+        held = f"{words.rstrip()}\n" if words.strip() else ""
+        document = tomlkit.parse(held.replace("\r\n", "\n"))
+        if container not in document:
+            if held:
+                document.add(tomlkit.nl())
+            document[container] = tomlkit.table(is_super_table=True)
+        tables: Any = document[container]
+        for name, entry in entries.items():
+            _put(tables, name, entry)
+        written = document.as_string().rstrip("\n") + "\n"
+        return written.replace("\n", line_end)
+    except (TOMLKitError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise UneditableError(str(error)) from error
+
+
+def _put(table: MutableMapping[str, Any], key: str, value: Any) -> None:
+    held = table.get(key)
+    # A table that is emptied is replaced: one with tables alone has no line of its own.
+    if isinstance(held, dict) and isinstance(value, dict) and value:
+        for gone in [name for name in held if name not in value]:
+            del held[gone]
+        for name, inner in value.items():
+            _put(held, name, inner)
+    elif held != value:
+        table[key] = value
+        if held is None and isinstance(table[key], Table):
+            table[key].add(tomlkit.nl())

@@ -1,0 +1,177 @@
+"""Line-based dialogue on a terminal, with awaited input that can be cancelled.
+
+Control characters in server text are escaped here.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from mcp_progress_monitor.formatting import elide, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import TextIO
+
+    from mcp_progress_monitor.cli.output.stdout import StandardOutput
+
+_LOOK_S = 0.05
+_CHUNK = 65_536
+
+
+class HungUpError(Exception):
+    """The end of the input or of the terminal."""
+
+
+class Keyboard:
+    """Standard input as a terminal in line mode.
+
+    Input typed before a question appears is discarded, so it cannot answer an unread question.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        """Read from `stream`, which is a terminal."""
+        self._stream = stream
+        self._typed = b""
+
+    async def line(self) -> str:
+        """The next line, without its end.
+
+        Raises:
+            HungUpError: at the end of input.
+        """
+        if sys.platform == "win32":
+            return await self._console_line()
+        while b"\n" not in self._typed:
+            await anyio.wait_readable(self._stream.fileno())
+            self._typed += self._read()
+        line, _, self._typed = self._typed.partition(b"\n")
+        return line.decode(self._stream.encoding or "utf-8", "replace").rstrip("\r")
+
+    def discard(self) -> None:
+        """Discard what was typed until now."""
+        self._typed = b""
+        if sys.platform == "win32":
+            import msvcrt
+
+            while msvcrt.kbhit():
+                msvcrt.getwch()
+        else:
+            import termios
+
+            try:
+                termios.tcflush(self._stream.fileno(), termios.TCIFLUSH)
+            except (OSError, termios.error) as error:
+                raise HungUpError from error
+
+    def _read(self) -> bytes:
+        """The available input; at its end, an unfinished line counts as a line."""
+        try:
+            piece = os.read(self._stream.fileno(), _CHUNK)
+        except OSError as error:  # how Linux reports a terminal's end
+            raise HungUpError from error
+        if not piece and not self._typed:
+            raise HungUpError
+        return piece or b"\n"
+
+    async def _console_line(self) -> str:
+        """A line of a Windows console, which cannot be awaited and is polled instead."""
+        while not _is_key_down():  # noqa: ASYNC110  # nothing there can be awaited
+            await anyio.sleep(_LOOK_S)
+        line = self._stream.readline()
+        if not line:
+            raise HungUpError
+        return line.rstrip("\r\n")
+
+
+def _is_key_down() -> bool:
+    if sys.platform == "win32":
+        import msvcrt
+
+        return msvcrt.kbhit()
+    return True
+
+
+def terminal_of_user() -> Keyboard | None:
+    """The keyboard, if a user can be asked; otherwise None.
+
+    Standard input and standard error must be terminals, and the process must not be a background
+    job of a shell, where reading would stop it.
+    """
+    streams = (sys.stdin, sys.stderr)
+    if any(stream is None or stream.closed or not stream.isatty() for stream in streams):
+        return None
+    return Keyboard(sys.stdin) if _is_in_foreground(sys.stdin.fileno()) else None
+
+
+def _is_in_foreground(descriptor: int) -> bool:
+    if sys.platform == "win32":
+        return True
+    try:
+        return os.tcgetpgrp(descriptor) == os.getpgrp()
+    except OSError:
+        return False
+
+
+_LONGEST: Final = 4_000
+"""The most characters shown of one text of a server, so that the question stays on screen.
+
+URLs are never truncated.
+"""
+
+
+class Dialogue:
+    """Prints lines for the user and reads answers."""
+
+    def __init__(self, errors: StandardOutput, keyboard: Keyboard) -> None:
+        """Print to `errors`, read from `keyboard`."""
+        self._errors = errors
+        self._keyboard = keyboard
+
+    def begin(self, title: str) -> None:
+        """Start a question and discard what was typed before."""
+        self._keyboard.discard()
+        self._errors.text(f"\n? {visible(title)}\n")
+
+    def say(self, text: str, *, indent: str = "  ") -> None:
+        """Print untrusted text, indented and truncated."""
+        shown = elide(visible(text, keep_line_ends=True), _LONGEST)
+        for line in shown.splitlines():
+            self._errors.text(f"{indent}{line}\n")
+
+    def say_whole(self, line: str, *, indent: str = "  ") -> None:
+        """Print one line without truncating it."""
+        self._errors.text(f"{indent}{visible(line)}\n")
+
+    async def ask(self, prompt: str) -> str:
+        """Ask for a line and strip it; `HungUpError` at the end of input."""
+        self._errors.text(f"  {visible(prompt)}: ")
+        try:
+            return (await self._keyboard.line()).strip()
+        except HungUpError:
+            self._errors.text("\n")  # so that the next text starts a line
+            raise
+
+    async def choose(self, prompt: str, words: Sequence[str], *, default: str = "") -> str:
+        """Ask until the answer is one of `words`, which start with different letters."""
+        letters = "/".join(_marked(word, is_default=word == default) for word in words)
+        while True:
+            typed = (await self.ask(f"{prompt} [{letters}]")).lower()
+            found = [word for word in words if typed and word.startswith(typed)]
+            if len(found) == 1:
+                return found[0]
+            if not typed and default:
+                return default
+            self.say(f"Type {', '.join(words[:-1])} or {words[-1]}, or its first letter.")
+
+    def break_off(self, why: str) -> None:
+        """End an unfinished line and print why."""
+        self._errors.text(f"\n  {visible(why)}\n")
+
+
+def _marked(word: str, *, is_default: bool) -> str:
+    return word.upper() if is_default else word

@@ -1,0 +1,1 @@
+"""Commands that connect to a server: calls, requests, lists, tasks, resume."""

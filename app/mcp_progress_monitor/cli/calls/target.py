@@ -1,0 +1,269 @@
+"""Resolves the shared options to the servers that they name."""
+
+from __future__ import annotations
+
+import logging
+import shlex
+import urllib.parse
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import click
+import pydantic
+
+from mcp_progress_monitor.catalogue.catalogue import FILE_NAME, Catalogue, likely
+from mcp_progress_monitor.catalogue.reading import ConfigFile, FoundServer, read_file
+from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
+from mcp_progress_monitor.cli.servers.approval import require_approval
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.path_checks import absolute, expanded
+from mcp_progress_monitor.paths import data_dir
+from mcp_progress_monitor.snapshots.definitions import (
+    HttpDefinition,
+    OAuthClient,
+    ServerDefinition,
+    StdioDefinition,
+    demo_definition,
+    made_definition,
+)
+from mcp_progress_monitor.wording.servers import disabled
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+    from mcp_progress_monitor.cli.options import CommonOptions
+
+
+def saved_servers(common: CommonOptions) -> Catalogue:
+    """The catalogue in the data folder.
+
+    `CommandFailed` if it cannot be read.
+    """
+    with failing(ExitCode.USAGE):
+        catalogue = Catalogue(data_dir(common.data_dir) / FILE_NAME)
+    if catalogue.problem is not None:
+        raise CommandFailed(ExitCode.USAGE, catalogue.problem)
+    return catalogue
+
+
+def saved_server(common: CommonOptions, name: str) -> CatalogueEntry:
+    """One saved server; `CommandFailed` if it does not exist or is disabled."""
+    catalogue = saved_servers(common)
+    with failing(ExitCode.USAGE):
+        entry = catalogue.entry(name)
+    if entry.is_disabled:
+        hint = f"To enable it: servers enable {shlex.quote(name)}"
+        raise CommandFailed(ExitCode.USAGE, disabled(name, hint))
+    return entry
+
+
+_log = logging.getLogger(__name__)
+
+_TARGETS = "-- COMMAND [ARG]..., --url URL, --server NAME, --config FILE [--server NAME] or --demo"
+_PATTERN = "string_pattern_mismatch"
+_TOO_SHORT = "string_too_short"
+_NO_UNICODE = "string_unicode"
+_REASONS = {
+    "headers": "header names cannot contain spaces or colons, nor values line breaks",
+    "env": "variable names cannot contain equals signs, nor values NUL characters",
+}
+
+
+class _Named(NamedTuple):
+    """A server as found, and with the command line's changes."""
+
+    found: ServerDefinition
+    definition: ServerDefinition
+
+
+def one_server(common: CommonOptions) -> ServerDefinition:
+    """The one server that a command connects to.
+
+    A usage error if the options name none or several; `CommandFailed` for an invalid configuration
+    or without approval.
+    """
+    definition = server_if_named(common)
+    if definition is None:
+        raise click.UsageError(f"No server given. Choose one with {_TARGETS}.")
+    return definition
+
+
+def server_if_named(common: CommonOptions) -> ServerDefinition | None:
+    """As `one_server`, but None if the options name no server."""
+    named = _named(common)
+    if len(named) > 1:
+        names = ", ".join(one.definition.name for one in named)
+        raise click.UsageError(
+            f"The configuration has several servers. Choose one with --server: {names}."
+        )
+    if not named:
+        return None
+    if common.config is not None:
+        require_approval(named[0].found, common, str(common.config))
+    elif common.server is not None:
+        require_approval(named[0].found, common, "the saved servers")
+    return named[0].definition
+
+
+def named_servers(common: CommonOptions) -> tuple[ServerDefinition, ...]:
+    """Every server that the options name, not yet approved."""
+    return tuple(one.definition for one in _named(common))
+
+
+def _named(common: CommonOptions) -> list[_Named]:
+    check_target(common)
+    try:
+        return [_Named(found, _adapted(found, common)) for found in _found(common)]
+    except UserError as error:
+        raise CommandFailed(ExitCode.USAGE, error.problem) from error
+    except pydantic.ValidationError as error:
+        raise CommandFailed(ExitCode.USAGE, _wrong(error)) from error
+
+
+def _wrong(error: pydantic.ValidationError) -> ErrorDetails:
+    first = error.errors(include_url=False, include_input=False)[0]
+    places = [str(place) for place in first["loc"] if place != "[key]"]
+    where = "".join(places[-1:])
+    # Not with the value: it may be a secret.
+    reasons = [_REASONS[place] for place in places if place in _REASONS]
+    kind = first["type"]
+    if kind == _NO_UNICODE:
+        return ErrorDetails("The server's command or URL is not valid UTF-8")
+    if kind == _TOO_SHORT:
+        word = "URL" if where == "url" else where
+        return ErrorDetails(f"The server's {word} is empty", hint=f"Choose one with {_TARGETS}.")
+    is_known = kind == _PATTERN and bool(reasons)
+    detail = reasons[0] if is_known else first["msg"].removeprefix("Value error, ")
+    return ErrorDetails("Invalid server settings", where, detail=detail)
+
+
+def check_target(common: CommonOptions) -> None:
+    """Refuse, as a usage error, options that contradict each other."""
+    is_saved = common.server is not None and common.config is None
+    ways = [common.command, common.url, common.config, common.demo or None, is_saved or None]
+    given = sum(way is not None for way in ways)
+    if given > 1:
+        raise click.UsageError(f"Several servers given. Choose one with {_TARGETS}.")
+    starting = common.cwd or common.env or common.era or common.connect_timeout
+    if starting and not given:
+        raise click.UsageError(
+            f"--cwd, --env, --era and --connect-timeout need a server. Choose one with {_TARGETS}."
+        )
+    signs_in = common.oauth or common.oauth_client_id is not None
+    if common.url is None and (signs_in or common.transport):
+        raise click.UsageError("--oauth and --transport need --url URL.")
+    is_process = common.command is not None or common.demo
+    if common.header and (is_process or not given):
+        raise click.UsageError("--header needs a server with a URL: add --url URL.")
+    if common.url is not None and (common.cwd or common.env):
+        raise click.UsageError("--cwd and --env cannot be used with --url.")
+
+
+def _found(common: CommonOptions) -> list[ServerDefinition]:
+    if common.command is not None:
+        command, *args = common.command
+        return [StdioDefinition(name=_name_of(command), command=command, args=tuple(args))]
+    if common.url is not None:
+        return [url_definition(common, common.url)]
+    if common.config is not None:
+        return _of_config(expanded(common.config), common.server)
+    if common.server is not None:
+        return [saved_server(common, common.server).definition]
+    return [demo_definition()] if common.demo else []
+
+
+def url_definition(common: CommonOptions, url: str, name: str | None = None) -> HttpDefinition:
+    """The server that `--url` and its options name; `pydantic.ValidationError` if invalid."""
+    return HttpDefinition(
+        name=name or _host_of(url),
+        url=url,
+        transport="sse" if common.transport == "sse" else "http",
+        headers=dict(common.header),
+        auth="oauth" if common.oauth or common.oauth_client_id else "headers",
+        oauth=OAuthClient(client_id=common.oauth_client_id),
+    )
+
+
+def _host_of(url: str) -> str:
+    """A short name for a URL: its host, and its port if not the default."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+        host, port = parts.hostname or "server", parts.port
+    except ValueError:
+        return "server"
+    return f"{host}:{port}" if port else host
+
+
+def _name_of(command: str) -> str:
+    """A short name for a command: its file name without folder and extension."""
+    base = command.replace("\\", "/").rstrip("/").rpartition("/")[2]
+    stem = base[:-4] if base.lower().endswith((".exe", ".cmd", ".bat")) else base
+    return stem or command or "server"
+
+
+def _of_config(path: Path, name: str | None) -> list[ServerDefinition]:
+    config = read_file(path)
+    if not config.found:
+        raise UserError(config.problems[0])
+    if name is None:
+        for problem in config.problems:
+            _log.warning("left out: %s (%s)", problem.what, problem.where)
+        usable = [found for found in config.found if not found.is_disabled and not found.asks]
+        for found in config.found:
+            if found not in usable:
+                _log.warning("left out: %s (%s)", _reason(found), found.definition.name)
+        if not usable:
+            raise UserError(ErrorDetails("The file has no usable server", str(path)))
+        return [placed(found.definition) for found in usable]
+    return [placed(config_server(config, name).definition)]
+
+
+def _reason(found: FoundServer) -> str:
+    if found.is_disabled:
+        return "disabled"
+    return "needs input from you; to enter it, import the server"
+
+
+def config_server(config: ConfigFile, name: str) -> FoundServer:
+    """The server of that name in a configuration; `UserError` if there is none."""
+    chosen = next((found for found in config.found if found.definition.name == name), None)
+    if chosen is None:
+        for unusable in config.unusable:
+            if unusable.name == name:
+                raise UserError(unusable.problem)
+        names = [found.definition.name for found in config.found]
+        what = f"The configuration has no server {name!r}"
+        hint = f"{likely(name, names)}Its servers: {', '.join(names)}."
+        raise UserError(ErrorDetails(what, str(config.path), hint))
+    if chosen.asks:
+        ids = ", ".join(asked.id for asked in chosen.asks)
+        what = f"The server needs input from you: {ids}"
+        hint = f"To enter it, import it: servers import {shlex.join([str(config.path), name])}"
+        raise UserError(ErrorDetails(what, f"server {name!r}, {config.path}", hint))
+    return chosen
+
+
+def placed(definition: ServerDefinition) -> ServerDefinition:
+    """A server of a file with the folder that it would be started in.
+
+    In another folder, the same relative paths may run other programs.
+    """
+    if isinstance(definition, StdioDefinition):
+        folder = str(absolute(Path(definition.cwd or "")))
+        return definition.model_copy(update={"cwd": folder})
+    return definition
+
+
+def _adapted(found: ServerDefinition, common: CommonOptions) -> ServerDefinition:
+    """The definition with the command line's changes, validated again."""
+    changes: dict[str, Any] = {}
+    if common.cwd is not None and isinstance(found, StdioDefinition):
+        changes["cwd"] = str(absolute(common.cwd))
+    if common.env and isinstance(found, StdioDefinition):
+        changes["env"] = {**found.env, **dict(common.env)}
+    if common.header and isinstance(found, HttpDefinition):
+        changes["headers"] = {**found.headers, **dict(common.header)}
+    if common.era is not None:
+        changes["era"] = common.era
+    if common.connect_timeout is not None:
+        changes["connect_timeout_s"] = common.connect_timeout
+    return made_definition({**found.model_dump(), **changes})

@@ -1,0 +1,432 @@
+"""Runs the engine for one command, handles signals, and closes it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import sys
+import threading
+from typing import TYPE_CHECKING, Any, Final, Self
+
+import anyio
+
+from mcp_progress_monitor.cli.asking.asker import NO_MEANS, Asker, WindowRules, means_of
+from mcp_progress_monitor.cli.calls.stores import NOTHING_SAVED, saved_jobs
+from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
+from mcp_progress_monitor.cli.orders import SavedId
+from mcp_progress_monitor.cli.output.front import Front, SignInNotices, StartNotices
+from mcp_progress_monitor.cli.output.fronts import front_of
+from mcp_progress_monitor.cli.output.stdout import StandardOutput, own_command
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.path_checks import absolute
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.secrets.system_keyring import SystemKeyring
+from mcp_progress_monitor.sessions.transport.process_guard import guard
+from mcp_progress_monitor.signal_watch import SignalWatch
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from mcp_progress_monitor.cli.asking.asker import AnswerMeans, RuledAnswer
+    from mcp_progress_monitor.cli.calls.stores import SavedStore, SessionRecording
+    from mcp_progress_monitor.cli.options import CommonOptions, Invocation
+    from mcp_progress_monitor.cli.orders import RequestOrder, ResumeOrder
+    from mcp_progress_monitor.engine.updates import Update
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+    from mcp_progress_monitor.snapshots.limits import LogLevel
+    from mcp_progress_monitor.snapshots.questions import Question
+    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
+    from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
+
+LAST_S: Final = 2.0
+"""How long the command may take to end after a request to exit immediately."""
+_TELL_S: Final = 0.2
+"""How long to wait for a busy loop before the servers are ended."""
+
+
+class Interrupts:
+    """Turns signals into two events, within a `with` block inside a running event loop.
+
+    `polite` is set by the first Ctrl+C, `firm` by the second or by SIGTERM or SIGHUP. A thread
+    receives the signals (see `SignalWatch`): the loop may be busy, or blocked by a reader of our
+    output. A command that does not exit within `LAST_S` after `firm`, or at the next signal, is
+    ended here.
+    """
+
+    def __init__(
+        self,
+        output: StandardOutput,
+        end_all: Callable[[], None],
+        divert: Callable[[], bool],
+    ) -> None:
+        """`end_all` ends the servers' processes immediately, from any thread, and never raises.
+
+        `divert` is called in a thread at a Ctrl+C before the first that counts; True if something
+        else has handled it.
+        """
+        self._output = output
+        self._end_all = end_all
+        self._count = 0
+        self._is_leaving = False
+        self._told = threading.Event()
+        self._left = threading.Event()
+        self._signals = SignalWatch(self._on_signal)
+        self._divert = divert
+        self.polite = anyio.Event()
+        self.firm = anyio.Event()
+
+    def __enter__(self) -> Self:
+        """Start handling signals."""
+        self._loop = asyncio.get_running_loop()
+        self._signals.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        """Restore the previous signal handlers."""
+        self._left.set()
+        self._signals.__exit__(kind, error, traceback)
+
+    def _on_signal(self, number: signal.Signals) -> None:
+        if number is signal.SIGINT and not self._count and self._divert():
+            return
+        self._count += 1 if number is signal.SIGINT else 2
+        if self._count > 1:
+            self._output.hurry()
+            if self._is_leaving or self._output.is_stuck:
+                self._leave()
+            self._is_leaving = True
+            threading.Thread(target=self._leave_late, name="leaving", daemon=True).start()
+        with contextlib.suppress(RuntimeError):  # the loop is closed: the command has ended
+            self._loop.call_soon_threadsafe(self._tell)
+        if self._is_leaving:
+            # The loop must know first, or it reports the servers' exits as crashes.
+            self._told.wait(_TELL_S)
+            self._end_all()
+
+    def _tell(self) -> None:
+        self.polite.set()
+        if self._is_leaving:
+            self.firm.set()
+            self._told.set()
+
+    def _leave_late(self) -> None:
+        """Exit unless the command ends in time."""
+        if not self._left.wait(LAST_S):
+            self._leave()
+
+    def _leave(self) -> None:
+        """Exit the process from this thread: the main thread is blocked."""
+        self._end_all()
+        _show_cursor()
+        os._exit(ExitCode.CANCELLED)
+
+
+def _show_cursor() -> None:
+    """Show the terminal's cursor, which the progress bars hide."""
+    with contextlib.suppress(OSError):
+        if os.isatty(2):
+            os.write(2, b"\x1b[?25h\n")
+
+
+_NEWCOMERS_S = 0.1
+"""How often to look for jobs and attempts that started after Ctrl+C."""
+
+_CANCEL_GRACE_S = 1.0
+"""Most servers never reply to a cancelled request, as the specification requires.
+
+Deadlines are checked once a second, so an interrupted command waits at most two seconds for them.
+"""
+
+
+class Command:
+    """A command's work with the engine that `run_visit` opens for it."""
+
+    output: StandardOutput
+    restores = False
+    """Whether it begins with saved jobs."""
+    means: AnswerMeans = NO_MEANS
+    """What questions of servers are answered by."""
+    lists: frozenset[str] = frozenset({"tools"})
+    """The lists that are read once, as soon as a server is connected.
+
+    No others, and nothing is listened for, so that nothing of ours stands between a request and its
+    answer.
+    """
+    server_log: LogLevel | None = None
+    """The level of log messages to ask servers for."""
+
+    def make_front(self, engine: Engine) -> Front:
+        """The way to show it."""
+        raise NotImplementedError
+
+    async def work(self, engine: Engine) -> ExitCode:
+        """Do it."""
+        raise NotImplementedError
+
+    def owns(self, _job: JobId) -> bool:
+        """Whether a job is of this command: those are cancelled by Ctrl+C."""
+        return True
+
+    def left(self) -> list[SavedId]:
+        """The IDs to pass to `resume`, once everything is closed."""
+        return []
+
+
+class OrderedCommand(Command):
+    """A command's work by an order: with its answers, its log level and its way of output."""
+
+    def __init__(self, order: RequestOrder | ResumeOrder, invocation: Invocation) -> None:
+        self.means = means_of(order.answer, as_json=order.as_json)
+        self.server_log = order.server_log
+        self.output = StandardOutput(sys.stdout)
+        self._invocation = invocation
+        self._as_json = order.as_json
+
+    def _front_of(self, engine: Engine, **how: Any) -> Front:
+        """The way to show its jobs: as events, bars or lines (see `front_of`)."""
+        self._front = front_of(
+            self._invocation,
+            self.output,
+            engine,
+            as_json=self._as_json,
+            server_log=self.server_log,
+            **how,
+        )
+        return self._front
+
+
+def run_visit(
+    command: Command, recorded: SessionRecording, saved: SavedStore = NOTHING_SAVED
+) -> ExitCode:
+    """Run a command's `work` with an engine that records and saves resume tokens.
+
+    `CommandFailed` when its work raises it, and when standard output cannot be written. The
+    servers' processes are gone in every case.
+    """
+    visit = Visit(command, recorded, saved)
+    anyio.run(visit.run)
+    return visit.verdict()
+
+
+async def connected(engine: Engine, definition: ServerDefinition) -> ServerSnapshot:
+    """Add a server to the engine and connect it; `CommandFailed` if it cannot be connected."""
+    with failing(ExitCode.NOT_CONNECTED):
+        name = engine.servers.add(definition)
+        return await engine.servers.connect(name)
+
+
+class Visit:
+    """One command from start to end; call `run` once, then `verdict`."""
+
+    def __init__(self, command: Command, recorded: SessionRecording, saved: SavedStore) -> None:
+        """Start nothing yet."""
+        self._command = command
+        self._output = command.output
+        self._recorded = recorded
+        self._saved = saved
+        self._uncancelled: set[JobId] = set()
+        self._told: set[ErrorDetails] = set()
+        self._rules = WindowRules(recorded.folder, command.means.answers, command.server_log)
+        self._engine = Engine(
+            store=saved.store,
+            restores=saved.restores,
+            cancel_grace_s=_CANCEL_GRACE_S,
+            recorder=recorded.recorder,
+            settings=self._rules,
+            keyring=SystemKeyring(),
+            folder=recorded.folder,
+            lists=command.lists,
+            follows_lists=False,
+        )
+        self._code = ExitCode.CANCELLED
+        self._failure: CommandFailed | None = None
+        self._defect: Exception | None = None
+
+    async def run(self) -> None:
+        """Open, work, close; interruptible at every point."""
+        front = self._command.make_front(self._engine)
+        asker = self._asker = Asker(
+            self._engine.questions,
+            self._engine.jobs.snapshot,
+            front,
+            self._command.means,
+            self._ruled,
+        )
+        try:
+            with Interrupts(self._output, guard.end_all, asker.interrupt) as interrupts:
+                async with anyio.create_task_group() as group:
+                    scope = anyio.CancelScope()
+                    self._output.when_gone(scope.cancel)
+                    group.start_soon(self._attend, interrupts, scope, front)
+                    async with self._engine as engine:
+                        engine.subscribe(self._listener(front, scope))
+                        engine.subscribe(asker.on_update)
+                        engine.subscribe(SignInNotices(engine, front).on_update)
+                        engine.subscribe(StartNotices(engine, front).on_update)
+                        self._warn(front)
+                        with scope:
+                            await self._work_shown(front)
+                    self._warn(front)
+                    group.cancel_scope.cancel()
+        finally:
+            front.close()
+
+    def verdict(self) -> ExitCode:
+        """The exit code; raises `CommandFailed` if the command failed."""
+        if self._defect is not None:
+            raise self._defect
+        self._output.check()
+        if self._failure is not None:
+            raise self._failure
+        return self._code
+
+    def _ruled(self, question: Question) -> RuledAnswer | None:
+        """The rule for the questions of a server, which is found by its fingerprint."""
+        definition = self._engine.servers.snapshot(question.server).definition
+        return self._rules.automatic(definition.fingerprint, question.kind)
+
+    def _listener(self, front: Front, scope: anyio.CancelScope) -> Callable[[Update], None]:
+        """Pass updates to the front end; a defect there ends the command.
+
+        The recording is flushed before anything is printed.
+        """
+
+        def listen(update: Update) -> None:
+            if self._defect is None:
+                try:
+                    self._recorded.recorder.flush()
+                    front.on_update(update)
+                except Exception as error:  # noqa: BLE001 - raised again in verdict()
+                    self._defect = error
+                    scope.cancel()
+
+        return listen
+
+    async def _work_shown(self, front: Front) -> None:
+        async with anyio.create_task_group() as animation:
+            animation.start_soon(front.animate)
+            animation.start_soon(self._asker.run)
+            try:
+                self._code = await self._command.work(self._engine)
+            except CommandFailed as failure:
+                self._failure = failure
+                front.fail(failure)
+            else:
+                self._asker.tell_unused()
+            animation.cancel_scope.cancel()
+
+    def _warn(self, front: Front) -> None:
+        """Warn, once, if resume tokens or a recording cannot be saved; the command runs anyway."""
+        kept = (self._saved.problem, self._engine.resumer.problem)
+        recorded = (self._recorded.problem, self._recorded.recorder.problem)
+        for problem in (*kept, *recorded, self._rules.problem):
+            if problem is not None and problem not in self._told:
+                self._told.add(problem)
+                front.warn(problem)
+
+    async def _attend(self, interrupts: Interrupts, scope: anyio.CancelScope, front: Front) -> None:
+        """Handle Ctrl+C: cancel running jobs and wait for them, or exit if there are none.
+
+        The second time, `Interrupts` has already ended the servers' processes.
+        """
+        await interrupts.polite.wait()
+        self._asker.stop()
+        if interrupts.firm.is_set():
+            front.terminate()
+        elif self._busy():
+            front.interrupt()
+        else:
+            scope.cancel()
+        while not interrupts.firm.is_set():
+            for job in self._busy():
+                await self._cancel(job.id, front)
+            with anyio.move_on_after(_NEWCOMERS_S):
+                await interrupts.firm.wait()
+        self._engine.tasks.leave()  # they keep running on their servers
+        front.leave()  # before the loop learns that the servers' processes have ended
+        scope.cancel()
+
+    async def _cancel(self, job: JobId, front: Front) -> None:
+        """Cancel a job (again has no effect); warn if that is not possible."""
+        if job in self._uncancelled:
+            return
+        try:
+            await self._engine.calls.cancel(job)
+        except UserError as error:
+            self._uncancelled.add(job)
+            front.warn(error.problem)
+
+    def _busy(self) -> list[JobSnapshot]:
+        """Our jobs that are running or waiting to be resumed automatically."""
+        found = map(self._engine.jobs.snapshot, self._engine.jobs.ids())
+        return [
+            job
+            for job in found
+            if job is not None
+            and job.sender is Side.CLIENT
+            and self._command.owns(job.id)
+            and (job.task is None or job.task.is_followed)
+            and (not job.state.is_over or job.next_attempt_at is not None)
+        ]
+
+
+def run_resumable(command: Command, common: CommonOptions, recorded: SessionRecording) -> ExitCode:
+    """Run a command with the resume store; at the end, print how to resume its jobs.
+
+    That holds however it stopped: after an attempt, by Ctrl+C, or because its output was closed.
+    """
+    code = ExitCode.CANCELLED
+    left: list[SavedId] = []
+    saved = saved_jobs(common, restores=command.restores)
+    try:
+        code = run_visit(command, recorded, saved)
+    finally:
+        left = command.left()
+        if left:
+            tell_command(StandardOutput(sys.stderr), left, common.data_dir)
+    return ExitCode.RESUMABLE if left and code is ExitCode.CANCELLED else code
+
+
+def resumable_ids(engine: Engine, jobs: Iterable[JobId]) -> list[SavedId]:
+    """The saved IDs of those `jobs` that can be resumed."""
+    return [saved for job in jobs if (saved := _saved_id(engine, job)) is not None]
+
+
+def _saved_id(engine: Engine, job: JobId) -> SavedId | None:
+    found, task = engine.jobs.snapshot(job), engine.tasks.saved_id(job)
+    if task is not None:
+        return SavedId(task, is_task=True)
+    if found is None or found.chain is None or not found.can_resume:
+        return None
+    return SavedId(found.chain)
+
+
+def tell_command(errors: StandardOutput, ids: Sequence[SavedId], data_dir: Path | None) -> None:
+    """Print how to resume, with the command on its own line."""
+    command = f"  {resume_command(ids, data_dir)}\n"
+    if all(each.is_task for each in ids):
+        what = "The task" if len(ids) == 1 else f"{len(ids)} tasks"
+        errors.text(
+            f"{what} may still be running on the server. To wait for the result:\n{command}"
+        )
+        return
+    what = "The job stopped" if len(ids) == 1 else f"{len(ids)} jobs stopped"
+    errors.text(f"{what} but can be resumed. To resume:\n{command}")
+
+
+def resume_command(ids: Sequence[SavedId], data_dir: Path | None) -> str:
+    """The command line, quoted for the user's shell, with the folder the user chose if any."""
+    words = ["resume", *map(str, ids)]
+    if data_dir is not None:
+        words += ["--data-dir", str(absolute(data_dir))]
+    return own_command(*words)

@@ -1,0 +1,196 @@
+"""Opens the window after checking for Qt and a display; `associate`.
+
+The only module that checks for the window's toolkit.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dataclasses
+import gc
+import importlib
+import os
+import re
+import socket
+import sys
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from mcp_progress_monitor.cli.diagnostics import log_to_stderr
+from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
+from mcp_progress_monitor.cli.options import CommonOptions
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.file_association import association_here
+from mcp_progress_monitor.formatting import visible
+from mcp_progress_monitor.gui.options import WindowOptions
+from mcp_progress_monitor.paths import data_dir
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+
+_TOOLKIT = ("PySide6.QtWidgets", "qasync")
+_WITHOUT_WINDOW = "Commands such as `tools`, `call` and `resume` work without it."
+_LOCAL_DISPLAY: Final = re.compile(r"(?:unix)?:(\d{1,5})(?:\.\d+)?")
+
+
+def require_toolkit() -> None:
+    """Load Qt, so that the window's own code can be imported.
+
+    `CommandFailed` with code 2 when Qt or a display is missing.
+    """
+    # Loading creates no garbage, but the collector runs a dozen times: a tenth of the start-up
+    # time. `gui.garbage` takes over later.
+    gc.disable()
+    _require_modules()
+    take_back_import()
+    _require_display()
+
+
+def _require_modules() -> None:
+    for module in _TOOLKIT:
+        try:
+            importlib.import_module(module)
+        except ImportError as error:
+            problem = ErrorDetails(
+                "Cannot load Qt, which the window needs",
+                module,
+                f"{_advice(error)} {_WITHOUT_WINDOW}",
+                str(error),
+            )
+            raise CommandFailed(ExitCode.USAGE, problem) from error
+
+
+def take_back_import() -> None:
+    """Restore the built-in `__import__`, which PySide6 replaces for `from __feature__ import …`.
+
+    The replacement reads the source of every module imported afterwards: a tenth of the start-up
+    time. We use no such feature.
+    """
+    original = getattr(builtins, "__orig_import__", None)
+    if original is not None:
+        builtins.__import__ = original
+
+
+def _advice(error: ImportError) -> str:
+    """What to install: the Python packages, or the system's libraries that Qt itself needs."""
+    if isinstance(error, ModuleNotFoundError) or ".so" not in str(error):
+        return f"Install it with: {sys.executable} -m pip install PySide6-Essentials qasync"
+    return "Install the missing system library. On Debian and Ubuntu: apt install libegl1 libgl1"
+
+
+def _require_display() -> None:
+    """Check for X or Wayland: without either, Qt would abort the process."""
+    platform = os.environ.get("QT_QPA_PLATFORM") or "xcb"
+    if not sys.platform.startswith("linux") or platform != "xcb":
+        return
+    display = os.environ.get("DISPLAY", "")
+    if os.environ.get("WAYLAND_DISPLAY") or (display and _answers(display)):
+        return
+    where = f"DISPLAY is {display}, but no X server answers there"
+    problem = ErrorDetails(
+        "Cannot open a window: no display found",
+        where if display else "neither DISPLAY nor WAYLAND_DISPLAY is set",
+        f"Log in to a desktop, or use a virtual display: xvfb-run. {_WITHOUT_WINDOW}",
+    )
+    raise CommandFailed(ExitCode.USAGE, problem)
+
+
+def _answers(display: str) -> bool:
+    """Whether an X server accepts connections; assumed of those on other machines."""
+    local = _LOCAL_DISPLAY.fullmatch(display)
+    if local is None:
+        return True
+    path = f"/tmp/.X11-unix/X{local[1]}"  # noqa: S108  # where X has it
+    return _takes_connections(f"\0{path}") or _takes_connections(path)
+
+
+def _takes_connections(address: str) -> bool:
+    with socket.socket(socket.AF_UNIX) as stream:
+        try:
+            stream.connect(address)
+        except OSError:
+            return False
+    return True
+
+
+def open_window(common: CommonOptions, screenshot: Path | None, after_s: float) -> int:
+    """Open the window with the servers that the options name; returns when it is closed.
+
+    `CommandFailed` with code 2 when the window toolkit or a display is missing.
+    """
+    level = common.log_level or "warning"
+    log_to_stderr(level)
+    saved = _saved_server(common)
+    definitions = () if saved else _definitions(common)
+    record = _record(common)
+    with failing(ExitCode.USAGE):
+        folder = data_dir(common.data_dir)
+    require_toolkit()
+    from mcp_progress_monitor.gui.application import run_window
+    from mcp_progress_monitor.sessions.transport.process_guard import guard
+
+    return run_window(
+        WindowOptions(
+            definitions=definitions,
+            is_demo=common.demo,
+            data_dir=folder,
+            log_level=level,
+            screenshot=screenshot,
+            after_s=after_s,
+            config=common.config,
+            record=record,
+            saved=saved,
+        ),
+        guard.end_all,
+    )
+
+
+def _record(common: CommonOptions) -> Path | None:
+    """The recording file named by `--record`, if any."""
+    if common.record is None:
+        return None
+    from mcp_progress_monitor.cli.calls.stores import named_record
+
+    return named_record(common)
+
+
+def _definitions(common: CommonOptions) -> tuple[ServerDefinition, ...]:
+    """The servers that the options name, if any."""
+    if dataclasses.replace(common, data_dir=None, record=None, log_level=None) == CommonOptions():
+        return ()
+    from mcp_progress_monitor.cli.calls.target import named_servers
+
+    return named_servers(common)
+
+
+def _saved_server(common: CommonOptions) -> tuple[str, ...]:
+    """The saved server named by `--server`; the window loads the definitions itself."""
+    if common.server is None or common.config is not None:
+        return ()
+    from mcp_progress_monitor.cli.calls.target import named_servers
+
+    named_servers(common)  # raises what is wrong with it
+    if common.cwd or common.env or common.header or common.era or common.connect_timeout:
+        raise click.UsageError(
+            "--cwd, --env, --header, --era and --connect-timeout cannot be used with a saved"
+            " server. To change its settings, edit it in the window."
+        )
+    return (common.server,)
+
+
+def associate_recordings(*, removes: bool) -> int:
+    """Add or remove the file association; prints what was done, and what is left to do.
+
+    `CommandFailed` with code 8 when the system refuses.
+    """
+    association = association_here()
+    with failing(ExitCode.UNWRITABLE):
+        outcome = association.remove() if removes else association.add()
+    for line in outcome.done:
+        click.echo(visible(line))
+    for line in outcome.to_do:
+        click.echo(visible(line), err=True)
+    return ExitCode.DONE

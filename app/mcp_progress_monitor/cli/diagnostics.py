@@ -1,0 +1,105 @@
+"""Crash reports for programming errors, and logging to standard error."""
+
+from __future__ import annotations
+
+import datetime
+import logging
+import platform
+import sys
+import tempfile
+import traceback
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mcp_progress_monitor import __version__, paths
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.formatting import visible
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+_DATA_DIR = "--data-dir"
+_SECRET_OPTIONS = frozenset({"--header", "--url", "--input"})
+"""Options whose values may be secrets."""
+
+
+def report_defect(error: BaseException, words: Sequence[str]) -> str:
+    """Write a crash report and return the message that names its file.
+
+    `words` are the arguments; a server's command after `--` may contain secrets and is left out.
+    """
+    now = datetime.datetime.now(datetime.UTC)
+    name = f"defect-{now:%Y%m%dT%H%M%S}.log"
+    text = _account(error, words, now)
+    for folder in _folders(words):
+        try:
+            (folder / name).write_text(text, "utf-8", errors="backslashreplace")
+        except OSError:
+            continue
+        return (
+            "Internal error in mcp-progress-monitor."
+            f" Please report it and attach {visible(str(folder / name))}"
+        )
+    return (
+        "Internal error in mcp-progress-monitor. The crash report could not be saved:"
+        f" {visible(repr(error))}"
+    )
+
+
+def _account(error: BaseException, words: Sequence[str], now: datetime.datetime) -> str:
+    return "\n".join(
+        (
+            f"{paths.APPLICATION} {__version__}, {now.isoformat(timespec='seconds')}",
+            f"Python {platform.python_version()} on {platform.platform()}",
+            f"Arguments: {_names(_own(words))!r} (values omitted)",
+            "".join(traceback.format_exception(error)),
+        )
+    )
+
+
+def _names(words: Sequence[str]) -> list[str]:
+    """The arguments without values that may be secrets."""
+    before = ("", *words)
+    return [
+        "…" if previous in _SECRET_OPTIONS else word.partition("=")[0]
+        for previous, word in zip(before, words, strict=False)
+    ]
+
+
+def _own(words: Sequence[str]) -> Sequence[str]:
+    return words[: words.index("--")] if "--" in words else words
+
+
+def _folders(words: Sequence[str]) -> list[Path]:
+    """Where to write: the data folder, or else the folder for temporary files."""
+    try:
+        data = [paths.data_dir(_chosen_data_dir(_own(words)))]
+    except UserError:
+        data = []
+    return [*data, Path(tempfile.gettempdir())]
+
+
+def _chosen_data_dir(words: Sequence[str]) -> Path | None:
+    """The `--data-dir` on the command line, found without click, which may be what failed."""
+    for word, following in zip(words, (*words[1:], ""), strict=True):
+        name, sign, value = word.partition("=")
+        if name == _DATA_DIR and (value or following):
+            return Path(value if sign else following)
+    return None
+
+
+class _Sentences(logging.Formatter):
+    """One line per record; a traceback goes to a file that the line names."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """The record as text that is safe on a terminal."""
+        line = visible(f"{record.levelname} {record.name}: {record.getMessage()}")
+        error = record.exc_info[1] if record.exc_info else None
+        return line if error is None else f"{line}. {report_defect(error, sys.argv[1:])}"
+
+
+def log_to_stderr(level: str | None) -> None:
+    """Show records of `level` and above, warnings by default."""
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Sentences())
+    logging.basicConfig(level=(level or "warning").upper(), handlers=[handler])

@@ -1,0 +1,201 @@
+"""The options of each command as typed, checked for contradictions but not resolved."""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from typing import TYPE_CHECKING, NamedTuple
+
+import click
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from mcp_progress_monitor.engine.call import AutoResume
+    from mcp_progress_monitor.snapshots.limits import LogLevel
+
+DELAY_ALONE = "--screenshot-delay needs --screenshot FILE."
+_FORM = re.compile(r"(t?)([1-9][0-9]{0,17})", re.ASCII | re.IGNORECASE)
+
+
+class SavedId(NamedTuple):
+    """The ID of a saved job; resume chains and tasks are numbered separately."""
+
+    number: int
+    is_task: bool = False
+
+    def __str__(self) -> str:
+        """As the user reads and types it."""
+        return f"t{self.number}" if self.is_task else str(self.number)
+
+
+def saved_ids(
+    ctx: click.Context, param: click.Parameter, values: Sequence[str]
+) -> tuple[SavedId, ...]:
+    """Parse IDs; a usage error for anything else."""
+    return tuple(_read(value, ctx, param) for value in values)
+
+
+def _read(value: str, ctx: click.Context, param: click.Parameter) -> SavedId:
+    found = _FORM.fullmatch(value)
+    if found is None:
+        message = f"{value!r} is not a job ID such as 3 or t3. To list jobs: resume --list"
+        raise click.BadParameter(message, ctx, param)
+    return SavedId(int(found[2]), bool(found[1]))
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class RequestOrder:
+    """The options of every command that makes requests and waits for them, as typed.
+
+    Times in seconds; 0 means no limit, None that of the server or the usual one. `server_log` is
+    the level of log messages to ask the server for.
+    """
+
+    token: str | None = None
+    int_token: int | None = None
+    no_token: bool = False
+    idle_timeout: float | None = None
+    total_timeout: float | None = None
+    auto_resume: bool = False
+    resume_limit: int | None = None
+    answer: Path | None = None
+    server_log: LogLevel | None = None
+    as_json: bool = False
+
+    def check(self) -> None:
+        """Refuse, as a usage error, options that contradict each other."""
+        _check_limit(self.resume_limit, auto_resume=self.auto_resume)
+        chosen = [self.token is not None, self.int_token is not None, self.no_token]
+        if sum(chosen) > 1:
+            raise click.UsageError("Use only one of --token, --int-token and --no-token.")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class CallOrder(RequestOrder):
+    """The options of one `call` command, as typed.
+
+    `pairs` are the `--arg NAME=VALUE`s, `document` the text of `--args`. With `is_unlisted` the
+    tool need not be in the server's list; with `no_validate` its schema may be broken.
+    """
+
+    tool: str
+    pairs: tuple[tuple[str, str], ...] = ()
+    document: str | None = None
+    as_task: bool = False
+    repeat: int = 1
+    is_unlisted: bool = False
+    no_validate: bool = False
+
+    def check(self) -> None:
+        """Refuse, as a usage error, options that contradict each other."""
+        RequestOrder.check(self)
+        if self.repeat > 1 and (self.token is not None or self.int_token is not None):
+            raise click.UsageError(
+                "--repeat cannot be used with --token or --int-token: calls that run at the same"
+                " time need different tokens, which are generated without these options."
+            )
+        _check_pairs(self.pairs, "To pass a list, use {name}='[1, 2]'.")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class ReadOrder(RequestOrder):
+    """The options of one `read` command, as typed; `output` is the file to write to."""
+
+    uri: str
+    output: Path | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class PromptOrder(RequestOrder):
+    """The options of one `prompt` command, as typed; `pairs` are the `--arg NAME=VALUE`s."""
+
+    name: str
+    pairs: tuple[tuple[str, str], ...] = ()
+
+    def check(self) -> None:
+        """Refuse, as a usage error, options that contradict each other."""
+        RequestOrder.check(self)
+        _check_pairs(self.pairs, "A prompt argument has a single value.")
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class RawOrder(RequestOrder):
+    """The options of one `request` command, as typed; `params` is the text of `--params`."""
+
+    method: str
+    params: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class TaskOrder(RequestOrder):
+    """The options of a command about one task of a server, as typed."""
+
+    task: str
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ResumeOrder:
+    """The options of one `resume` command, as typed; `ids` name saved jobs."""
+
+    ids: tuple[SavedId, ...] = ()
+    is_list: bool = False
+    auto_resume: bool = False
+    resume_limit: int | None = None
+    answer: Path | None = None
+    server_log: LogLevel | None = None
+    as_json: bool = False
+
+    def check(self) -> None:
+        """Refuse, as a usage error, options that contradict each other."""
+        if self.is_list and (self.ids or self.auto_resume or self.answer):
+            raise click.UsageError("--list cannot be used with IDs, --auto-resume or --answers.")
+        _check_limit(self.resume_limit, auto_resume=self.auto_resume)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class OpenOrder:
+    """The options of one `open` command, as typed; times in seconds."""
+
+    file: Path
+    speed: str = "max"
+    filter_text: str = ""
+    screenshot: Path | None = None
+    after: float | None = None
+
+    @property
+    def times_faster(self) -> float | None:
+        """The replay speed relative to the original; None for everything at once."""
+        return None if self.speed == "max" else float(self.speed)
+
+    @property
+    def after_s(self) -> float:
+        """The delay before the screenshot."""
+        return 5.0 if self.after is None else self.after
+
+    def check(self) -> None:
+        """Refuse, as a usage error, options that contradict each other."""
+        if self.after is not None and self.screenshot is None:
+            raise click.UsageError(DELAY_ALONE)
+
+
+def _check_pairs(pairs: tuple[tuple[str, str], ...], advice: str) -> None:
+    names = [name for name, _ in pairs]
+    for name in names:
+        if names.count(name) > 1:
+            raise click.UsageError(f"--arg {name} is repeated. {advice.format(name=name)}")
+
+
+def _check_limit(limit: int | None, *, auto_resume: bool) -> None:
+    if limit is not None and not auto_resume:
+        raise click.UsageError("--resume-limit needs --auto-resume.")
+
+
+def automatic(order: RequestOrder | ResumeOrder) -> AutoResume | None:
+    """The settings of automatic resuming; None without `--auto-resume`."""
+    from mcp_progress_monitor.engine.call import AutoResume
+
+    if not order.auto_resume:
+        return None
+    return AutoResume() if order.resume_limit is None else AutoResume(limit=order.resume_limit)

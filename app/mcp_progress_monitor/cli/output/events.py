@@ -1,0 +1,609 @@
+"""`--json`: one event per line, in wire order, none left out. The events are a public interface."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import time
+from json.encoder import encode_basestring_ascii as quoted
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_progress_monitor.cli.asking.asker import is_told_rule
+from mcp_progress_monitor.cli.output.job_text import ReplyProblems, Snapshots
+from mcp_progress_monitor.cli.output.results import (
+    as_json,
+    exact_data,
+    exact_member,
+    exact_outcome,
+    exact_result,
+)
+from mcp_progress_monitor.formatting import visible
+from mcp_progress_monitor.protocol.eras import era_of
+from mcp_progress_monitor.protocol.facts import (
+    MESSAGE_LIMIT,
+    ConnectionClosed,
+    ConnectionNegotiated,
+    NotificationReceived,
+    OutputChecked,
+    ProgressReceived,
+    RequestAnswered,
+    RequestMade,
+    RequestStanding,
+    Side,
+    StderrReceived,
+    TaskStated,
+)
+from mcp_progress_monitor.protocol.frames import server_name
+from mcp_progress_monitor.protocol.messages import LOG_MESSAGE
+from mcp_progress_monitor.protocol.secrets import shown_data
+from mcp_progress_monitor.protocol.tasks import task_named_by
+from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId, JobSnapshot, JobState
+from mcp_progress_monitor.tracker.violations import OUTPUT, OUTPUT_UNCHECKED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from contextlib import AbstractContextManager
+    from pathlib import Path
+
+    from mcp_progress_monitor.cli.exits import CommandFailed
+    from mcp_progress_monitor.cli.output.stdout import StandardOutput
+    from mcp_progress_monitor.engine.call import Outcome
+    from mcp_progress_monitor.engine.engine import Engine
+    from mcp_progress_monitor.engine.updates import Update
+    from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.findings.finding import Finding
+    from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.snapshots.questions import Question
+    from mcp_progress_monitor.snapshots.servers import SignIn
+
+_LATE = frozenset(RequestStanding) - {RequestStanding.ACTIVE, RequestStanding.UNKNOWN}
+
+
+def event_line(event: str, elapsed: str, **fields: str) -> str:
+    """One event as a line; `fields` are JSON already, `elapsed` the digits of its `t`."""
+    members = "".join(f',"{name}":{value}' for name, value in fields.items())
+    return f'{{"event":"{event}","t":{elapsed}{members}}}\n'
+
+
+def elapsed(seconds: float) -> str:
+    """Seconds since the start, to the microsecond."""
+    return f"{max(seconds, 0.0):.6f}"
+
+
+def pace(job: JobSnapshot | None) -> str:
+    """The members `rate` and `eta_s` of a progress event; unknown and unending are null."""
+    rate = None if job is None else job.rate
+    eta_s = None if job is None else job.eta_s
+    return f'"rate":{_finite(rate)},"eta_s":{_finite(eta_s)}'
+
+
+def _finite(value: float | None) -> str:
+    return "null" if value is None or not math.isfinite(value) else repr(round(value, 6))
+
+
+def progress_line(
+    fact: ProgressReceived,
+    seconds: str,
+    job: JobId | None,
+    count: int,
+    pace_members: str,
+    findings: tuple[Finding, ...] = (),
+) -> str:
+    """A progress event, written by hand: this is the line a flood consists of.
+
+    Late progress has `late`; a tick with findings has `problems`: first those of the message
+    itself, then the tracker's other `findings`.
+    """
+    message = fact.message
+    return (
+        f'{{"event":"progress","t":{seconds},"job":{"null" if job is None else job}'
+        f',"token":{quoted(fact.token) if type(fact.token) is str else as_json(fact.token)}'
+        f',"progress":{_number(fact.progress)},"total":{_number(fact.total)}'
+        f',"message":{"null" if message is None else quoted(message)}'
+        f',{pace_members},"count":{count}{_remarks(fact, findings)}}}\n'
+    )
+
+
+def _number(value: float | None) -> str:
+    return "null" if value is None else repr(value)
+
+
+def _remarks(fact: ProgressReceived, findings: tuple[Finding, ...]) -> str:
+    late = ',"late":true' if fact.standing in _LATE else ""
+    own = fact.findings
+    if not findings and not own:
+        return late
+    others = [finding for finding in findings if finding not in own]
+    return f'{late},"problems":{as_json([finding.text for finding in (*own, *others)])}'
+
+
+def resumable_line(job: JobSnapshot, seconds: str) -> str:
+    """A resumable event: `resume_id` is the ID for the command `resume`, null if there is none.
+
+    `reason` says why the job stopped, null if the server merely returned a token; `usable` is false
+    if the server no longer accepts the token.
+    """
+    return event_line(
+        "resumable",
+        seconds,
+        job=as_json(job.id),
+        resume_id=as_json(job.chain),
+        attempt=as_json(job.attempt_count),
+        reason=as_json(job.resume_note or None),
+        usable=as_json(job.can_resume),
+    )
+
+
+def is_cut(fact: ProgressReceived) -> bool:
+    """Whether the fact's message may be truncated."""
+    return fact.message is not None and len(fact.message) >= MESSAGE_LIMIT
+
+
+def whole_message(raw: bytes) -> str:
+    """The complete message of a progress notification."""
+    params = exact_member(raw, "params").encode()
+    value = json.loads(exact_member(params, "message"))
+    return value if isinstance(value, str) else ""
+
+
+_INTERIM: Final = "input_required"
+
+
+def question_line(question: Question, job: JobId | None, seconds: str) -> str:
+    """A question event; `job` is the call that the question belongs to."""
+    return event_line(
+        "question",
+        seconds,
+        job=as_json(job),
+        method=as_json(question.method),
+        params=as_json(question.params),
+        question=as_json(question.id),
+        key=as_json(question.key),
+        kind=as_json(question.kind),
+        problem=as_json(question.problem or None),
+    )
+
+
+def answered_line(
+    question: Question, job: JobId | None, action: str, words: str, seconds: str
+) -> str:
+    """An answered event: how a question was answered, and why."""
+    return event_line(
+        "answered",
+        seconds,
+        job=as_json(job),
+        question=as_json(question.id),
+        action=as_json(action),
+        text=as_json(words),
+    )
+
+
+def asking_job(question: Question, book: Snapshots) -> JobId | None:
+    """The call that a question belongs to; a server request is a child job of its call."""
+    job = None if question.job is None else book.snapshot(question.job)
+    if job is None:
+        return question.job
+    return job.id if job.parent is None else job.parent
+
+
+class TaskEvents:
+    """Makes an event for each change of a task's status or message, without repetitions."""
+
+    def __init__(self, book: Snapshots) -> None:
+        """Look jobs up in `book`."""
+        self._book = book
+        self._told: dict[JobId, tuple[str, str | None]] = {}
+
+    def is_task(self, job: JobId | None) -> bool:
+        """Whether the job has had a task event."""
+        return job in self._told
+
+    def line(self, fact: TaskStated, update: Update, job: JobId | None, seconds: str) -> str:
+        """The event for a task's status; empty if it is unknown or unchanged.
+
+        `job` is that of the request which created the task, None if that was in another connection.
+        """
+        job = self._job(fact, update) if job is None else job
+        said = fact.task.status, fact.task.message
+        if job is None or not fact.task.status or self._told.get(job) == said:
+            return ""
+        self._told[job] = said
+        return event_line(
+            "task",
+            seconds,
+            job=as_json(job),
+            taskId=as_json(fact.task.id),
+            status=as_json(fact.task.status),
+            statusMessage=as_json(fact.task.message),
+        )
+
+    def _job(self, fact: TaskStated, update: Update) -> JobId | None:
+        """The job whose task it is, among those that the update changed."""
+        for job in (*update.changes.added, *update.changes.progressed):
+            snapshot = self._book.snapshot(job)
+            task = None if snapshot is None else snapshot.task
+            if task is not None and task.id == fact.task.id:
+                return job
+        return None
+
+
+def interim(facts: Iterable[Fact]) -> Iterator[int]:
+    """The numbers of replies that do not end their call, or that are about a task."""
+    for fact in facts:
+        if type(fact) is TaskStated or _requires_input(fact):
+            yield fact.number
+
+
+def _requires_input(fact: Fact) -> bool:
+    result = fact.result if type(fact) is RequestAnswered else None
+    return result is not None and result.get("resultType") == _INTERIM
+
+
+def error_line(
+    seconds: str,
+    job: JobId | None,
+    where: str,
+    message: str,
+    code: str | None = None,
+    data: object = None,
+) -> str:
+    """What events are made from: an engine, or a substitute for a command without one."""
+    fields = {"where": as_json(where), "code": code or "null", "message": as_json(message)}
+    return event_line("error", seconds, job=as_json(job), **fields, data=as_json(data))
+
+
+def summary_line(seconds: str, jobs: int, findings: int, frames: int, path: Path | None) -> str:
+    """The summary event, with the file that the session is recorded into."""
+    counts = {"jobs": str(jobs), "findings": str(findings), "frames": str(frames)}
+    recording = as_json(None if path is None else str(path))
+    return event_line("summary", seconds, **counts, recording=recording)
+
+
+class JsonEvents:
+    """Writes the events of an update at once, before the next chunk is read.
+
+    A slow reader therefore slows the server; nothing is queued or dropped.
+    """
+
+    def __init__(
+        self,
+        output: StandardOutput,
+        errors: StandardOutput,
+        book: Engine,
+        started_at: float,
+        exact: Callable[[bytes], str] = exact_outcome,
+    ) -> None:
+        """`started_at` is the monotonic second from which events count `t`.
+
+        For the end of a task, or of a request without a job, `exact` formats the reply.
+        """
+        self._exact = exact
+        self._output = output
+        self._errors = errors
+        self._book = book
+        self._started_at = started_at
+        self._open: set[JobId] = set()
+        self._answered: set[JobId] = set()
+        self._refused: set[JobId] = set()
+        self._counts: dict[JobId, int] = {}
+        self._jobs: set[JobId] = set()
+        self._asked_at: dict[JobId, float] = {}
+        self._frame_count = 0
+        self._finding_count = 0
+        self._problems = ReplyProblems()
+        self._tasks = TaskEvents(book.jobs)
+        self._asked: set[int] = set()
+        self._settling: set[JobId] = set()
+        self._held: list[str] = []
+        self._makers: dict[type, Callable[[Any, _Chunk], str]] = {
+            ProgressReceived: self._progress,
+            ConnectionNegotiated: self._connected,
+            RequestMade: self._request,
+            RequestAnswered: self._answer,
+            NotificationReceived: self._notification,
+            StderrReceived: self._stderr,
+            ConnectionClosed: self._closed,
+            TaskStated: self._task,
+            OutputChecked: self._output_checked,
+        }
+
+    def on_update(self, update: Update) -> None:
+        """Write the events of one chunk."""
+        self._frame_count += len(update.frames)
+        self._jobs.update(update.changes.added)
+        chunk = _Chunk(update, self._book)
+        made = [(self._makers.get(type(fact)), fact) for fact in update.facts]
+        lines = [make(fact, chunk) for make, fact in made if make is not None]
+        lines += map(self._resumable, sorted(update.changes.moved))
+        lines += self._questions(update)
+        self._settle(update.changes)
+        self._write("".join(lines))
+
+    def _settle(self, changes: ChangeSet) -> None:
+        """Hold events back while a completed job is still saved as resumable.
+
+        A user who reads the result and kills the program must not be offered the job again. Later
+        events wait, too, so that all stay in wire order.
+        """
+        found = ((job, self._book.jobs.snapshot(job)) for job in self._settling & changes.moved)
+        self._settling -= {job for job, seen in found if seen is None or seen.state.is_over}
+        self._settling.difference_update(changes.removed)
+        self._settling.update(step.job for step in changes.steps if step.is_complete)
+
+    def show(self, outcome: Outcome) -> None:
+        """Write the error of a call that ended without a reply, or the end of a task.
+
+        Replies were written as facts; those of a task may come in several ways.
+        """
+        failure = outcome.failure
+        if outcome.result is not None:
+            self._end(outcome)
+        if outcome.job is not None:
+            self._open.discard(outcome.job)
+        if failure is None or outcome.job in self._answered:
+            return
+        if failure.where != "server" or outcome.job not in self._refused:
+            code = None if failure.code is None else str(failure.code)
+            self._error(outcome.job, failure.where, failure.message, code, shown_data(failure.data))
+
+    def _end(self, outcome: Outcome) -> None:
+        """Write the result of a task, or of a request without a job; neither has a fact."""
+        job = outcome.job
+        if job is not None:
+            if not self._tasks.is_task(job) or job in self._answered:
+                return
+            self._answered.add(job)
+        line = event_line(
+            "result",
+            self._now(),
+            job=as_json(job),
+            result=self._exact(outcome.raw),
+            duration_s=elapsed(outcome.duration_s),
+            ticks=str(0 if job is None else self._counts.get(job, 0)),
+        )
+        self._write(line)
+
+    def fail(self, failure: CommandFailed) -> None:
+        """Write why the command failed; `job` is null."""
+        self._error(None, "local", failure.problem.as_text())
+
+    def decline(self, job: JobId, problem: ErrorDetails) -> None:
+        """Write why one job cannot be resumed."""
+        self._error(job, "local", problem.as_text())
+
+    def warn(self, problem: ErrorDetails) -> None:
+        """Print a warning to standard error."""
+        self._errors.text(f"{visible(problem.as_text(), keep_line_ends=True)}\n")
+
+    def note(self, line: str) -> None:
+        """Print a note to standard error."""
+        self._errors.text(f"{visible(line)}\n")
+
+    def quiet(self) -> AbstractContextManager[None]:
+        """No effect: with `--json`, nothing is asked on the terminal."""
+        return contextlib.nullcontext()
+
+    def report_answer(self, question: Question, action: str, words: str) -> None:
+        """Write how a question was answered."""
+        job = asking_job(question, self._book.jobs)
+        self._write(answered_line(question, job, action, words, self._now()))
+
+    def report_sign_in(self, sign_in: SignIn) -> None:
+        """Write the URL at which the user must sign in."""
+        fields = {"server": as_json(sign_in.server), "url": as_json(sign_in.url)}
+        self._write(event_line("sign_in", self._now(), **fields))
+
+    def interrupt(self) -> None:
+        """Write nothing: each call's end has an event."""
+
+    def terminate(self) -> None:
+        """Write nothing: `leave` follows."""
+
+    def leave(self) -> None:
+        """Write that open calls were interrupted, since their end will not be known."""
+        for job in sorted(self._open):
+            self._error(job, "local", "Interrupted")
+        self._open.clear()
+
+    async def animate(self) -> None:
+        """Return at once: every event is written when it happens."""
+
+    def close(self) -> None:
+        """Write the summary, which is always the last event."""
+        self._settling.clear()
+        counts = len(self._jobs), self._finding_count, self._frame_count
+        self._write(summary_line(self._now(), *counts, self._book.recording.path))
+
+    def _error(
+        self,
+        job: JobId | None,
+        where: str,
+        message: str,
+        code: str | None = None,
+        data: object = None,
+    ) -> None:
+        self._write(error_line(self._now(), job, where, message, code, data))
+
+    def _write(self, lines: str) -> None:
+        self._held.append(lines)
+        if not self._settling:
+            held, self._held = "".join(self._held), []
+            if held:
+                self._output.write(held.encode())
+
+    def _now(self) -> str:
+        return self._t(time.monotonic())
+
+    def _t(self, at: float) -> str:
+        return elapsed(at - self._started_at)
+
+    def _connected(self, fact: ConnectionNegotiated, _chunk: _Chunk) -> str:
+        era = era_of(fact.revision).value
+        return event_line(
+            "connected",
+            self._t(fact.at),
+            server=as_json(server_name(fact.connection)),
+            protocolVersion=as_json(fact.revision),
+            era=as_json(era),
+            capabilities=as_json(fact.capabilities),
+            serverInfo=as_json(fact.server_info),
+        )
+
+    def _request(self, fact: RequestMade, _chunk: _Chunk) -> str:
+        job = self._book.jobs.job_of(fact.number)
+        is_look = task_named_by(fact.method, fact.params) is not None
+        if job is None or is_look or fact.sender is not Side.CLIENT:
+            return ""
+        if job not in self._open:  # else it continues, with answers to the server's questions
+            self._asked_at[job] = fact.at
+        self._jobs.add(job)  # one that was saved by an earlier program was never added
+        self._open.add(job)
+        self._answered.discard(job)
+        self._refused.discard(job)
+        snapshot = self._book.jobs.snapshot(job)
+        return event_line(
+            "request",
+            self._t(fact.at),
+            job=as_json(job),
+            attempt="1" if snapshot is None else str(snapshot.attempt_count),
+            id=as_json(fact.id),
+            method=as_json(fact.method),
+            token=as_json(fact.token),
+        )
+
+    def _progress(self, fact: ProgressReceived, chunk: _Chunk) -> str:
+        job, count = chunk.next_tick()
+        if job is not None:
+            self._counts[job] = count
+        if fact.sender is not Side.SERVER:
+            return ""
+        if is_cut(fact):
+            fact = fact._replace(message=whole_message(chunk.raw(fact.number)) or fact.message)
+        findings = chunk.marked.get(fact.number, ())
+        return progress_line(fact, self._t(fact.at), job, count, chunk.pace(job), findings)
+
+    def _answer(self, fact: RequestAnswered, chunk: _Chunk) -> str:
+        job = None if fact.request is None else self._book.jobs.job_of(fact.request)
+        if job is None or fact.sender is not Side.SERVER or fact.number in chunk.interim:
+            return ""
+        late = {} if fact.standing is RequestStanding.ACTIVE else {"late": "true"}
+        if not late:
+            self._answered.add(job)
+            self._open.discard(job)
+        raw = chunk.raw(fact.number)
+        problems = self._problems.of(fact, self._book.jobs.snapshot(job))
+        remarks = late | ({"problems": as_json(problems)} if problems else {})
+        if fact.error is not None:
+            self._refused.add(job)
+            self._open.discard(job)
+            error = exact_member(raw, "error").encode()
+            fields = {name: exact_member(error, name) for name in ("code", "message")}
+            fields["data"] = exact_data(error)
+            where = as_json("server")
+            return event_line(
+                "error", self._t(fact.at), job=as_json(job), where=where, **fields, **remarks
+            )
+        return event_line(
+            "result",
+            self._t(fact.at),
+            job=as_json(job),
+            result=exact_result(raw),
+            duration_s=self._duration(job, fact.at),
+            ticks=str(self._counts.get(job, 0)),
+            **remarks,
+        )
+
+    def _task(self, fact: TaskStated, chunk: _Chunk) -> str:
+        job = None if fact.request is None else self._book.jobs.job_of(fact.request)
+        return self._tasks.line(fact, chunk.update, job, self._t(fact.at))
+
+    def _output_checked(self, fact: OutputChecked, _chunk: _Chunk) -> str:
+        """The findings of a check against an output schema, one event each."""
+        job = as_json(self._book.jobs.job_of(fact.request))
+        found = [(OUTPUT, "error", text) for text in fact.problems]
+        found += [(OUTPUT_UNCHECKED, "info", text) for text in fact.unchecked]
+        self._finding_count += len(found)
+        source = as_json("2025-11-25, Server Features, Tools, Output Schema")
+        return "".join(
+            event_line(
+                "finding",
+                self._t(fact.at),
+                rule=as_json(rule),
+                level=as_json(level),
+                job=job,
+                text=as_json(text),
+                source=source,
+            )
+            for rule, level, text in found
+        )
+
+    def _questions(self, update: Update) -> Iterator[str]:
+        """The events of new questions, including those that a rule has answered."""
+        if not update.questions:
+            return
+        found = map(self._book.questions.find, sorted(update.questions))
+        ruled = [each for each in found if each is not None and is_told_rule(each)]
+        for question in (*ruled, *self._book.questions.open()):
+            if question.id not in self._asked:
+                self._asked.add(question.id)
+                job = asking_job(question, self._book.jobs)
+                yield question_line(question, job, self._t(question.asked_at))
+
+    def _resumable(self, job: JobId) -> str:
+        """The event of a job that stopped with a saved resume token."""
+        snapshot = self._book.jobs.snapshot(job)
+        if snapshot is None or snapshot.state is not JobState.RESUMABLE:
+            return ""
+        return resumable_line(snapshot, self._now())
+
+    def _duration(self, job: JobId, at: float) -> str:
+        """How long the attempt took that ended at `at`."""
+        asked_at = self._asked_at.get(job)
+        return "null" if asked_at is None else elapsed(at - asked_at)
+
+    def _notification(self, fact: NotificationReceived, chunk: _Chunk) -> str:
+        if fact.method != LOG_MESSAGE or fact.sender is not Side.SERVER:
+            return ""
+        params = exact_member(chunk.raw(fact.number), "params").encode()
+        fields = {name: exact_member(params, name) for name in ("level", "logger", "data")}
+        return event_line("log", self._t(fact.at), **fields)
+
+    def _stderr(self, fact: StderrReceived, _chunk: _Chunk) -> str:
+        return event_line("stderr", self._t(fact.at), line=as_json(fact.line))
+
+    def _closed(self, fact: ConnectionClosed, _chunk: _Chunk) -> str:
+        reason, code = as_json(fact.reason), as_json(fact.exit_code)
+        return event_line("closed", self._t(fact.at), reason=reason, exit_code=code)
+
+
+class _Chunk:
+    """What the events of one update share, looked up once for all of them."""
+
+    def __init__(self, update: Update, book: Engine) -> None:
+        self.update = update
+        self.interim = frozenset(interim(update.facts))
+        self._book = book
+        self.marked = update.changes.marked
+        self._ticks = iter(update.changes.ticks)
+        self._paces: dict[JobId | None, str] = {}
+        self._raws: dict[int, bytes] | None = None
+
+    def next_tick(self) -> tuple[JobId | None, int]:
+        """The job of the next progress fact, and its count: there is one for each, in order."""
+        job, count, _ = next(self._ticks)
+        return job, count
+
+    def pace(self, job: JobId | None) -> str:
+        """The job's rate and ETA after the whole chunk."""
+        found = self._paces.get(job)
+        if found is None:
+            found = pace(None if job is None else self._book.jobs.snapshot(job))
+            self._paces[job] = found
+        return found
+
+    def raw(self, number: int) -> bytes:
+        """The exact bytes of the frame with this number."""
+        if self._raws is None:
+            self._raws = {frame.number: frame.raw for frame in self.update.frames}
+        return self._raws.get(number, b"{}")

@@ -1,0 +1,144 @@
+"""The interface of a command's output, and the notices while servers connect."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Protocol
+
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.formatting import elide
+from mcp_progress_monitor.sessions.connection.clocks import SIGN_IN_S
+from mcp_progress_monitor.wording.addresses import url_parts
+from mcp_progress_monitor.wording.servers import sign_in_text, waiting_text
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from mcp_progress_monitor.cli.exits import CommandFailed
+    from mcp_progress_monitor.engine.call import Outcome
+    from mcp_progress_monitor.engine.engine import Engine
+    from mcp_progress_monitor.engine.updates import Update
+    from mcp_progress_monitor.snapshots.questions import Question
+    from mcp_progress_monitor.snapshots.servers import SignIn, Waiting
+    from mcp_progress_monitor.tracker.snapshot import JobId
+
+
+class Front(Protocol):
+    """The output of a command that is connected to a server: `JsonEvents` or `TextFront`."""
+
+    def on_update(self, update: Update) -> None:
+        """Show an update of the engine: one chunk of frames."""
+
+    def show(self, outcome: Outcome) -> None:
+        """Show how one call ended."""
+
+    def fail(self, failure: CommandFailed) -> None:
+        """Show why the command failed."""
+
+    def decline(self, job: JobId, problem: ErrorDetails) -> None:
+        """Show why one job cannot be resumed; others continue."""
+
+    def warn(self, problem: ErrorDetails) -> None:
+        """Show an error that does not stop the command."""
+
+    def note(self, line: str) -> None:
+        """Print a note to standard error."""
+
+    def quiet(self) -> AbstractContextManager[None]:
+        """Print nothing to the terminal while the user is being asked something."""
+
+    def report_answer(self, question: Question, action: str, words: str) -> None:
+        """Show how a question was answered without the user, and why.
+
+        `action` is accept, decline, cancel, result or refuse.
+        """
+
+    def report_sign_in(self, sign_in: SignIn) -> None:
+        """Show the URL at which the user must sign in; it is not opened."""
+
+    def interrupt(self) -> None:
+        """Show that calls are being cancelled, which may take a while."""
+
+    def terminate(self) -> None:
+        """Show that a signal ends the program immediately."""
+
+    def leave(self) -> None:
+        """Show that running calls are abandoned."""
+
+    async def animate(self) -> None:
+        """Redraw what changes with time until cancelled, or return if nothing does."""
+
+    def close(self) -> None:
+        """Show the last things; nothing is shown afterwards."""
+
+
+_LONGEST: Final = 8000
+"""The most characters of a URL: browsers accept no more."""
+
+
+class SignInNotices:
+    """Listens to an engine and reports each new sign-in through a front."""
+
+    def __init__(self, engine: Engine, front: Front) -> None:
+        self._engine = engine
+        self._front = front
+        self._told: dict[str, SignIn | None] = {}
+
+    def on_update(self, update: Update) -> None:
+        """Report new sign-ins of the servers that changed."""
+        for name in update.servers:
+            sign_in = self._sign_in(name)
+            if sign_in is not None and sign_in != self._told.get(name):
+                self._front.report_sign_in(sign_in)
+            self._told[name] = sign_in
+
+    def _sign_in(self, name: str) -> SignIn | None:
+        try:
+            return self._engine.servers.snapshot(name).sign_in
+        except UserError:  # it was removed
+            return None
+
+
+def sign_in_lines(sign_in: SignIn) -> list[str]:
+    """Where to sign in, for a terminal, with the host apart from the whole URL."""
+    parts = url_parts(sign_in.url)
+    address = f"  {elide(parts.shown, _LONGEST)}"
+    what = sign_in_text(sign_in.server)
+    if parts.refusal:
+        return [f"{what}: the URL cannot be opened. {parts.refusal}", address]
+    return [
+        f"{what}, within {SIGN_IN_S / 60:g} minutes.",
+        f"Open this URL of {parts.host} in your browser:",
+        address,
+        *(f"  {warning}" for warning in parts.warnings),
+    ]
+
+
+_EVERY_S: Final = 5.0
+
+
+class StartNotices:
+    """Listens to an engine and warns through a front while a server is slow to connect."""
+
+    def __init__(self, engine: Engine, front: Front) -> None:
+        self._engine = engine
+        self._front = front
+        self._told_at: dict[str, float] = {}
+
+    def on_update(self, update: Update) -> None:
+        """Warn about servers that have been connecting for long."""
+        for name in update.servers:
+            waiting = self._waiting(name)
+            if waiting is None:
+                self._told_at.pop(name, None)
+                continue
+            now = self._engine.now()
+            if now - self._told_at.setdefault(name, waiting.began_at) >= _EVERY_S:
+                self._told_at[name] = now
+                words = waiting_text(waiting, now)
+                self._front.warn(ErrorDetails(f"Still connecting, {words}", name))
+
+    def _waiting(self, name: str) -> Waiting | None:
+        try:
+            return self._engine.servers.snapshot(name).waiting
+        except UserError:  # it was removed
+            return None

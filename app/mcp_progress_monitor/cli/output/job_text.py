@@ -1,0 +1,222 @@
+"""Jobs, tasks and violations as short text for the terminal, safe to print."""
+
+from __future__ import annotations
+
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.cli.output.results import as_json
+from mcp_progress_monitor.findings.finding import joined
+from mcp_progress_monitor.formatting import one_line
+from mcp_progress_monitor.protocol.facts import Side, TaskStated, is_terminal
+from mcp_progress_monitor.tracker import violations
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.wording import jobs
+from mcp_progress_monitor.wording.jobs import ASKED_TO_STOP
+from mcp_progress_monitor.wording.tasks import status_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mcp_progress_monitor.engine.updates import Update
+    from mcp_progress_monitor.protocol.facts import ProgressReceived, RequestAnswered
+    from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId, JobSnapshot, TaskSnapshot
+
+Label: TypeAlias = int | str
+"""A job's number for the user: a number, or `t` and the number of a saved task."""
+NAME_LENGTH = 40
+NUMBERS: Mapping[JobId, Label] = MappingProxyType({})
+"""Labels that replace jobs' own numbers; none by default."""
+_SILENCE_WORTH_TELLING_S = 5.0
+
+
+class Snapshots(Protocol):
+    """Where jobs are looked up; `Engine` fits."""
+
+    def snapshot(self, job: JobId) -> JobSnapshot | None:
+        """The job now."""
+
+
+def name(job: JobSnapshot, number: Label | None = None) -> str:
+    """The tool's name, with a number where several jobs run at once."""
+    short = formatting.one_line(job.name, NAME_LENGTH)
+    return short if number is None else f"{short} #{number}"
+
+
+def pace(job: JobSnapshot) -> str:
+    """The rate and time left, `12/s  31 s left`; once over, `done in 3.2 s, 812 ticks`.
+
+    Both include the attempt of a resumed job.
+    """
+    if job.state.is_over:
+        return _end(job)
+    is_wanted = job.state is not JobState.CANCELLING
+    parts = [
+        jobs.attempts(job),
+        state(job) if job.state is not JobState.RUNNING else "",
+        jobs.rate(job) if is_wanted else "",
+        jobs.time_left(job) if is_wanted else "",
+        formatting.last_tick(job.silent_s) if job.silent_s >= _SILENCE_WORTH_TELLING_S else "",
+    ]
+    return "  ".join(part for part in parts if part)
+
+
+def state(job: JobSnapshot) -> str:
+    """The state, or that a cancelled task is still running."""
+    if job.state is JobState.CANCELLING and job.task is not None:
+        return jobs.ASKED_TO_STOP
+    return job.state.value
+
+
+def _end(job: JobSnapshot) -> str:
+    """How it ended, or stopped: a resumable job may be resumed automatically."""
+    preposition = "after" if job.state is JobState.RESUMABLE else "in"
+    ended = f"{job.state.value.lower()} {preposition} {jobs.elapsed(job)}"
+    parts = (ended, jobs.ticks(job), jobs.attempts(job), jobs.next_attempt(job))
+    return ", ".join(part for part in parts if part)
+
+
+def message(job: JobSnapshot) -> str:
+    """The newest progress message, or else the task's, on one line."""
+    of_task = None if job.task is None else job.task.message
+    newest = of_task if job.message is None else job.message
+    return "" if newest is None else formatting.one_line(newest)
+
+
+def line(job: JobSnapshot, number: Label | None = None) -> str:
+    """The job's name, progress, pace and message on one line."""
+    parts = (jobs.progress(job), pace(job), "" if job.state.is_over else message(job))
+    return f"{name(job, number)}: {'  '.join(part for part in parts if part)}"
+
+
+def log_line(level: object, logger: object, data: Any) -> str:
+    """A server's log message: `warning db: slow query`."""
+    words = data if isinstance(data, str) else formatting.summary({"data": data}, 400)
+    source = f"{level} {logger}" if isinstance(logger, str) else str(level)
+    return f"{formatting.one_line(source, 60)}: {formatting.one_line(words, 2000)}"
+
+
+_KINDS: Final = frozenset(
+    {
+        violations.NOT_INCREASING,
+        violations.ABOVE_TOTAL,
+        violations.TOTAL_CHANGED,
+        violations.TOTAL_NOT_POSITIVE,
+        violations.WRONG_TYPE,
+        violations.AFTER_END,
+        violations.RESUME_TOKEN,
+        violations.TOKEN_ON_ERROR,
+        violations.SAME_TOKEN,
+        violations.NO_QUESTIONS,
+        violations.TASK,
+        violations.OUTPUT,
+        violations.OUTPUT_UNCHECKED,
+    }
+)
+"""Without messages that cross our cancel or time limit, which happens with correct servers."""
+
+_OF_REPLIES: Final = (violations.TOKEN_ON_ERROR, violations.SAME_TOKEN, violations.NO_QUESTIONS)
+"""Violations in a reply that only the whole job reveals."""
+
+
+class ReplyProblems:
+    """Finds the violations in each reply."""
+
+    def __init__(self) -> None:
+        self._counts: dict[tuple[JobId, str], int] = {}
+
+    def of(self, fact: RequestAnswered, job: JobSnapshot | None) -> list[str]:
+        """The violations in `fact`, the newest reply to a request of `job`."""
+        found = [*fact.problems]
+        for mark in () if job is None else job.marks:
+            if job is not None and mark.key in _OF_REPLIES:
+                if mark.count > self._counts.get((job.id, mark.key), 0):
+                    found.append(mark.text)
+                self._counts[job.id, mark.key] = mark.count
+        return found
+
+
+class Violations:
+    """Reports each kind of violation once per job, so that a flood of them is one line.
+
+    Memory is bounded: a job has few kinds, and progress without a job is reported once.
+    """
+
+    def __init__(self, book: Snapshots, numbers: Mapping[JobId, Label] | None = None) -> None:
+        """`numbers` label the jobs; None for a single job."""
+        self._book = book
+        self._numbers = numbers
+        self._told: set[tuple[JobId, str]] = set()
+        self._is_stray_reported = False
+
+    def lines(self, changes: ChangeSet) -> Iterator[str]:
+        """New violations, each as a line that is safe to print."""
+        ticks = changes.ticks if changes.marked else ()
+        marked = [tick for tick in ticks if _is_marked(tick[2], changes)]
+        yield from self._stray([fact for job, _, fact in marked if job is None], changes)
+        ticked = {job for job, _, _ in marked if job is not None}
+        for job in sorted(ticked | changes.moved):  # a reply moves its job
+            yield from self._of_job(job)
+
+    def _of_job(self, job: JobId) -> Iterator[str]:
+        snapshot = self._book.snapshot(job)
+        if snapshot is None:
+            return
+        number = None if self._numbers is None else self._numbers.get(job, job)
+        for mark in snapshot.marks:
+            if mark.key in _KINDS and (job, mark.key) not in self._told:
+                self._told.add((job, mark.key))
+                yield f"{name(snapshot, number)}: warning: {one_line(mark.text)}"
+
+    def _stray(self, facts: list[ProgressReceived], changes: ChangeSet) -> Iterator[str]:
+        if facts and not self._is_stray_reported:
+            self._is_stray_reported = True
+            first = facts[0]
+            token = "" if first.findings else f": {as_json(first.token)}"
+            yield f"warning: {one_line(joined(changes.marked[first.number]) + token)}"
+
+
+def _is_marked(fact: ProgressReceived, changes: ChangeSet) -> bool:
+    return fact.sender is Side.SERVER and fact.number in changes.marked
+
+
+_NAME = 60
+
+
+class TaskLines:
+    """Reports each change of a task's status once, however often it is polled."""
+
+    def __init__(self, book: Snapshots, numbers: Mapping[JobId, Label] | None = None) -> None:
+        """`numbers` label the jobs; None for a single job."""
+        self._book = book
+        self._numbers = numbers
+        self._told: dict[JobId, str] = {}
+        self._stubborn: set[JobId] = set()
+
+    def lines(self, update: Update) -> Iterator[str]:
+        """New statuses, each as a line that is safe to print."""
+        stated = {fact.task.id for fact in update.facts if type(fact) is TaskStated}
+        for job in sorted({*update.changes.progressed, *update.changes.added}):
+            snapshot = self._book.snapshot(job)
+            task = None if snapshot is None else snapshot.task
+            if snapshot is not None and task is not None and task.is_followed:
+                yield from self._of_job(snapshot, task, is_stated=task.id in stated)
+
+    def _of_job(self, job: JobSnapshot, task: TaskSnapshot, *, is_stated: bool) -> Iterator[str]:
+        number = None if self._numbers is None else self._numbers.get(job.id, job.id)
+        title = name(job, number)
+        if self._told.get(job.id) != task.status:
+            is_first = job.id not in self._told
+            self._told[job.id] = task.status
+            of = f"task {one_line(task.id, _NAME)}: " if is_first else "task: "
+            yield f"{title}: {of}{status_text(task.status).lower()}{_message(task.message)}"
+        is_working = job.state is JobState.CANCELLING and not is_terminal(task.status)
+        is_asked = is_stated and job.cancel_state == "sent"
+        if is_working and is_asked and job.id not in self._stubborn:
+            self._stubborn.add(job.id)
+            yield f"{title}: {ASKED_TO_STOP}"
+
+
+def _message(message: str | None) -> str:
+    return f" ({one_line(message)})" if message else ""

@@ -1,0 +1,406 @@
+"""Text output: progress and messages on standard error, results on standard output."""
+
+from __future__ import annotations
+
+import contextlib
+import time
+from functools import partial
+from typing import TYPE_CHECKING, Final, Protocol
+
+import anyio
+
+from mcp_progress_monitor.cli.output import job_text
+from mcp_progress_monitor.cli.output.front import sign_in_lines
+from mcp_progress_monitor.cli.output.job_text import NUMBERS, TaskLines, Violations
+from mcp_progress_monitor.cli.output.results import answer_text, as_json, is_error
+from mcp_progress_monitor.formatting import one_line, visible
+from mcp_progress_monitor.protocol.facts import (
+    NotificationReceived,
+    RequestAnswered,
+    Side,
+    StderrReceived,
+    UnreadableReceived,
+)
+from mcp_progress_monitor.protocol.messages import LOG_MESSAGE
+from mcp_progress_monitor.protocol.secrets import shown_data
+from mcp_progress_monitor.snapshots.limits import LOG_LEVELS
+from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId, JobSnapshot, JobState
+from mcp_progress_monitor.wording import jobs
+from mcp_progress_monitor.wording.jobs import answered_error
+from mcp_progress_monitor.wording.questions import ANSWERED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from contextlib import AbstractContextManager
+
+    from mcp_progress_monitor.cli.exits import CommandFailed
+    from mcp_progress_monitor.cli.output.job_text import Label, Snapshots
+    from mcp_progress_monitor.cli.output.stdout import StandardOutput
+    from mcp_progress_monitor.engine.call import Outcome
+    from mcp_progress_monitor.engine.engine import Engine
+    from mcp_progress_monitor.engine.updates import Update
+    from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.snapshots.questions import Question
+    from mcp_progress_monitor.snapshots.servers import SignIn
+
+_MOST: Final = 2_000
+
+
+class TerminalTurns:
+    """Prints immediately or, while a question is open, in order afterwards."""
+
+    def __init__(
+        self, aside: Callable[[], AbstractContextManager[None]], say: Callable[[str], None]
+    ) -> None:
+        """`aside` hides progress; `say` prints a line."""
+        self._aside = aside
+        self._say = say
+        self._depth = 0
+        self._waiting: list[Callable[[], None]] = []
+        self._left_out = 0
+
+    def say(self, line: str) -> None:
+        """Print a line; during a question, keep the first lines of a flood and count the rest."""
+        if self._depth and len(self._waiting) >= _MOST:
+            self._left_out += 1
+        else:
+            self.do(partial(self._say, line))
+
+    def do(self, action: Callable[[], None]) -> None:
+        """Run an action, which is never dropped."""
+        if self._depth:
+            self._waiting.append(action)
+        else:
+            action()
+
+    @contextlib.contextmanager
+    def quiet(self) -> Iterator[None]:
+        """Hold everything back within a `with` block."""
+        self._depth += 1
+        try:
+            with self._aside():
+                yield
+        finally:
+            self._depth -= 1
+            if not self._depth:
+                self._catch_up()
+
+    def _catch_up(self) -> None:
+        waiting, self._waiting = self._waiting, []
+        for action in waiting:
+            action()
+        if self._left_out:
+            self._say(f"… and {self._left_out:,} more lines; see the recording.")
+            self._left_out = 0
+
+
+_BETWEEN_LINES_S = 1.0
+
+
+class LineMeter:
+    """Prints changes of jobs as lines: the first at once, then one a second, and always the last.
+
+    For a resumed job, the last of each attempt.
+    """
+
+    def __init__(
+        self,
+        errors: StandardOutput,
+        book: Snapshots,
+        *,
+        is_numbered: bool,
+        numbers: Mapping[JobId, Label] = NUMBERS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        """Print to `errors`; `is_numbered` adds the job's number, or its label in `numbers`."""
+        self._clock = clock
+        self._errors = errors
+        self._book = book
+        self._is_numbered = is_numbered
+        self._numbers = numbers
+        self._due: dict[JobId, float] = {}
+        self._waiting: set[JobId] = set()
+        self._over: dict[JobId, int] = {}
+        self._asides = 0
+        self._told: dict[JobId, tuple[object, ...]] = {}
+
+    def on_changes(self, changes: ChangeSet) -> None:
+        """Print the jobs that changed and are due."""
+        self._waiting |= changes.progressed
+        self._write_due()
+
+    async def animate(self) -> None:
+        """Print delayed changes when they are due."""
+        while True:
+            await anyio.sleep(_BETWEEN_LINES_S / 4)
+            self._write_due()
+
+    def say(self, line: str) -> None:
+        """Print any other line; the caller has escaped it."""
+        self._errors.text(f"{line}\n")
+
+    @contextlib.contextmanager
+    def aside(self) -> Iterator[None]:
+        """Print nothing within a `with` block, and what is due afterwards."""
+        self._asides += 1
+        try:
+            yield
+        finally:
+            self._asides -= 1
+            self._write_due()
+
+    def close(self) -> None:
+        """Nothing is left to print: the end of a job is never delayed."""
+
+    def _write_due(self) -> None:
+        if self._asides:
+            return
+        now = self._clock()
+        for job in sorted(self._waiting):
+            snapshot = self._book.snapshot(job)
+            if snapshot is None or not self._is_news(snapshot):
+                self._waiting.discard(job)
+            elif snapshot.state.is_over or now >= self._due.get(job, 0.0):
+                self._waiting.discard(job)
+                self._due[job] = now + _BETWEEN_LINES_S
+                self._write(snapshot)
+
+    def _is_news(self, job: JobSnapshot) -> bool:
+        """Whether it is our job and the end of its newest attempt was not printed.
+
+        A saved job that has not been resumed here stopped in an earlier session.
+        """
+        is_old = job.state is JobState.RESUMABLE and job.id not in self._due
+        is_told = self._over.get(job.id) == job.attempt_count
+        return job.sender is Side.CLIENT and not is_old and not is_told
+
+    def _write(self, job: JobSnapshot) -> None:
+        if job.state.is_over:
+            self._over[job.id] = job.attempt_count
+        if (job.tick_count or job.task or job.state.is_over) and self._is_other(job):
+            number = self._numbers.get(job.id, job.id) if self._is_numbered else None
+            self.say(job_text.line(job, number))
+
+    def _is_other(self, job: JobSnapshot) -> bool:
+        """Whether a line would differ from the job's last one."""
+        so_far = job.attempt_count, job.tick_count, jobs.progress(job)
+        said = (*so_far, job.state, job_text.message(job))
+        is_other = self._told.get(job.id) != said
+        self._told[job.id] = said
+        return is_other
+
+
+_WEIGHTS = {"debug": 0, "info": 1, "notice": 1, "warning": 2}
+_HEAVIEST = 3
+_STDERR_WEIGHT = _WEIGHTS["info"]
+_MOST_UNREADABLE = 5
+
+
+class Meter(Protocol):
+    """Shows the progress of jobs: `LineMeter` or `BarMeter`."""
+
+    def on_changes(self, changes: ChangeSet) -> None:
+        """Show what changed."""
+
+    async def animate(self) -> None:
+        """Show what changes with time, until cancelled."""
+
+    def say(self, line: str) -> None:
+        """Print a line that is not progress."""
+
+    def aside(self) -> AbstractContextManager[None]:
+        """Hide progress within a `with` block."""
+
+    def close(self) -> None:
+        """Show the last state."""
+
+
+class TextFront:
+    """The text output. Server text is exact in a pipe, and escaped on a terminal."""
+
+    def __init__(
+        self,
+        output: StandardOutput,
+        errors: StandardOutput,
+        meter: Meter,
+        book: Engine,
+        level: str,
+        numbers: Mapping[JobId, Label] | None = None,
+        *,
+        text_of: Callable[[bytes], str] = answer_text,
+        server_log: str | None = None,
+        shows_jobs: bool = True,
+    ) -> None:
+        """`level` is the lowest level of messages to show.
+
+        `numbers` label the jobs if there are several. `text_of` formats results. Server log
+        messages are shown from `server_log` on, by default from `level`. Without `shows_jobs`,
+        progress is not shown.
+        """
+        self._output = output
+        self._errors = errors
+        self._meter = meter
+        self._book = book
+        self._printed: dict[JobId, bytes] = {}
+        self._least = _WEIGHTS.get(level, _HEAVIEST)
+        self._least_logged = LOG_LEVELS.index(server_log or level)
+        self._text_of = text_of
+        self._shows_jobs = shows_jobs
+        self._unreadable_count = 0
+        self._irregularities = Violations(book.jobs, numbers)
+        self._told: set[ErrorDetails] = set()
+        self._turns = TerminalTurns(meter.aside, meter.say)
+        self._task_lines = TaskLines(book.jobs, numbers)
+
+    def on_update(self, update: Update) -> None:
+        """Show a chunk's messages, then its progress."""
+        for fact in update.facts:
+            self._take(fact, update.frames)
+        if self._least <= _WEIGHTS["warning"]:
+            for line in self._irregularities.lines(update.changes):
+                self._turns.say(line)
+        if not self._shows_jobs:
+            return
+        for line in self._task_lines.lines(update):
+            self._turns.say(line)
+        self._meter.on_changes(update.changes)
+
+    def _take(self, fact: Fact, frames: Sequence[Frame]) -> None:
+        """Show one fact, if it is of a kind that is shown."""
+        if isinstance(fact, NotificationReceived):
+            self._notification(fact)
+        elif isinstance(fact, StderrReceived) and self._least <= _STDERR_WEIGHT:
+            self._turns.say(f"stderr: {one_line(fact.line, 2000)}")
+        elif isinstance(fact, UnreadableReceived) and fact.sender is Side.SERVER:
+            self._unreadable(fact)
+        elif isinstance(fact, RequestAnswered) and fact.next_resume_token is not None:
+            self._part(fact, frames)
+
+    def show(self, outcome: Outcome) -> None:
+        """Print a result on standard output, or the server's error on standard error."""
+        self._turns.do(partial(self._show, outcome))
+
+    def _show(self, outcome: Outcome) -> None:
+        with self._meter.aside():
+            if outcome.result is None:
+                self._complain(_failure_text(outcome))
+            elif is_error(outcome.result):
+                self._complain(f"The tool returned an error:\n{answer_text(outcome.raw)}")
+            else:
+                if outcome.job is None or self._printed.get(outcome.job) != outcome.raw:
+                    self._answer(self._text_of(outcome.raw))
+                if outcome.failure is not None:
+                    self._complain(_failure_text(outcome))
+
+    def fail(self, failure: CommandFailed) -> None:
+        """Print nothing: `main` reports errors of every command."""
+
+    def decline(self, job: JobId, problem: ErrorDetails) -> None:
+        """Print why one job cannot be resumed."""
+        if self._is_new(problem):
+            self._turns.do(partial(self._complain_aside, problem.as_text()))
+
+    def warn(self, problem: ErrorDetails) -> None:
+        """Print an error that does not stop the command."""
+        if self._is_new(problem):
+            for line in problem.as_text().splitlines():
+                self._turns.say(visible(line))
+
+    def _is_new(self, problem: ErrorDetails) -> bool:
+        """Whether it was not printed before: one full disk may affect many jobs."""
+        is_new = problem not in self._told
+        self._told.add(problem)
+        return is_new
+
+    def note(self, line: str) -> None:
+        """Print a note."""
+        self._turns.say(visible(line))
+
+    def quiet(self) -> AbstractContextManager[None]:
+        """Hold lines, results and progress back within a `with` block."""
+        return self._turns.quiet()
+
+    def report_answer(self, question: Question, action: str, words: str) -> None:
+        """Print a question and how it was answered."""
+        asked = one_line(question.message or question.method, 400)
+        self._turns.say(f"{one_line(question.server)} asks ({question.kind}): {asked}")
+        if question.problem:
+            self._turns.say(f"  invalid question: {one_line(question.problem, 2000)}")
+        self._turns.say(f"  {ANSWERED[action]}: {one_line(words, 2000)}")
+
+    def report_sign_in(self, sign_in: SignIn) -> None:
+        """Print the URL at which to sign in."""
+        for line in sign_in_lines(sign_in):
+            self._turns.say(line)
+
+    def interrupt(self) -> None:
+        """Print that calls are being cancelled, and how to exit."""
+        self._turns.say("Cancelling. Press Ctrl+C again to exit immediately.")
+
+    def terminate(self) -> None:
+        """Print that a signal ends the program, other than Ctrl+C."""
+        self._turns.say("Received a signal to terminate. Exiting.")
+
+    def leave(self) -> None:
+        """Print nothing."""
+
+    async def animate(self) -> None:
+        """Animate the meter."""
+        await self._meter.animate()
+
+    def close(self) -> None:
+        """Show the last state of every job."""
+        self._meter.close()
+
+    def _part(self, fact: RequestAnswered, frames: Sequence[Frame]) -> None:
+        """Print the result of an attempt before the job is resumed."""
+        job = None if fact.request is None else self._book.jobs.job_of(fact.request)
+        raw = next((frame.raw for frame in frames if frame.number == fact.number), b"")
+        if job is None or fact.sender is not Side.SERVER or is_error(fact.result):
+            return
+        self._printed[job] = raw
+        self._turns.do(partial(self._answer_aside, raw))
+
+    def _answer_aside(self, raw: bytes) -> None:
+        with self._meter.aside():
+            self._answer(self._text_of(raw))
+
+    def _answer(self, text: str) -> None:
+        is_for_eyes = self._output.is_terminal
+        self._output.text(visible(text, keep_line_ends=True) if is_for_eyes else text)
+
+    def _complain(self, text: str) -> None:
+        self._errors.text(visible(text.rstrip("\n"), keep_line_ends=True) + "\n")
+
+    def _complain_aside(self, text: str) -> None:
+        with self._meter.aside():
+            self._complain(text)
+
+    def _notification(self, fact: NotificationReceived) -> None:
+        if fact.method != LOG_MESSAGE or fact.sender is not Side.SERVER:
+            return
+        level = fact.params.get("level")
+        if level not in LOG_LEVELS or LOG_LEVELS.index(level) >= self._least_logged:
+            logger, data = fact.params.get("logger"), fact.params.get("data")
+            self._turns.say(job_text.log_line(level, logger, data))
+
+    def _unreadable(self, fact: UnreadableReceived) -> None:
+        """Warn about lines that are not messages, from servers that print to standard output."""
+        self._unreadable_count += 1
+        if self._unreadable_count <= _MOST_UNREADABLE:
+            what = one_line(fact.problem)
+            self._turns.say(f"The server wrote a line that is not a JSON-RPC message: {what}")
+        if self._unreadable_count == _MOST_UNREADABLE:
+            self._turns.say("Further lines of this kind are not shown.")
+
+
+def _failure_text(outcome: Outcome) -> str:
+    """Why a call failed, with the server's code and data if any."""
+    failure = outcome.failure
+    if failure is None:
+        return "The call ended without a result."
+    head = f"{answered_error(failure.code)}: " if failure.where == "server" else ""
+    data = "" if failure.data is None else f"\n{as_json(shown_data(failure.data))}"
+    return f"{head}{failure.message}{data}"

@@ -1,0 +1,1 @@
+"""`servers`: the saved servers, their approval, import and export."""

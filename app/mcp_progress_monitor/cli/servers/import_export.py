@@ -1,0 +1,352 @@
+"""`servers import` and `servers export`: the configuration files of other clients."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+import anyio
+import click
+
+from mcp_progress_monitor.catalogue.catalogue import Catalogue, likely
+from mcp_progress_monitor.catalogue.clients import NoContainerError, client_of, found_files
+from mcp_progress_monitor.catalogue.import_preview import (
+    ImportRow,
+    ImportStatus,
+    imported_entry,
+    preview,
+    renewed_secrets,
+    rows_named,
+    save_rows,
+    secrets_in_question,
+)
+from mcp_progress_monitor.catalogue.reading import ConfigFile, read_file
+from mcp_progress_monitor.catalogue.secrets import in_environment, in_keyring, secrets_of
+from mcp_progress_monitor.catalogue.variables import WORKSPACE, Input, Variables, kept_answers
+from mcp_progress_monitor.catalogue.writing import write_file
+from mcp_progress_monitor.cli.asking.terminal import Dialogue, HungUpError, terminal_of_user
+from mcp_progress_monitor.cli.calls.target import saved_servers
+from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
+from mcp_progress_monitor.cli.output.stdout import StandardOutput, aligned, print_out, tell_problems
+from mcp_progress_monitor.cli.servers.approval import address, trusting_command
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.formatting import count, one_line, visible
+from mcp_progress_monitor.path_checks import absolute, expanded, here, home
+from mcp_progress_monitor.secrets.system_keyring import SystemKeyring
+from mcp_progress_monitor.wording.servers import replaced_text
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+    from mcp_progress_monitor.catalogue.import_preview import Known
+    from mcp_progress_monitor.cli.options import CommonOptions
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+
+_TITLES = ("NAME", "IS", "KIND", "COMMAND OR URL")
+_FILE_TITLES = ("CLIENT", "SERVERS", "FILE")
+_NOTHING = (
+    "No configuration files of known clients found. To import another file: servers import FILE\n"
+)
+_HINT = 400
+_BRINGS = (ImportStatus.NEW, ImportStatus.CHANGED)
+
+
+class ServersImport(NamedTuple):
+    """What the options of the command said."""
+
+    file: Path | None = None
+    names: tuple[str, ...] = ()
+    client: str | None = None
+    takes_all: bool = False
+    is_dry_run: bool = False
+    answers: tuple[tuple[str, str], ...] = ()
+    workspace: Path | None = None
+    with_secrets: bool = False
+
+
+def import_servers(common: CommonOptions, order: ServersImport) -> ExitCode:
+    """Show the servers of a file and save those chosen; runs nothing.
+
+    Without a file, list the configuration files on this computer.
+    """
+    if order.file is None:
+        if order != ServersImport(is_dry_run=order.is_dry_run):
+            raise click.UsageError(
+                "No file given: servers import FILE. Without arguments, this command lists the"
+                " configuration files on this computer."
+            )
+        return _list_files()
+    client = None if order.client is None else client_of(order.client)
+    # Without the answers at first: only the file's inputs tell which of them are secrets.
+    variables = Variables(workspace=None if order.workspace is None else absolute(order.workspace))
+    catalogue = saved_servers(common)
+    with failing(ExitCode.USAGE):
+        config = read_file(expanded(order.file), variables, client)
+    _check_answers(order, config)
+    known = secrets_in_question(config, catalogue, SystemKeyring())
+    rows = preview(config, catalogue, known)
+    print_out(_table(config, rows))
+    tell_problems(*config.problems)
+    if order.is_dry_run:
+        return ExitCode.DONE
+    wanted = _wanted(order, rows)
+    importer = _Importer(catalogue, config, order, variables)
+    names = importer.save(wanted)
+    print_out(_told(names, common))
+    return ExitCode.DONE
+
+
+def _check_answers(order: ServersImport, config: ConfigFile) -> None:
+    """`CommandFailed` for an answer to an input that the file does not have."""
+    known = list(dict.fromkeys(asked.id for found in config.found for asked in found.asks))
+    for id_, _ in order.answers:
+        if id_ not in known:
+            asks = f"Its inputs: {', '.join(known)}." if known else "It has no inputs."
+            problem = ErrorDetails(
+                f"The file has no input {id_!r} (--input)",
+                str(config.path),
+                one_line(f"{likely(id_, known)}{asks}", _HINT),
+            )
+            raise CommandFailed(ExitCode.USAGE, problem)
+
+
+def _list_files() -> ExitCode:
+    files = found_files(home(), os.environ, sys.platform, here())
+    rows = []
+    for found in files:
+        try:
+            config = read_file(found.path, client=found.client)
+        except NoContainerError:
+            continue
+        except UserError as error:
+            rows.append((found.client.title, error.problem.what, str(found.path)))
+            continue
+        rows.append((found.client.title, str(len(config.found)), str(found.path)))
+    if not rows:
+        print_out(_NOTHING)
+        return ExitCode.DONE
+    example = shlex.join(["servers", "import", rows[0][2], "--dry-run"])
+    print_out(f"{aligned(_FILE_TITLES, rows)}\nTo see the servers in a file: {visible(example)}\n")
+    return ExitCode.DONE
+
+
+def _table(config: ConfigFile, rows: list[ImportRow]) -> str:
+    lines = [_row(row) for row in rows]
+    notes = [line for row in rows for line in _notes(row)]
+    return f"{visible(config.title)}\n{aligned(_TITLES, lines)}{''.join(notes)}"
+
+
+def _row(row: ImportRow) -> tuple[str, ...]:
+    if row.found is None:
+        return row.name, row.standing.value, "", row.problem.what if row.problem else ""
+    definition = row.found.definition
+    words = f"{row.standing.value}, disabled" if row.found.is_disabled else row.standing.value
+    return definition.name, words, definition.transport, address(definition)
+
+
+def _notes(row: ImportRow) -> list[str]:
+    """What to know about a server before it is saved."""
+    if row.found is None:
+        return []
+    changes = f"changes: {', '.join(row.changes)}" if row.changes else ""
+    other = f"saved as {row.name}" if row.name != row.found.definition.name else ""
+    asks = [f"asks for {asked.id}: {asked.description or 'a value'}" for asked in row.found.asks]
+    secrets = ", ".join(secrets_of(row.found.definition))
+    kept = f"holds secrets: {secrets}" if secrets and not row.found.asks else ""
+    words = filter(None, (changes, other, *asks, kept, *row.found.notes))
+    name = one_line(row.found.definition.name, 60)
+    return [f"  {name}: {one_line(word, 400)}\n" for word in words]
+
+
+def _wanted(order: ServersImport, rows: list[ImportRow]) -> list[ImportRow]:
+    """The rows to save; asks for them if the options do not say."""
+    if order.names:
+        return [_named(name, rows) for name in order.names]
+    brings = [row for row in rows if row.standing in _BRINGS]
+    if order.takes_all or not brings:
+        return brings
+    keyboard = terminal_of_user()
+    if keyboard is None:
+        raise click.UsageError(
+            "No servers chosen. Give their names, or --all; to only list them, use --dry-run."
+        )
+    dialogue = Dialogue(StandardOutput(sys.stderr), keyboard)
+    try:
+        answer = anyio.run(_choose, dialogue, f"Save {count(len(brings), 'server')}?")
+    except HungUpError:
+        answer = "no"
+    return brings if answer == "yes" else []
+
+
+async def _choose(dialogue: Dialogue, title: str) -> str:
+    dialogue.begin(title)
+    return await dialogue.choose("Save?", ("yes", "no"))
+
+
+def _named(name: str, rows: list[ImportRow]) -> ImportRow:
+    for row in rows:
+        if row.found is not None and row.found.definition.name == name:
+            return row
+        if row.found is None and row.name == name and row.problem is not None:
+            raise CommandFailed(ExitCode.USAGE, row.problem)
+    names = [row.found.definition.name for row in rows if row.found is not None]
+    hint = f"{likely(name, names)}Its servers: {', '.join(names)}."
+    problem = ErrorDetails(f"The file has no server {name!r}", hint=hint)
+    raise CommandFailed(ExitCode.USAGE, problem)
+
+
+class _Importer:
+    """Saves rows: asks for inputs and stores secrets."""
+
+    def __init__(
+        self,
+        catalogue: Catalogue,
+        config: ConfigFile,
+        order: ServersImport,
+        variables: Variables,
+    ) -> None:
+        self._catalogue = catalogue
+        self._config = config
+        self._order = order
+        self._variables = variables
+        self._keyring = SystemKeyring()
+        self._errors = StandardOutput(sys.stderr)
+        self._told_of_keyring = False
+
+    def save(self, rows: list[ImportRow]) -> list[str]:
+        """Save all rows, or none without all answers; returns the names they are saved under."""
+        asks = {ask.id: ask for row in rows if row.found is not None for ask in row.found.asks}
+        if asks:
+            rows = self._answered(rows, list(asks.values()))
+        known = secrets_in_question(self._config, self._catalogue, self._keyring)
+        with failing(ExitCode.UNWRITABLE):
+            made = [
+                (row, self._made(row, known))
+                for row in rows
+                if row.standing is not ImportStatus.SAME
+            ]
+            return save_rows(made, self._catalogue) if made else []
+
+    def _made(self, row: ImportRow, known: Known) -> CatalogueEntry:
+        for name, secret in renewed_secrets(row, self._catalogue, known).items():
+            self._keyring.put(name, secret)
+        entry = imported_entry(row, self._config, self._catalogue, known)
+        if self._order.with_secrets:
+            return entry
+        return dataclasses.replace(entry, definition=self._without_secrets(entry.definition))
+
+    def _without_secrets(self, definition: ServerDefinition) -> ServerDefinition:
+        """The server with its secrets in the keyring or, without one, in environment variables."""
+        if not secrets_of(definition):
+            return definition
+        try:
+            return in_keyring(definition, self._keyring)
+        except UserError as error:
+            self._tell_of_keyring(error.problem)
+        kept, variables = in_environment(definition)
+        for variable, name in variables.items():
+            words = f"{definition.name}: {name} is read from the environment. Set {variable}."
+            self._errors.text(f"{visible(words)}\n")
+        return kept
+
+    def _tell_of_keyring(self, problem: ErrorDetails) -> None:
+        if not self._told_of_keyring:
+            self._told_of_keyring = True
+            words = "Secrets are not saved. To save them as plain text, use --with-secrets."
+            self._errors.text(f"{visible(problem.what)}. {words}\n")
+
+    def _answered(self, rows: list[ImportRow], asks: list[Input]) -> list[ImportRow]:
+        """The rows, read again with the answers to their inputs."""
+        answers = dict(self._order.answers)
+        answers |= self._asked([asked for asked in asks if asked.id not in answers])
+        if not self._order.with_secrets:
+            answers = self._kept(asks, answers)
+        workspace = self._variables.workspace
+        if WORKSPACE in answers:
+            workspace = absolute(Path(answers[WORKSPACE]))
+        variables = dataclasses.replace(self._variables, answers=answers, workspace=workspace)
+        path = self._order.file or Path()
+        again = read_file(expanded(path), variables, self._config.client)
+        self._config = again
+        wanted = {row.found.definition.name for row in rows if row.found is not None}
+        with failing(ExitCode.USAGE):
+            known = secrets_in_question(again, self._catalogue, self._keyring)
+            return rows_named(preview(again, self._catalogue, known), wanted)
+
+    def _kept(self, asks: list[Input], answers: dict[str, str]) -> dict[str, str]:
+        try:
+            return kept_answers(asks, answers, self._keyring, self._config.client.key)
+        except UserError as error:
+            secret = next(asked.id for asked in asks if asked.is_secret)
+            hint = (
+                f"{error.problem.hint} Use a reference: --input "
+                f"{shlex.quote(f'{secret}=${{env:NAME}}')}. Or save the answers as plain text with"
+                " --with-secrets."
+            ).strip()
+            raise CommandFailed(ExitCode.USAGE, error.problem._replace(hint=hint)) from error
+
+    def _asked(self, asks: list[Input]) -> dict[str, str]:
+        if not asks:
+            return {}
+        if terminal_of_user() is None:
+            ids = " ".join(f"--input {asked.id}=…" for asked in asks)
+            hint = f"Add {ids}"
+            what = "The servers need input from you"
+            raise CommandFailed(ExitCode.USAGE, ErrorDetails(what, str(self._config.path), hint))
+        return {asked.id: _typed(asked) for asked in asks}
+
+
+def _typed(asked: Input) -> str:
+    choices = f" ({', '.join(asked.choices)})" if asked.choices else ""
+    text = one_line(f"{asked.id}: {asked.description or 'value'}{choices}", 200)
+    kind = click.Choice(asked.choices) if asked.choices else str
+    answer: str = click.prompt(
+        text,
+        default=asked.default,
+        type=kind,
+        hide_input=asked.is_secret,
+        show_choices=False,
+        err=True,
+    )
+    return answer
+
+
+def _told(names: list[str], common: CommonOptions) -> str:
+    if not names:
+        return "Nothing was saved.\n"
+    saved = ", ".join(one_line(name, 60) for name in names)
+    hint = trusting_command(names[0], dataclasses.replace(common, config=None))
+    return f"Saved: {saved}.\nApprove each server before it can run, for example: {hint}\n"
+
+
+class ServersExport(NamedTuple):
+    """What the options of the command said; without `names`, all servers."""
+
+    to: str
+    names: tuple[str, ...] = ()
+    output: Path | None = None
+    with_secrets: bool = False
+
+
+def export_servers(common: CommonOptions, order: ServersExport) -> ExitCode:
+    """Write the servers to a file or standard output, and report what is left out."""
+    catalogue = saved_servers(common)
+    with failing(ExitCode.USAGE):
+        entries = [catalogue.entry(name) for name in order.names] or list(catalogue.entries())
+    client = client_of(order.to)
+    with failing(ExitCode.UNWRITABLE):
+        path = None if order.output is None else expanded(order.output)
+        written = write_file(entries, client, path, with_secrets=order.with_secrets)
+    errors = StandardOutput(sys.stderr)
+    for words in written.left_out:
+        errors.text(f"left out: {visible(words)}\n")
+    if written.kept is not None:
+        errors.text(f"{replaced_text(written.kept)}\n")
+    if order.output is None:
+        output = StandardOutput(sys.stdout)
+        output.write(written.text.encode())
+        output.check()
+    return ExitCode.DONE

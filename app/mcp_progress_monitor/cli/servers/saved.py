@@ -1,0 +1,217 @@
+"""`servers`: list, add, remove, enable and disable saved servers."""
+
+from __future__ import annotations
+
+import dataclasses
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import click
+import pydantic
+
+from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.catalogue.files import UnwritableError
+from mcp_progress_monitor.cli.asking.terminal import Dialogue, HungUpError, terminal_of_user
+from mcp_progress_monitor.cli.calls.target import check_target, named_servers, placed, saved_servers
+from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
+from mcp_progress_monitor.cli.output.results import as_json
+from mcp_progress_monitor.cli.output.stdout import StandardOutput, aligned, print_out, tell_problems
+from mcp_progress_monitor.cli.servers.approval import address, approve, document, trust_of
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.formatting import count, one_line, visible
+from mcp_progress_monitor.path_checks import is_there
+from mcp_progress_monitor.secrets.system_keyring import SERVICE, SystemKeyring
+from mcp_progress_monitor.snapshots.definitions import ServerDefinition, StdioDefinition
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from mcp_progress_monitor.catalogue.catalogue import Catalogue
+    from mcp_progress_monitor.catalogue.trust import Trust
+    from mcp_progress_monitor.cli.asking.terminal import Keyboard
+    from mcp_progress_monitor.cli.options import CommonOptions
+
+_NAME: Final = 200
+
+
+def settle_secrets(names: Sequence[str], *, are_unwanted: bool | None) -> None:
+    """Delete secrets from the keyring, or report that they stay; None asks the user, if any.
+
+    `CommandFailed` if the keyring does not delete one.
+    """
+    if not names:
+        return
+    if are_unwanted is None:
+        keyboard = terminal_of_user()
+        are_unwanted = keyboard is not None and _asked(names, keyboard)
+    if are_unwanted:
+        _delete(names)
+        return
+    errors = StandardOutput(sys.stderr)
+    errors.text(f"No saved server uses {count(len(names), 'secret')} any more.")
+    errors.text(f" Kept in the system keyring under {SERVICE}:\n")
+    for name in names:
+        errors.text(f"  {one_line(name, _NAME)}\n")
+
+
+def _asked(names: Sequence[str], keyboard: Keyboard) -> bool:
+    """Whether the user wants them deleted; hanging up means no."""
+    try:
+        return anyio.run(_answer, Dialogue(StandardOutput(sys.stderr), keyboard), names)
+    except HungUpError:
+        return False
+
+
+async def _answer(dialogue: Dialogue, names: Sequence[str]) -> bool:
+    dialogue.begin("Delete these secrets from the system keyring? No saved server uses them.")
+    for name in names:
+        dialogue.say_whole(one_line(name, _NAME))
+    return await dialogue.choose("Delete?", ("yes", "no"), default="no") == "yes"
+
+
+def _delete(names: Sequence[str]) -> None:
+    keyring, output = SystemKeyring(), StandardOutput(sys.stdout)
+    for name in names:
+        with failing(ExitCode.UNWRITABLE):
+            keyring.forget(name)
+        output.text(f"Deleted the secret {one_line(name, _NAME)}.\n")
+    output.check()
+
+
+_TITLES = ("NAME", "KIND", "STATE", "COMMAND OR URL")
+_NONE = "No saved servers. To save some: servers add --help, servers import --help\n"
+
+
+def list_servers(common: CommonOptions, *, in_json: bool) -> ExitCode:
+    """Print the saved servers; errors in entries go to standard error."""
+    catalogue = saved_servers(common)
+    trust = trust_of(common)
+    entries = [(entry, trust.is_trusted(entry.definition)) for entry in catalogue.entries()]
+    tell_problems(*catalogue.problems, trust.problem)
+    if in_json:
+        content = {
+            "servers": [document(entry, is_trusted=trusted) for entry, trusted in entries],
+            "problems": [problem._asdict() for problem in catalogue.problems],
+        }
+        print_out(f"{as_json(content, indent=2)}\n")
+    else:
+        rows = [_row(entry, is_trusted=trusted) for entry, trusted in entries]
+        print_out(aligned(_TITLES, rows) if rows else _NONE)
+    return ExitCode.DONE
+
+
+def _row(entry: CatalogueEntry, *, is_trusted: bool) -> tuple[str, ...]:
+    states = (
+        "disabled" if entry.is_disabled else "",
+        "" if is_trusted else "not approved",
+        "connects at start" if entry.connects_at_start else "",
+    )
+    state = ", ".join(filter(None, states)) or "ready"
+    return entry.name, entry.definition.transport, state, address(entry.definition)
+
+
+def add_server(common: CommonOptions, name: str, *, connects_at_start: bool) -> ExitCode:
+    """Save the server that the options name, and approve it."""
+    if common.demo or common.config is not None or common.server is not None:
+        raise click.UsageError(
+            "Give the server's command after --, or use --url URL. To save servers from a file:"
+            " servers import FILE."
+        )
+    check_target(common)
+    found = named_servers(common)
+    if not found:
+        raise click.UsageError("Give the server's command after --, or use --url URL.")
+    if not name.strip():
+        raise CommandFailed(ExitCode.USAGE, ErrorDetails("The server needs a name"))
+    catalogue = saved_servers(common)
+    if any(entry.name == name for entry in catalogue.entries()):
+        hint = f"Choose another name, or remove it first: servers remove {shlex.quote(name)}"
+        raise CommandFailed(
+            ExitCode.USAGE, ErrorDetails(f"A saved server {name!r} already exists", hint=hint)
+        )
+    try:
+        definition = type(found[0]).model_validate({**found[0].model_dump(), "name": name})
+    except pydantic.ValidationError as error:
+        what = "The server's name is not valid UTF-8"
+        raise CommandFailed(ExitCode.USAGE, ErrorDetails(what)) from error
+    try:
+        definition = _settled(definition)
+    except UserError as error:  # the current folder was deleted
+        raise CommandFailed(ExitCode.USAGE, error.problem) from error
+    entry = CatalogueEntry(definition, connects_at_start=connects_at_start)
+    approve(trust_of(common), definition)
+    # Not by the name that was wanted: an entry that cannot be used may have it.
+    return _changed(lambda: [catalogue.add(entry)], "Saved")
+
+
+def _settled(definition: ServerDefinition) -> ServerDefinition:
+    """The definition with the current folder, if a relative path in it depends on that."""
+    if not isinstance(definition, StdioDefinition) or definition.cwd is not None:
+        return definition
+    paths = [word for word in definition.args if word and not word.startswith("-")]
+    is_here = any(not Path(word).is_absolute() and is_there(word) for word in paths)
+    return placed(definition) if is_here or definition.deciding_folder else definition
+
+
+def remove_servers(
+    common: CommonOptions, names: tuple[str, ...], *, with_secrets: bool | None
+) -> ExitCode:
+    """Remove saved servers, their approvals, and the secrets that only they use.
+
+    With `with_secrets` None the user is asked about the secrets; without an answer they stay.
+    """
+    catalogue, trust = saved_servers(common), trust_of(common)
+    left: list[str] = []
+    try:
+        alone = [*catalogue.secrets_of_alone(names)]
+        before = [entry for entry in catalogue.entries() if entry.name in names]
+        _changed(lambda: _removed(catalogue, names), "Removed")
+        left = alone
+        _forget(trust, before, catalogue.entries())
+    finally:
+        settle_secrets(left, are_unwanted=with_secrets)
+    return ExitCode.DONE
+
+
+def _forget(
+    trust: Trust, before: Iterable[CatalogueEntry], after: Iterable[CatalogueEntry]
+) -> None:
+    """Remove the approvals of removed servers, unless a copy of one is still saved."""
+    kept = {entry.definition.approval_key for entry in after}
+    gone = {entry.definition.approval_key: entry.definition for entry in before}
+    for key, definition in gone.items():
+        if key not in kept:
+            trust.forget(definition)
+
+
+def enable_servers(common: CommonOptions, names: tuple[str, ...], *, is_disabled: bool) -> ExitCode:
+    """Enable or disable saved servers; none of them if one does not exist."""
+    catalogue = saved_servers(common)
+
+    def enable() -> Sequence[str]:
+        entries = [catalogue.entry(name) for name in dict.fromkeys(names)]
+        changed = [dataclasses.replace(entry, is_disabled=is_disabled) for entry in entries]
+        catalogue.save_all([(entry.name, entry) for entry in changed])
+        return names
+
+    return _changed(enable, "Disabled" if is_disabled else "Enabled")
+
+
+def _removed(catalogue: Catalogue, names: Sequence[str]) -> Sequence[str]:
+    catalogue.remove_all(names)
+    return names
+
+
+def _changed(change: Callable[[], Sequence[str]], done: str) -> ExitCode:
+    """Make one change and report it; `CommandFailed` if it cannot be made or written."""
+    try:
+        names = change()
+    except UserError as error:
+        is_of_disk = isinstance(error, UnwritableError)
+        code = ExitCode.UNWRITABLE if is_of_disk else ExitCode.USAGE
+        raise CommandFailed(code, error.problem) from error
+    print_out("".join(f"{done} {visible(name)}.\n" for name in dict.fromkeys(names)))
+    return ExitCode.DONE

@@ -1,1 +1,0 @@
-"""The demo server over HTTP: the same tools, behind sockets in place of pipes."""

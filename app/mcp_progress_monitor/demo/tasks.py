@@ -1,0 +1,334 @@
+"""Tasks: their states, their wire format, and notifications about changes.
+
+Two shapes of one thing: the core feature of revision 2025-11-25 ("Tasks"), and the extension
+`io.modelcontextprotocol/tasks` of 2026-07-28 (ext-tasks, specification 2026-07-28). Everything
+about a task is sent under its lock, so that no "working" is sent after its end.
+"""
+
+import threading
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from mcp_progress_monitor.demo.news import News
+from mcp_progress_monitor.demo.questions import checked_responses
+from mcp_progress_monitor.demo.wire import (
+    JsonObject,
+    RpcError,
+    Wire,
+    notification,
+    progress_notification,
+)
+
+ENDS: Final = frozenset({"completed", "failed", "cancelled"})
+RELATED: Final = "io.modelcontextprotocol/related-task"
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What is agreed about a task when it begins."""
+
+    is_core: bool
+    """Whether it is one of revision 2025-11-25 and not of the extension."""
+    ttl_ms: int | None
+    """How long it is kept from its creation, None for ever."""
+    poll_ms: int = 500
+    notifies: bool = True
+    """Whether a client with a handshake is told of each state."""
+
+
+@dataclass(slots=True)
+class State:
+    """What changes about a task, and all that has to be kept to go on with it."""
+
+    status: str = "working"
+    message: str = ""
+    result: JsonObject | None = None
+    error: JsonObject | None = None
+    input_requests: JsonObject = field(default_factory=dict)
+    updated: float = 0.0
+    checkpoint: int = 0
+    """How many steps are done and will not be done again."""
+    answers: list[JsonObject] = field(default_factory=list)
+    """The replies of each round of questions, by key."""
+
+
+@dataclass(slots=True)
+class Faults:
+    """The ways in which one task breaks the rules; none of them by default."""
+
+    distort: Callable[[JsonObject], JsonObject] | None = None
+    """Changes each shape before it is sent."""
+    polls_until_forgotten: int | None = None
+    has_early_result: JsonObject | None = None
+    """What is given for a result while there is none."""
+    ignores_cancel: bool = False
+    known_as: str | None = None
+    """An id that it may share with other tasks."""
+    is_of_other_era: bool = False
+    """Whether the answer that begins it has the shape of the other era."""
+
+
+class Task:
+    """A call that goes on when it was answered."""
+
+    def __init__(
+        self, task_id: str, terms: Terms, wire: Wire, news: News, created: float | None = None
+    ) -> None:
+        """Begin at `created`, a time since the epoch, by default now."""
+        self.id = task_id
+        self.terms = terms
+        self.created = time.time() if created is None else created
+        self.state = State(updated=self.created)
+        self.faults = Faults()
+        self.cancel: Callable[[], None] | None = None
+        """Asks the work to stop."""
+        self.on_change: Callable[[], None] | None = None
+        """Keeps the state where it outlives the server."""
+        self.has_client = True
+        """Whether the client has heard of the task on this connection."""
+        self.lock = threading.RLock()
+        self._result_waiters = 0
+        self._polls = 0
+        self._wire = wire
+        self._news = news
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether no other state may follow."""
+        with self.lock:
+            return self.state.status in ENDS
+
+    @property
+    def is_gone(self) -> bool:
+        """Whether nobody may know it any more: expired, or forgotten as a fault."""
+        ttl_ms, limit = self.terms.ttl_ms, self.faults.polls_until_forgotten
+        if limit is not None and self._polls > limit:
+            return True
+        return ttl_ms is not None and time.time() > self.created + ttl_ms / 1000
+
+    @property
+    def related(self) -> JsonObject:
+        """The `_meta` of whatever belongs to the task (2025-11-25)."""
+        return {RELATED: {"taskId": self.id}}
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether a `tasks/result` is open, on which questions may come."""
+        return self._result_waiters > 0
+
+    def awaited(self, by: int) -> None:
+        """Count the open requests for the result: 1 for one more, -1 for one less."""
+        with self.lock:
+            self._result_waiters += by
+
+    def polled(self) -> None:
+        """Count a `tasks/get`."""
+        self._polls += 1
+
+    def shape(self) -> JsonObject:
+        """Return the task as `tasks/get` tells it."""
+        with self.lock:
+            shape = self._bare()
+            if not self.terms.is_core:
+                shape.update(self._payload())
+            return shape if self.faults.distort is None else self.faults.distort(shape)
+
+    def created_result(self) -> JsonObject:
+        """Return the result that begins the task."""
+        with self.lock:
+            bare = self._bare()
+            if self.faults.distort is not None:
+                bare = self.faults.distort(bare)
+        if self.terms.is_core != self.faults.is_of_other_era:
+            return {"task": bare}
+        return {**bare, "resultType": "task"}
+
+    def change(self, status: str, message: str = "", **payload: Any) -> bool:
+        """Take another state if there may be one, and tell so; `payload` sets members of it."""
+        with self.lock:
+            if self.has_ended or self.is_gone:
+                return False
+            self.force(status, message, **payload)
+            return True
+
+    def force(self, status: str, message: str = "", **payload: Any) -> None:
+        """Take another state, whether or not there may be one, and tell so."""
+        with self.lock:
+            self.state.status, self.state.message = status, message
+            for name, value in payload.items():
+                setattr(self.state, name, value)
+            self.touch()
+            self.tell()
+
+    def finish(self, result: JsonObject) -> None:
+        """End with a result; one that is an error is a failure in the core and none elsewhere."""
+        is_failure = self.terms.is_core and result.get("isError", False)
+        words = "The tool failed" if result.get("isError") else "Done"
+        self.change("failed" if is_failure else "completed", words, result=result)
+
+    def fail(self, error: RpcError) -> None:
+        """End with an error of the protocol."""
+        self.change("failed", error.message, error=error.body())
+
+    def report(self, token: str | int | None, params: JsonObject) -> bool:
+        """Tell of progress unless the task has ended, and return whether it has not."""
+        with self.lock:
+            if self.has_ended or self.is_gone:
+                return False
+            self.state.message = str(params.get("message", self.state.message))
+            self.touch()
+            if not self.terms.is_core:
+                self.tell()
+            elif token is not None:
+                tick = {"progressToken": token, **params, "_meta": self.related}
+                self._wire.announce(progress_notification(tick))
+            return True
+
+    def ask(self, requests: JsonObject) -> None:
+        """Wait for answers; those of the extension come with `tasks/update`."""
+        with self.lock:
+            self.state.answers.append({})
+            shown = {} if self.terms.is_core else requests
+            self.change("input_required", "Waiting for your answer", input_requests=shown)
+
+    def answered(self, replies: JsonObject) -> None:
+        """Go on with the replies to the questions that were asked last."""
+        with self.lock:
+            self.state.answers[-1] = replies
+            self.change("working", "Received your answer")
+
+    @property
+    def given(self) -> JsonObject | None:
+        """The replies to the questions that were asked last, None while some are open."""
+        with self.lock:
+            return None if self.state.input_requests else self.state.answers[-1]
+
+    def deliver(self, responses: object) -> None:
+        """Take answers to open questions; when all are there, go on.
+
+        Raises:
+            RpcError: They have a wrong type.
+        """
+        with self.lock:
+            answers = checked_responses(self.state.input_requests, responses)
+            if self.has_ended or not answers:
+                return
+            self.state.answers[-1].update(answers)
+            rest = {k: v for k, v in self.state.input_requests.items() if k not in answers}
+            if rest:
+                self.state.input_requests = rest
+                self.touch()
+            else:
+                self.change("working", "Received your answer", input_requests={})
+
+    def touch(self) -> None:
+        """Note that something changed, and keep it."""
+        self.state.updated = max(time.time(), self.state.updated)
+        if self.on_change is not None:
+            self.on_change()
+
+    def tell(self) -> None:
+        """Tell the client how the task is, if it wants to know without asking."""
+        with self.lock:
+            if not self.terms.is_core:
+                self._news.tell("taskIds", self.id, "notifications/tasks", self.shape)
+            elif self.terms.notifies and self.has_client:
+                self._wire.announce(notification("notifications/tasks/status", self.shape()))
+
+    def _bare(self) -> JsonObject:
+        unit = "" if self.terms.is_core else "Ms"
+        shape: JsonObject = {
+            "taskId": self.id,
+            "status": self.state.status,
+            "createdAt": _iso(self.created),
+            "lastUpdatedAt": _iso(self.state.updated),
+            f"ttl{unit}": self.terms.ttl_ms,
+            f"pollInterval{unit}": self.terms.poll_ms,
+        }
+        if self.state.message:
+            shape["statusMessage"] = self.state.message
+        return shape
+
+    def _payload(self) -> JsonObject:
+        if self.state.status == "input_required":
+            return {"inputRequests": self.state.input_requests}
+        if self.state.status == "failed":
+            return {"error": self.state.error}
+        if self.state.status == "completed":
+            return {"result": self.state.result}
+        return {"result": early} if (early := self.faults.has_early_result) else {}
+
+
+def _iso(seconds: float) -> str:
+    moment = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
+    return moment.replace("+00:00", "Z")
+
+
+Origin = JsonObject
+"""The request a task began with, as far as it is needed to continue it: plain data."""
+
+
+class Store:
+    """Tasks by id, the oldest first, as long as the server runs."""
+
+    def __init__(self) -> None:
+        """Begin without tasks."""
+        self._tasks: dict[str, Task] = {}
+        self._lock = threading.Lock()
+
+    def saved(self) -> Iterable[tuple[JsonObject, Origin]]:
+        """Return the tasks that a process before us left, once."""
+        return ()
+
+    def add(self, task: Task, _origin: Origin) -> None:
+        """Keep a task from now on."""
+        with self._lock:
+            self._tasks[task.id] = task
+
+    def get(self, task_id: str, *, is_core: bool) -> Task | None:
+        """Return a task of that era, None if there is none or not any more."""
+        with self._lock:
+            shared = [task for task in self._tasks.values() if task.faults.known_as == task_id]
+            task = shared[-1] if shared else self._tasks.get(task_id)
+        if task is None or task.terms.is_core != is_core:
+            return None
+        if task.is_gone:
+            self.delete(task)
+            return None
+        return task
+
+    def all(self, *, is_core: bool) -> list[Task]:
+        """Return all tasks of that era, the oldest first."""
+        with self._lock:
+            ids = list(self._tasks)
+        tasks = [self.get(task_id, is_core=is_core) for task_id in ids]
+        return sorted((t for t in tasks if t is not None), key=lambda task: task.created)
+
+    def close(self) -> None:
+        """Keep nothing any more for the next server."""
+
+    def delete(self, task: Task) -> None:
+        """Forget a task that expired, and stop its work."""
+        with self._lock:
+            self._tasks.pop(task.id, None)
+        if task.cancel is not None:
+            task.cancel()
+
+
+def restore(saved: JsonObject, task: Task) -> Task:
+    """Give a new task the state of a saved one."""
+    task.state = State(**saved["state"])
+    if task.state.input_requests:  # asked again by the tool, under the same keys
+        task.state.input_requests = {}
+        task.state.answers.pop()
+        task.state.status = "working"
+    task.has_client = False
+    return task
+
+
+def terms_of(saved: JsonObject) -> Terms:
+    """Return the terms of a saved task."""
+    return Terms(**saved["terms"])

@@ -1,0 +1,178 @@
+"""Tools that show what can go wrong: falling progress, failures, a crash, silence, a flood.
+
+Encoding each notification alone reaches some 200,000 lines a second. Joining a fixed head, the
+value and a fixed tail, thousands of lines to a write, reaches several million.
+"""
+
+import json
+import os
+import signal
+import sys
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from mcp_progress_monitor.demo.call import Call
+from mcp_progress_monitor.demo.tool import Tool, choice, integer, record, text
+from mcp_progress_monitor.demo.tools.progress import interval, steps
+from mcp_progress_monitor.demo.wire import (
+    INTERNAL_ERROR,
+    JsonObject,
+    RpcError,
+    encode,
+    progress_notification,
+    text_result,
+)
+
+
+def error_result(call: Call, at_tick: int, steps: int, interval_s: float) -> JsonObject:
+    """Fail in the tool: a result that says it is an error."""
+    count_to(call, at_tick, steps, interval_s)
+    return text_result(f"The disk was full at step {at_tick}.", is_error=True)
+
+
+def rpc_error(
+    call: Call, code: int, message: str, at_tick: int, steps: int, interval_s: float
+) -> JsonObject:
+    """Fail in the protocol: a JSON-RPC error with data."""
+    count_to(call, at_tick, steps, interval_s)
+    raise RpcError(code, message, {"tick": at_tick, "hints": ["Try again", "Ask an operator"]})
+
+
+def crash(
+    call: Call, at_tick: int, steps: int, interval_s: float, exit_code: int, how: str
+) -> JsonObject:
+    """End the whole process at some tick."""
+    count_to(call, at_tick, steps, interval_s)
+    sys.stderr.write(f"demo server: crashing at tick {at_tick}, as requested\n")
+    sys.stderr.flush()
+    if how == "in_mid_line":
+        call.wire.send_bytes(encode(progress_notification({"progressToken": call.token}))[:-20])
+    call.wire.flush()
+    if how == "killed":
+        os.kill(os.getpid(), getattr(signal, "SIGKILL", signal.SIGTERM))
+    os._exit(exit_code)
+
+
+def never_answers(call: Call, steps: int, interval_s: float) -> JsonObject | None:
+    """Report a little, then wait for a cancellation that may never come."""
+    count_to(call, steps, 2 * steps, interval_s)
+    while True:
+        call.sleep(3_600)
+
+
+def count_to(call: Call, upto: int, total: int, interval_s: float) -> None:
+    """Report each step up to `upto` of `total`."""
+    for step in range(1, upto + 1):
+        call.sleep(interval_s)
+        call.progress(step, total, f"Step {step} of {total}")
+
+
+_AT_TICK: Final = integer("Fail after this tick; 0 fails immediately", 5, 0, 1_000_000)
+LINES_PER_BLOCK: Final = 4_000
+
+
+def blocks(
+    tokens: Sequence[str | int],
+    per_token: int,
+    message: str | None = None,
+    block_lines: int = LINES_PER_BLOCK,
+) -> Iterator[bytes]:
+    """Yield the lines of ticks 1 to `per_token` for each of `tokens`, taking turns.
+
+    Each block is about `block_lines` whole lines, and at least one round of all tokens.
+    """
+    heads = [_head(token) for token in tokens]
+    tail = _tail(per_token, message)
+    rounds = max(1, block_lines // len(tokens))
+    for start in range(1, per_token + 1, rounds):
+        ticks = range(start, min(start + rounds, per_token + 1))
+        yield "".join([f"{head}{tick}{tail}" for tick in ticks for head in heads]).encode()
+
+
+def _head(token: str | int) -> str:
+    quoted = json.dumps(token)
+    start = '{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":'
+    return f'{start}{quoted},"progress":'
+
+
+def _tail(total: int, message: str | None) -> str:
+    words = "" if message is None else f',"message":{json.dumps(message)}'
+    return f',"total":{total}{words}}}}}\n'
+
+
+def decreasing(call: Call, steps: int, every: int, interval_s: float) -> JsonObject:
+    """Fall back by two after every few ticks."""
+    done = 0
+    for step in range(1, steps + 1):
+        call.sleep(interval_s)
+        done += -2 if step % every == 0 else 1
+        call.progress(done, steps, "Stepping back" if step % every == 0 else "Stepping on")
+    return text_result(f"Sent {steps} ticks; every {every}th was lower than the one before.")
+
+
+def burst(call: Call, count: int) -> JsonObject:
+    """Send notifications as fast as the pipe takes them."""
+    if call.token is not None:
+        for block in blocks([call.token], count):
+            call.sleep(0)
+            call.wire.send_bytes(block)
+    return text_result(f"Sent {count} ticks.")
+
+
+TOOLS: Final[tuple[Tool, ...]] = (
+    Tool(
+        error_result,
+        "Error result",
+        "Fails halfway with a result marked as an error.",
+        record(at_tick=_AT_TICK, steps=steps(10), interval_s=interval(0.3)),
+    ),
+    Tool(
+        rpc_error,
+        "JSON-RPC error",
+        "Fails halfway with a JSON-RPC error.",
+        record(
+            code=integer("The error's code", INTERNAL_ERROR, -2_147_483_648, 2_147_483_647),
+            message=text("The error's message", "The backend went away"),
+            at_tick=_AT_TICK,
+            steps=steps(10),
+            interval_s=interval(0.3),
+        ),
+    ),
+    Tool(
+        crash,
+        "Crash",
+        "Ends the server process and all running calls.",
+        record(
+            at_tick=_AT_TICK,
+            steps=steps(10),
+            interval_s=interval(0.3),
+            exit_code=integer("The exit code", 70, 0, 255),
+            how=choice("How to crash", "exits", "in_mid_line", "killed"),
+        ),
+    ),
+    Tool(
+        never_answers,
+        "Never answers",
+        "Sends a few ticks, then never replies unless cancelled.",
+        record(
+            steps=integer("Ticks before the silence", 3, 0, 1_000_000),
+            interval_s=interval(0.3),
+        ),
+    ),
+    Tool(
+        decreasing,
+        "Decreasing",
+        "Violates the specification: progress decreases every few ticks.",
+        record(
+            steps=steps(20),
+            every=integer("Decrease at every Nth tick", 5, 2, 1_000),
+            interval_s=interval(0.3),
+        ),
+    ),
+    Tool(
+        burst,
+        "Burst",
+        "Sends notifications as fast as it can.",
+        record(count=integer("Number of notifications", 10_000, 1, 100_000_000)),
+    ),
+)

@@ -1,0 +1,73 @@
+"""One call: what is asked, how it resumes automatically, and how it ended."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcp_progress_monitor.protocol.peer import AUTO
+from mcp_progress_monitor.snapshots.limits import USUAL
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.protocol.peer import TokenChoice
+    from mcp_progress_monitor.snapshots.limits import LimitChoice
+    from mcp_progress_monitor.tracker.snapshot import Failure, JobId, JobState
+
+
+@dataclasses.dataclass(frozen=True)
+class AutoResume:
+    """How to resume a job automatically, until it is done or an error or `limit` stops it.
+
+    `limit` is how many attempts are made; `pauses_s` are the seconds before each of them, the last
+    one repeated.
+    """
+
+    limit: int = 100
+    pauses_s: tuple[float, ...] = (0, 1, 2, 5, 10)
+
+    def pause_s(self, made: int) -> float:
+        """Seconds to wait after `made` attempts."""
+        return self.pauses_s[min(made, len(self.pauses_s) - 1)] if self.pauses_s else 0.0
+
+
+@dataclasses.dataclass(frozen=True)
+class Call:
+    """A request to make of a server. `params` come without `_meta`.
+
+    Limits are in seconds, None and 0 are off, the usual ones are those of the server or else of
+    the protocol. The idle limit counts from the last message that belongs to the call, the total
+    one from the call. With `auto_resume` the outcome is that of the last attempt; the limits hold
+    for each.
+
+    `as_task` has a tool called as a task or plainly; None as the tool demands. In 2026-07-28 the
+    server decides, unless that is False. `task_ttl_ms` is how long a server of 2025-11-25 is asked
+    to keep the task. The outcome of a task is that of its end.
+    """
+
+    server: str
+    method: str
+    params: JsonObject
+    token: TokenChoice = AUTO
+    allow_duplicate_token: bool = False
+    idle_timeout_s: LimitChoice = USUAL
+    total_timeout_s: LimitChoice = USUAL
+    auto_resume: AutoResume | None = None
+    as_task: bool | None = None
+    task_ttl_ms: float | None = None
+
+
+class Outcome(NamedTuple):
+    """How a call ended. `raw` is the reply's exact bytes, empty when there was none.
+
+    `job` is None if the request is not a job or was never written. `resume_id` names the saved
+    chain of a job that stopped resumable; None if it is not saved.
+    """
+
+    job: JobId | None
+    result: JsonObject | None
+    failure: Failure | None
+    state: JobState
+    duration_s: float
+    raw: bytes
+    resume_id: int | None = None

@@ -1,0 +1,142 @@
+"""Calls as front ends make them: a call, its options, its outcome."""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from typing import TYPE_CHECKING
+
+from mcp_progress_monitor.engine.call import Call, Outcome
+from mcp_progress_monitor.engine.origins import from_the_start, origin_params, token_like
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.sessions.arguments import check_in_thread, check_value, named_tool
+from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId, JobSnapshot, JobState
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.engine.keeper import Keeper
+    from mcp_progress_monitor.engine.requests import Requests
+    from mcp_progress_monitor.engine.resumer import Resumer
+    from mcp_progress_monitor.engine.servers import Servers
+    from mcp_progress_monitor.engine.updates import LiveTracker
+    from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.sessions.arguments import Checked
+    from mcp_progress_monitor.sessions.connection.clocks import CallClock
+    from mcp_progress_monitor.sessions.connection.manager import SessionManager
+    from mcp_progress_monitor.snapshots.limits import Limits
+
+
+class Calls:
+    """Requests of ours: made, cancelled, given more time, and made again."""
+
+    def __init__(
+        self,
+        requests: Requests,
+        resumer: Resumer,
+        keeper: Keeper,
+        manager: SessionManager,
+        servers: Servers,
+        live: LiveTracker,
+    ) -> None:
+        """Jobs that stop resumable go to `resumer`; servers are connected by `servers`."""
+        self._requests = requests
+        self._resumer = resumer
+        self._keeper = keeper
+        self._manager = manager
+        self._servers = servers
+        self._tracker, self._clock, self._publish = live
+        self._integers = itertools.count(int(live.clock.wall() * 1000))
+
+    async def make(self, call: Call) -> Outcome:
+        """Make a request and wait for its end, which may be a reply, a limit or the server's end.
+
+        Never raises for what a server does. `UserError` for a server that is not connected, and
+        a progress token or a limit that is refused. Cancelling cancels the request.
+        """
+        self._resumer.refuse_known_token(call)
+        await self._manager.listed(call.server)
+        connection, exchange = self._requests.ask(call)
+        outcome = await self._requests.complete(connection, exchange)
+        return await self._resumer.after_call(outcome, call, exchange.clock.limits)
+
+    async def cancel(self, job: JobId, reason: str = "Cancelled by the user") -> None:
+        """Ask the server to cancel a job of ours; nothing if already asked. `make` keeps waiting.
+
+        The job ends when the server confirms, or after a time of silence. A resumable job stays
+        resumable, but is not resumed automatically.
+        """
+        found = self._snapshot(job)
+        if found is None or found.state is JobState.CANCELLING:
+            return
+        if found.is_automatic:
+            self._resumer.set_automatic(job, None)
+        if not found.state.is_over:
+            await self._requests.cancel(found, reason)
+
+    async def reissue(self, job: JobId) -> Outcome:
+        """Make a job's whole request again, from the start: work may be done twice.
+
+        It becomes a new job, with a new progress token of the same kind. The server is connected
+        first if need be. `UserError` when there is no such job or no such server any more, or
+        the request is not at hand.
+        """
+        detail = self._tracker.detail(job, self._clock.monotonic())
+        if detail is None:
+            raise _no_such_job(job)
+        origin = self._keeper.origins.get(job)
+        if origin is None:
+            server, params = detail.snapshot.server, origin_params(None, detail.params)
+            await self._servers.connect(server)
+        else:
+            server, params = await self._resumer.reach(origin), origin.params
+        token = token_like(detail.snapshot.token, self._integers)
+        return await self.make(Call(server, detail.snapshot.method, from_the_start(params), token))
+
+    async def check_arguments(self, server: str, tool: str, arguments: JsonObject) -> Checked:
+        """What of `arguments` does not fit the tool's schema, and what could not be checked.
+
+        `UserError` when there is no such server or tool.
+        """
+        schema = named_tool(self._manager.snapshot(server), tool).input_schema
+        return await check_in_thread(functools.partial(check_value, schema, arguments))
+
+    def reconnect_stream(self, job: JobId) -> None:
+        """Take up the HTTP stream that a job's reply is due on again, at once.
+
+        For servers that send nothing on it; that is also done after a time of silence.
+        `UserError` when there is no such stream.
+        """
+        found = self._snapshot(job)
+        if found is None:
+            raise _no_such_job(job)
+        waiting = self._requests.waiting(found)
+        if not any(connection.reconnect_stream(found.request) for connection, _ in waiting):
+            what = "This job is not waiting for a reply on a stream that can be reconnected"
+            hint = "Only an interrupted HTTP stream that was resumed can be reconnected."
+            raise UserError(ErrorDetails(what, f"job {job}", hint))
+
+    def extend(self, job: JobId, *, idle_s: float = 0.0, total_s: float = 0.0) -> None:
+        """Move on the limits of a job, as far as they are not off.
+
+        `UserError` when they cannot be moved so, or the job is not waited for (any more).
+        """
+        self._ticking(job).extend(idle_s, total_s)
+        self._publish(ChangeSet(progressed=frozenset({job})))
+
+    def set_limits(self, job: JobId, limits: Limits) -> None:
+        """Give a job other limits while it runs; None and 0 are off. `UserError` as above."""
+        self._ticking(job).set_limits(limits)
+        self._publish(ChangeSet(progressed=frozenset({job})))
+
+    def _ticking(self, job: JobId) -> CallClock:
+        clock = self._requests.clock_of(job)
+        if clock is None:
+            what = "This job has no limits to change: it is not waiting for a reply"
+            raise UserError(ErrorDetails(what, f"job {job}"))
+        return clock
+
+    def _snapshot(self, job: JobId) -> JobSnapshot | None:
+        return self._tracker.snapshot(job, self._clock.monotonic())
+
+
+def _no_such_job(job: JobId) -> UserError:
+    return UserError(ErrorDetails("Job not found", f"job {job}"))

@@ -1,0 +1,318 @@
+"""The application without a face: servers, calls and jobs behind one object that front ends share.
+
+It alone publishes: everything that happens on any connection reaches every listener through one
+synchronous update a chunk, frames before the facts read from them and the changes these made.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, Final, Self
+
+import anyio
+
+from mcp_progress_monitor import __version__
+from mcp_progress_monitor.clock import Clock
+from mcp_progress_monitor.engine.calls import Calls
+from mcp_progress_monitor.engine.jobs import LiveJobs
+from mcp_progress_monitor.engine.keeper import Keeper, Restorer
+from mcp_progress_monitor.engine.origins import origin_of, was_run
+from mcp_progress_monitor.engine.requests import Requests
+from mcp_progress_monitor.engine.resumer import Resumer
+from mcp_progress_monitor.engine.servers import Servers
+from mcp_progress_monitor.engine.settings import Settings
+from mcp_progress_monitor.engine.task_runs import TaskKeeper, TaskRuns
+from mcp_progress_monitor.engine.tasks import Tasks
+from mcp_progress_monitor.engine.updates import Listeners, LiveTracker, Update
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.paths import APPLICATION
+from mcp_progress_monitor.protocol.eras import ClientIdentity
+from mcp_progress_monitor.protocol.frames import Channel, Frame, server_name
+from mcp_progress_monitor.protocol.framing import FrameNumbers
+from mcp_progress_monitor.protocol.offers import ALL_LISTS
+from mcp_progress_monitor.protocol.peer import TokenSource
+from mcp_progress_monitor.protocol.tasks import with_extension
+from mcp_progress_monitor.recording.recorder import Recorder
+from mcp_progress_monitor.sessions.connection.connector import Connector
+from mcp_progress_monitor.sessions.connection.manager import SessionManager
+from mcp_progress_monitor.sessions.questions.broker import RequestBroker
+from mcp_progress_monitor.sessions.questions.questions import Questions
+from mcp_progress_monitor.sessions.settings_file import SettingsFile
+from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId
+from mcp_progress_monitor.tracker.tracker import CANCEL_GRACE_S, Tracker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterable, Sequence
+    from pathlib import Path
+    from types import TracebackType
+
+    from anyio.abc import TaskGroup
+
+    from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.secrets.references import Keyring
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+    from mcp_progress_monitor.store.chains import Origin
+    from mcp_progress_monitor.store.resumes import ResumeStore
+
+_log = logging.getLogger(__name__)
+
+_TICK_S = 1.0
+_LAG_S = 0.25
+"""How far behind its clock the engine lets time pass for jobs."""
+_NOTHING = ChangeSet()
+
+
+class Engine:
+    """Servers, their sessions and all jobs. An async context manager that owns one task group.
+
+    Each part has its own methods: `servers`, `settings`, `questions`, `calls`, `jobs`, `resumer`,
+    `tasks`, `recording`. What `subscribe` publishes is never missed or reordered.
+    """
+
+    def __init__(
+        self,
+        clock: Clock | None = None,
+        store: ResumeStore | None = None,
+        *,
+        restores: bool = True,
+        cancel_grace_s: float = CANCEL_GRACE_S,
+        recorder: Recorder | None = None,
+        settings: Path | SettingsFile | None = None,
+        reconnects: bool = False,
+        keyring: Keyring | None = None,
+        folder: Path | None = None,
+        lists: frozenset[str] = ALL_LISTS,
+        follows_lists: bool = True,
+        refusal: Callable[[ServerDefinition], ErrorDetails | None] | None = None,
+    ) -> None:
+        """An engine without servers; `clock` is the computer's unless a test hands in its own.
+
+        Resume tokens are kept in `store`, which is opened and closed here; without one, in memory.
+        What it has is in the list of jobs from the beginning, unless `restores` is False.
+        A server that is silent for `cancel_grace_s` after a cancel has confirmed it. `recorder`
+        keeps every frame; it is run and closed here. Without one, memory keeps the newest. What is
+        set for each server is kept in the file `settings`.
+
+        With `mends`, servers that end by themselves are connected again, and started anew when
+        their files change, as their definitions say. Secrets of servers are in `keyring`, tokens
+        of sign-ins in `folder`; without one, in memory. Of what servers offer, `lists` are read as
+        soon as they are connected, and again whenever they change if `follows_lists`.
+
+        What `refusal` has a reason against is not connected, whoever connects: a saved job, a
+        reconnect. What a saved job was begun with was run before, and is not refused.
+        """
+        self._clock = clock or Clock()
+        self._restores = restores
+        self._refusal = refusal
+        self._listeners = Listeners()
+        self._tracker = Tracker(
+            key_of=lambda connection: self._manager.key_of(server_name(connection)),
+            saves=True,
+            cancel_grace_s=cancel_grace_s,
+        )
+        self._tasks: TaskGroup | None = None
+        self.recording: Final = recorder or Recorder(clock=self._clock)
+        self.timeline: Final = self.recording.timeline
+        """Every frame that came, by place."""
+        self.questions: Final = Questions(
+            self._on_questions,
+            lambda question: self._requests.hold_for(question),
+        )
+        held = settings if isinstance(settings, SettingsFile) else SettingsFile(settings)
+        request_broker = RequestBroker(
+            self.questions, held, self._tracker.job_of, lists, follows_lists
+        )
+        self._manager = SessionManager(
+            ClientIdentity({"name": APPLICATION, "version": __version__}, {}, with_extension({})),
+            FrameNumbers(),
+            TokenSource(int(self._clock.wall() * 1000)),
+            self._clock,
+            self._on_wire,
+            self._on_server,
+            request_broker,
+            self.recording.room,
+            keyring,
+            folder,
+            reconnects=reconnects,
+        )
+        self.settings: Final = Settings(self._manager, request_broker)
+        self._connector = Connector(
+            self._manager,
+            self._clock,
+            self._on_server,
+            lambda name: self.tasks.on_connected(name),
+            self._gate,
+            reconnects=reconnects,
+        )
+        manager, tracker, publish = self._manager, self._tracker, self._changed
+        live = LiveTracker(tracker, self._clock, publish)
+        keeper = self._keeper = Keeper(store, live, self._origin)
+        self._restorer = Restorer(store, live, keeper)
+        saved_tasks = None if store is None else store.tasks
+        task_keeper = self._task_keeper = TaskKeeper(saved_tasks, keeper, live)
+        runs = self._runs = TaskRuns(task_keeper, manager, live)
+        requests = self._requests = Requests(
+            manager, tracker, publish, keeper.settled, runs, self._clock.monotonic
+        )
+        resumer = Resumer(
+            keeper, requests, manager, live, self._connector, self._restorer.look, self._start
+        )
+        self.resumer: Final = resumer
+        self.servers: Final = Servers(manager, self._connector, self._gate, resumer.note_removed)
+        self.calls: Final = Calls(requests, resumer, keeper, manager, self.servers, live)
+        self.tasks: Final = Tasks(
+            task_keeper, runs, requests, manager, live, resumer.reach, self._start
+        )
+        self.jobs: Final = LiveJobs(
+            tracker,
+            requests,
+            self.resumer,
+            self.tasks,
+            keeper,
+            self._clock.monotonic,
+            publish,
+            self._read_attempts,
+        )
+
+    async def __aenter__(self) -> Self:
+        """Open the store and the task group that sessions live in, and let time pass for jobs."""
+        await self._restorer.open(restores=self._restores)
+        if self._restores:
+            await self._task_keeper.restore()
+        self._tasks = await anyio.create_task_group().__aenter__()
+        self._connector.open(self._tasks)
+        self._tasks.start_soon(self._tick, name="one second")
+        self._tasks.start_soon(self._keeper.run, name="saving resume tokens")
+        self._tasks.start_soon(self._restorer.watch, name="other programs")
+        self._tasks.start_soon(self.tasks.watch, name="tasks left at servers")
+        self._tasks.start_soon(self.recording.run, name="recording")
+        await self.recording.opened()
+        return self
+
+    async def __aexit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        """End every server politely, then all tasks."""
+        if self._tasks is None:
+            return
+        with anyio.CancelScope(shield=True):
+            await self.aclose()
+            await self._task_keeper.pay()
+            await self._keeper.close()
+            await self.recording.close()
+        tasks, self._tasks = self._tasks, None
+        self._connector.open(None)
+        tasks.cancel_scope.cancel()
+        # Not told of the body's exception: it goes on as it is, not inside a group.
+        await tasks.__aexit__(None, None, None)
+
+    async def aclose(self) -> None:
+        """Disconnect all servers, at the same time, and wait until their processes are gone."""
+        self.resumer.close()
+        self._runs.close()
+        await self._connector.aclose()
+
+    def now(self) -> float:
+        """Monotonic seconds, on the clock that frames and jobs are stamped with."""
+        return self._clock.monotonic()
+
+    def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
+        """Call `listener` for every update until the returned function is called."""
+        return self._listeners.add(listener)
+
+    def _task_group(self) -> TaskGroup:
+        if self._tasks is None:
+            raise UserError(ErrorDetails("The program is closing"))
+        return self._tasks
+
+    def _start(self, work: Callable[[JobId], Coroutine[object, object, None]], job: JobId) -> None:
+        self._task_group().start_soon(self._guarded, work, job, name=f"job {job}")
+
+    def _read_attempts(self, job: JobId) -> None:
+        if self._tasks is not None and self._restorer.wants_attempts(job):
+            self._start(self._restorer.read_attempts, job)
+
+    async def _guarded(
+        self, work: Callable[[JobId], Coroutine[object, object, None]], job: JobId
+    ) -> None:
+        try:
+            await work(job)
+        except Exception:  # noqa: BLE001
+            # The one place for our own errors in what a job does by itself: the others go on.
+            _log.exception("job %s met a defect", job)
+
+    async def _tick(self) -> None:
+        """Let time pass once a second: stalls, cancels met with silence, servers that are hung."""
+        while True:
+            await anyio.sleep(_TICK_S)
+            self._manager.look(self.now())
+            # Not to the very moment: what was read from a server by then is to be taken first.
+            changes = self._tracker.tick(self.now() - _LAG_S)
+            self._release(changes.lapsed)
+            if changes != _NOTHING:
+                self._publish(changes=changes)
+
+    def _release(self, lapsed: Iterable[JobId]) -> None:
+        """Let go of calls whose job, or attempt, has ended by time alone."""
+        for job in lapsed:
+            self._requests.release(job)
+            self._runs.release(job)
+
+    def _origin(self, job: JobId) -> Origin:
+        """The request of a job that has just become resumable, with its server."""
+        detail = self._tracker.detail(job, self.now())
+        if detail is None:
+            raise UserError(ErrorDetails("Job not found", f"job {job}"))
+        server = self._manager.snapshot(detail.snapshot.server)
+        return origin_of(
+            detail, server, self._manager.key_of(server.name), self._requests.sent(job)
+        )
+
+    def _on_wire(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> None:
+        """Take what a connection saw. Stderr and events change what is known of its server."""
+        self.recording.take(frames, facts)
+        changes = self._tracker.apply(facts, self._clock.monotonic())
+        if changes.marked:
+            self.recording.mark(changes.marked)
+        if changes.lapsed:
+            self._release(changes.lapsed)
+        first = frames[0]
+        is_of_server = first.channel in {Channel.STDERR, Channel.EVENT}
+        servers = frozenset({server_name(first.connection)} if is_of_server else ())
+        self._publish(frames, facts, changes, servers)
+
+    def _gate(self, definition: ServerDefinition) -> None:
+        """`UserError` for what must not be connected, and was not run for a saved job before."""
+        problem = None if self._refusal is None else self._refusal(definition)
+        if problem is not None and not was_run(definition, self._keeper.origins.values()):
+            raise UserError(problem)
+
+    def _on_server(self, name: str) -> None:
+        self._publish(servers=frozenset({name}))
+
+    def _on_questions(self, questions: frozenset[int]) -> None:
+        """Their jobs have changed with them: the clocks stand still, or go on."""
+        found = filter(None, map(self.questions.find, questions))
+        held = frozenset(job for question in found for job in self._requests.held_by(question))
+        self._listeners.tell(Update(changes=ChangeSet(progressed=held), questions=questions))
+
+    def _changed(self, changes: ChangeSet) -> None:
+        self._publish(changes=changes)
+
+    def _publish(
+        self,
+        frames: Sequence[Frame] = (),
+        facts: Sequence[Fact] = (),
+        changes: ChangeSet = _NOTHING,
+        servers: frozenset[str] = frozenset(),
+    ) -> None:
+        """Tell every listener, then have done what the changes ask for."""
+        self._listeners.tell(Update(frames, facts, changes, servers))
+        if changes.steps or changes.removed:
+            self._keeper.take(changes)
+            self._restorer.drop(changes.removed)
+            self.resumer.drop(changes.removed)
+            self._task_keeper.drop(changes.removed)

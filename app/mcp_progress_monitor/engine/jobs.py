@@ -1,0 +1,87 @@
+"""The jobs of an engine: read, forgotten and removed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_progress_monitor.tracker.tracker import Jobs, Tracker
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from mcp_progress_monitor.engine.keeper import Keeper
+    from mcp_progress_monitor.engine.requests import Requests
+    from mcp_progress_monitor.engine.resumer import Resumer
+    from mcp_progress_monitor.engine.tasks import Tasks
+    from mcp_progress_monitor.tracker.snapshot import (
+        ChangeSet,
+        Clocks,
+        JobDetail,
+        JobId,
+        JobSnapshot,
+    )
+
+
+class LiveJobs(Jobs):
+    """All jobs, those of earlier runs of the program among them."""
+
+    def __init__(
+        self,
+        tracker: Tracker,
+        requests: Requests,
+        resumer: Resumer,
+        tasks: Tasks,
+        keeper: Keeper,
+        now: Callable[[], float],
+        publish: Callable[[ChangeSet], None],
+        read_attempts: Callable[[JobId], None],
+    ) -> None:
+        """Changes go to `publish`; `read_attempts` has a job's earlier attempts published."""
+        super().__init__(tracker, now)
+        self._requests = requests
+        self._resumer = resumer
+        self._tasks = tasks
+        self._keeper = keeper
+        self._publish = publish
+        self._read_attempts = read_attempts
+
+    def snapshot(self, job: JobId) -> JobSnapshot | None:
+        """A job now, with its clocks; None when there is none of that id, or no more."""
+        now = self._now()
+        return self._tracker.snapshot(job, now, self._clocks(job, now))
+
+    def detail(self, job: JobId) -> JobDetail | None:
+        """The longer story of a job; None when there is none of that id, or no more.
+
+        Attempts of earlier runs of the program follow in an update.
+        """
+        self._read_attempts(job)
+        now = self._now()
+        return self._tracker.detail(job, now, self._clocks(job, now))
+
+    def _clocks(self, job: JobId, now: float) -> Clocks | None:
+        """How long a job of ours is still waited for; None when it is not."""
+        clock = self._requests.clock_of(job)
+        return None if clock is None else clock.read(now)
+
+    async def forget(self, jobs: Iterable[JobId]) -> None:
+        """Delete the saved tokens of `jobs` and their rows; those that run stay.
+
+        `UserError` when the disk refuses, and for jobs that another program is resuming.
+        """
+        wanted = list(jobs)
+        await self._tasks.forget(wanted)
+        found = [self.snapshot(job) for job in wanted]
+        over = [job.id for job in found if job is not None and job.state.is_over]
+        for job in over:
+            self._resumer.set_automatic(job, None)
+        await self._keeper.forget(over)
+
+    def remove(self, jobs: Iterable[JobId]) -> None:
+        """Remove those of `jobs` that are over; those that can be resumed stay (see `forget`)."""
+        found = [(job, self._tracker.chains.of(job)) for job in jobs]
+        refused = [c.id for _, c in found if c is not None and c.id is not None and not c.token]
+        changes = self._tracker.remove([job for job, _ in found])
+        self._tasks.note_removed(changes.removed)
+        self._publish(changes)
+        self._keeper.owe(refused)

@@ -1,0 +1,422 @@
+"""Resume tokens on disk: saved before anyone sees them, made jobs again by a later run.
+
+They are forgotten when their jobs end; what other programs make of them is shown.
+"""
+
+from __future__ import annotations
+
+import collections
+import logging
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.store.chains import Origin, SavedOutcome, SavedProgress
+from mcp_progress_monitor.tracker.chain import INTERRUPTED, REFUSED, Restored
+from mcp_progress_monitor.tracker.snapshot import (
+    AttemptSnapshot,
+    ChainStep,
+    ChangeSet,
+    JobId,
+    JobState,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from mcp_progress_monitor.engine.updates import LiveTracker
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+    from mcp_progress_monitor.store.chains import SavedAttempt, SavedChain
+    from mcp_progress_monitor.store.resumes import ResumeStore
+
+STATES: Final[dict[SavedOutcome, JobState | str]] = {
+    SavedOutcome.RESUMABLE: JobState.RESUMABLE,
+    SavedOutcome.FAILED: JobState.FAILED,
+    SavedOutcome.LOST: JobState.LOST,
+    SavedOutcome.TIMED_OUT: JobState.TIMED_OUT,
+    SavedOutcome.CANCELLED: JobState.CANCELLED,
+    SavedOutcome.REFUSED: REFUSED,
+    SavedOutcome.INTERRUPTED: INTERRUPTED,
+}
+"""Of attempts that are over; one that runs has none."""
+
+OUTCOMES: Final[dict[JobState | str, SavedOutcome]] = {
+    state: outcome for outcome, state in STATES.items()
+}
+
+
+_log = logging.getLogger(__name__)
+
+_RETRY_S: Final = 5.0
+"""How often to try again to delete what the disk would not delete."""
+
+
+class Keeper:
+    """Puts on disk what the tracker asks for, then lets it be shown; without a store, at once.
+
+    `origins` are the requests of all jobs that can be resumed, with their servers.
+    """
+
+    def __init__(
+        self, store: ResumeStore | None, live: LiveTracker, origin_of: Callable[[JobId], Origin]
+    ) -> None:
+        """`origin_of` tells what a job's first request was."""
+        self.origins: dict[JobId, Origin] = {}
+        self._store = store
+        self._tracker, self._clock, self._publish = live
+        self._origin_of = origin_of
+        self._problem: ErrorDetails | None = None
+        self._pending: dict[JobId, anyio.Event] = {}
+        self._owed: dict[int, JobId | None] = {}
+        self._steps: collections.deque[ChainStep] = collections.deque()
+        self._wake = anyio.Event()
+        self._over = anyio.Event()
+        self._is_closing = False
+
+    @property
+    def problem(self) -> ErrorDetails | None:
+        """Why tokens are not saved, or what was wrong with the file; None when all is well."""
+        return self._problem or (None if self._store is None else self._store.problem)
+
+    # Steps
+
+    def take(self, changes: ChangeSet) -> None:
+        """Queue what the tracker wants to be on disk; let go of what has no row any more."""
+        for job in changes.removed:
+            self.origins.pop(job, None)
+        for step in changes.steps:
+            self._pending.setdefault(step.job, anyio.Event())
+            if step.token is not None and step.job not in self.origins:
+                self._keep_origin(step.job)
+            self._steps.append(step)
+        if changes.steps:
+            self._wake.set()
+
+    def _keep_origin(self, job: JobId) -> None:
+        try:
+            self.origins[job] = self._origin_of(job)
+        except UserError as error:
+            self.complain(error.problem)
+
+    async def settled(self, job: JobId) -> None:
+        """Wait until what became of a job's attempt is on disk, if that is under way."""
+        pending = self._pending.get(job)
+        if pending is not None:
+            await pending.wait()
+
+    async def run(self) -> None:
+        """Write, a step at a time, until `close`."""
+        with anyio.CancelScope(shield=True):
+            while self._steps or not self._is_closing:
+                if self._steps:
+                    await self._record(self._steps.popleft())
+                else:
+                    self._wake = anyio.Event()  # before paying: what comes meanwhile is seen
+                    await self._pay()
+                    with anyio.move_on_after(_RETRY_S if self._owed else None):
+                        await self._wake.wait()
+        self._over.set()
+
+    async def close(self) -> None:
+        """Write what is left, and close the store."""
+        self._is_closing = True
+        self._wake.set()
+        await self._over.wait()
+        await self._pay()
+        if self._store is not None:
+            await self._store.close()
+
+    async def _record(self, step: ChainStep) -> None:
+        chain, obstacle = step.chain, ""
+        try:
+            chain = await self._written(step)
+        except UserError as error:
+            self.complain(error.problem)
+            obstacle = error.problem.what if step.token is not None else ""
+        except Exception:  # noqa: BLE001
+            # The one place for our own errors here: the job must not stay in between for ever.
+            _log.exception("saving what became of job %s met a defect", step.job)
+            obstacle = "internal error"
+        if step.is_complete:
+            self.origins.pop(step.job, None)
+            chain = None
+        self._publish(self._tracker.chains.note_saved(step.job, chain, obstacle))
+        self._note_debt(step)
+        if not any(later.job == step.job for later in self._steps):
+            self._pending.pop(step.job).set()
+
+    async def _written(self, step: ChainStep) -> int | None:
+        """Do what a step asks for; the chain's id in the store, None if it has none."""
+        if self._store is None:
+            return None
+        await self._pay()
+        if step.token is not None:
+            return await self._save(step.job, step.chain, step.token, step.when)
+        if step.chain is None:
+            return None
+        if step.is_complete:
+            self._owed[step.chain] = step.job
+            await self._pay()
+        else:
+            outcome = OUTCOMES.get(step.outcome, SavedOutcome.FAILED)
+            standing = self._standing(step.job)
+            await self._store.stop(step.chain, outcome, step.reason, standing, when=step.when)
+        return step.chain
+
+    async def _save(self, job: JobId, chain: int | None, token: str, when: float) -> int | None:
+        if self._store is None:
+            return None
+        standing, origin = self._standing(job), self.origins.get(job)
+        if origin is None:
+            raise UserError(
+                ErrorDetails("The request is too large to be sent again from this program")
+            )
+        if chain is None:
+            began = self._first_began(job)
+            chain = await self._store.begin(origin, token, standing, started_when=began, when=when)
+        else:
+            await self._store.advance(chain, token, standing, when=when)
+        self._problem = None
+        return chain
+
+    def owe(self, chains: Iterable[int]) -> None:
+        """Delete chains when there is an occasion: the user has seen the last of them."""
+        self._owed.update(dict.fromkeys(chains))
+        self._wake.set()
+
+    async def _pay(self) -> None:
+        """Delete the finished chains that are still on disk; their tokens have expired.
+
+        What the disk refuses to delete is tried again before each write, every few seconds, and
+        at the end.
+        """
+        owed = dict(self._owed)
+        if not owed or self._store is None:
+            return
+        try:
+            await self._store.forget(owed)
+        except UserError as error:
+            self.complain(error.problem)
+            return
+        for chain, job in owed.items():
+            del self._owed[chain]
+            if job is not None:
+                self._publish(self._tracker.chains.note_reason(job, ""))
+
+    def _note_debt(self, step: ChainStep) -> None:
+        """Say of a completed job that its chain is still on disk, and would come back."""
+        if step.is_complete and step.chain in self._owed and self._problem is not None:
+            words = (
+                f"Its expired token is still on disk: {self._problem.what}. The program will try "
+                "again to delete it"
+            )
+            self._publish(self._tracker.chains.note_reason(step.job, words))
+
+    def complain(self, problem: ErrorDetails) -> None:
+        """Keep what the disk refuses, to be told."""
+        self._problem = problem
+
+    def _standing(self, job: JobId) -> SavedProgress:
+        found = self._tracker.snapshot(job, self._clock.monotonic())
+        return (
+            SavedProgress()
+            if found is None
+            else SavedProgress(found.progress, found.total, found.message)
+        )
+
+    def _first_began(self, job: JobId) -> float:
+        found = self._tracker.snapshot(job, self._clock.monotonic())
+        return self._clock.wall() if found is None else found.started_when
+
+    def move(self, job: JobId, definition: ServerDefinition, key: str) -> None:
+        """Let a job be resumed by a server that is defined otherwise than when it was begun."""
+        origin = self.origins.get(job)
+        if origin is not None:
+            self.origins[job] = origin._replace(
+                server=definition.name,
+                server_key=key,
+                definition=definition.settled().model_dump_json(),
+            )
+
+    # Attempts
+
+    async def claim(self, job: JobId) -> None:
+        """Make sure that no other program resumes the job, and note the attempt; before it is sent.
+
+        What could not be saved before is tried again; if it still cannot, the job goes on in
+        memory alone: nobody else knows of it, or we still own it. `UserError` when it is gone,
+        refused, in flight elsewhere, or the disk refuses.
+        """
+        chain = self._tracker.chains.of(job)
+        if self._store is None or chain is None or chain.token is None:
+            return
+        if (chain.id is None or chain.obstacle) and not await self._catch_up(job, chain.id):
+            return
+        stored = chain.id
+        if stored is None:
+            return
+        saved = await self._store.start_attempt(stored, when=self._clock.wall())
+        changes = self._tracker.chains.note_claimed(job, saved.token, saved.attempt_count - 1)
+        self._publish(changes)
+
+    async def _catch_up(self, job: JobId, chain: int | None) -> bool:
+        """Try once more to save the newest token; whether it is on disk."""
+        found = self._tracker.chains.of(job)
+        if found is None or found.token is None:
+            return False
+        try:
+            when = found.token_when or self._clock.wall()
+            stored = await self._save(job, chain, found.token, when)
+        except UserError as error:
+            self.complain(error.problem)
+            return False
+        self._publish(self._tracker.chains.note_saved(job, stored))
+        return True
+
+    async def forget(self, jobs: Sequence[JobId]) -> None:
+        """Delete the chains of `jobs`, and their rows; `UserError` when one has to stay."""
+        ids = {
+            chain.id: job
+            for job in jobs
+            if (chain := self._tracker.chains.of(job)) is not None and chain.id is not None
+        }
+        kept = await self._store.forget(ids) if self._store is not None and ids else []
+        staying = {ids[chain] for chain in kept}
+        self._publish(self._tracker.chains.forget([job for job in jobs if job not in staying]))
+        if staying:
+            raise UserError(
+                ErrorDetails(
+                    "Another running program is resuming some of these jobs",
+                    hint="Wait until it has finished, or close the other program.",
+                )
+            )
+
+
+_LOOK_S: Final = 5.0
+"""How often to look what became of jobs that another program is resuming."""
+
+
+class Restorer:
+    """Makes rows of saved chains, and keeps them true while other programs use the same folder."""
+
+    def __init__(self, store: ResumeStore | None, live: LiveTracker, keeper: Keeper) -> None:
+        """`keeper` gets to know the jobs, and what the disk refuses."""
+        self._store = store
+        self._tracker, self._clock, self._publish = live
+        self._keeper = keeper
+        self._unread: set[JobId] = set()
+        self._elsewhere: set[JobId] = set()
+
+    def drop(self, jobs: Iterable[JobId]) -> None:
+        """Forget jobs that have no row any more."""
+        self._unread.difference_update(jobs)
+        self._elsewhere.difference_update(jobs)
+
+    async def open(self, *, restores: bool = True) -> None:
+        """Open the store and, unless told otherwise, make rows of its chains."""
+        if self._store is None:
+            return
+        await self._store.open()
+        try:
+            saved = await self._store.chains() if restores else []
+        except UserError as error:
+            self._keeper.complain(error.problem)
+            return
+        # The jobs of one server side by side, each with its oldest first.
+        saved.sort(key=lambda chain: (chain.origin.server, chain.id))
+        now, wall = self._clock.monotonic(), self._clock.wall()
+        changes = self._tracker.restore(map(_restored, saved), now, wall)
+        for job, chain in zip(changes.added, saved, strict=False):
+            self._keeper.origins[job] = chain.origin
+            self._unread.add(job)
+            if chain.is_elsewhere:
+                self._elsewhere.add(job)
+        self._publish(changes)
+
+    async def read_attempts(self, job: JobId) -> None:
+        """Tell of the attempts that were made before this program was started."""
+        chain = self._tracker.chains.of(job)
+        if self._store is None or chain is None or chain.id is None:
+            return
+        try:
+            found = await self._store.attempts(chain.id)
+        except UserError as error:
+            self._keeper.complain(error.problem)
+            return
+        pictures = [_picture(attempt) for attempt in found if attempt.outcome in STATES]
+        self._publish(self._tracker.chains.note_attempts(job, pictures))
+
+    def wants_attempts(self, job: JobId) -> bool:
+        """Whether a job's earlier attempts are still to be read; true once."""
+        is_unread = job in self._unread
+        self._unread.discard(job)
+        return is_unread
+
+    async def watch(self) -> None:
+        """Look every few seconds what became of jobs that another program is resuming."""
+        while True:
+            await anyio.sleep(_LOOK_S)
+            if self._elsewhere:
+                await self.look(list(self._elsewhere))
+
+    async def look(self, jobs: Iterable[JobId]) -> None:
+        """See what became of jobs on disk; no others are read, there may be thousands."""
+        if self._store is None or not self._store.is_readable:
+            return
+        ids = {job: chain for job in jobs if (chain := self._settled(job)) is not None}
+        try:
+            on_disk = await self._store.found(ids.values())
+        except UserError as error:
+            self._keeper.complain(error.problem)
+            return
+        for job, chain in ids.items():
+            if self._settled(job) == chain:
+                self._compare(job, on_disk.get(chain))
+
+    def _settled(self, job: JobId) -> int | None:
+        """The job's chain in the store, unless what we know of it is not on disk yet."""
+        chain = self._tracker.chains.of(job)
+        return None if chain is None or chain.settling or chain.obstacle else chain.id
+
+    def _compare(self, job: JobId, saved: SavedChain | None) -> None:
+        """Show of a job what another program has made of it."""
+        chains = self._tracker.chains
+        is_elsewhere = saved is not None and saved.is_elsewhere
+        (self._elsewhere.add if is_elsewhere else self._elsewhere.discard)(job)
+        if saved is None:
+            words = "It was completed or forgotten in another program"
+            self._publish(chains.note_gone(job, words))
+        elif not saved.is_usable:
+            self._publish(chains.note_gone(job, saved.reason))
+        elif is_elsewhere:
+            self._publish(chains.note_elsewhere(job, is_elsewhere=True))
+        else:
+            self._publish(chains.note_claimed(job, saved.token, saved.attempt_count))
+
+
+def _restored(saved: SavedChain) -> Restored:
+    origin, standing = saved.origin, saved.standing
+    return Restored(
+        id=saved.id,
+        server=origin.server,
+        key=origin.server_key,
+        method=origin.method,
+        params=origin.params,
+        token=saved.token if saved.is_usable else None,
+        reason=saved.reason,
+        progress=standing.progress,
+        total=standing.total,
+        message=standing.message,
+        created_when=saved.created_when,
+        updated_when=saved.updated_when,
+        attempt_count=saved.attempt_count,
+        is_elsewhere=saved.is_elsewhere,
+    )
+
+
+def _picture(saved: SavedAttempt) -> AttemptSnapshot:
+    outcome = STATES.get(saved.outcome, saved.outcome.value)
+    return AttemptSnapshot(
+        saved.number, saved.started_when, saved.ended_when, outcome, detail=saved.detail
+    )

@@ -1,0 +1,231 @@
+"""Where a job came from: its server and its first request, saved for later runs."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.protocol.lenient_json import Elided
+from mcp_progress_monitor.protocol.messages import (
+    CAPABILITIES_KEY,
+    CLIENT_KEY,
+    LOG_LEVEL_KEY,
+    META,
+    PROGRESS_TOKEN,
+    RESUME_TOKEN,
+    VERSION_KEY,
+)
+from mcp_progress_monitor.protocol.peer import AUTO, TokenChoice
+from mcp_progress_monitor.store.chains import Origin
+from mcp_progress_monitor.tracker.chain import without_resume_token
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator
+
+    from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
+    from mcp_progress_monitor.tracker.snapshot import JobDetail
+
+_STAMPS = frozenset({VERSION_KEY, CAPABILITIES_KEY, CLIENT_KEY, LOG_LEVEL_KEY})
+_OF_ONE_REQUEST = _STAMPS | {PROGRESS_TOKEN}
+
+
+def first_sent(raw: bytes) -> JsonObject:
+    """What every attempt of a chain sends, read from the bytes of one of its requests.
+
+    That is all but the resume token and the stamps, which are made anew for each request; a
+    progress token stays, in `_meta`.
+    """
+    params = json.loads(raw).get("params")
+    return lasting(params if isinstance(params, dict) else {})
+
+
+def lasting(params: JsonObject) -> JsonObject:
+    """`params` without what belongs to one attempt alone."""
+    return _without(without_resume_token(params), _STAMPS)
+
+
+def resumed(params: JsonObject, token: str) -> JsonObject:
+    """`params`, which are as first sent, with a resume token: nothing else may change."""
+    meta = params.get(META, {})
+    return {**params, META: {**meta, RESUME_TOKEN: token}}
+
+
+def from_the_start(params: JsonObject) -> JsonObject:
+    """`params` for the whole request again: what belongs to one request alone is left out."""
+    return _without(without_resume_token(params), _OF_ONE_REQUEST)
+
+
+def progress_token(params: JsonObject) -> str | int | None:
+    """The progress token that every attempt sends; None if there is none that may be sent."""
+    meta = params.get(META)
+    token = meta.get(PROGRESS_TOKEN) if isinstance(meta, dict) else None
+    return token if isinstance(token, str | int) and not isinstance(token, bool) else None
+
+
+def is_whole(value: Any) -> bool:
+    """Whether nothing of a value was left undecoded, as happens to oversized messages."""
+    if isinstance(value, dict):
+        return all(map(is_whole, value.values()))
+    if isinstance(value, Elided):
+        return False
+    return not isinstance(value, list) or all(map(is_whole, value))
+
+
+def _without(params: JsonObject, names: frozenset[str]) -> JsonObject:
+    meta = params.get(META)
+    if not isinstance(meta, dict):
+        return params
+    kept = {name: value for name, value in meta.items() if name not in names}
+    rest = {name: value for name, value in params.items() if name != META}
+    return {**rest, META: kept} if kept else rest
+
+
+def origin_of(job: JobDetail, server: ServerSnapshot, key: str, sent: bytes | None) -> Origin:
+    """The request of a job with its server, which jobs know by `key` (see `Manager.key_of`).
+
+    `sent` are its bytes, where they are at hand.
+
+    The server is saved with the folder that it was started in: in another one, relative paths in
+    its command would be somebody else's programs.
+    """
+    return Origin(
+        server.name,
+        key,
+        server.definition.settled().model_dump_json(),
+        server.revision or "",
+        job.snapshot.method,
+        origin_params(sent, job.params),
+    )
+
+
+def origin_params(sent: bytes | None, known: JsonObject) -> JsonObject:
+    """A request's lasting parameters, from its bytes where they are at hand.
+
+    Raises:
+        UserError: what is `known` instead is only the outline of an oversized request.
+    """
+    if sent is not None:
+        return first_sent(sent)
+    if not is_whole(known):
+        raise UserError(
+            ErrorDetails(
+                "The request is too large to be sent again from this program",
+                hint="Copy it from the recording.",
+            )
+        )
+    return lasting(known)
+
+
+def token_like(token: object, integers: Iterator[int]) -> TokenChoice:
+    """A new progress token of the same kind as `token`; none for none."""
+    if token is None:
+        return None
+    return next(integers) if isinstance(token, int) else AUTO
+
+
+class ServerChangedError(UserError):
+    """The job's server is defined otherwise now, or was removed: the user has to decide.
+
+    `definition` is what the job was begun with. Resuming with `use_saved_definition` adds it as a
+    server of its own.
+    """
+
+    def __init__(self, problem: ErrorDetails, definition: ServerDefinition) -> None:
+        super().__init__(problem)
+        self.definition = definition
+
+
+def saved_definition(origin: Origin) -> ServerDefinition:
+    """The definition that a chain was begun with; `UserError` when it cannot be read."""
+    import pydantic  # here and not above: no start of the window waits for it
+
+    from mcp_progress_monitor.snapshots.definitions import read_definition
+
+    try:
+        return read_definition(origin.definition)
+    except pydantic.ValidationError as error:
+        raise UserError(
+            ErrorDetails(
+                "The saved definition of the job's server cannot be read",
+                origin.server,
+                "Add the server again and re-issue the request from the start.",
+                str(error),
+            )
+        ) from error
+
+
+def was_run(definition: ServerDefinition, origins: Iterable[Origin]) -> bool:
+    """Whether exactly this was run for a chain, in the folder where it would be run now.
+
+    What an earlier version saved names no folder, so that no relative command is taken for it.
+    """
+    keys = {definition.settled().fingerprint}
+    if definition.deciding_folder is None:
+        keys.add(definition.fingerprint)
+    reached = definition.command if definition.transport == "stdio" else definition.url
+    words = json.dumps(reached, ensure_ascii=False)  # of thousands of chains, few are read
+    return any(words in origin.server_key and _saved_key(origin) in keys for origin in origins)
+
+
+def _as_given(saved: ServerDefinition, key: str) -> ServerDefinition:
+    """The saved definition, without its folder where we are in it and the user named none.
+
+    What was set for a server, as rules for its questions, is found by what the user gave.
+    """
+    if saved.transport != "stdio":
+        return saved
+    given = saved.model_copy(update={"cwd": None})
+    return given if given.job_key == key and given.settled() == saved else saved
+
+
+def _saved_key(origin: Origin) -> str:
+    try:
+        return saved_definition(origin).fingerprint
+    except UserError:
+        return ""
+
+
+def known_server(
+    origin: Origin, servers: Iterable[ServerSnapshot], key_of: Callable[[str], str]
+) -> str | None:
+    """The name of the server that is what the chain's one was; a connected one if there are more.
+
+    `key_of` tells what a server is to jobs. The same name wins among equals.
+    """
+    same = [server for server in servers if key_of(server.name) == origin.server_key]
+    same.sort(key=lambda server: (not server.state.is_up, server.name != origin.server))
+    return same[0].name if same else None
+
+
+def definition_to_add(
+    origin: Origin,
+    names: Collection[str],
+    removed: Collection[str],
+    *,
+    is_agreed: bool = False,
+) -> ServerDefinition:
+    """The definition to start the chain's server with, which is not known under any name.
+
+    The user ran it before, so that it needs no further consent; unless the server with its name
+    is another one now, or it was `removed` (by key), or it is a relative command of a folder that
+    an earlier version did not save: then `ServerChangedError` asks, but for who has agreed.
+    """
+    saved = saved_definition(origin)
+    definition = _as_given(saved, origin.server_key)
+    hint = "Resume with the saved definition, or re-issue the request from the start."
+    if is_agreed:
+        return definition
+    if origin.server in names:
+        what = "The definition of the job's server has changed since the job started"
+    elif origin.server_key in removed:
+        what = "The job's server was removed"
+    elif saved.deciding_folder is not None:
+        what = "The folder in which the job's server was started is not known"
+        hint = "Change to that folder and pass the server's command: resume ID -- COMMAND"
+    else:
+        return definition
+    detail = f"The job was started with: {definition.address}"
+    raise ServerChangedError(ErrorDetails(what, origin.server, hint, detail), definition)

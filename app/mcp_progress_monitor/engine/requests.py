@@ -1,0 +1,413 @@
+"""One request from its making to its outcome, with its limits of time and its cancel."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.engine.call import Call, Outcome
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.protocol.eras import LATEST_HANDSHAKE
+from mcp_progress_monitor.protocol.frames import server_name
+from mcp_progress_monitor.protocol.messages import CALL_TOOL
+from mcp_progress_monitor.protocol.tasks import TaskAugmentation, TaskOffer, params_with_task
+from mcp_progress_monitor.sessions.arguments import check_in_thread, check_output
+from mcp_progress_monitor.sessions.connection.clocks import CallClock, Hold
+from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd, PendingRequest
+from mcp_progress_monitor.sessions.connection.failures import evidence, in_line
+from mcp_progress_monitor.sessions.tasks.follow import TaskFate, TaskRun
+from mcp_progress_monitor.snapshots.limits import Limit, Limits, chosen_limits, usual_limits
+from mcp_progress_monitor.snapshots.servers import not_connected
+from mcp_progress_monitor.tracker import endings
+from mcp_progress_monitor.tracker.snapshot import ChangeSet, Failure, JobId, JobSnapshot, JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator
+
+    from mcp_progress_monitor.engine.call import Call
+    from mcp_progress_monitor.engine.task_runs import TaskRuns
+    from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.sessions.connection.connection import Connection
+    from mcp_progress_monitor.sessions.connection.manager import SessionManager
+    from mcp_progress_monitor.snapshots.questions import Question
+    from mcp_progress_monitor.tracker.tracker import Tracker
+
+_SHOWN: Final = 60
+
+
+def story_of(exchange: PendingRequest, connection: Connection, last_tick_at: float | None) -> str:
+    """The story of `exchange`, which ended at a limit of its clock; several lines."""
+    waited = formatting.duration(connection.now() - exchange.made_at)
+    outstanding = f"{exchange.method} (id {exchange.outgoing.id}) has no reply after {waited}"
+    if exchange.request is None:
+        outstanding += "; it was never sent"
+    limit = Limit.TOTAL if exchange.end is ExchangeEnd.TOTAL_TIMEOUT else Limit.IDLE
+    others = connection.outbox.due_count - 1
+    return _story(limit, exchange.clock, outstanding, connection, last_tick_at, others)
+
+
+def words_of_task(run: TaskRun, limit: Limit, made_at: float, last_tick_at: float | None) -> str:
+    """The story of a task that was waited for until `limit`; several lines."""
+    connection, view = run.connection, run.view
+    waited = formatting.duration(connection.now() - made_at)
+    name, status = formatting.one_line(view.id, _SHOWN), formatting.one_line(view.status, _SHOWN)
+    outstanding = f"task {name} has not finished after {waited}; its status is {status!r}"
+    others = connection.outbox.due_count
+    return _story(limit, run.clock, outstanding, connection, last_tick_at, others)
+
+
+def _story(
+    limit: Limit,
+    clock: CallClock,
+    outstanding: str,
+    connection: Connection,
+    last_tick_at: float | None,
+    others: int,
+) -> str:
+    """`others` is how many more requests wait for the server."""
+    now = connection.now()
+    last_byte, last_tick = _since(connection.last_received_at, now), _since(last_tick_at, now)
+    last = f"Last byte from the server: {last_byte}. Last tick: {last_tick}"
+    unread = in_line(connection.outbox)
+    parts = [
+        f"{_limit(limit, clock.limits)}: {outstanding}.",
+        f"{unread}." if unread else "",
+        f"{last}. {_wire(connection, others)}.",
+        evidence(connection),
+    ]
+    return "\n".join(filter(None, parts))
+
+
+def _limit(limit: Limit, limits: Limits) -> str:
+    if limit is Limit.TOTAL:
+        return f"Total limit of {_chosen(limits.total_s)} reached"
+    return f"Idle limit of {_chosen(limits.idle_s)} reached"
+
+
+def _chosen(seconds: float | None) -> str:
+    """A limit as it was chosen: without a fraction where it has none."""
+    whole = int(seconds or 0)
+    return formatting.duration(whole if whole == seconds else seconds or 0.0)
+
+
+def _wire(connection: Connection, others: int) -> str:
+    """Whether the server is there, and whether it is only this call that waits."""
+    state = _state(connection)
+    if others > 0:
+        return f"{state}; {formatting.count(others, 'other request')} pending"
+    return f"{state}; no other request is pending"
+
+
+def _state(connection: Connection) -> str:
+    if connection.is_http:
+        if connection.failure is not None:
+            return f"The connection ended: {connection.failure.what}"
+        return "The HTTP connection is still open"
+    code = connection.exit_code
+    process = f"The server's process {connection.pid}"
+    return f"{process} is running" if code is None else f"{process} has exited ({code})"
+
+
+def _since(at: float | None, now: float) -> str:
+    return "none" if at is None else formatting.ago(now - at)
+
+
+_TOO_LONG: Final = "Timed out"
+
+
+class Requests:
+    """Posts requests and waits for what becomes of them, replies or tasks."""
+
+    def __init__(
+        self,
+        manager: SessionManager,
+        tracker: Tracker,
+        publish: Callable[[ChangeSet], None],
+        settled: Callable[[JobId], Awaitable[None]],
+        runs: TaskRuns,
+        now: Callable[[], float],
+    ) -> None:
+        """Changes go to `publish`; `settled` waits until the end of a job is on disk.
+
+        A reply that begins a task is followed by `runs`, which also cancels tasks.
+        """
+        self._manager = manager
+        self._tracker = tracker
+        self._publish = publish
+        self._settled = settled
+        self._runs = runs
+        self._now = now
+        self._kept: dict[JobId, CallClock] = {}
+
+    def ask(self, call: Call, clock: CallClock | None = None) -> tuple[Connection, PendingRequest]:
+        """Post a request, with the clock of the call that it goes on with, else one of its own.
+
+        `UserError` when the server is not connected, or the token or a limit is refused.
+        """
+        connection = self._manager.connection(call.server)
+        limits = self._limits_of(call)
+        try:
+            exchange = connection.outbox.ask(
+                call.method,
+                self._params_of(call, connection),
+                token=call.token,
+                allow_duplicate=call.allow_duplicate_token,
+                clock=clock,
+            )
+        except anyio.ClosedResourceError as error:
+            raise UserError(not_connected(call.server)) from error
+        if clock is None:
+            exchange.clock.set_limits(limits)
+        return connection, exchange
+
+    def _params_of(self, call: Call, connection: Connection) -> JsonObject:
+        server = self._manager.snapshot(call.server)
+        tool = call.params.get("name") if call.method == CALL_TOOL else None
+        support = next((t.task_support for t in server.tools if t.name == tool), None)
+        return params_with_task(
+            call.method,
+            call.params,
+            TaskAugmentation(call.as_task, call.task_ttl_ms),
+            TaskOffer.of(server.revision or LATEST_HANDSHAKE, server.capabilities),
+            support,
+            connection.outbox.peer.stamps,
+        )
+
+    def _limits_of(self, call: Call) -> Limits:
+        server = self._manager.snapshot(call.server).definition
+        usual = usual_limits(call.method, server.idle_timeout_s, server.total_timeout_s)
+        return chosen_limits(call.idle_timeout_s, call.total_timeout_s, usual)
+
+    async def complete(
+        self, connection: Connection, exchange: PendingRequest, limits: Limits | None = None
+    ) -> Outcome:
+        """Wait for the end of a request; without `limits`, with those of its clock.
+
+        Cancelling cancels it.
+        """
+        try:
+            end = await exchange.wait(limits, self._now)
+        except anyio.get_cancelled_exc_class():
+            connection.outbox.cancel(exchange, "Cancelled by the caller")
+            connection.outbox.give_up(exchange, ExchangeEnd.CANCELLED)
+            raise
+        words = ""
+        if end in {ExchangeEnd.IDLE_TIMEOUT, ExchangeEnd.TOTAL_TIMEOUT}:
+            words = await self._run_out(connection, exchange)
+        job = self._job_of(exchange)
+        if job is not None:
+            await self._settled(job)
+            run = await self._runs.begin(connection, exchange, job)
+            if run is not None:
+                return await self.complete_task(run, job, exchange.made_at)
+        outcome = self._outcome(exchange, words)
+        if exchange.request is not None:
+            await self._check_output(connection, exchange.request, outcome)
+        return outcome
+
+    async def complete_task(self, run: TaskRun, job: JobId, made_at: float) -> Outcome:
+        """Wait for the end of a job's task. Cancelling has the task cancelled."""
+        with self.keeping(job, run.clock):
+            try:
+                reached = await run.clock.until(run.has_ended, self._now)
+            except anyio.get_cancelled_exc_class():
+                run.give_up("Cancelled by the caller")
+                raise
+        if reached is None:
+            await run.settled.wait()
+        else:
+            found = self._tracker.snapshot(job, self._now())
+            tick_at = None if found is None else found.last_tick_at
+            words = words_of_task(run, reached, made_at, tick_at)
+            with anyio.CancelScope(shield=True):
+                await run.connection.tell("timed_out", request=run.request, text=words)
+            run.give_up(words)
+        found = self._tracker.snapshot(job, self._now())
+        outcome = task_outcome(job, found, run, self._now() - made_at)
+        await self._check_output(run.connection, run.request, outcome)
+        return outcome
+
+    async def cancel(self, job: JobSnapshot, reason: str) -> None:
+        """Ask the server to cancel a job of ours; whoever waits for it goes on waiting."""
+        if await self._runs.cancel(job, reason):
+            return
+        for connection, exchange in self.waiting(job):
+            self._publish(self._tracker.note_cancel_requested(job.id))
+            connection.outbox.cancel(exchange, reason)
+            # Once its stream is closed nothing more can come of a request: no silence is awaited.
+            grace_s = 0.0 if connection.outbox.closes_streams else self._tracker.cancel_grace_s
+            fields = {"request": job.request, "reason": reason, "grace_s": grace_s}
+            await connection.tell("cancel_requested", **fields)
+
+    def release(self, job: JobId) -> None:
+        """Stop waiting for a job that has ended by time alone."""
+        found = self._tracker.snapshot(job, self._now())
+        for connection, exchange in () if found is None else self.waiting(found):
+            connection.outbox.give_up(exchange, ExchangeEnd.CANCELLED)
+
+    # Clocks
+
+    def hold(self, connection: str, job: JobId | None) -> Hold:
+        """Have the clocks of a job stand still, because a question to the user is open.
+
+        Without a job those of all calls on the connection: each may be the one that asks.
+        """
+        if job is not None:
+            found = self.clock_of(job)
+            return Hold([] if found is None else [found], self._now)
+        served = self._manager.connection_of(connection)
+        return Hold([] if served is None else served.outbox.clocks(), self._now)
+
+    def hold_for(self, question: Question) -> Hold:
+        """Have the clocks stand still of the call that a question is about."""
+        job = question.job
+        found = None if job is None else self._tracker.snapshot(job, self._now())
+        if found is not None and found.state.is_over:
+            return Hold((), self._now)
+        if found is not None and found.parent_is_unclear:
+            job = None
+        elif found is not None and found.parent is not None:
+            job = found.parent
+        return self.hold(question.connection, job)
+
+    @contextlib.contextmanager
+    def keeping(self, job: JobId, clock: CallClock) -> Iterator[None]:
+        """Have `clock` be that of a job whose request was answered, and which goes on."""
+        self._kept[job] = clock
+        try:
+            yield
+        finally:
+            if self._kept.get(job) is clock:
+                del self._kept[job]
+
+    def clock_of(self, job: JobId) -> CallClock | None:
+        """The clock of a job that is waited for; None when it is not, or not by us."""
+        if job in self._kept:
+            return self._kept[job]
+        made = self._tracker.request_of(job)
+        connection = None if made is None else self._manager.connection_of(made.connection)
+        if made is None or connection is None:
+            return None
+        exchange = connection.outbox.exchange_of(made.number)
+        return exchange.clock if exchange is not None and exchange.end is None else None
+
+    def held_by(self, question: Question) -> tuple[JobId, ...]:
+        """The jobs whose clocks an open question holds; none where that is not known."""
+        made = None if question.job is None else self._tracker.snapshot(question.job, self._now())
+        return () if made is None else tuple(filter(None, (made.id, made.parent)))
+
+    # The rest
+
+    def waiting(self, job: JobSnapshot) -> Iterator[tuple[Connection, PendingRequest]]:
+        """The exchange that waits for the end of a job of ours, if one does."""
+        connection = self._manager.connection_of(job.connection)
+        exchange = None if connection is None else connection.outbox.exchange_of(job.request)
+        if connection is not None and exchange is not None:
+            yield connection, exchange
+
+    def sent(self, job: JobId) -> bytes | None:
+        """The bytes of the job's newest request; None unless its reply is being waited for."""
+        found = self._tracker.snapshot(job, self._now())
+        waiting = () if found is None else self.waiting(found)
+        return next((exchange.outgoing.raw for _, exchange in waiting), None)
+
+    async def _run_out(self, connection: Connection, exchange: PendingRequest) -> str:
+        """End the job with the story of its silence, then tell the server."""
+        job = self._job_of(exchange)
+        found = None if job is None else self._tracker.snapshot(job, self._now())
+        last_tick_at = None if found is None else found.last_tick_at
+        story = story_of(exchange, connection, last_tick_at)
+        is_open = True
+        if exchange.request is not None:
+            with anyio.CancelScope(shield=True):
+                await connection.tell("timed_out", request=exchange.request, text=story)
+            is_open = connection.outbox.exchange_of(exchange.request) is exchange
+        if is_open and not (found and await self._runs.cancel(found, _TOO_LONG)):
+            connection.outbox.cancel(exchange, _TOO_LONG)
+        connection.outbox.give_up(exchange, exchange.end or ExchangeEnd.IDLE_TIMEOUT)
+        return story
+
+    async def _check_output(self, connection: Connection, request: int, outcome: Outcome) -> None:
+        """Put on record how a result breaks its tool's output schema, if it does."""
+        schema = self._output_schema(connection, outcome)
+        if schema is None:
+            return
+        found = await check_in_thread(functools.partial(check_output, schema, outcome.raw))
+        if found.problems or found.unchecked:
+            await connection.tell(
+                "output_checked",
+                request=request,
+                problems=found.problems,
+                unchecked=[*found.unchecked],
+            )
+
+    def _output_schema(self, connection: Connection, outcome: Outcome) -> JsonObject | None:
+        """The schema that a call's result must match; None without a result or a schema."""
+        if outcome.job is None or outcome.state is not JobState.DONE or not outcome.raw:
+            return None
+        job = self._tracker.snapshot(outcome.job, self._now())
+        if job is None or job.method != CALL_TOOL:
+            return None
+        tools = self._manager.snapshot(server_name(connection.id)).tools
+        tool = next((tool for tool in tools if tool.name == job.name), None)
+        schema = None if tool is None else tool.raw.get("outputSchema")
+        return schema if isinstance(schema, dict) else None
+
+    def _outcome(self, exchange: PendingRequest, words: str) -> Outcome:
+        """What became of an exchange: as its job tells, or as its end does if it has none."""
+        job, reply = self._job_of(exchange), exchange.reply
+        found = None if job is None else self._tracker.snapshot(job, self._now())
+        state, failure = _verdict(exchange, words)
+        resume_id = None
+        if found is not None and found.state.is_over:
+            state, failure = found.state, found.failure
+            resume_id = found.chain if state is JobState.RESUMABLE else None
+        ended_at = self._now() if reply is None else reply.at
+        result = None if reply is None else reply.result
+        length_s = ended_at - exchange.made_at
+        return Outcome(job, result, failure, state, length_s, exchange.raw, resume_id)
+
+    def _job_of(self, exchange: PendingRequest) -> JobId | None:
+        return None if exchange.request is None else self._tracker.job_of(exchange.request)
+
+
+def _verdict(exchange: PendingRequest, words: str) -> tuple[JobState, Failure | None]:
+    """State and failure by the exchange alone."""
+    if exchange.reply is not None:
+        ending = endings.of_answer(exchange.reply)
+        return ending.state, ending.failure
+    if exchange.end is ExchangeEnd.LOST:
+        words = exchange.words or "The connection ended before the reply"
+        return JobState.LOST, Failure("local", words)
+    if exchange.end is ExchangeEnd.CANCELLED:
+        return JobState.CANCELLED, Failure("local", exchange.words or "Cancelled")
+    if exchange.end is ExchangeEnd.GIVEN_UP:
+        return JobState.FAILED, Failure("local", exchange.words)
+    return JobState.TIMED_OUT, Failure("local", words)
+
+
+def task_outcome(job: JobId, found: JobSnapshot | None, run: TaskRun, duration_s: float) -> Outcome:
+    """What became of a task: as its job tells where that is over, else as following it ended."""
+    end = run.end
+    result, raw = (None, b"") if end is None else (end.result, end.raw)
+    state: JobState = JobState.CANCELLED
+    failure: Failure | None = Failure("local", "Cancelled")
+    if found is not None and found.state.is_over:
+        state, failure = found.state, found.failure
+    elif end is not None:
+        state = _STATES.get(end.fate, JobState.LOST)
+        failure = Failure("local", end.words or "The connection ended before its task was finished")
+    if end is not None and end.fate is TaskFate.NO_RESULT and state is JobState.DONE:
+        state, failure = JobState.FAILED, Failure("server", end.words)
+    return Outcome(job, result, failure, state, duration_s, raw)
+
+
+_STATES: Final = {
+    TaskFate.ENDED: JobState.DONE,
+    TaskFate.NO_RESULT: JobState.FAILED,
+    TaskFate.GIVEN_UP: JobState.CANCELLED,
+}

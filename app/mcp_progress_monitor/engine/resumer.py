@@ -1,0 +1,505 @@
+"""Resumes jobs: one attempt when asked to, or attempt after attempt automatically."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+
+from mcp_progress_monitor.engine import origins
+from mcp_progress_monitor.engine.call import AutoResume, Call, Outcome
+from mcp_progress_monitor.engine.origins import definition_to_add, known_server
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.protocol.messages import META, RESUME_TOKEN
+from mcp_progress_monitor.tracker.endings import JobEnding
+from mcp_progress_monitor.tracker.snapshot import Failure, JobId, JobSnapshot, JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Mapping
+
+    from mcp_progress_monitor.engine.keeper import Keeper
+    from mcp_progress_monitor.engine.requests import Requests
+    from mcp_progress_monitor.engine.updates import LiveTracker
+    from mcp_progress_monitor.sessions.connection.connector import Connector
+    from mcp_progress_monitor.sessions.connection.manager import SessionManager
+    from mcp_progress_monitor.sessions.connection.reconnect import ReconnectPolicy
+    from mcp_progress_monitor.snapshots.limits import Limits
+    from mcp_progress_monitor.store.chains import Origin
+    from mcp_progress_monitor.tracker.chain import Chain
+
+
+class Comebacks:
+    """Whether a job's server comes back, and when."""
+
+    def __init__(
+        self, manager: SessionManager, connector: Connector, origins: Mapping[JobId, Origin]
+    ) -> None:
+        """Jobs are those with `origins`; `connector` mends their servers."""
+        self._manager = manager
+        self._connector = connector
+        self._origins = origins
+
+    def is_due(self, job: JobId) -> bool:
+        """Whether a job's server is about to be connected again by itself."""
+        reconnecting = self._reconnecting(job)
+        return reconnecting is not None and reconnecting.is_coming_back
+
+    def due_at(self, job: JobId) -> float | None:
+        """When that is tried next, if it waits for that."""
+        reconnecting = self._reconnecting(job)
+        return (
+            None
+            if reconnecting is None or reconnecting.retry is None
+            else reconnecting.retry.due_at
+        )
+
+    async def over(self, job: JobId, wake: anyio.Event) -> bool:
+        """Wait while it is due, unless `wake` is set before; whether to go on.
+
+        That is not so when the server was given up meanwhile.
+        """
+        server = self._server(job)
+        if server is None or not self.is_due(job):
+            return True
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_wake_ends, wake, tasks.cancel_scope)
+            await self._connector.mended(server)
+            tasks.cancel_scope.cancel()
+        return wake.is_set() or self._is_up(job)
+
+    def _is_up(self, job: JobId) -> bool:
+        server = self._server(job)
+        return server is not None and self._manager.snapshot(server).state.is_up
+
+    def _reconnecting(self, job: JobId) -> ReconnectPolicy | None:
+        server = self._server(job)
+        return None if server is None else self._manager.reconnecting(server)
+
+    def _server(self, job: JobId) -> str | None:
+        origin = self._origins.get(job)
+        servers = map(self._manager.snapshot, self._manager.names())
+        return None if origin is None else known_server(origin, servers, self._manager.key_of)
+
+
+async def _wake_ends(wake: anyio.Event, scope: anyio.CancelScope) -> None:
+    """Have who waits in `scope` wait no longer once someone wakes them."""
+    await wake.wait()
+    scope.cancel()
+
+
+class _Drive:
+    """Somebody who makes a job's attempts, one at a time; there is at most one for each job."""
+
+    def __init__(self) -> None:
+        self.is_pausing = True
+        self.wake = anyio.Event()
+        self.over = anyio.Event()
+        self.outcome: Outcome | None = None
+        self.error: UserError | None = None
+
+    async def joined(self) -> Outcome:
+        """What the attempts come to, without waiting for the pause under way."""
+        self.wake.set()
+        await self.over.wait()
+        if self.outcome is None:
+            raise self.error or UserError(ErrorDetails("Resume cancelled"))
+        return self.outcome
+
+
+class Resumer:
+    """Makes attempts of resumable jobs, never two of one job at a time."""
+
+    def __init__(
+        self,
+        keeper: Keeper,
+        requests: Requests,
+        manager: SessionManager,
+        live: LiveTracker,
+        connector: Connector,
+        look: Callable[[Iterable[JobId]], Awaitable[None]],
+        spawn: Callable[[Callable[[JobId], Coroutine[object, object, None]], JobId], None],
+    ) -> None:
+        """Servers are connected by `connector`; what goes on by itself runs as a task of `spawn`.
+
+        `look` finds out what another program has made of a job that cannot be claimed.
+        """
+        self._keeper = keeper
+        self._requests = requests
+        self._manager = manager
+        self._tracker, self._clock, self._publish = live
+        self._connector = connector
+        self._comebacks = Comebacks(manager, connector, keeper.origins)
+        self._look = look
+        self._spawn = spawn
+        self._drives: dict[JobId, _Drive] = {}
+        self._automatic: dict[JobId, AutoResume] = {}
+        self._limits: dict[JobId, Limits] = {}
+        self._removed: set[str] = set()
+        self._is_closing = False
+
+    @property
+    def size(self) -> int:
+        """How much is kept in memory of jobs that can be resumed; for tests of its bounds."""
+        decisions = len(self._drives) + len(self._automatic) + len(self._limits)
+        return self._tracker.chains.size + len(self._keeper.origins) + decisions
+
+    @property
+    def problem(self) -> ErrorDetails | None:
+        """Why resume tokens are not saved, to be reported once; None while all is well."""
+        return self._keeper.problem
+
+    def find(self, resume_id: int) -> JobId | None:
+        """The job whose saved chain has this id; None when there is none (any more)."""
+        of = self._tracker.chains.of
+        found = (job for job in self._tracker.jobs() if _has_id(of(job), resume_id))
+        return next(found, None)
+
+    def close(self) -> None:
+        """Begin no further attempt."""
+        self._is_closing = True
+        self._automatic.clear()
+        for drive in self._drives.values():
+            drive.wake.set()
+
+    def drop(self, jobs: Iterable[JobId]) -> None:
+        """Forget what was decided on jobs that have no row any more."""
+        for job in jobs:
+            self._automatic.pop(job, None)
+            self._limits.pop(job, None)
+
+    def use_server(self, job: JobId, name: str) -> None:
+        """Let a saved job be resumed by another server than it was begun with.
+
+        For as long as this program runs: on disk it stays as it was.
+        """
+        definition = self._manager.snapshot(name).definition
+        self._keeper.move(job, definition, self._manager.key_of(name))
+
+    def note_removed(self, key: str) -> None:
+        """The user removed a server: it is not brought back without asking."""
+        self._removed.add(key)
+
+    # Wishes
+
+    async def resume(
+        self,
+        job: JobId,
+        *,
+        auto_resume: AutoResume | None = None,
+        use_saved_definition: bool = False,
+    ) -> Outcome:
+        """Resume a job: make the same request with its newest token.
+
+        The server is connected first if need be. With `auto_resume`, or where that was switched
+        on, attempts follow each other and the outcome is that of the last one.
+
+        Raises:
+            ServerChangedError: the server is defined otherwise now; `use_saved_definition` has it
+                started as it was.
+            UserError: the job cannot be resumed, is in flight here or in another program, or
+                its server cannot be reached.
+        """
+        while (drive := self._drives.get(job)) is not None:
+            if not (drive.is_pausing or self._rests(job)):
+                raise UserError(ErrorDetails("This job is already being resumed"))
+            if job in self._automatic:
+                self._switch(job, auto_resume or self._automatic[job])
+                return await drive.joined()
+            await drive.over.wait()  # it has ended but for its last words
+        self._check(job)
+        drive = self._drives[job] = _Drive()
+        if auto_resume is not None:
+            self._switch(job, auto_resume)
+        try:
+            outcome = await self._attempt(drive, job, use_saved_definition)
+            drive.outcome = await self._go_on(drive, job, outcome)
+        except UserError as error:
+            drive.error = error
+            self._switch(job, None)
+            raise
+        finally:
+            self._end(drive, job)
+        return drive.outcome
+
+    def set_automatic(self, job: JobId, automatic: AutoResume | None) -> None:
+        """Go on with a job by itself from now on, or no more; `UserError` if that cannot be."""
+        found = self._tracker.snapshot(job, self._clock.monotonic())
+        chain = self._tracker.chains.of(job)
+        if automatic is None or found is None:
+            self._switch(job, None)
+            return
+        if chain is not None and chain.is_by_hand and found.state is JobState.RESUMABLE:
+            what = "The server requires further input: jobs like this are not resumed automatically"
+            raise UserError(ErrorDetails(what, found.server, "Resume it manually."))
+        if found.state.is_over and not found.can_resume and job not in self._drives:
+            self._check(job)
+        self._switch(job, automatic)
+        if found.can_resume and job not in self._drives:
+            self._drives[job] = _Drive()
+            self._spawn(self._drive_alone, job)
+
+    async def after_call(self, outcome: Outcome, call: Call, limits: Limits) -> Outcome:
+        """Go on with what a call began, if that is wanted, by the limits that it ended with."""
+        job = outcome.job
+        if job is None or outcome.state is not JobState.RESUMABLE:
+            if job is not None:
+                self._automatic.pop(job, None)
+            return outcome
+        self._limits[job] = limits
+        if call.auto_resume is not None:
+            self._switch(job, call.auto_resume)
+        if job not in self._automatic or job in self._drives:
+            return outcome
+        drive = self._drives[job] = _Drive()
+        try:
+            drive.outcome = await self._go_on(drive, job, outcome)
+        finally:
+            self._end(drive, job)
+        return drive.outcome
+
+    def refuse_known_token(self, call: Call) -> None:
+        """`UserError` for a call that would resume a job behind its back."""
+        meta = call.params.get(META)
+        if not isinstance(meta, dict) or RESUME_TOKEN not in meta:
+            return
+        key = self._manager.key_of(call.server)
+        job = self._tracker.chains.find(key, call.method, meta[RESUME_TOKEN])
+        if job is not None:
+            raise UserError(
+                ErrorDetails(
+                    f"This resume token belongs to job {job}",
+                    call.server,
+                    "Resume that job instead, so that only one attempt is in flight.",
+                )
+            )
+
+    # Attempts by themselves
+
+    async def _drive_alone(self, job: JobId) -> None:
+        """Make attempts without anyone waiting for them: what goes wrong is told by the job."""
+        drive = self._drives[job]
+        try:
+            drive.outcome = await self._go_on(drive, job, None)
+        finally:
+            self._end(drive, job)
+
+    async def _go_on(self, drive: _Drive, job: JobId, outcome: Outcome | None) -> Outcome:
+        """Make attempts while the job is to go on by itself, and the last one stopped well."""
+        made = 0
+        while (automatic := self._automatic.get(job)) is not None and (
+            _stopped_well(outcome) or self._comes_back(job)
+        ):
+            if made >= automatic.limit:
+                self._stop(job, f"Stopped after {automatic.limit:,} automatic attempts")
+                break
+            is_back = await self._server_is_back(drive, job)
+            if not is_back or not await self._pause(drive, job, automatic.pause_s(made)):
+                break
+            made += 1
+            try:
+                outcome = await self._attempt(drive, job, use_saved_definition=False)
+            except UserError as error:
+                if not self._comes_back(job):  # else it ended once more, and is waited for again
+                    self._stop(job, error.problem.what)
+                outcome = self._standing_outcome(job, error.problem.what, outcome)
+        self._switch(job, None)
+        return outcome or self._standing_outcome(job, "", None)
+
+    def _comes_back(self, job: JobId) -> bool:
+        """Whether a job rests because its server ended, which is connected again by itself."""
+        return not self._is_closing and self._rests(job) and self._comebacks.is_due(job)
+
+    async def _server_is_back(self, drive: _Drive, job: JobId) -> bool:
+        """Wait while the server is being connected again; whether it was, or is not waited for."""
+        if not self._comebacks.is_due(job):
+            return True
+        due_at = self._comebacks.due_at(job)
+        note = self._tracker.chains.note_automatic
+        self._publish(note(job, is_automatic=True, next_attempt_at=due_at))
+        drive.is_pausing = True
+        if await self._comebacks.over(job, drive.wake):
+            return True
+        self._stop(job, "Could not reconnect to the server")
+        return False
+
+    async def _pause(self, drive: _Drive, job: JobId, seconds: float) -> bool:
+        """Wait before an attempt; whether it is still wanted."""
+        due_at = self._clock.monotonic() + seconds
+        note = self._tracker.chains.note_automatic
+        self._publish(note(job, is_automatic=True, next_attempt_at=due_at))
+        drive.is_pausing = True
+        with anyio.move_on_after(seconds):
+            await drive.wake.wait()
+        drive.wake = anyio.Event()
+        return job in self._automatic and not self._is_closing
+
+    # One attempt
+
+    async def _attempt(self, drive: _Drive, job: JobId, use_saved_definition: bool) -> Outcome:
+        """Connect the server if need be, claim the job, send its request, wait for the end."""
+        drive.is_pausing = False
+        self._check(job)
+        self._busy(job, "Connecting to the server")
+        try:
+            server = await self.reach(
+                self._keeper.origins[job], use_saved_definition=use_saved_definition
+            )
+            clash = self._clash(server, self._keeper.origins[job])
+            if clash is not None:
+                raise UserError(clash)
+            began_when = self._clock.wall()
+            try:
+                await self._keeper.claim(job)
+            except UserError:
+                await self._look([job])
+                raise
+            return await self._send(job, server, began_when)
+        finally:
+            self._busy(job, "")
+
+    async def reach(self, origin: Origin, *, use_saved_definition: bool = False) -> str:
+        """Connect the server of a chain, adding it if it is not known; its name."""
+        manager = self._manager
+        snapshots = map(manager.snapshot, manager.names())
+        name = known_server(origin, snapshots, manager.key_of)
+        if name is None:
+            definition = definition_to_add(
+                origin, manager.names(), self._removed, is_agreed=use_saved_definition
+            )
+            name = manager.add(definition, key=origin.server_key)
+        await self._connector.connect(name)
+        return name
+
+    async def _send(self, job: JobId, server: str, began_when: float) -> Outcome:
+        """Send the request of an attempt that was claimed, and wait for its end."""
+        chain, origin = self._tracker.chains.of(job), self._keeper.origins.get(job)
+        if chain is None or chain.token is None or origin is None:
+            raise UserError(_not_resumable())
+        params = origins.resumed(origin.params, chain.token)
+        try:
+            connection, exchange = self._requests.ask(
+                Call(server, origin.method, params, token=None)
+            )
+        except UserError as error:
+            problem = self._clash(server, origin) or error.problem
+            self._note_unsent(job, Failure("local", problem.what), began_when)
+            await self._keeper.settled(job)
+            raise UserError(problem) from error
+        outcome: Outcome | None = None
+        self._tracker.chains.expect(job, connection.id, exchange.outgoing.id)
+        try:
+            outcome = await self._requests.complete(connection, exchange, self._limits.get(job))
+            if job in self._limits:  # what was changed while it ran holds on
+                self._limits[job] = exchange.clock.limits
+        finally:
+            self._tracker.chains.expect_no_more(connection.id, exchange.outgoing.id)
+            if exchange.request is None:
+                failure = Failure("local", "The request was never sent")
+                self._note_unsent(job, failure if outcome is None else outcome.failure, began_when)
+        await self._keeper.settled(job)
+        return self._standing_outcome(job, "", outcome) if outcome.job is None else outcome
+
+    def _clash(self, server: str, origin: Origin) -> ErrorDetails | None:
+        """Why the request cannot be sent while another one has its progress token."""
+        token = origins.progress_token(origin.params)
+        try:
+            connection = self._manager.connection(server)
+        except UserError:  # gone meanwhile, which is another story
+            return None
+        if token is None or not connection.outbox.peer.is_token_in_use(token):
+            return None
+        now = self._clock.monotonic()
+        rows = (self._tracker.snapshot(job, now) for job in reversed(self._tracker.jobs()))
+        holder = next((row for row in rows if _holds(row, connection.id, token)), None)
+        whose = "another request" if holder is None else f"job {holder.id}"
+        hint = "Wait for it or cancel it: a resumed request uses the first request's token."
+        return ErrorDetails(f"The job's progress token is in use by {whose}", server, hint)
+
+    def _note_unsent(self, job: JobId, failure: Failure | None, began_when: float) -> None:
+        """Give back a claim whose request was never written."""
+        ending = JobEnding(JobState.FAILED, failure)
+        now = self._clock.monotonic()
+        self._publish(self._tracker.chains.note_unsent(job, ending, began_when, now))
+
+    def _standing_outcome(self, job: JobId, words: str, last: Outcome | None) -> Outcome:
+        """The outcome of an attempt that never was: the job as it stands, and why."""
+        found = self._tracker.snapshot(job, self._clock.monotonic())
+        state = JobState.FAILED if found is None else found.state
+        failure = Failure("local", words) if words else (found.failure if found else None)
+        resume_id = None if found is None else found.chain
+        if last is not None:
+            return last._replace(job=job, state=state, failure=failure, resume_id=resume_id)
+        return Outcome(job, None, failure, state, 0.0, b"", resume_id)
+
+    # The rest
+
+    def _rests(self, job: JobId) -> bool:
+        found = self._tracker.snapshot(job, self._clock.monotonic())
+        return found is not None and found.can_resume
+
+    def _check(self, job: JobId) -> None:
+        """`UserError` unless the job rests on a token that can be sent."""
+        found = self._tracker.snapshot(job, self._clock.monotonic())
+        chain = self._tracker.chains.of(job)
+        if self._is_closing:
+            raise UserError(ErrorDetails("The program is closing"))
+        if found is None:
+            raise UserError(ErrorDetails("Job not found", f"job {job}"))
+        if chain is not None and not found.state.is_over:
+            raise UserError(ErrorDetails("This job is already being resumed", found.server))
+        if chain is None or job not in self._keeper.origins or found.state is JobState.DONE:
+            raise UserError(_not_resumable(found.server))
+        if chain.token is None:
+            hint = "Re-issue the request from the start."
+            what = "The server refused this job's resume token"
+            raise UserError(ErrorDetails(what, found.server, hint, chain.note))
+
+    def _switch(self, job: JobId, automatic: AutoResume | None) -> None:
+        """Decide on going on by itself; who waits for the next attempt is told."""
+        if automatic is None:
+            self._automatic.pop(job, None)
+            if job in self._drives:
+                self._drives[job].wake.set()
+        else:
+            self._automatic[job] = automatic
+        is_automatic = automatic is not None
+        found = self._tracker.snapshot(job, self._clock.monotonic())
+        if found is not None and (found.is_automatic != is_automatic or found.next_attempt_at):
+            note = self._tracker.chains.note_automatic
+            self._publish(note(job, is_automatic=is_automatic))
+
+    def _busy(self, job: JobId, words: str) -> None:
+        chain = self._tracker.chains.of(job)
+        if chain is not None and chain.busy != words:
+            self._publish(self._tracker.chains.note_busy(job, words))
+
+    def _stop(self, job: JobId, words: str) -> None:
+        """Go on by itself no more, and say why."""
+        self._switch(job, None)
+        self._publish(self._tracker.chains.note_reason(job, words))
+
+    def _end(self, drive: _Drive, job: JobId) -> None:
+        drive.over.set()
+        if self._drives.get(job) is drive:
+            del self._drives[job]
+
+
+def _stopped_well(outcome: Outcome | None) -> bool:
+    """Whether an attempt ended with nothing but a token to go on with."""
+    return outcome is None or (outcome.state is JobState.RESUMABLE and outcome.failure is None)
+
+
+def _holds(row: JobSnapshot | None, connection: str, token: str | int) -> bool:
+    """Whether a job is going on, on that connection, with a progress token of ours."""
+    if row is None or row.state.is_over or row.connection != connection:
+        return False
+    return type(row.token) is type(token) and row.token == token
+
+
+def _not_resumable(server: str = "") -> ErrorDetails:
+    hint = "Re-issue the request from the start."
+    return ErrorDetails("This job cannot be resumed", server, hint)
+
+
+def _has_id(chain: Chain | None, resume_id: int) -> bool:
+    return chain is not None and chain.id == resume_id

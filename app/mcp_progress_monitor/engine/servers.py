@@ -1,0 +1,154 @@
+"""Servers by name: added, connected, inspected, removed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.snapshots.servers import ServerSnapshot, not_connected
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_progress_monitor.sessions.connection.connector import Connector
+    from mcp_progress_monitor.sessions.connection.lists import Listed, ListName
+    from mcp_progress_monitor.sessions.connection.manager import SessionManager
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+    from mcp_progress_monitor.snapshots.doctor import DoctorReport
+
+
+class Servers:
+    """The servers of an engine; each is known by its snapshot."""
+
+    def __init__(
+        self,
+        manager: SessionManager,
+        connector: Connector,
+        gate: Callable[[ServerDefinition], None],
+        note_removed: Callable[[str], None],
+    ) -> None:
+        """Sessions are those of `connector`; `gate` raises `UserError` for what must not run.
+
+        Keys of servers that the user removed go to `note_removed` (see `Manager.key_of`).
+        """
+        self._manager = manager
+        self._connector = connector
+        self._gate = gate
+        self._note_removed = note_removed
+
+    def add(self, definition: ServerDefinition) -> str:
+        """Take a server in, not connected; returns its name, made unique by a number."""
+        return self._manager.add(definition)
+
+    def set_definition(self, name: str, definition: ServerDefinition) -> None:
+        """Have a server be another one from its next connection on.
+
+        Another name in it renames the server. `UserError` when that name is taken, or the
+        server is connected.
+        """
+        self._manager.set_definition(name, definition)
+
+    def place(self, name: str, position: int) -> None:
+        """Have a server stand at `position` among all of them, counted from 0."""
+        self._manager.place(name, position)
+
+    def remove(self, name: str) -> None:
+        """Forget a server; `UserError` while it is connected. Its jobs stay."""
+        reconnecting, key = self._manager.reconnecting(name), self._manager.key_of(name)
+        self._manager.remove(name)
+        self._connector.removed(reconnecting)
+        self._note_removed(key)
+
+    def snapshots(self) -> list[ServerSnapshot]:
+        """All servers, in their order."""
+        return [self._manager.snapshot(name) for name in self._manager.names()]
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all servers, in order: for who needs a picture of few of them."""
+        return tuple(self._manager.names())
+
+    def snapshot(self, name: str) -> ServerSnapshot:
+        """One server; `UserError` when there is none of that name."""
+        return self._manager.snapshot(name)
+
+    def newest(self, name: str) -> ServerDefinition:
+        """What a server will be when it is connected next; `UserError` if there is none."""
+        return self._manager.newest(name)
+
+    def doctor(self, name: str) -> DoctorReport:
+        """All that is known of a server's newest connection, or of what it would be.
+
+        `UserError` when there is no server of that name.
+        """
+        # Here and not above: its many patterns take longer to compile than the window may wait.
+        from mcp_progress_monitor.sessions.doctor.report import report_of
+
+        snapshot, session = self._manager.snapshot(name), self._manager.session(name)
+        if session is None:
+            return report_of(snapshot, None)
+        return report_of(snapshot, session.current, session.questions)
+
+    async def connect(self, name: str) -> ServerSnapshot:
+        """Connect a server and wait until it can be called; its state is visible meanwhile.
+
+        A server that is connected stays so; one that is to be connected again after a time is at
+        once. `UserError` tells why one cannot be. Cancelling disconnects.
+        """
+        self._gate(self._manager.newest(name))
+        await self._connector.connect(name)
+        return self._manager.snapshot(name)
+
+    async def disconnect(self, name: str) -> None:
+        """Disconnect a server and wait until its process is gone; nothing if it is not up.
+
+        It is not connected again by itself.
+        """
+        await self._connector.disconnect(name)
+
+    def subscribe_resource(self, server: str, uri: str, *, is_wanted: bool = True) -> None:
+        """Have a connected server notify us when a resource changes, or no more.
+
+        `UserError` when it is not connected, or does not offer that.
+        """
+        self._manager.connection(server)
+        session = self._manager.session(server)
+        assert session is not None  # noqa: S101  # it is connected
+        assert session.news is not None  # noqa: S101  # idem
+        if is_wanted and not session.news.can_subscribe:
+            what = "The server does not send resource updates"
+            raise UserError(
+                ErrorDetails(what, server, 'It does not declare "resources.subscribe".')
+            )
+        session.news.subscribe(uri, is_wanted=is_wanted)
+
+    async def read_list(self, name: str, wanted: ListName) -> Listed:
+        """Read one of the lists of a connected server now, all its pages.
+
+        `UserError` when it is not connected, or refuses.
+        """
+        session = self._manager.session(name)
+        if session is None:
+            raise UserError(not_connected(name))
+        try:
+            return await session.lists.read_now(wanted)
+        except anyio.ClosedResourceError as error:
+            raise UserError(not_connected(name)) from error
+
+    async def sign_out(self, name: str) -> bool:
+        """End a server and forget the tokens of its sign-in; whether there were any.
+
+        The next connection asks to sign in. `UserError` when they cannot be forgotten.
+        """
+        await self.disconnect(name)
+        return await anyio.to_thread.run_sync(self._manager.forget_sign_in, name)
+
+    async def restart(self, name: str) -> None:
+        """End a server politely, if it is up, and connect it anew; `UserError` if it cannot."""
+        self._gate(self._manager.newest(name))  # before what is up is ended for it
+        await self._connector.restart(name)
+
+    def stop_reconnecting(self, name: str) -> None:
+        """Do not connect a server again by itself that waits for it; `UserError` if unknown."""
+        self._connector.stop_reconnecting(name)

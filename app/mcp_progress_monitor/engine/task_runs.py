@@ -1,0 +1,385 @@
+"""Tasks that servers keep for us: followed, saved, and found again by the next run."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import logging
+from typing import TYPE_CHECKING
+
+import anyio
+
+from mcp_progress_monitor.engine.origins import origin_of
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.protocol.facts import JsonObject, TaskView
+from mcp_progress_monitor.protocol.tasks import TaskOffer, created_task
+from mcp_progress_monitor.sessions.tasks.follow import Followed, TaskFate, TaskRun
+from mcp_progress_monitor.store.chains import Origin, SavedProgress
+from mcp_progress_monitor.store.tasks import SavedTask, TaskStanding, TaskStore, Times
+from mcp_progress_monitor.tracker.chains import RestoredTask
+from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot, JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from mcp_progress_monitor.engine.keeper import Keeper
+    from mcp_progress_monitor.engine.updates import LiveTracker
+    from mcp_progress_monitor.sessions.connection.clocks import CallClock
+    from mcp_progress_monitor.sessions.connection.connection import Connection
+    from mcp_progress_monitor.sessions.connection.exchange import PendingRequest
+    from mcp_progress_monitor.sessions.connection.manager import SessionManager
+    from mcp_progress_monitor.sessions.connection.session import Session
+
+
+@dataclasses.dataclass
+class Entry:
+    """A job's task as far as it is needed to ask for it again. `saved` is None if it is not saved.
+
+    `began_at` is the task's beginning, monotonic seconds.
+    """
+
+    origin: Origin
+    view: TaskView
+    began_at: float
+    saved: int | None = None
+    is_elsewhere: bool = False
+
+    @property
+    def expires_at(self) -> float | None:
+        """When the server may forget the task; None if never, or not known."""
+        ttl_ms = self.view.ttl_ms
+        return None if ttl_ms is None else self.began_at + min(ttl_ms, 1e15) / 1000
+
+
+class TaskKeeper:
+    """What is on disk of the tasks of jobs; without a store, in memory alone."""
+
+    def __init__(self, store: TaskStore | None, keeper: Keeper, live: LiveTracker) -> None:
+        """What the disk refuses goes to `keeper`, changes of jobs to `publish`."""
+        self.entries: dict[JobId, Entry] = {}
+        """The tasks that are not known to be over, by job."""
+        self._store = store
+        self._keeper = keeper
+        self._tracker, self._clock, self._publish = live
+        self._owed: dict[int, None] = {}
+
+    async def begin(self, job: JobId, origin: Origin, view: TaskView, at: float) -> None:
+        """Save a task that has just begun, then let it be shown."""
+        entry = self.entries[job] = Entry(origin, view, at)
+        try:
+            if self._store is not None:
+                entry.saved = await self._store.begin(
+                    origin,
+                    view.id,
+                    self._standing(job, view),
+                    is_flat=view.is_flat,
+                    times=self._times(job, at),
+                )
+        except UserError as error:
+            self._keeper.complain(error.problem)
+        self._publish(self._tracker.note_task_saved(job))
+
+    async def claim(self, entry: Entry) -> None:
+        """See that no other program follows a task; `UserError` when one does, or it is gone."""
+        if self._store is not None and entry.saved is not None:
+            await self._store.claim(entry.saved)
+
+    async def release(self, job: JobId, view: TaskView) -> None:
+        """Nobody follows a task any more, which may go on: another program may pick it up."""
+        entry = self.entries.get(job)
+        if entry is None:
+            return
+        entry.view = view
+        if self._store is None or entry.saved is None:
+            return
+        standing, when = self._standing(job, view), self._clock.wall()
+        try:
+            await self._store.note(entry.saved, standing, when=when, is_released=True)
+        except UserError as error:
+            self._keeper.complain(error.problem)
+
+    async def finish(self, jobs: Iterable[JobId]) -> None:
+        """Delete tasks whose end is known, or that nobody wants to know."""
+        self.owe(jobs)
+        await self.pay()
+
+    def owe(self, jobs: Iterable[JobId]) -> None:
+        """Delete tasks when there is an occasion."""
+        for job in jobs:
+            entry = self.entries.pop(job, None)
+            if entry is not None and entry.saved is not None:
+                self._owed[entry.saved] = None
+
+    async def pay(self) -> None:
+        """Delete what is to be deleted; what the disk refuses is tried again later."""
+        owed = tuple(self._owed)
+        if self._store is None or not owed:
+            return
+        try:
+            await self._store.forget(owed)
+        except UserError as error:
+            self._keeper.complain(error.problem)
+            return
+        for saved in owed:
+            self._owed.pop(saved, None)
+
+    def drop(self, jobs: Iterable[JobId]) -> None:
+        """Forget jobs that have no row any more; what is on disk stays there."""
+        for job in jobs:
+            self.entries.pop(job, None)
+
+    # What was found on disk
+
+    async def restore(self) -> None:
+        """Make rows of the tasks on disk; of those that have expired for the last time."""
+        saved = await self._read()
+        now, wall = self._clock.monotonic(), self._clock.wall()
+        changes = self._tracker.restore_tasks(map(_restored, saved), now, wall)
+        for job, task in zip(changes.added, saved, strict=True):
+            began_at = task.began_when + now - wall
+            self.entries[job] = Entry(
+                task.origin, _view(task), began_at, task.id, task.is_elsewhere
+            )
+        self._publish(changes)
+
+    async def look(self) -> list[JobId]:
+        """See what other programs have made of tasks; the jobs whose task is not saved any more."""
+        waiting = {job: e.saved for job, e in self.entries.items() if e.saved is not None}
+        if self._store is None or not waiting:
+            return []
+        on_disk = {task.id: task for task in await self._read()}
+        gone: list[JobId] = []
+        for job, saved in waiting.items():
+            entry, found = self.entries.get(job), on_disk.get(saved)
+            if entry is not None and found is not None:
+                entry.is_elsewhere = found.is_elsewhere
+            elif entry is not None:
+                gone.append(job)
+        return gone
+
+    async def _read(self) -> list[SavedTask]:
+        if self._store is None:
+            return []
+        try:
+            return await self._store.tasks()
+        except UserError as error:
+            self._keeper.complain(error.problem)
+            return []
+
+    def _times(self, job: JobId, at: float) -> Times:
+        found = self._snapshot(job)
+        wall = self._clock.wall()
+        began_when = wall - (self._clock.monotonic() - at)
+        return Times(wall if found is None else found.started_when, began_when)
+
+    def _standing(self, job: JobId, view: TaskView) -> TaskStanding:
+        found = self._snapshot(job)
+        progress = SavedProgress()
+        if found is not None:
+            progress = SavedProgress(found.progress, found.total, found.message)
+        return TaskStanding(
+            view.status, view.message, view.created, view.ttl_ms, view.poll_ms, progress
+        )
+
+    def _snapshot(self, job: JobId) -> JobSnapshot | None:
+        return self._tracker.snapshot(job, self._clock.monotonic())
+
+
+def not_a_task(job: JobId) -> UserError:
+    """There is nothing to be picked up."""
+    what = "This job has no task running on a server"
+    return UserError(ErrorDetails(what, f"job {job}", "Re-issue the request from the start."))
+
+
+def _view(saved: SavedTask) -> TaskView:
+    standing = saved.standing
+    return TaskView(
+        saved.task,
+        standing.status,
+        standing.message,
+        standing.created,
+        None,
+        standing.ttl_ms,
+        standing.poll_ms,
+        (),
+        saved.is_flat,
+    )
+
+
+def _restored(saved: SavedTask) -> RestoredTask:
+    origin = saved.origin
+    return RestoredTask(
+        server=origin.server,
+        key=origin.server_key,
+        method=origin.method,
+        params=origin.params,
+        created_when=saved.started_when,
+        began_when=saved.began_when,
+        view=_view(saved),
+        progress=saved.standing.progress.progress,
+        total=saved.standing.progress.total,
+    )
+
+
+_log = logging.getLogger(__name__)
+
+
+class TaskRuns:
+    """One run for each task that is followed."""
+
+    def __init__(self, keeper: TaskKeeper, manager: SessionManager, live: LiveTracker) -> None:
+        """Tasks are saved by `keeper`, changes of jobs go to `publish`."""
+        self._keeper = keeper
+        self._manager = manager
+        self._tracker, self._clock, self._publish = live
+        self._runs: dict[JobId, TaskRun] = {}
+        self._beginning: set[JobId] = set()
+        self.is_closing = False
+
+    def __contains__(self, job: JobId) -> bool:
+        """Whether the task of a job is followed."""
+        return job in self._runs
+
+    def close(self) -> None:
+        """The program ends: tasks go on at their servers, whoever waits for them gives up."""
+        self.is_closing = True
+        for run in self._runs.values():
+            run.is_left = True
+
+    async def begin(
+        self, connection: Connection, exchange: PendingRequest, job: JobId
+    ) -> TaskRun | None:
+        """Follow the task that a call was answered with, once it is saved; None if it was not."""
+        reply = exchange.reply
+        view = None if reply is None or reply.result is None else created_task(reply.result)
+        session = self._manager.session_of(connection.id)
+        if reply is None or view is None or session is None or session.agreement is None:
+            return None
+        if self._tracker.task_job(connection.id, view.id) != job:
+            return None
+        self._beginning.add(job)
+        try:
+            with anyio.CancelScope(shield=True):
+                await self._save(job, session, exchange, view, reply.at)
+        finally:
+            self._beginning.discard(job)
+        found = self._snapshot(job)
+        followed = self.followed(job, view, reply.at)
+        try:
+            run = self.start(session, connection, job, followed, exchange.clock)
+        except UserError:  # the session is over meanwhile, of which its connection tells
+            await self._keeper.release(job, view)
+            return None
+        if found is not None and found.state is JobState.CANCELLING:
+            run.cancel()  # it was cancelled before anybody knew that it is a task
+        return run
+
+    async def _save(
+        self, job: JobId, session: Session, exchange: PendingRequest, view: TaskView, at: float
+    ) -> None:
+        """Save a task that has begun; nobody sees it before that."""
+        detail = self._tracker.detail(job, self._clock.monotonic())
+        if detail is not None:
+            server = session.snapshot()
+            key = self._manager.key_of(server.name)
+            origin = origin_of(detail, server, key, exchange.first.raw)
+            await self._keeper.begin(job, origin, view, at)
+
+    def followed(self, job: JobId, view: TaskView, began_at: float) -> Followed:
+        """What a run is told of its task, which began at that monotonic time."""
+
+        def request() -> int:
+            found = self._snapshot(job)
+            return 0 if found is None else found.request
+
+        return Followed(view, request, began_at)
+
+    def start(
+        self,
+        session: Session,
+        connection: Connection,
+        job: JobId,
+        followed: Followed,
+        clock: CallClock,
+    ) -> TaskRun:
+        """Follow a job's task over a connection, as a task of its session."""
+        agreement, rounds = session.agreement, session.rounds
+        assert agreement is not None  # noqa: S101  # the session is connected
+        offer = TaskOffer.of(agreement.revision, agreement.capabilities)
+
+        async def ask(requests: JsonObject, frame: int) -> JsonObject:
+            return await rounds.ask_all(requests, frame, job) if rounds is not None else {}
+
+        run = TaskRun(connection, offer, followed, clock, ask)
+        run.is_left = self.is_closing
+        session.start_soon(functools.partial(self._follow, job, run), f"task of job {job}")
+        self._runs[job] = run
+        return run
+
+    async def _follow(self, job: JobId, run: TaskRun) -> None:
+        """Follow a task, then keep or delete what is saved of it."""
+        try:
+            await run.run()
+        except Exception:  # noqa: BLE001
+            # The one place for our own errors in following a task: the session goes on.
+            _log.exception("following the task of job %s met a defect", job)
+        finally:
+            with anyio.CancelScope(shield=True):
+                await self._conclude(job, run)
+            run.settled.set()
+
+    async def _conclude(self, job: JobId, run: TaskRun) -> None:
+        if self._runs.get(job) is run:
+            del self._runs[job]
+        end = run.end
+        if end is None or end.fate.is_open:
+            await self._keeper.release(job, run.view)
+            return
+        await self._keeper.finish([job])
+        outcome = _UNTOLD.get(end.fate)
+        if outcome is not None:
+            request, words = run.request, end.words
+            await run.connection.tell("call_ended", request=request, outcome=outcome, text=words)
+
+    # How it ends
+
+    async def cancel(self, job: JobSnapshot, reason: str) -> bool:
+        """Have a task cancelled by its server, the way tasks are; whether the job is one.
+
+        `UserError` when the server does not offer that, or is not connected.
+        """
+        run = self._runs.get(job.id)
+        if run is None and job.id in self._beginning:  # it is sent once the task is followed
+            self._publish(self._tracker.note_cancel_requested(job.id))
+            return True
+        if run is None:
+            if job.task is None or job.state.is_over:
+                return False
+            what = "This task is not being followed: its server is not connected"
+            raise UserError(ErrorDetails(what, job.server, "Pick it up first."))
+        if not run.offer.has_cancel:
+            what = "The server does not support cancelling tasks"
+            hint = "The task runs until it finishes or you disconnect the server."
+            raise UserError(ErrorDetails(what, job.server, hint))
+        self._publish(self._tracker.note_cancel_requested(job.id))
+        run.cancel()
+        fields = {"request": job.request, "reason": reason, "grace_s": self._tracker.cancel_grace_s}
+        await run.connection.tell("cancel_requested", **fields)
+        return True
+
+    def release(self, job: JobId) -> None:
+        """Follow a task no longer whose job has ended by time alone."""
+        run = self._runs.get(job)
+        if run is not None:
+            run.stop("The server did not answer the cancel request")
+
+    def _snapshot(self, job: JobId) -> JobSnapshot | None:
+        return self._tracker.snapshot(job, self._clock.monotonic())
+
+
+_UNTOLD = {
+    TaskFate.NO_RESULT: "failed",
+    TaskFate.UNKNOWN: "lost",
+    TaskFate.GIVEN_UP: "cancelled",
+}
+"""Ends that no message states by itself, and what they are for the job."""

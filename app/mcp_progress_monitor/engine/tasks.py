@@ -1,0 +1,258 @@
+"""Tasks left at servers: picked up when their server is connected, followed, listed, forgotten."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING
+
+import anyio
+
+from mcp_progress_monitor.engine.task_runs import Entry, TaskKeeper, TaskRuns, not_a_task
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.protocol.facts import CallEnded, TaskView
+from mcp_progress_monitor.protocol.messages import CALL_TOOL
+from mcp_progress_monitor.protocol.tasks import TaskOffer
+from mcp_progress_monitor.sessions.connection.clocks import CallClock
+from mcp_progress_monitor.sessions.tasks.requests import list_tasks
+from mcp_progress_monitor.snapshots.limits import USUAL, LimitChoice, chosen_limits, usual_limits
+from mcp_progress_monitor.snapshots.servers import not_connected
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
+
+    from mcp_progress_monitor.engine.call import Outcome
+    from mcp_progress_monitor.engine.requests import Requests
+    from mcp_progress_monitor.engine.updates import LiveTracker
+    from mcp_progress_monitor.sessions.connection.manager import SessionManager
+    from mcp_progress_monitor.sessions.tasks.follow import TaskRun
+    from mcp_progress_monitor.store.tasks import SavedTaskId
+    from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
+
+_log = logging.getLogger(__name__)
+
+_LOOK_S = 5.0
+"""How often to look what became of tasks that nobody here follows."""
+
+
+class Tasks:
+    """Tasks by job and by server; those that nobody follows wait to be picked up."""
+
+    def __init__(
+        self,
+        keeper: TaskKeeper,
+        runs: TaskRuns,
+        requests: Requests,
+        manager: SessionManager,
+        live: LiveTracker,
+        reach: Callable[..., Awaitable[str]],
+        spawn: Callable[[Callable[[JobId], Coroutine[object, object, None]], JobId], None],
+    ) -> None:
+        """What is on disk is known to `keeper`, what is followed to `runs`.
+
+        `reach` connects the server of an origin and returns its name; tasks that are picked up
+        automatically run in `spawn`.
+        """
+        self._keeper = keeper
+        self._runs = runs
+        self._requests = requests
+        self._manager = manager
+        self._tracker, self._clock, self._publish = live
+        self._reach = reach
+        self._spawn = spawn
+        self._reaching: set[JobId] = set()
+        self._picks_up_alone = True
+
+    def leave_alone(self) -> None:
+        """Pick up no task automatically from now on, only those that are asked for.
+
+        For a front end that shows no others: an end that nobody sees would be lost.
+        """
+        self._picks_up_alone = False
+
+    def leave(self) -> None:
+        """The program is about to close: giving up a call leaves its task at the server."""
+        self._runs.close()
+
+    def can_pick_up(self, job: JobId) -> bool:
+        """Whether a job is a task that may go on at its server while nobody follows it."""
+        entry = self._keeper.entries.get(job)
+        if entry is None or self._is_busy(job) or entry.is_elsewhere:
+            return False
+        return not self._is_expired(entry)
+
+    def job_of(self, server: str, task: str) -> JobId | None:
+        """The job whose task has that id at a server; None when it is none of ours."""
+        return self._tracker.task_job(f"{server}#0", task)
+
+    def saved_id(self, job: JobId) -> SavedTaskId | None:
+        """What names a job's task on disk; None once its end is known, or if it is not saved."""
+        entry = self._keeper.entries.get(job)
+        return None if entry is None else entry.saved
+
+    def find(self, saved: SavedTaskId) -> JobId | None:
+        """The job of a task on disk."""
+        found = (job for job, entry in self._keeper.entries.items() if entry.saved == saved)
+        return next(found, None)
+
+    async def list_at(self, server: str) -> Sequence[TaskView]:
+        """All tasks that a connected server of 2025-11-25 knows, also those of other clients.
+
+        `UserError` when it is not connected, offers no list, or refuses it.
+        """
+        connection, snapshot = self._manager.connection(server), self._manager.snapshot(server)
+        offer = TaskOffer.of(snapshot.revision or "", snapshot.capabilities)
+        try:
+            return await list_tasks(connection, offer)
+        except anyio.ClosedResourceError as error:
+            raise UserError(not_connected(server)) from error
+
+    async def pick_up(self, job: JobId, *, use_saved_definition: bool = False) -> Outcome:
+        """Follow a task again that was left at its server, and wait for its end.
+
+        The server is connected first if need be. Tasks are picked up automatically when their
+        server is connected.
+
+        Raises:
+            ServerChangedError: the server is defined otherwise now; `use_saved_definition` has it
+                started as it was.
+            UserError: the job is no such task, is followed already, here or in another program,
+                has expired, or its server cannot be reached.
+        """
+        entry = self._checked(job)
+        self._reaching.add(job)
+        try:
+            server = await self._reach(entry.origin, use_saved_definition=use_saved_definition)
+            run = await self._go_on(job, entry, server)
+        finally:
+            self._reaching.discard(job)
+        return await self._requests.complete_task(run, job, self._clock.monotonic())
+
+    async def _go_on(self, job: JobId, entry: Entry, server: str) -> TaskRun:
+        connection = self._manager.connection(server)
+        session = self._manager.session_of(connection.id)
+        assert session is not None  # noqa: S101  # it has that connection
+        await self._keeper.claim(entry)
+        definition = self._manager.snapshot(server).definition
+        limits = usual_limits(
+            entry.origin.method, definition.idle_timeout_s, definition.total_timeout_s
+        )
+        followed = self._runs.followed(job, entry.view, entry.began_at)._replace(is_known=False)
+        clock = CallClock(self._clock.monotonic(), limits)
+        return self._runs.start(session, connection, job, followed, clock)
+
+    async def follow(
+        self,
+        server: str,
+        view: TaskView,
+        idle_timeout_s: LimitChoice = USUAL,
+        total_timeout_s: LimitChoice = USUAL,
+    ) -> Outcome:
+        """Follow a task that no call of ours began to its end; giving up leaves it as it is.
+
+        `view` is what the server has just answered to `tasks/get`. The limits are those of a tool.
+        `UserError` when the server is not connected, the task is none of its jobs, or is
+        followed already.
+        """
+        definition = self._manager.snapshot(server).definition
+        usual = usual_limits(CALL_TOOL, definition.idle_timeout_s, definition.total_timeout_s)
+        limits = chosen_limits(idle_timeout_s, total_timeout_s, usual)
+        connection = self._manager.connection(server)
+        session = self._manager.session_of(connection.id)
+        job = self._tracker.task_job(connection.id, view.id)
+        if job is None or session is None:
+            raise UserError(ErrorDetails("Task not found", f"task {view.id!r}, {server}"))
+        if job in self._runs:
+            raise UserError(
+                ErrorDetails("This task is already being followed", f"task {view.id!r}")
+            )
+        now = self._clock.monotonic()
+        followed = self._runs.followed(job, view, now)
+        run = self._runs.start(session, connection, job, followed, CallClock(now, limits))
+        run.is_left = True
+        return await self._requests.complete_task(run, job, now)
+
+    def on_connected(self, server: str) -> None:
+        """Pick up what waits for a server that is connected now."""
+        if not self._picks_up_alone:
+            return
+        key = self._manager.key_of(server)
+        for job, entry in list(self._keeper.entries.items()):
+            if entry.origin.server_key == key and self.can_pick_up(job):
+                self._spawn(self._pick_up_alone, job)
+
+    async def _pick_up_alone(self, job: JobId) -> None:
+        try:
+            await self.pick_up(job)
+        except UserError as error:
+            _log.info("the task of job %s is not picked up: %s", job, error)
+
+    async def forget(self, jobs: Iterable[JobId]) -> None:
+        """Delete what is saved of tasks that nobody follows, and let their jobs be over."""
+        idle = self._idle(jobs)
+        await self._keeper.finish(idle)
+        for job in idle:
+            self._end(
+                job, "cancelled", "You forgot the task; it may still be running on its server"
+            )
+
+    def note_removed(self, jobs: Iterable[JobId]) -> None:
+        """The user has seen the last of these jobs: their tasks are not to come back."""
+        over = [job for job in self._idle(jobs) if self._snapshot(job) is None]
+        self._keeper.owe(over)
+
+    def _idle(self, jobs: Iterable[JobId]) -> list[JobId]:
+        """Those of `jobs` whose task nobody follows."""
+        entries = self._keeper.entries
+        return [job for job in jobs if job in entries and not self._is_busy(job)]
+
+    def _is_busy(self, job: JobId) -> bool:
+        return job in self._runs or job in self._reaching
+
+    # Automatically
+
+    async def watch(self) -> None:
+        """Delete what has expired, and see what other programs make of saved tasks."""
+        while True:
+            await anyio.sleep(_LOOK_S)
+            entries = self._keeper.entries
+            idle = self._idle(entries)
+            await self._keeper.finish([job for job in idle if self._is_expired(entries[job])])
+            if self._idle(entries):
+                await self._look()
+
+    async def _look(self) -> None:
+        """End the jobs of tasks that another program has followed to their end."""
+        for job in self._idle(await self._keeper.look()):
+            self._keeper.drop([job])
+            self._end(job, "lost", "The task finished or was forgotten in another program")
+
+    def _end(self, job: JobId, outcome: str, words: str) -> None:
+        """Let a job be over of which no connection tells."""
+        found = self._snapshot(job)
+        if found is not None and not found.state.is_over:
+            now, wall = self._clock.monotonic(), self._clock.wall()
+            told = CallEnded(0, found.connection, now, wall, found.request, outcome, words)
+            self._publish(self._tracker.apply([told], now))
+
+    def _checked(self, job: JobId) -> Entry:
+        entry = self._keeper.entries.get(job)
+        if self._runs.is_closing:
+            raise UserError(ErrorDetails("The program is closing"))
+        if entry is None:
+            raise not_a_task(job)
+        if self._is_busy(job):
+            raise UserError(
+                ErrorDetails("This task is already being followed", entry.origin.server)
+            )
+        if self._is_expired(entry):
+            what = "The task has expired: the server may have discarded it"
+            hint = "Re-issue the request from the start."
+            raise UserError(ErrorDetails(what, entry.origin.server, hint))
+        return entry
+
+    def _is_expired(self, entry: Entry) -> bool:
+        expires_at = entry.expires_at
+        return expires_at is not None and expires_at <= self._clock.monotonic()
+
+    def _snapshot(self, job: JobId) -> JobSnapshot | None:
+        return self._tracker.snapshot(job, self._clock.monotonic())

@@ -1,0 +1,77 @@
+"""What happened, told to everyone who listens: one synchronous update for each chunk."""
+
+from __future__ import annotations
+
+import logging
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcp_progress_monitor.tracker.snapshot import ChangeSet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mcp_progress_monitor.clock import Clock
+    from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.tracker.tracker import Tracker
+
+_log = logging.getLogger(__name__)
+
+_NOTHING = ChangeSet()
+
+
+class Update(NamedTuple):
+    """What one chunk brought: its frames, the facts read from them, what these changed.
+
+    `servers` names the servers whose snapshot changed, `questions` are the ids of questions of
+    servers that came, went or changed (see `sessions.questions`). Delivered at once and in
+    order; a listener must be quick, and may not wait.
+    """
+
+    frames: Sequence[Frame] = ()
+    facts: Sequence[Fact] = ()
+    changes: ChangeSet = _NOTHING
+    servers: frozenset[str] = frozenset()
+    questions: frozenset[int] = frozenset()
+
+
+class LiveTracker(NamedTuple):
+    """The tracker with the clock that it is read at, and where its changes are published."""
+
+    tracker: Tracker
+    clock: Clock
+    publish: Callable[[ChangeSet], None]
+
+
+class Listeners:
+    """Those who are told. One that fails hurts no other, and goes on being told."""
+
+    def __init__(self) -> None:
+        self._listeners: dict[int, Callable[[Update], None]] = {}
+        self._count = 0
+        self._complained: set[tuple[int, type[BaseException]]] = set()
+
+    def add(self, listener: Callable[[Update], None]) -> Callable[[], None]:
+        """Tell `listener` of every update until the returned function is called."""
+        self._count += 1
+        key = self._count
+        self._listeners[key] = listener
+
+        def leave() -> None:
+            self._listeners.pop(key, None)
+
+        return leave
+
+    def tell(self, update: Update) -> None:
+        """Tell every listener; the one place where a listener's own error is caught and logged."""
+        for key, listener in list(self._listeners.items()):
+            try:
+                listener(update)
+            except Exception as error:  # noqa: BLE001  # this is the place that logs it
+                self._complain(key, error)
+
+    def _complain(self, key: int, error: Exception) -> None:
+        """Log the first error of each kind from each listener: a flood would hide it."""
+        if (key, type(error)) not in self._complained:
+            self._complained.add((key, type(error)))
+            _log.error("a listener failed and goes on being told", exc_info=error)

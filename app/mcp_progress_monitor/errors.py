@@ -1,0 +1,32 @@
+"""Errors that users see: what happened, where, and what to try."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class ErrorDetails(NamedTuple):
+    """One failure a server, a disk, a configuration or a user caused, in words for a person.
+
+    `what` is a sentence; `where` names the command, file, line or server; `hint` says what to
+    try; `detail` holds longer evidence (the tail of stderr, a quoted line) and may be empty.
+    """
+
+    what: str
+    where: str = ""
+    hint: str = ""
+    detail: str = ""
+
+    def as_text(self) -> str:
+        """The whole problem as plain text of one to many lines."""
+        head = f"{self.what} ({self.where})" if self.where else self.what
+        return "\n".join(part for part in (head, self.detail, self.hint) if part)
+
+
+class UserError(Exception):
+    """An expected failure: carries a `Problem`, is shown as words and never as a traceback."""
+
+    def __init__(self, problem: ErrorDetails) -> None:
+        """Wrap `problem`; `str()` of the exception is its whole text."""
+        super().__init__(problem.as_text())
+        self.problem = problem

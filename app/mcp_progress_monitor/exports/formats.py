@@ -1,0 +1,56 @@
+"""Makes an export from its options: what window and command line share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_progress_monitor.exports.frames import chosen
+from mcp_progress_monitor.exports.har import Har, check_http
+from mcp_progress_monitor.exports.html.report import HtmlReport
+from mcp_progress_monitor.exports.jsonl import JsonLines
+from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions
+from mcp_progress_monitor.exports.ticks import TicksCsv
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mcp_progress_monitor.exports.options import ExportSource, FindingTexts
+    from mcp_progress_monitor.exports.redaction import Redaction
+
+
+def pieces(
+    source: ExportSource, request: ExportOptions, redaction: Redaction, marks: FindingTexts
+) -> Iterator[bytes]:
+    """The export in pieces that take some milliseconds each, empty ones among them.
+
+    `FilterError` at once when the filter's text has a mistake, `UserError` when there is
+    nothing of that form.
+    """
+    if request.form is ExportFormat.HTML:
+        report = HtmlReport(source, redaction, marks)
+        if request.job is not None:
+            return report.job(request.job)
+        if request.wanted is None or request.wanted.shows_all:
+            return report.session(request.title)
+        return _of_jobs(source, report, chosen(source, request.wanted), request.title)
+    requests = None if request.job is None else source.jobs.requests_of(request.job)
+    slices = chosen(source, request.wanted, requests)
+    if request.form is ExportFormat.HAR:
+        check_http(source.timeline)
+        is_all = requests is None and (request.wanted is None or request.wanted.shows_all)
+        return Har(source, redaction).pieces(None if is_all else slices)
+    if request.form is ExportFormat.CSV:
+        return TicksCsv(source, redaction).lines(slices)
+    return JsonLines(source, redaction, marks).lines(slices)
+
+
+def _of_jobs(
+    source: ExportSource, report: HtmlReport, slices: Iterator[Sequence[int]], title: str
+) -> Iterator[bytes]:
+    """The report of the jobs that frames belong to."""
+    exchanges: set[int] = set()
+    for places in slices:
+        exchanges.update(map(source.timeline.exchange, places))
+        yield b""
+    found = {source.jobs.job_of(exchange) for exchange in exchanges if exchange}
+    yield from report.session(title, sorted(job for job in found if job is not None))

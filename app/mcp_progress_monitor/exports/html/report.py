@@ -1,0 +1,376 @@
+"""A job, or a whole session, as one HTML file that prints well."""
+
+from __future__ import annotations
+
+import collections
+import itertools
+import json
+from typing import TYPE_CHECKING, Final
+
+from mcp_progress_monitor import __version__, formatting
+from mcp_progress_monitor.exports.frames import Evidence, event_fields, events, gather
+from mcp_progress_monitor.exports.html.parts import (
+    Html,
+    RedactedText,
+    chart,
+    facts,
+    job_bar,
+    joined,
+    render,
+    state_words,
+    table,
+    table_parts,
+    tone,
+)
+from mcp_progress_monitor.exports.html.sections import (
+    MessageMarks,
+    TicksTable,
+    answer_parts,
+    messages,
+    questions,
+    story,
+    stream_course,
+    summary,
+    task_course,
+)
+from mcp_progress_monitor.exports.options import BRIEF, WHOLE, ReportDepth
+from mcp_progress_monitor.exports.redaction import NOTE, Redaction
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.wording.jobs import progress
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from mcp_progress_monitor.exports.options import ExportSource, FindingTexts
+    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.tracker.snapshot import (
+        AttemptSnapshot,
+        JobDetail,
+        JobId,
+        JobSnapshot,
+        Phase,
+    )
+
+
+class JobSection:
+    """Makes the markup of jobs, each some at a time."""
+
+    def __init__(
+        self, source: ExportSource, words: RedactedText, marks: FindingTexts, depth: ReportDepth
+    ) -> None:
+        self._source = source
+        self._timeline = source.timeline
+        self._words = words
+        self._marks = MessageMarks(source.timeline, words, marks)
+        self._depth = depth
+
+    def parts(self, detail: JobDetail, *, has_title: bool = True) -> Iterator[Html]:
+        """The section in parts; empty ones are pauses."""
+        gathering = gather(self._source, detail.snapshot)
+        evidence: Evidence | None = None
+        while evidence is None:
+            try:
+                next(gathering)
+            except StopIteration as found:
+                evidence = found.value
+            yield Html("")
+        yield self._head(detail, has_title=has_title)
+        yield from self._course(detail, evidence)
+        yield self._titled("Request", self._words.json(detail.params, self._depth.characters))
+        yield self._answer(detail)
+        shown = self._depth.messages
+        said = messages(self._timeline, evidence, self._words, self._marks, shown)
+        yield self._titled("Messages", said)
+
+    def _course(self, detail: JobDetail, evidence: Evidence) -> Iterator[Html]:
+        """What happened to the job."""
+        job = detail.snapshot
+        yield render("story", story(detail, evidence, self._words), tone(job))
+        yield self._titled("Progress over time", chart(detail, tone(job)))
+        yield self._titled("Phases", self._phases(detail))
+        ticks = TicksTable(self._timeline, self._words, self._marks, job.started_at)
+        yield self._titled("Ticks", ticks.made(evidence.ticks, self._depth))
+        yield self._titled("Attempts", self._attempts(detail.attempts))
+        yield self._titled("Stream", stream_course(detail, self._words))
+        yield self._titled("Task", task_course(detail, self._words))
+        asked = questions(detail, self._source.jobs.detail, self._words)
+        yield self._titled("Questions", asked)
+
+    def _titled(self, title: str, content: Html) -> Html:
+        return render("part", title, content) if content else content
+
+    def _head(self, detail: JobDetail, *, has_title: bool) -> Html:
+        job, words = detail.snapshot, self._words
+        title = render("heading", job_title(job, words), f"job-{job.id}") if has_title else ""
+        token = json.dumps(job.token, ensure_ascii=False, default=str)
+        asked = (
+            ("State", state_words(job, is_last=self._source.jobs.is_ended)),
+            ("Progress", progress(job)),
+            ("Server", words.line(job.server)),
+            ("Method", words.line(job.method)),
+            ("Arguments", words.line(summary(detail, words))),
+            ("Progress token", "none" if job.token is None else words.line(token)),
+        )
+        return render("head", title, job_bar(job), facts((*asked, *_times(job))))
+
+    def _phases(self, detail: JobDetail) -> Html:
+        job = detail.snapshot
+        now = job.ended_at if job.ended_at is not None else self._source.now()
+        rows = [self._phase(phase, job.started_at, now) for phase in detail.phases]
+        if not rows:
+            return Html("")
+        made = table(("Message", "Started after", "Duration", "Ticks"), rows, numbers=(1, 2, 3))
+        gone = f"{formatting.count(detail.dropped_phases, 'earlier phase')} omitted."
+        note = render("note", gone) if detail.dropped_phases else ""
+        return joined((made, note))
+
+    def _phase(self, phase: Phase, begun_at: float, now: float) -> Sequence[str]:
+        ended_at = now if phase.ended_at is None else phase.ended_at
+        return (
+            self._words.line(phase.message) or "(no message)",
+            formatting.duration(max(phase.began_at - begun_at, 0.0)),
+            formatting.duration(max(ended_at - phase.began_at, 0.0)),
+            formatting.number(phase.tick_count),
+        )
+
+    def _attempts(self, attempts: Sequence[AttemptSnapshot]) -> Html:
+        if len(attempts) < 2:
+            return Html("")
+        titles = ("No.", "Started", "Ended", "Outcome", "Ticks", "")
+        return table(titles, map(self._attempt, attempts), numbers=(0, 4))
+
+    def _attempt(self, attempt: AttemptSnapshot) -> Sequence[str]:
+        outcome, ended_when = attempt.outcome, attempt.ended_when
+        return (
+            formatting.number(attempt.number),
+            formatting.date_and_clock(attempt.started_when),
+            "" if ended_when is None else formatting.date_and_clock(ended_when),
+            outcome.value if isinstance(outcome, JobState) else self._words.line(outcome),
+            formatting.number(attempt.tick_count),
+            self._words.line(attempt.detail),
+        )
+
+    def _answer(self, detail: JobDetail) -> Html:
+        answer = detail.answer
+        if answer is None:
+            return self._titled("Result", render("muted_line", "No reply."))
+        parts = answer_parts(answer, self._words, self._depth.characters)
+        return self._titled("Result" if answer.error is None else "Error", parts)
+
+
+def job_title(job: JobSnapshot, words: RedactedText) -> Html:
+    """`Job 3: export_orders`."""
+    return joined((f"Job {job.id}: ", words.line(job.name)))
+
+
+def _times(job: JobSnapshot) -> Iterator[tuple[str, str]]:
+    if job.parent is not None:
+        yield "Parent", f"Job {job.parent}"
+    elif job.parent_is_unclear:
+        yield "Parent", "One of the running jobs; the server does not say which"
+    yield "Started", formatting.date_and_clock(job.started_when)
+    if job.ended_at is not None:
+        ended_when = job.started_when + job.ended_at - job.started_at
+        yield "Ended", formatting.date_and_clock(ended_when)
+    yield "Duration" if job.state.is_over else "Running for", formatting.duration(job.elapsed_s)
+    yield "Ticks", formatting.number(job.tick_count)
+    if job.late_count:
+        yield "Ticks after the end", formatting.number(job.late_count)
+    if job.attempt_count > 1:
+        yield "Attempts", formatting.number(job.attempt_count)
+    if job.stall_after_s is not None and not job.state.is_over:
+        yield "Stalled after", f"{formatting.duration(job.stall_after_s)} without progress"
+
+
+_ROWS: Final = 2_000
+_TITLES: Final = ("Job", "State", "Progress", "", "Duration", "Ticks", "Server", "Last message")
+_IRREGULAR: Final = ("Job", "Finding", "Count", "First message")
+
+
+class SessionOverview:
+    """Makes the tables of `jobs`; those in `told` are linked to their sections.
+
+    With `is_last`, the recording ends here, and the end of running jobs is unknown.
+    """
+
+    def __init__(
+        self,
+        jobs: Sequence[JobSnapshot],
+        told: Collection[JobId],
+        words: RedactedText,
+        *,
+        is_last: bool,
+    ) -> None:
+        self._jobs = jobs
+        self._told = frozenset(told)
+        self._words = words
+        self._is_last = is_last
+
+    def parts(self) -> Iterator[Html]:
+        """The tables, some rows at a time."""
+        if not self._jobs:
+            yield render("muted_line", "No jobs.")
+            return
+        states = collections.Counter(job.state for job in self._jobs)
+        yield facts((state.value, formatting.number(count)) for state, count in states.items())
+        yield from table_parts(_TITLES, map(self._row, self._jobs[:_ROWS]), numbers=(4, 5))
+        gone = len(self._jobs) - _ROWS
+        if gone > 0:
+            yield render("note", f"{formatting.count(gone, 'more job')} omitted.")
+        yield from self._irregular()
+
+    def _row(self, job: JobSnapshot) -> Sequence[str]:
+        words = self._words
+        said = job.message if job.failure is None else job.failure.message
+        return (
+            self._name(job),
+            state_words(job, is_last=self._is_last),
+            job_bar(job),
+            progress(job),
+            formatting.duration(job.elapsed_s),
+            formatting.number(job.tick_count),
+            words.line(job.server, 60),
+            words.line((said or "").partition("\n")[0], 120),
+        )
+
+    def _irregular(self) -> Iterator[Html]:
+        marked = ((job, mark) for job in self._jobs for mark in job.marks)
+        rows = [
+            (
+                self._name(job),
+                self._words.line(mark.text),
+                formatting.number(mark.count),
+                formatting.number(mark.first),
+            )
+            for job, mark in itertools.islice(marked, _ROWS)
+        ]
+        if rows:
+            yield render("heading", "Findings", None)
+            yield from table_parts(_IRREGULAR, rows, numbers=(2, 3))
+
+    def _name(self, job: JobSnapshot) -> Html:
+        name = self._words.line(job.name, 80)
+        return render("job_name", job.id, name, job.id in self._told)
+
+
+_TOLD: Final = 200
+"""The most jobs with a section of their own, failed ones first."""
+_EVENTS: Final = 100
+_SECRETS: Final = "Not redacted: this file may contain secrets."
+
+
+class HtmlReport:
+    """Makes a report in parts, of which empty ones are pauses; their encoding is UTF-8."""
+
+    def __init__(self, source: ExportSource, redaction: Redaction, marks: FindingTexts) -> None:
+        self._source = source
+        self._words = RedactedText(redaction)
+        self._marks = marks
+
+    def job(self, job: JobId) -> Iterator[bytes]:
+        """The report of one job, or a note that there is no such job."""
+        detail = self._source.jobs.detail(job)
+        if detail is None:
+            yield self._begin(f"Job {job}", "No such job.")
+        else:
+            title = job_title(detail.snapshot, self._words)
+            yield self._begin(title, "A single job, as seen by the client.")
+            yield from self._section(detail, WHOLE, has_title=False)
+        yield self._end()
+
+    def session(self, title: str, jobs: Sequence[JobId] | None = None) -> Iterator[bytes]:
+        """The report of a session: an overview, its servers, then each job.
+
+        `jobs` are those that are wanted, by default all.
+        """
+        wanted = self._source.jobs.ids() if jobs is None else jobs
+        found = [job for job in map(self._source.jobs.snapshot, wanted) if job is not None]
+        told = sorted(sorted(found, key=_importance)[:_TOLD], key=lambda job: job.id)
+        yield self._begin(self._words.line(title), self._extent(found))
+        ids, is_last = [job.id for job in told], self._source.jobs.is_ended
+        for part in SessionOverview(found, ids, self._words, is_last=is_last).parts():
+            yield _bytes(part)
+        yield _bytes(self._servers())
+        for job in told:
+            detail = self._source.jobs.detail(job.id)
+            if detail is not None:
+                yield from self._section(detail, BRIEF if len(told) > 1 else WHOLE)
+        if len(told) < len(found):
+            count = formatting.count(len(found) - len(told), "more job")
+            yield _bytes(render("note", f"{count} only in the overview."))
+        yield self._end()
+
+    def _section(
+        self, detail: JobDetail, depth: ReportDepth, *, has_title: bool = True
+    ) -> Iterator[bytes]:
+        section = JobSection(self._source, self._words, self._marks, depth)
+        for part in section.parts(detail, has_title=has_title):
+            yield _bytes(part)
+
+    def _begin(self, title: str, subtitle: str) -> bytes:
+        secrets = _SECRETS if self._words.redaction.with_secrets else NOTE
+        return _bytes(render("begin", title, subtitle, secrets))
+
+    def _end(self) -> bytes:
+        words = (
+            f"Created by MCP Progress Monitor {__version__}. Times are in the time zone of the"
+            " computer that created the report."
+        )
+        return _bytes(render("end", words))
+
+    def _extent(self, jobs: Sequence[JobSnapshot]) -> str:
+        timeline = self._source.timeline
+        first, last = timeline.frame(timeline.first, 1), timeline.frame(timeline.end - 1, 1)
+        here = timeline.end - timeline.first - len(timeline.gap)
+        count = formatting.count(here, "message")
+        if first is None or last is None:
+            return "No messages."
+        length = formatting.duration(max(last.at - first.at, 0.0))
+        begun = formatting.date_and_clock(first.when)
+        return f"{formatting.count(len(jobs), 'job')} and {count} in {length}, from {begun}."
+
+    def _servers(self) -> Html:
+        words = self._words
+        rows = [
+            (
+                words.line(server.name),
+                words.line(server.title),
+                server.revision or "",
+                server.state.value,
+                "" if server.problem is None else words.line(server.problem.what),
+            )
+            for server in self._source.servers.snapshots()
+        ]
+        head = render("heading", "Servers", None)
+        made = table(("Name", "Title", "Revision", "State", "Error"), rows)
+        return joined((head, made if rows else "", self._connections()))
+
+    def _connections(self) -> Html:
+        """The events of the connections."""
+        found = list(itertools.islice(events(self._source.timeline), _EVENTS + 1))
+        if not found:
+            return joined(())
+        made = table(("Time", "Connection", "Event", ""), map(self._event, found[:_EVENTS]))
+        note = render("note", "Later events are omitted.") if found[_EVENTS:] else ""
+        return render("part", "Connections", joined((made, note)))
+
+    def _event(self, frame: Frame) -> Sequence[str]:
+        fields = self._words.redaction.value(event_fields(frame))
+        name = str(fields.pop("event", ""))
+        told = {key: value for key, value in fields.items() if value not in (None, "", [])}
+        return (
+            formatting.date_and_clock(frame.when),
+            self._words.line(frame.connection),
+            self._words.line(name),
+            self._words.line(formatting.summary(told, 400), 400),
+        )
+
+
+def _importance(job: JobSnapshot) -> tuple[int, int]:
+    """Failed jobs before successful ones; of each, the newest first."""
+    return (job.state is JobState.DONE and not job.marks, -job.id)
+
+
+def _bytes(part: Html) -> bytes:
+    # Half a surrogate pair is made visible by `text.visible`; nothing else could fail.
+    return part.encode("utf-8", "backslashreplace")

@@ -1,0 +1,557 @@
+"""Sections on one job: its story, messages, ticks, questions, reply, HTTP stream, task."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.exports.html.parts import Html, RedactedText, facts, joined, render, table
+from mcp_progress_monitor.exports.ticks import RecordedTick, difference, tick_of
+from mcp_progress_monitor.protocol.frames import Channel, FrameKind
+from mcp_progress_monitor.protocol.messages import META
+from mcp_progress_monitor.tracker import requests
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.wording import streams
+from mcp_progress_monitor.wording.jobs import answered_error
+from mcp_progress_monitor.wording.tasks import status_source, status_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from mcp_progress_monitor.exports.frames import ConnectionEnd, Evidence
+    from mcp_progress_monitor.exports.options import FindingTexts, ReportDepth
+    from mcp_progress_monitor.protocol.facts import JsonObject, RequestAnswered
+    from mcp_progress_monitor.recording.timeline import Timeline
+    from mcp_progress_monitor.tracker.snapshot import (
+        Failure,
+        JobDetail,
+        JobId,
+        JobSnapshot,
+        ServerRequestSnapshot,
+        StreamStep,
+        TaskSnapshot,
+        TaskStep,
+        ViolationCount,
+    )
+
+READ: Final = 64 * 1024
+"""Bytes of a message that are read for a report."""
+_MESSAGE_SHOWN: Final = 2_000
+_ARROWS: Final = {
+    Channel.SENT: "→ sent",
+    Channel.RECEIVED: "← received",
+    Channel.STDERR: "stderr",
+    Channel.EVENT: "event",
+}
+
+
+class MessageMarks:
+    """Renders the findings on a message."""
+
+    def __init__(self, timeline: Timeline, words: RedactedText, marks: FindingTexts) -> None:
+        self._timeline = timeline
+        self._words = words
+        self._marks = marks
+
+    def of(self, place: int) -> Html:
+        """The mark of the message at a place; empty when it breaks no rule."""
+        if not self._timeline.is_marked(place):
+            return Html("")
+        said = self._words.line(self._marks.of(self._timeline.number(place)))
+        return render("mark", said)
+
+
+def messages(
+    timeline: Timeline, evidence: Evidence, words: RedactedText, marks: MessageMarks, ends: int
+) -> Html:
+    """The messages without ticks: the first and the last `ends` of them."""
+    places = evidence.messages
+    left_out = len(places) - 2 * ends
+    shown = list(places) if left_out <= 0 else [*places[:ends], *places[-ends:]]
+    made = [_message(timeline, place, words, marks) for place in shown]
+    if left_out > 0:
+        note = f"… {formatting.count(left_out, 'more message')}"
+        made.insert(ends, render("note", note))
+    if evidence.ticks:
+        ticks = formatting.count(len(evidence.ticks), "progress notification")
+        made.append(render("note", f"Also {ticks}."))
+    return joined(made)
+
+
+def _message(timeline: Timeline, place: int, words: RedactedText, marks: MessageMarks) -> Html:
+    frame = timeline.frame(place, READ)
+    if frame is None:
+        return Html("")
+    kind = timeline.kind(place)
+    head = " · ".join(
+        (
+            formatting.clock(frame.when),
+            _ARROWS[frame.channel],
+            (FrameKind.UNREADABLE if kind is None else kind).word,
+            f"no. {frame.number}",
+            formatting.size(timeline.size(place)),
+        )
+    )
+    raw = words.redaction.raw(frame.raw).decode(errors="backslashreplace")
+    rest = f"start of {formatting.size(timeline.size(place))}" if len(raw) > _MESSAGE_SHOWN else ""
+    return render("message", head, marks.of(place), render("block", raw[:_MESSAGE_SHOWN], rest))
+
+
+_TICK_TITLES = ("No.", "After", "Δ time", "Progress", "Δ", "", "Message")
+
+
+class TicksTable:
+    """Makes the table of one job, which began at `begun_at`."""
+
+    def __init__(
+        self, timeline: Timeline, words: RedactedText, marks: MessageMarks, begun_at: float
+    ) -> None:
+        self._timeline = timeline
+        self._words = words
+        self._marks = marks
+        self._begun_at = begun_at
+
+    def made(self, places: Sequence[int], depth: ReportDepth) -> Html:
+        """The table of the ticks at `places`, thinned to `depth`; empty when there are none."""
+        if not places:
+            return Html("")
+        rows = list(self._rows(places, depth.thinned(len(places))))
+        note = f"{formatting.number(len(rows))} of {formatting.count(len(places), 'tick')}"
+        if len(rows) < len(places):
+            note += ": the first, the last, and a sample between. Δ is relative to the row above"
+        made = table(_TICK_TITLES, rows, numbers=range(6))
+        return joined((render("note", f"{note}."), made))
+
+    def _rows(self, places: Sequence[int], indices: Sequence[int]) -> Iterator[Sequence[str]]:
+        before: RecordedTick | None = None
+        for index in indices:
+            frame = self._timeline.frame(places[index], READ)
+            if frame is not None:
+                tick = tick_of(frame)
+                yield self._row(index + 1, tick, before, self._marks.of(places[index]))
+                before = tick
+
+    def _row(
+        self, number: int, tick: RecordedTick, before: RecordedTick | None, mark: Html
+    ) -> Sequence[str]:
+        gained = None if before is None else difference(tick.progress, before.progress)
+        share = tick.share
+        return (
+            formatting.number(number),
+            formatting.duration(max(tick.at - self._begun_at, 0.0)),
+            "" if before is None else formatting.since(tick.at - before.at),
+            formatting.amount(tick.progress, tick.total),
+            "" if gained is None else formatting.number(gained),
+            "" if share is None else formatting.percent(share),
+            joined((self._words.line(tick.message or ""), mark), " "),
+        )
+
+
+_QUESTION_TITLES: Final = ("After", "Method", "Question", "Answer", "Duration", "No.")
+_MOST: Final = 200
+"""Newest requests of a server that are told of."""
+_TOLD: Final = frozenset({"message", META})
+_QUESTION_SHOWN: Final = 600
+"""Characters of a question, and of an answer."""
+
+
+class _AskedQuestion(NamedTuple):
+    """One question; `answer` is empty words, or markup, of what was answered."""
+
+    at: float
+    number: int
+    method: str
+    params: JsonObject
+    answer: Html
+    took_s: float | None
+
+
+def questions(
+    detail: JobDetail, detail_of: Callable[[JobId], JobDetail | None], words: RedactedText
+) -> Html:
+    """All questions in the order asked; empty if there are none."""
+    begun_at = detail.snapshot.started_at
+    rows = [
+        _question_row(each, begun_at, words)
+        for each in sorted(_found(detail, detail_of, words), key=_place)
+    ]
+    if not rows:
+        return Html("")
+    left_out = len(detail.children) - _MOST
+    note = f"{formatting.count(left_out, 'earlier request')} of the server omitted."
+    made = table(_QUESTION_TITLES, rows, numbers=(0, 4, 5))
+    return joined((made, render("note", note) if left_out > 0 else ""))
+
+
+def _place(asked: _AskedQuestion) -> tuple[float, int]:
+    return asked.at, asked.number
+
+
+def _found(
+    detail: JobDetail, detail_of: Callable[[JobId], JobDetail | None], words: RedactedText
+) -> Iterator[_AskedQuestion]:
+    for child in detail.children[-_MOST:]:
+        found = detail_of(child)
+        if found is not None:
+            yield _of_child(found, words)
+    for picture in detail.asked:
+        yield _of_reply(picture, words, is_over=detail.snapshot.state.is_over)
+
+
+def _of_child(detail: JobDetail, words: RedactedText) -> _AskedQuestion:
+    """A request of the server, which is a job of its own."""
+    job, answer = detail.snapshot, detail.answer
+    if answer is None:
+        said = render("muted", job.state.value.lower() if job.state.is_over else "open")
+    elif answer.error is not None:
+        said = joined(("refused: ", _json(answer.error, words)))
+    else:
+        said = _json(answer.result, words)
+    took_s = job.elapsed_s if answer is not None else None
+    return _AskedQuestion(job.started_at, job.request, job.method, detail.params, said, took_s)
+
+
+def _of_reply(
+    picture: ServerRequestSnapshot, words: RedactedText, *, is_over: bool
+) -> _AskedQuestion:
+    """A question in a reply that required input, or of a task."""
+    took_s = None
+    if picture.answered_at is None:
+        said = render("muted", "not answered" if is_over else "open")
+    else:
+        said, took_s = _json(picture.answer, words), picture.answered_at - picture.at
+    return _AskedQuestion(picture.at, picture.number, picture.method, picture.params, said, took_s)
+
+
+def _json(value: Any, words: RedactedText) -> Html:
+    return words.json(value, _QUESTION_SHOWN)
+
+
+def _question_row(asked: _AskedQuestion, begun_at: float, words: RedactedText) -> Sequence[str]:
+    message = asked.params.get("message")
+    rest = {key: value for key, value in asked.params.items() if key not in _TOLD}
+    said = words.line(message, _QUESTION_SHOWN) if isinstance(message, str) else Html("")
+    took = "" if asked.took_s is None else formatting.duration(max(asked.took_s, 0.0))
+    return (
+        formatting.duration(max(asked.at - begun_at, 0.0)),
+        words.line(asked.method),
+        joined((said, _json(rest, words) if rest else "")),
+        asked.answer,
+        took,
+        formatting.number(asked.number) if asked.number > 0 else "",
+    )
+
+
+_TEXTS: Final = 20
+_SMALL: Final = 200
+
+
+def answer_parts(answer: RequestAnswered, words: RedactedText, characters: int) -> Html:
+    """A reply: its texts, then the whole of it; each value in at most so many characters."""
+    size = render("note", f"{formatting.size(answer.size)} received.")
+    if answer.error is not None:
+        return joined((words.json(answer.error, characters), size))
+    texts = [words.block(said, characters) for said in _texts(answer.result)]
+    label = render("note", "Complete result:") if texts else ""
+    whole = words.json(without_blobs(answer.result), characters)
+    return joined((*texts, label, whole, size))
+
+
+def _texts(result: Any) -> Iterator[str]:
+    """The texts among a result's content blocks."""
+    content = result.get("content") if isinstance(result, dict) else None
+    for block in itertools.islice(content if isinstance(content, list) else (), _TEXTS):
+        said = block.get("text") if isinstance(block, dict) else None
+        if isinstance(said, str) and said:
+            yield said
+
+
+def without_blobs(value: Any) -> Any:
+    """A result without binary data, which a report does not show."""
+    if isinstance(value, list):
+        return [without_blobs(element) for element in value]
+    if not isinstance(value, dict):
+        return value
+    return {name: _member(name, member) for name, member in value.items()}
+
+
+def _member(name: str, member: Any) -> Any:
+    is_blob = name in {"data", "blob"} and isinstance(member, str) and len(member) > _SMALL
+    if is_blob:
+        return f"({formatting.size(len(member))} of base64 omitted)"
+    return without_blobs(member)
+
+
+def told(job: JobSnapshot) -> str:
+    """One sentence on the HTTP streams of a job; empty if none broke."""
+    if job.stream is None:
+        return ""
+    return f"HTTP: {streams.broken_and_resumed(job.stream)}."
+
+
+def stream_course(detail: JobDetail, words: RedactedText) -> Html:
+    """Each break and resumption of the stream, oldest first."""
+    begun_at = detail.snapshot.started_at
+    rows = [_stream_row(step, begun_at, words) for step in detail.stream_course]
+    return table(("After", "Event"), rows, numbers=(0,)) if rows else Html("")
+
+
+def _stream_row(step: StreamStep, begun_at: float, words: RedactedText) -> tuple[str, str]:
+    what, after = streams.row(step, begun_at)
+    return after, words.line(what)
+
+
+_TASK_TITLES: Final = ("Status", "Message", "After", "Source", "No.")
+
+
+def task_course(detail: JobDetail, words: RedactedText) -> Html:
+    """The task and its status history; empty for a job that is not a task."""
+    job, task = detail.snapshot, detail.snapshot.task
+    if task is None:
+        return Html("")
+    known = facts(_facts(detail, task, words))
+    rows = [_task_row(step, job, words) for step in detail.task_course]
+    return joined((known, table(_TASK_TITLES, rows, numbers=(2, 4)) if rows else ""))
+
+
+def _facts(detail: JobDetail, task: TaskSnapshot, words: RedactedText) -> Iterator[tuple[str, str]]:
+    job = detail.snapshot
+    yield "Task", words.line(task.id)
+    yield "Status", words.line(status_text(task.status))
+    yield "Created", words.line(task.created or "")
+    if task.expires_at is not None:
+        kept_s = max(task.expires_at - job.started_at, 0.0)
+        yield "Kept until", f"{formatting.duration(kept_s)} after the start"
+    if task.poll_ms is not None:
+        yield "Poll interval", formatting.duration(min(task.poll_ms, 1e15) / 1000)
+    yield "Polled", formatting.count(task.poll_count, "time")
+    if detail.rounds:
+        yield "Rounds of input", formatting.number(detail.rounds)
+    if not task.is_followed and not job.state.is_over:
+        yield "Followed", "no, left on the server"
+
+
+def _task_row(step: TaskStep, job: JobSnapshot, words: RedactedText) -> Sequence[str]:
+    after = formatting.duration(max(step.at - job.started_at, 0.0))
+    number = "" if step.number is None else formatting.number(step.number)
+    said = words.line(step.message) if step.message else Html("")
+    return (
+        words.line(status_text(step.status)),
+        said,
+        after,
+        words.line(status_source(step.how)),
+        number,
+    )
+
+
+_LONG: Final = 2000
+_MEANINGS: Final = {
+    JobState.RUNNING: "The request is pending.",
+    JobState.STALLED: (
+        "The request is pending, but progress has paused for much longer than before. The server "
+        "may be busy or hang."
+    ),
+    JobState.NEEDS_YOU: "The server has asked a question and is waiting for the answer.",
+    JobState.CANCELLING: "The server was asked to stop and has not confirmed yet.",
+    JobState.RESUMABLE: (
+        "The job stopped early, but the server returned a resume token. Resuming it continues "
+        "from there."
+    ),
+    JobState.DONE: "The server returned a result. The job is complete.",
+    JobState.FAILED: "The server returned an error, which ended the request.",
+    JobState.CANCELLED: "The request was cancelled before it was complete.",
+    JobState.TIMED_OUT: (
+        "The client stopped waiting because the server did not reply in time. Whether the server "
+        "continued is unknown."
+    ),
+    JobState.LOST: (
+        "The connection ended while the request was pending. Progress after the last tick is "
+        "unknown."
+    ),
+}
+_CUT: Final = "The request was still pending. Its outcome is not in the recording."
+
+
+def meaning(state: JobState) -> str:
+    """What a state means, in a sentence or two."""
+    return _MEANINGS[state]
+
+
+def summary(detail: JobDetail, words: RedactedText) -> str:
+    """The arguments on one line, without secrets."""
+    params = words.redaction.value(detail.params)
+    return requests.summary(_StoryRequest(detail.snapshot.method, params))
+
+
+class _StoryRequest:
+    """What a summary is made of."""
+
+    def __init__(self, method: str, params: dict[str, object]) -> None:
+        self.method = method
+        self.params = params
+
+
+def story(detail: JobDetail, evidence: Evidence, words: RedactedText) -> list[Html]:
+    """Paragraphs: the request, its progress, its end, and what that means."""
+    paragraphs = (_asked, _course, _stream, _end, _aftermath, _marks)
+    told = (joined(tell(detail, evidence, words), " ") for tell in paragraphs)
+    return [paragraph for paragraph in told if paragraph]
+
+
+def _asked(detail: JobDetail, _: Evidence, words: RedactedText) -> Iterator[str]:
+    job = detail.snapshot
+    arguments = summary(detail, words)
+    asker = "The client asked the server" if job.sender.name == "CLIENT" else "The server"
+    yield joined(
+        (
+            f"{asker} ",
+            render("bold", words.line(job.server)),
+            " for " if job.sender.name == "CLIENT" else " asked for ",
+            render("bold", words.line(job.name)),
+            f" ({job.method})" if job.name != job.method else "",
+            f" on {formatting.date_and_clock(job.started_when)}",
+        )
+    )
+    if arguments:
+        yield joined(("with ", render("code", words.line(arguments))))
+    yield "without a progress token." if job.token is None else "with a progress token."
+    if job.attempt_count > 1:
+        yield f"The job was resumed: {formatting.count(job.attempt_count, 'attempt')} in total."
+
+
+def _course(detail: JobDetail, _: Evidence, words: RedactedText) -> Iterator[str]:
+    job = detail.snapshot
+    if job.last_tick_at is None:
+        yield "The server reported no progress."
+        return
+    yield f"Progress reached {_amount(job)} in {formatting.count(job.tick_count, 'tick')}."
+    after = formatting.duration(max(job.last_tick_at - job.started_at, 0.0))
+    if job.message:
+        yield _sentence(f"The last tick came {after} after the start: ", job.message, words)
+    else:
+        yield f"The last tick came {after} after the start, without a message."
+    if len(detail.phases) > 1 and detail.phases[-1].message != job.message:
+        yield _sentence("The current phase was ", detail.phases[-1].message, words)
+
+
+def _stream(detail: JobDetail, _: Evidence, __: RedactedText) -> Iterator[str]:
+    if detail.snapshot.stream is not None:
+        yield told(detail.snapshot)
+
+
+def _sentence(begin: str, said: str, words: RedactedText) -> Html:
+    """A sentence that ends with a quotation."""
+    return joined((begin, words.said(said), "" if said.endswith((".", "!", "?")) else "."))
+
+
+def _amount(job: JobSnapshot) -> str:
+    known = formatting.amount(job.progress, job.total).replace(" / ", " of ") or "an unknown value"
+    if job.fraction is not None:
+        return f"{known} ({formatting.percent(job.fraction)})"
+    return f"{known} of an unknown total" if job.total is None else known
+
+
+def _end(detail: JobDetail, evidence: Evidence, words: RedactedText) -> Iterator[str]:
+    job = detail.snapshot
+    if job.last_tick_at is not None:
+        yield _silence(job)
+    state = render("bold_state", job.state.value)
+    verb = "ended as" if job.state.is_over else "is"
+    end = ", when the recording ends, it" if evidence.is_cut else " it"
+    yield joined((f"{_after(job)}{end} {verb} ", state, "."))
+    if job.failure is not None and job.state is not JobState.DONE:
+        yield from _failure(detail, job.failure, words)
+    if job.resume_note:
+        yield _sentence("Why it stopped: ", job.resume_note, words)
+    told = _CUT if evidence.is_cut else meaning(job.state)
+    yield render("muted", told)
+
+
+def _silence(job: JobSnapshot) -> str:
+    """The time without progress before the end, or until now."""
+    if job.ended_at is not None and (job.last_tick_at or 0.0) > job.ended_at:
+        return "More ticks came after the end."
+    if job.silent_s >= 1.0 or not job.state.is_over:
+        return f"Then there was no progress for {formatting.duration(job.silent_s)}."
+    if job.silent_s >= 0.1:
+        return f"The end came {formatting.duration(job.silent_s)} later."
+    return "The end came immediately afterwards."
+
+
+def _after(job: JobSnapshot) -> str:
+    worked = formatting.duration(job.elapsed_s)
+    if job.attempt_count < 2 or job.ended_at is None:
+        return f"After {worked}"
+    whole = formatting.duration(max(job.ended_at - job.started_at, 0.0))
+    return f"After {worked} of work ({whole} from the first request to the last reply)"
+
+
+def _failure(detail: JobDetail, failure: Failure, words: RedactedText) -> Iterator[str]:
+    """The error's message, code and data."""
+    told_by = f"{_teller(detail, failure)}: "
+    if "\n" in failure.message:
+        yield joined((told_by, words.block(failure.message, _LONG)))
+    else:
+        yield _sentence(told_by, failure.message, words)
+    if failure.data is not None:
+        yield joined(("Error data: ", words.json(failure.data, _LONG)))
+
+
+def _teller(detail: JobDetail, failure: Failure) -> str:
+    if failure.where == "local":
+        return "The client reported"
+    if failure.code is None and _is_of_tool(detail):
+        return "The tool returned an error"
+    return answered_error(failure.code)
+
+
+def _is_of_tool(detail: JobDetail) -> bool:
+    result = None if detail.answer is None else detail.answer.result
+    return result is not None and result.get("isError") is True
+
+
+def _aftermath(detail: JobDetail, evidence: Evidence, words: RedactedText) -> Iterator[str]:
+    """How the connection ended, and the server's last lines of standard error."""
+    job, close = detail.snapshot, evidence.close
+    if job.state is JobState.DONE:
+        return
+    if close is not None and _belongs_to_end(job, close):
+        yield _closing(job, close.at, words.line(close.reason), close.exit_code)
+    if evidence.stderr:
+        count = formatting.count(len(evidence.stderr), "line")
+        yield f"Last {count} of standard error:"
+        lines = "\n".join(line.text for line in evidence.stderr)
+        yield words.block(lines, 2 * _LONG)
+        if evidence.stderr_before:
+            yield f"{formatting.count(evidence.stderr_before, 'earlier line')} omitted."
+    elif job.state in {JobState.FAILED, JobState.LOST, JobState.TIMED_OUT}:
+        yield "The server wrote nothing to standard error during the job."
+
+
+def _belongs_to_end(job: JobSnapshot, close: ConnectionEnd) -> bool:
+    """Whether the connection's end concerns the job: unexpected, or no later than the job's end."""
+    return not close.is_wanted or job.ended_at is None or close.at <= job.ended_at
+
+
+def _closing(job: JobSnapshot, at: float, reason: Html, exit_code: int | None) -> Html:
+    end_at = job.ended_at if job.ended_at is not None else at
+    later = formatting.duration(max(at - end_at, 0.0))
+    when = "At the same time" if at - end_at < 0.1 else f"{later} later"
+    code = "" if exit_code is None else f" The server's process ended with exit code {exit_code}."
+    return joined(
+        (when, " the connection closed", joined((": ", reason, ".")) if reason else ".", code)
+    )
+
+
+def _marks(detail: JobDetail, _: Evidence, words: RedactedText) -> Iterator[str]:
+    marks = detail.snapshot.marks
+    if not marks:
+        return
+    yield "Findings:"
+    yield render("listed", [_mark(mark, words) for mark in marks])
+
+
+def _mark(mark: ViolationCount, words: RedactedText) -> tuple[Html, str]:
+    often = "" if mark.count == 1 else f", {formatting.number(mark.count)} times"
+    return words.line(mark.text), f"{often} (message no. {mark.first})."

@@ -1,0 +1,121 @@
+"""Options and sources of exports; loaded without the exporters."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
+
+from mcp_progress_monitor.findings.finding import Finding, joined
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp_progress_monitor.filtering.filter import LogFilter
+    from mcp_progress_monitor.recording.timeline import Timeline
+    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
+    from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId
+    from mcp_progress_monitor.tracker.tracker import Jobs
+
+
+class ExportFormat(enum.Enum):
+    """The format of an export; values are command-line names and file suffixes."""
+
+    JSONL = "jsonl"
+    """Frames."""
+    CSV = "csv"
+    """Ticks."""
+    HTML = "html"
+    """A report."""
+    HAR = "har"
+    """Exchanges over HTTP."""
+
+
+class ExportOptions(NamedTuple):
+    """What to export.
+
+    `wanted` chooses frames; in a report, their jobs; in HAR, their exchanges. `job` limits that to
+    one job. `title` is the title of a report of several jobs.
+    """
+
+    form: ExportFormat
+    wanted: LogFilter | None = None
+    job: JobId | None = None
+    title: str = ""
+
+
+class ExportSource(Protocol):
+    """The reading side of `Engine` and of `playback.playback.Playback`."""
+
+    @property
+    def timeline(self) -> Timeline:
+        """All frames by place."""
+
+    @property
+    def jobs(self) -> Jobs:
+        """All jobs; `is_ended` tells whether they are of a recording that was cut off."""
+
+    @property
+    def servers(self) -> Servers:
+        """All servers."""
+
+    def now(self) -> float:
+        """Monotonic seconds on the clock of the frames."""
+
+
+class Servers(Protocol):
+    """The servers of an engine or of a recording."""
+
+    def snapshots(self) -> Sequence[ServerSnapshot]:
+        """All servers, in order."""
+
+
+class ReportDepth(NamedTuple):
+    """How much of a job is shown: rows and messages at either end, and characters of a value."""
+
+    ticks: int
+    between: int
+    messages: int
+    characters: int
+
+    def thinned(self, count: int) -> list[int]:
+        """Which of `count` rows are shown: the first, the last, and some evenly between."""
+        ends, between = self.ticks, self.between
+        if count <= 2 * ends + between:
+            return list(range(count))
+        step = (count - 2 * ends) / (between + 1)
+        middle = (ends + int(step * n) for n in range(1, between + 1))
+        return [*range(ends), *middle, *range(count - ends, count)]
+
+
+WHOLE: Final = ReportDepth(ticks=20, between=60, messages=15, characters=20_000)
+BRIEF: Final = ReportDepth(ticks=5, between=10, messages=3, characters=4_000)
+
+
+_KEPT: Final = 20_000
+UNKNOWN: Final = "violation; details are no longer in memory"
+
+
+class MarkedUpdate(Protocol):
+    """An update; `updates.Update` fits."""
+
+    @property
+    def changes(self) -> ChangeSet:
+        """What happened to jobs, and what is wrong with messages."""
+
+
+class FindingTexts:
+    """Listens to updates; keeps the findings on the first messages with violations."""
+
+    def __init__(self) -> None:
+        self._findings: dict[int, tuple[Finding, ...]] = {}
+
+    def listen(self, update: MarkedUpdate) -> None:
+        """Keep the findings of an update; a listener of `Engine` and `Playback`."""
+        marked = update.changes.marked
+        if marked and len(self._findings) < _KEPT:
+            self._findings.update(marked)
+
+    def of(self, number: int) -> str:
+        """The findings on the frame of that number, as text."""
+        found = self._findings.get(number)
+        return UNKNOWN if found is None else joined(found)

@@ -1,0 +1,112 @@
+"""A rule that a monitor can check, and a finding: the rule with what was seen.
+
+Nothing is formatted until somebody reads the text.
+"""
+
+from __future__ import annotations
+
+import enum
+import functools
+import string
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from mcp_progress_monitor import formatting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+
+class Level(enum.StrEnum):
+    """How grave it is to break a rule."""
+
+    ERROR = "error"
+    """The protocol says MUST."""
+    WARNING = "warning"
+    """It says SHOULD, or the case is doubtful."""
+    NOTE = "note"
+    """Allowed, and worth a look."""
+
+
+class Source(NamedTuple):
+    """Where a rule is written down."""
+
+    document: str
+    section: str
+
+
+class Rule(NamedTuple):
+    """A rule, or one way to break it: several rules may have the same `id`.
+
+    `kind` is the key of the mark on a job and of `--json`, empty where the message decides it
+    (see `tracker.marks`). `text` is a template: its fields name the arguments of a finding, in
+    order, and how each is shown (see `_SPECS`).
+    """
+
+    id: str
+    level: Level
+    revisions: tuple[str, ...]
+    source: Source
+    text: str
+    kind: str = ""
+
+
+class Finding(NamedTuple):
+    """What was seen to break a rule. The frame is that of the fact or mark that carries it."""
+
+    rule: Rule
+    arguments: tuple[Any, ...] = ()
+
+    @property
+    def text(self) -> str:
+        """The sentence about it."""
+        return text_of(self.rule, self.arguments)
+
+
+def text_of(rule: Rule, arguments: Sequence[Any]) -> str:
+    """The sentence about what breaks a rule."""
+    template = rule.text
+    return _FORMATTER.vformat(template, (), dict(zip(_names(template), arguments, strict=True)))
+
+
+def texts(findings: Iterable[Finding]) -> tuple[str, ...]:
+    """The sentence of each finding."""
+    return tuple(finding.text for finding in findings)
+
+
+def joined(findings: Iterable[Finding]) -> str:
+    """All findings on a message as one text; empty when there are none."""
+    return "; ".join(finding.text for finding in findings)
+
+
+@functools.cache
+def _names(template: str) -> tuple[str, ...]:
+    """The names of a template's fields, in order."""
+    return tuple(name for _, name, _, _ in _FORMATTER.parse(template) if name is not None)
+
+
+class _Formatter(string.Formatter):
+    """Fills templates; the specs of `_SPECS` are its own, all others are Python's."""
+
+    def format_field(self, value: Any, format_spec: str) -> str:
+        """The text of one argument."""
+        show = _SPECS.get(format_spec)
+        return str(super().format_field(value, format_spec)) if show is None else show(value)
+
+
+def _late(seconds: float | None) -> str:
+    """How late something came, with a space behind it; nothing where that is unknown."""
+    return "" if seconds is None else f"{formatting.duration(seconds)} "
+
+
+def _or_missing(value: float | None) -> str:
+    return "missing" if value is None else formatting.number(value)
+
+
+_SPECS: Final[Mapping[str, Any]] = {
+    "number": formatting.number,
+    "or_missing": _or_missing,
+    "duration": formatting.duration,
+    "late": _late,
+    "and": " and ".join,
+}
+_FORMATTER: Final = _Formatter()

@@ -1,0 +1,1 @@
+"""The window: panes of Qt over the engine. Rooms by feature; the application joins them."""

@@ -1,0 +1,88 @@
+"""The window's own actions, each once, with text, key and icon."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtGui import QAction, QKeySequence
+
+from mcp_progress_monitor.gui.common.controls import plain_tip
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.gui.theme import Appearance
+
+_MADE = (
+    # name, text, icon, key, what it does
+    (
+        "command",
+        "Connect to a &command…",
+        "connect",
+        "Ctrl+Shift+N",
+        "Start a server from a command line",
+    ),
+    ("url", "Connect to a &URL…", "server", "Ctrl+Shift+U", "Connect to a server over HTTP"),
+    ("imports", "&Import servers…", "open", "Ctrl+Shift+O", "Import servers from other programs"),
+    ("export_servers", "E&xport servers…", "save", "", "Export saved servers to other programs"),
+    ("demo", "Start the &demo", "demo", "Ctrl+Shift+D", "Run ten calls on the bundled server"),
+    ("call", "&New call", "new-call", "Ctrl+N", "Call a tool, read a resource or get a prompt"),
+    ("clear", "Remove &finished", "clear", "Ctrl+Shift+K", "Remove finished jobs from the list"),
+    ("open_recording", "&Open recording…", "open", "Ctrl+O", "Open a recording in a new window"),
+    ("export", "&Export session…", "save", "Ctrl+Shift+S", "Export messages, ticks or a report"),
+    ("recordings", "Reco&rdings…", "log", "Ctrl+H", "Manage recordings and how long they are kept"),
+    ("associate", "&File association…", "", "", "Open recording files with this program"),
+    ("find", "&Filter jobs", "search", "Ctrl+F", "Filter jobs by text"),
+    ("quit", "&Quit", "", "Ctrl+Q", "Close all connections and quit"),
+    ("about", "&About", "info", "", "Show version and licence"),
+)
+
+
+class Actions(QObject):
+    """Holds the window's `QAction`s; the shell connects them."""
+
+    command: QAction
+    url: QAction
+    imports: QAction
+    export_servers: QAction
+    demo: QAction
+    call: QAction
+    clear: QAction
+    open_recording: QAction
+    export: QAction
+    recordings: QAction
+    associate: QAction
+    find: QAction
+    quit: QAction
+    about: QAction
+
+    def __init__(self, appearance: Appearance, parent: QObject) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._icons: dict[QAction, str] = {}
+        for name, words, icon, key, tip in _MADE:
+            setattr(self, name, self._made(words, icon, key, tip))
+        self._recolour()
+        appearance.changed.connect(self._recolour)
+
+    def set_read_only(self, why: str) -> None:
+        """Disable every action that needs a server; `why` becomes the tool tip."""
+        adding = (self.command, self.url, self.imports, self.export_servers, self.demo)
+        for action in (*adding, self.call, self.clear):
+            action.setEnabled(False)
+            action.setToolTip(plain_tip(why))
+
+    def _made(self, words: str, icon: str, key: str, tip: str) -> QAction:
+        action = QAction(words, self)
+        shortcut = QKeySequence(key)
+        action.setShortcut(shortcut)
+        native = shortcut.toString(QKeySequence.SequenceFormat.NativeText)
+        action.setToolTip(plain_tip(f"{tip} ({native})" if native else tip))
+        action.setStatusTip("")
+        self._icons[action] = icon
+        return action
+
+    @Slot()
+    def _recolour(self) -> None:
+        for action, icon in self._icons.items():
+            if icon:
+                action.setIcon(self._appearance.icon(icon))

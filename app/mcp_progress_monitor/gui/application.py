@@ -1,0 +1,35 @@
+"""Opens the window: it is built and painted before the program behind it is loaded."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import TYPE_CHECKING
+
+from PySide6.QtWidgets import QApplication
+
+from mcp_progress_monitor.gui.aio import run_on_qt
+from mcp_progress_monitor.gui.startup import WindowStartup
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_progress_monitor.gui.options import WindowOptions
+
+
+def run_window(options: WindowOptions, end_servers: Callable[[], None]) -> int:
+    """Open the window and run until it is closed; returns the exit code.
+
+    `end_servers` is called, in any thread, before the process ends without its main thread.
+    """
+    opening = WindowStartup(QApplication(sys.argv[:1]), options)
+    program = partial(run, opening)
+    return run_on_qt(opening.application, partial(opening.life.attended, program, end_servers))
+
+
+async def run(opening: WindowStartup) -> int:
+    """Show the window, then be the program behind it; returns the exit code."""
+    await opening.painted()
+    from mcp_progress_monitor.gui.program import Program  # late: what acts takes long to load
+
+    return await Program(opening.application, opening.options, opening).run()

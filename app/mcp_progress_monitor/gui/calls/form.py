@@ -1,0 +1,604 @@
+"""A new call: server, tool, resource or prompt, with arguments and options."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from PySide6.QtCore import QModelIndex, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QDialog,
+    QHBoxLayout,
+    QLineEdit,
+    QListView,
+    QPushButton,
+    QSplitter,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor.engine.call import AutoResume, Call
+from mcp_progress_monitor.formatting import count, one_line, visible
+from mcp_progress_monitor.gui.calls.offers import Offer, OfferKind, OffersModel, offers_of
+from mcp_progress_monitor.gui.calls.options import CallOptions, CallSettings
+from mcp_progress_monitor.gui.common.controls import (
+    QuietComboBox,
+    plain_label,
+    plain_tip,
+    set_text_colour,
+)
+from mcp_progress_monitor.gui.common.layout import ScreenFit, controls_in, fit_to_screen, order_tabs
+from mcp_progress_monitor.gui.common.typed_input import JsonInputError
+from mcp_progress_monitor.gui.schema_form.form import SchemaForm
+from mcp_progress_monitor.gui.schema_form.schema import UNSET
+from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone, emphasised
+from mcp_progress_monitor.protocol.peer import AUTO, TokenChoice
+from mcp_progress_monitor.snapshots.limits import usual_limits
+from mcp_progress_monitor.snapshots.servers import ServerState
+from mcp_progress_monitor.wording.servers import state_word
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp_progress_monitor.gui.schema_form.validation import SchemaViolation
+    from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
+
+_MOST: Final = 200
+
+
+class CallMemory:
+    """Remembers arguments by server, method and name; the longest unused are forgotten."""
+
+    def __init__(self) -> None:
+        self._arguments: dict[tuple[str, str, str], JsonObject] = {}
+
+    def remember(self, server: str, method: str, name: str, arguments: JsonObject) -> None:
+        """Keep `arguments` as the last ones."""
+        key = (server, method, name)
+        self._arguments.pop(key, None)
+        self._arguments[key] = arguments
+        while len(self._arguments) > _MOST:
+            del self._arguments[next(iter(self._arguments))]
+
+    def recall(self, server: str, method: str, name: str) -> JsonObject | None:
+        """Return the last arguments; None when there are none."""
+        return self._arguments.get((server, method, name))
+
+    def state(self) -> list[list[Any]]:
+        """Return everything remembered, oldest first."""
+        return [[*key, arguments] for key, arguments in self._arguments.items()]
+
+    def restore(self, state: object) -> None:
+        """Take up what was remembered before; entries that make no sense are left out."""
+        self._arguments.clear()
+        for entry in state if isinstance(state, list) else []:
+            match entry:
+                case [str(server), str(method), str(name), dict(arguments)]:
+                    self.remember(server, method, name, arguments)
+
+
+_KINDS: Final = (OfferKind.TOOL, OfferKind.RESOURCE, OfferKind.PROMPT)
+_BESIDE_CALL: Final = QSize(240, 120)
+"""What the rest of the window needs at least: the list of tools, and the buttons."""
+_STEPS: Final = {
+    Qt.Key.Key_Down: 1,
+    Qt.Key.Key_Up: -1,
+    Qt.Key.Key_PageDown: 10,
+    Qt.Key.Key_PageUp: -10,
+}
+_CHORDS: Final = (
+    Qt.KeyboardModifier.ControlModifier
+    | Qt.KeyboardModifier.AltModifier
+    | Qt.KeyboardModifier.ShiftModifier
+)
+_DESCRIPTION: Final = 1_500
+
+
+class SearchEdit(QLineEdit):
+    """A search field whose arrow keys move through the list; Enter accepts the selection."""
+
+    moved = Signal(int)
+    """By how many rows."""
+    entered = Signal()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Keep the arrows and Enter from the window, which would send what is chosen."""
+        if event.key() in _STEPS and not event.modifiers() & _CHORDS:
+            self.moved.emit(_STEPS[Qt.Key(event.key())])
+        elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.entered.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+class CallForm(QWidget):
+    """The form for a call; stays open for the next one and reads server snapshots only."""
+
+    call_requested = Signal(object)
+    """A `Call`; several of them when it is to be made several times."""
+    connect_requested = Signal(str)
+    """The name of the chosen server, which is not connected."""
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._memory = CallMemory()
+        self._drafts = CallMemory()
+        self._task_memory = CallMemory()
+        self._servers: dict[str, ServerSnapshot] = {}
+        self._offer: Offer | None = None
+        self._offer_of = ""
+        self._controls: list[QWidget] = []
+        self._remembered = ""
+        self._server = QuietComboBox(self)
+        self._kind = QuietComboBox(self)
+        self._search = SearchEdit(self)
+        self._offers = OffersModel(self)
+        self._list = QListView(self)
+        self._title = plain_label(self)
+        self._about = plain_label(self)
+        self._form = SchemaForm(appearance, self)
+        self._options = CallOptions(appearance, self)
+        self._offline = plain_label(self)
+        self._connect_server = QPushButton("Co&nnect", self)
+        self._message = plain_label(self)
+        self._send = QPushButton("&Send", self)
+        self._send_anyway = QPushButton("Send an&yway", self)
+        self._foot = QHBoxLayout()
+        self._set_up_controls()
+        self._lay_out()
+        self._connect()
+        self._show_offer(None)
+
+    @property
+    def form(self) -> SchemaForm:
+        """The arguments."""
+        return self._form
+
+    @property
+    def options(self) -> CallOptions:
+        """Token, limits, repeats."""
+        return self._options
+
+    @property
+    def offer(self) -> Offer | None:
+        """The tool, resource or prompt chosen."""
+        return self._offer
+
+    def set_servers(self, servers: Sequence[ServerSnapshot]) -> None:
+        """Take the servers of now; what is chosen and entered stays as far as it still exists."""
+        chosen = self._server.currentText() or self._remembered
+        before = self._servers.get(chosen)
+        self._servers = {server.name: server for server in servers}
+        self._server.blockSignals(True)
+        self._server.clear()
+        self._server.addItems([*self._servers])
+        self._server.setCurrentIndex(max(0, self._server.findText(chosen)))
+        self._server.blockSignals(False)
+        now = self._servers.get(self._server.currentText())
+        is_other = before is None or now is None or before.name != now.name
+        if is_other or self._has_news(before, now):
+            self._show_offers()
+        self._show_connection()
+
+    def choose(
+        self,
+        server: str,
+        method: str,
+        name: str,
+        arguments: JsonObject | None = None,
+        token: TokenChoice = AUTO,
+    ) -> bool:
+        """Fill in a call, to be edited and sent again, of a tool that is listed or not.
+
+        False when there is no such server, or nothing to be chosen.
+        """
+        row = self._server.findText(server)
+        kinds = [kind.value for kind in _KINDS]
+        if row < 0 or method not in kinds:
+            return False
+        self._search.clear()
+        self._server.setCurrentIndex(row)
+        self._kind.setCurrentIndex(kinds.index(method))
+        offer_row = self._offers.row_of(name)
+        if offer_row is None:
+            self._search.setText(name)
+            offer_row = self._offers.row_of(name)
+        if offer_row is None:
+            return False
+        self._list.setCurrentIndex(self._offers.index(offer_row))
+        if arguments is not None:
+            self._form.set_value(arguments)
+        self._options.set_token(token)
+        return True
+
+    def state(self) -> dict[str, Any]:
+        """Return what to remember, as JSON values."""
+        return {
+            "server": self._server.currentText(),
+            "kind": self._kind.currentIndex(),
+            "arguments": self._memory.state(),
+            "options": self._options.state(),
+            "tasks": self._task_memory.state(),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take up what was remembered; what makes no sense is left out."""
+        self._memory.restore(state.get("arguments"))
+        self._task_memory.restore(state.get("tasks"))
+        options, kind, server = state.get("options"), state.get("kind"), state.get("server")
+        if isinstance(options, dict):
+            self._options.restore(options)
+        if isinstance(kind, int) and 0 <= kind < len(_KINDS):
+            self._kind.setCurrentIndex(kind)
+        if isinstance(server, str):
+            self._remembered = server
+            self._server.setCurrentIndex(max(0, self._server.findText(server)))
+        self._show_offers()
+
+    def begin(self) -> None:
+        """Be ready for the next call: nothing is left of the last search, and of what was sent."""
+        if self._offer is None or self._offer.is_listed:
+            self._search.clear()
+        self._say("")
+        # Whoever opens the form types a tool's name; elsewhere Enter would send the tool shown.
+        self._search.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def add_button(self, button: QPushButton) -> None:
+        """Place a button of the window's after those of the form."""
+        self._foot.addWidget(button)
+        self._on_controls_remade()
+
+    @Slot()
+    def send(self) -> None:
+        """Ask for the call, unless something is wrong: then show what, at the field."""
+        problems = self._form.check()
+        options = self._read_options()
+        if self._offer is None or options is None or not self._is_ready():
+            return
+        if problems:
+            self._refuse(problems)
+        else:
+            self._request(options)
+
+    def _set_up_controls(self) -> None:
+        self._server.setAccessibleName("Server")
+        self._server.setToolTip("Choose the server to call")
+        self._kind.addItems(["Tools", "Resources", "Prompts"])
+        self._kind.setAccessibleName("What to call")
+        self._kind.setToolTip("Choose whether to call a tool, read a resource or get a prompt")
+        self._search.setPlaceholderText("Search")
+        self._search.setClearButtonEnabled(True)
+        self._search.setAccessibleName("Search by name, title and description")
+        self._search.setToolTip(
+            "Search by name, title and description; type a full name to call something "
+            "that is not listed (Ctrl+F)"
+        )
+        self._list.setModel(self._offers)
+        self._list.setUniformItemSizes(True)
+        self._list.setAccessibleName("What the server offers")
+        self._list.setTextElideMode(Qt.TextElideMode.ElideRight)
+        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._title.setFont(emphasised(self._title.font()))
+        self._send.setIcon(self._appearance.icon("sent"))
+        self._send.setDefault(True)
+        self._send_anyway.setToolTip("Send the call even though it does not match the schema")
+        self._send_anyway.hide()
+        self._connect_server.setToolTip("Connect the server and keep what you entered")
+        set_text_colour(self._offline, self._appearance, Tone.WARNING)
+        set_text_colour(self._about, self._appearance, Tone.MUTED)
+
+    def _lay_out(self) -> None:
+        self._foot.setSpacing(GAP)
+        self._foot.addWidget(self._message, 1)
+        self._foot.addWidget(self._send_anyway)
+        self._foot.addWidget(self._send)
+        side = QWidget(self)
+        choice = QVBoxLayout(side)
+        choice.setContentsMargins(0, 0, 0, 0)
+        for widget in (self._server, self._kind, self._search):
+            choice.addWidget(widget)
+        choice.addWidget(self._list, 1)
+        main = QWidget(self)
+        upper = QWidget(main)
+        call = QVBoxLayout(upper)
+        call.setContentsMargins(0, 0, 0, 0)
+        call.setSpacing(GAP)
+        for label in (self._title, self._about):
+            call.addWidget(label)
+        call.addWidget(self._form, 1)
+        call.addWidget(self._options)
+        entry = QVBoxLayout(main)
+        entry.setContentsMargins(0, 0, 0, 0)
+        entry.setSpacing(GAP)
+        entry.addWidget(ScreenFit(upper, _BESIDE_CALL, main), 1)
+        offline = QHBoxLayout()
+        offline.addWidget(self._offline, 1)
+        offline.addWidget(self._connect_server)
+        entry.addLayout(offline)
+        entry.addLayout(self._foot)
+        splitter = QSplitter(Qt.Orientation.Horizontal, self)
+        splitter.addWidget(side)
+        splitter.addWidget(main)
+        splitter.setStretchFactor(0, 1)
+        splitter.setStretchFactor(1, 4)
+        splitter.setChildrenCollapsible(False)
+        splitter.setSizes([220, 660])
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.addWidget(splitter)
+
+    def _connect(self) -> None:
+        self._server.currentIndexChanged.connect(self._on_source_changed)
+        self._kind.currentIndexChanged.connect(self._on_source_changed)
+        self._search.textChanged.connect(self._on_search_changed)
+        self._search.moved.connect(self._on_moved)
+        self._search.entered.connect(self._on_search_entered)
+        self._list.selectionModel().currentChanged.connect(self._on_offer_chosen)
+        self._form.changed.connect(self._on_arguments_changed)
+        self._form.remade.connect(self._on_controls_remade)
+        self._connect_server.clicked.connect(self._on_connect_clicked)
+        self._send.clicked.connect(self.send)
+        self._send_anyway.clicked.connect(self._on_send_anyway)
+        for keys in ("Ctrl+Return", "Ctrl+Enter"):
+            shortcut = QShortcut(QKeySequence(keys), self)
+            shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+            shortcut.activated.connect(self.send)
+        find = QShortcut(QKeySequence.StandardKey.Find, self)
+        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find.activated.connect(self._search.setFocus)
+
+    def _current_kind(self) -> OfferKind:
+        return _KINDS[max(0, self._kind.currentIndex())]
+
+    def _has_news(self, before: ServerSnapshot | None, now: ServerSnapshot | None) -> bool:
+        """Whether there is something else to choose; a server that is gone leaves what it had."""
+        if before is None or now is None or not _is_connected(now):
+            return False
+        kind = self._current_kind()
+        return offers_of(before, kind) != offers_of(now, kind)
+
+    def _show_offers(self) -> None:
+        """Show what the server offers, and the same offer as before if it is still there."""
+        server = self._servers.get(self._server.currentText())
+        offers = offers_of(server, self._current_kind()) if server else []
+        name = self._offer.name if self._offer else ""
+        self._offers.set_offers(offers, self._current_kind() if server else None)
+        row = self._offers.row_of(name) if name else None
+        self._list.setCurrentIndex(self._offers.index(row or 0))
+        if not self._offers.rowCount():
+            self._show_offer(None)
+        self._show_connection()
+
+    def _is_ready(self) -> bool:
+        """Whether the chosen server can be called now."""
+        server = self._servers.get(self._server.currentText())
+        return server is not None and _is_connected(server)
+
+    def _show_connection(self) -> None:
+        """Say that the chosen server is not connected, and offer to connect it."""
+        server = self._servers.get(self._server.currentText())
+        words = ""
+        self._options.task.show_offer(server, self._offer)
+        if server is not None:
+            own = server.definition
+            kind = self._current_kind().value
+            usual = usual_limits(kind, own.idle_timeout_s, own.total_timeout_s)
+            self._options.show_usual(usual)
+        if server is not None and not _is_connected(server):
+            words = f"Cannot call {one_line(server.name, 80)}: {state_word(server.state)}."
+        self._offline.setText(words)
+        self._offline.setVisible(bool(words))
+        self._connect_server.setVisible(server is not None and not server.state.is_up)
+        self._send.setEnabled(self._offer is not None and not words)
+        self._send.setToolTip(plain_tip(words or "Send the call and keep the form (Ctrl+Enter)"))
+        if words:
+            self._send_anyway.hide()
+
+    def _is_the_same(self, offer: Offer) -> bool:
+        """Whether `offer` is the one shown, as it is now: then what was entered stays."""
+        shown = self._offer
+        if shown is None or self._offer_of != self._server.currentText():
+            return False
+        is_of_name = shown.name == offer.name or not (shown.is_listed or offer.is_listed)
+        return shown.kind is offer.kind and is_of_name
+
+    def _entered(self, offer: Offer) -> object:
+        """What to show of `offer` at first: what stands there or stood there, or was sent last."""
+        if offer.kind is not OfferKind.RESOURCE and self._is_the_same(offer):
+            return self._form.value()
+        key = self._key_of(offer)
+        last = self._drafts.recall(*key) or self._memory.recall(*key)
+        return UNSET if last is None else last
+
+    def _keep_draft(self) -> None:
+        """Keep what was entered for the offer that is left: a search goes by it and back again."""
+        left = self._offer
+        if left is not None and left.is_listed and left.kind is not OfferKind.RESOURCE:
+            self._drafts.remember(self._offer_of, left.kind.value, left.name, self._form.value())
+
+    def _key_of(self, offer: Offer) -> tuple[str, str, str]:
+        """What of `offer` is remembered under."""
+        return self._server.currentText(), offer.kind.value, offer.name
+
+    def _show_offer(self, offer: Offer | None) -> None:
+        entered = UNSET if offer is None else self._entered(offer)
+        if offer is not None and not self._is_the_same(offer):
+            self._keep_draft()
+            self._options.task.restore(self._task_memory.recall(*self._key_of(offer)))
+        self._offer = offer
+        self._offer_of = self._server.currentText()
+        self._say("")
+        self._form.setEnabled(offer is not None)
+        self._show_connection()
+        if offer is None:
+            self._title.setText(self._nothing_words())
+            self._about.clear()
+            self._form.set_schema({})
+            return
+        title = f"{one_line(offer.name)}  {one_line(offer.title)}" if offer.title else offer.name
+        self._title.setText(one_line(title, 300))
+        about = visible(offer.description[:_DESCRIPTION], keep_line_ends=True)
+        parts = (about, self._task_words(offer), self._listing_words(offer))
+        self._about.setText("\n".join(part for part in parts if part))
+        self._about.setVisible(bool(self._about.text()))
+        self._form.set_schema(offer.schema, entered)
+
+    def _nothing_words(self) -> str:
+        if not self._servers:
+            return "Connect to a server, then choose what to call."
+        return (
+            "This server is not connected or lists nothing of this kind. To call something "
+            "it does not list, type its name into the search field."
+        )
+
+    def _listing_words(self, offer: Offer) -> str:
+        if offer.is_listed:
+            return ""
+        return "Not listed by the server. Enter the arguments as JSON."
+
+    def _task_words(self, offer: Offer) -> str:
+        if offer.task_support == "required":
+            return "Runs only as a task."
+        return "Can run as a task." if offer.task_support == "optional" else ""
+
+    def _read_options(self) -> CallSettings | None:
+        try:
+            return self._options.options()
+        except JsonInputError as error:
+            self._say(str(error))
+            return None
+
+    def _refuse(self, problems: Sequence[SchemaViolation]) -> None:
+        first = problems[0]
+        where = ".".join(str(step) for step in first.path)
+        words = one_line(f"{where}: {first.message}" if where else first.message)
+        more = len(problems) - 1
+        if more:
+            words = f"{words}; and {more} more"
+        self._say(words)
+        self._send_anyway.setVisible(not self._form.editor.mistake)
+
+    def _request(self, options: CallSettings) -> None:
+        if self._offer is None:
+            return
+        server, arguments = self._server.currentText(), self._form.value()
+        self._memory.remember(*self._key_of(self._offer), arguments)
+        self._task_memory.remember(*self._key_of(self._offer), self._options.task.state())
+        call = Call(
+            server,
+            self._offer.kind.value,
+            self._offer.params(arguments),
+            token=options.token,
+            allow_duplicate_token=options.allow_duplicate,
+            idle_timeout_s=options.idle_s,
+            total_timeout_s=options.total_s,
+            auto_resume=AutoResume() if options.is_automatic else None,
+            as_task=options.task.as_task,
+            task_ttl_ms=options.task.ttl_ms,
+        )
+        for _ in range(options.repeats):
+            self.call_requested.emit(call)
+        self._say("Sent {what}.".format(what=count(options.repeats, "call")), Tone.GOOD)
+
+    def _say(self, words: str, tone: Tone = Tone.BAD) -> None:
+        self._message.setText(words)
+        set_text_colour(self._message, self._appearance, tone)
+        self._send_anyway.hide()
+
+    @Slot()
+    def _on_source_changed(self) -> None:
+        self._show_offers()
+
+    @Slot(str)
+    def _on_search_changed(self, text: str) -> None:
+        """Choose among what is found: what is not in sight must not be what is sent."""
+        name = self._offer.name if self._offer else ""
+        was_typed = self._offer is not None and not self._offer.is_listed
+        self._offers.set_search(text)
+        row = self._offers.row_of(text.strip())
+        if row is None:
+            row = self._offers.row_of(name)
+        if row is None and was_typed:
+            row = self._offers.unlisted_row
+        if self._offers.rowCount():
+            self._list.setCurrentIndex(self._offers.index(row or 0))
+        else:
+            self._keep_draft()
+            self._show_offer(None)
+
+    @Slot(int)
+    def _on_moved(self, step: int) -> None:
+        last = self._offers.rowCount() - 1
+        row = min(max(self._list.currentIndex().row() + step, 0), last)
+        if row >= 0:
+            self._list.setCurrentIndex(self._offers.index(row))
+
+    @Slot()
+    def _on_search_entered(self) -> None:
+        """Go on to the arguments: Enter in a search sends nothing."""
+        fields = controls_in(self._form)
+        (fields[0] if fields else self._send).setFocus(Qt.FocusReason.OtherFocusReason)
+
+    @Slot(QModelIndex, QModelIndex)
+    def _on_offer_chosen(self, current: QModelIndex, _previous: QModelIndex) -> None:
+        offer = self._offers.offer(current.row()) if current.isValid() else None
+        if offer is not None and offer != self._offer:
+            self._show_offer(offer)
+
+    @Slot()
+    def _on_arguments_changed(self) -> None:
+        self._say("")
+
+    @Slot()
+    def _on_send_anyway(self) -> None:
+        options = self._read_options()
+        if options is not None and self._is_ready():
+            self._request(options)
+
+    @Slot()
+    def _on_connect_clicked(self) -> None:
+        self.connect_requested.emit(self._server.currentText())
+
+    @Slot()
+    def _on_controls_remade(self) -> None:
+        controls = controls_in(self)
+        if controls != self._controls:
+            self._controls = controls
+            order_tabs(self)
+
+
+def _is_connected(server: ServerSnapshot) -> bool:
+    return server.state is ServerState.CONNECTED
+
+
+_SIZE: Final = QSize(880, 580)
+"""At first; fits a screen of 900 by 600."""
+
+
+class CallDialog(QDialog):
+    """A `CallForm` in its own window, never modal, so that jobs can be watched meanwhile."""
+
+    call_requested = Signal(object)
+    """A `Call`."""
+    connect_requested = Signal(str)
+    """The name of the server that the call is to go to."""
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("New call")
+        self.setModal(False)
+        self.setSizeGripEnabled(True)
+        self.form = CallForm(appearance, self)
+        self.form.call_requested.connect(self.call_requested)
+        self.form.connect_requested.connect(self.connect_requested)
+        close = QPushButton("&Close", self)
+        close.setAutoDefault(False)
+        close.clicked.connect(self.reject)
+        close.setToolTip("Close the window and keep what you entered (Esc)")
+        self.form.add_button(close)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP_L)
+        column.addWidget(self.form, 1)
+        fit_to_screen(self, _SIZE)

@@ -1,0 +1,189 @@
+"""What a server offers: tools, resources and prompts as one searchable list."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+
+from mcp_progress_monitor.formatting import one_line
+from mcp_progress_monitor.protocol.messages import CALL_TOOL, GET_PROMPT, READ_RESOURCE
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp_progress_monitor.gui.schema_form.schema import Schema
+    from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.protocol.offers import Prompt, Resource, Tool
+    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
+
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class OfferKind(enum.Enum):
+    """What can be called; the values are the methods."""
+
+    TOOL = CALL_TOOL
+    RESOURCE = READ_RESOURCE
+    PROMPT = GET_PROMPT
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Offer:
+    """One tool, resource or prompt. `schema` is that of `arguments` in `params`.
+
+    `task_support` is that of a tool, empty for others. One that is not `is_listed` was named by
+    the user: the server may have it nevertheless.
+    """
+
+    kind: OfferKind
+    name: str
+    title: str
+    description: str
+    schema: Schema
+    task_support: str = ""
+    is_listed: bool = True
+
+    def params(self, arguments: JsonObject) -> JsonObject:
+        """Return the parameters of a call with `arguments`."""
+        if self.kind is OfferKind.RESOURCE:
+            return arguments
+        return {"name": self.name, "arguments": arguments}
+
+
+def offers_of(server: ServerSnapshot, kind: OfferKind) -> list[Offer]:
+    """Return what `server` offers of one kind, in its order."""
+    match kind:
+        case OfferKind.TOOL:
+            return [_of_tool(tool) for tool in server.tools]
+        case OfferKind.RESOURCE:
+            return [_of_resource(resource) for resource in server.resources]
+        case OfferKind.PROMPT:
+            return [_of_prompt(prompt) for prompt in server.prompts]
+
+
+def unlisted(kind: OfferKind, name: str) -> Offer:
+    """Return an offer of a name that the server does not list; nothing else is known of it."""
+    schema: Schema = {} if kind is not OfferKind.RESOURCE else _address_schema(name)
+    return Offer(kind, name, "", "", schema, is_listed=False)
+
+
+def _of_tool(tool: Tool) -> Offer:
+    return Offer(
+        OfferKind.TOOL,
+        tool.name,
+        tool.title or "",
+        tool.description or "",
+        tool.input_schema,
+        tool.task_support,
+    )
+
+
+def _of_resource(resource: Resource) -> Offer:
+    schema = _address_schema(resource.uri)
+    title = resource.title or (resource.name if resource.name != resource.uri else "")
+    return Offer(OfferKind.RESOURCE, resource.uri, title, resource.description or "", schema)
+
+
+def _address_schema(uri: str) -> Schema:
+    return {
+        "type": "object",
+        "properties": {"uri": {"type": "string", "title": "URI", "default": uri}},
+        "required": ["uri"],
+    }
+
+
+def _of_prompt(prompt: Prompt) -> Offer:
+    properties = {
+        argument.name: {
+            "type": "string",
+            "title": argument.title or "",
+            "description": argument.description or "",
+        }
+        for argument in prompt.arguments
+    }
+    required = [argument.name for argument in prompt.arguments if argument.is_required]
+    schema: Schema = {
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": {"type": "string"},
+    }
+    return Offer(
+        OfferKind.PROMPT, prompt.name, prompt.title or "", prompt.description or "", schema
+    )
+
+
+class OffersModel(QAbstractListModel):
+    """Offers that hold all the words searched for, in name, title or description.
+
+    After them comes the very name that was typed, unless there is an offer of that name: servers
+    run what they do not list.
+    """
+
+    OFFER = Qt.ItemDataRole.UserRole + 1
+    """The row's `Offer`."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._all: Sequence[Offer] = ()
+        self._text = ""
+        self._kind: OfferKind | None = None
+        self._shown: list[Offer] = []
+
+    def set_offers(self, offers: Sequence[Offer], kind: OfferKind | None = None) -> None:
+        """Show other offers, of those the ones searched for; with `kind`, also one not listed."""
+        self._all = offers
+        self._kind = kind
+        self._show()
+
+    def set_search(self, text: str) -> None:
+        """Show only offers with all words of `text`, in whatever case."""
+        self._text = text.strip()
+        self._show()
+
+    def offer(self, row: int) -> Offer | None:
+        """Return the offer in a row."""
+        return self._shown[row] if 0 <= row < len(self._shown) else None
+
+    def row_of(self, name: str) -> int | None:
+        """Return the row of the offer of that name; None when it is not shown."""
+        return next((row for row, each in enumerate(self._shown) if each.name == name), None)
+
+    @property
+    def unlisted_row(self) -> int | None:
+        """The row of what was typed and is not listed; None when there is none."""
+        last = len(self._shown) - 1
+        return last if self._shown and not self._shown[last].is_listed else None
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:
+        """Return the number of offers shown."""
+        return 0 if parent.isValid() else len(self._shown)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Return an offer's name and title on one line, and the offer itself."""
+        offer = self.offer(index.row()) if index.isValid() else None
+        if offer is None:
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            if not offer.is_listed:
+                return f"Call “{one_line(offer.name, 120)}”, not listed"
+            title = f"  {one_line(offer.title, 80)}" if offer.title else ""
+            return one_line(offer.name, 120) + title
+        return offer if role == self.OFFER else None
+
+    def _show(self) -> None:
+        self.beginResetModel()
+        words = self._text.casefold().split()
+        self._shown = [offer for offer in self._all if _holds(offer, words)]
+        is_known = any(offer.name == self._text for offer in self._all)
+        if self._kind is not None and self._text and not is_known:
+            self._shown.append(unlisted(self._kind, self._text))
+        self.endResetModel()
+
+
+def _holds(offer: Offer, words: Sequence[str]) -> bool:
+    text = f"{offer.name}\n{offer.title}\n{offer.description}".casefold()
+    return all(word in text for word in words)

@@ -1,0 +1,353 @@
+"""How to make a call: progress token, limits, repeats, automatic resume, as a task or not."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from PySide6.QtCore import Signal, Slot
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QGridLayout,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QSpinBox,
+    QWidget,
+)
+
+from mcp_progress_monitor.gui.common.controls import QuietComboBox, mark_invalid, plain_tip
+from mcp_progress_monitor.gui.common.typed_input import (
+    JsonInputError,
+    off_word,
+    read_limit,
+    read_number,
+)
+from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance
+from mcp_progress_monitor.protocol.messages import CALL_TOOL
+from mcp_progress_monitor.protocol.peer import AUTO, TokenChoice
+from mcp_progress_monitor.protocol.tasks import LONGEST_TTL_MS, TaskAugmentation, TaskOffer, TaskWay
+from mcp_progress_monitor.snapshots.limits import LimitChoice, Limits
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.gui.calls.offers import Offer
+    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
+
+_WISHES: Final[tuple[bool | None, ...]] = (None, True, False)
+_AUTO, _, _NO = range(3)
+
+
+class TaskOptions(QWidget):
+    """Task options, enabled as far as server and tool allow; tool tips explain why."""
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._why = ""
+        self._has_ttl = False
+        self.choice = QuietComboBox(self)
+        self.choice.addItems(["Automatic", "Yes", "No"])
+        self.choice.setAccessibleName("As a task")
+        self.ttl = QLineEdit(self)
+        self.ttl.setAccessibleName("Time to live in seconds")
+        self.ttl.setMaximumWidth(110)
+        self._lay_out()
+        self.choice.currentIndexChanged.connect(self._on_choice_changed)
+        self.show_offer(None, None)
+
+    def show_offer(self, server: ServerSnapshot | None, offer: Offer | None) -> None:
+        """Allow what can be chosen for `offer` of `server`; what was chosen stays if it can."""
+        tasks = None
+        if server is not None and server.revision is not None:
+            tasks = TaskOffer.of(server.revision, server.capabilities)
+        is_core = tasks is not None and tasks.way is TaskWay.CORE
+        support = None if offer is None else offer.task_support
+        self._why = self._why_not(tasks, offer)
+        self._has_ttl = is_core and not self._why
+        self.choice.setEnabled(not self._why)
+        self.choice.setToolTip(plain_tip(self._why or self._tip(support, is_core=is_core)))
+        self._on_choice_changed()
+
+    def request(self) -> TaskAugmentation:
+        """Return what was chosen; the automatic where nothing can be.
+
+        Raises:
+            InputError: the time to live is none; it is marked, and the message names it.
+        """
+        if self._why:
+            return TaskAugmentation()
+        ttl_ms = self._read_ttl() if self.ttl.isEnabled() else None
+        return TaskAugmentation(_WISHES[self.choice.currentIndex()], ttl_ms)
+
+    def state(self) -> dict[str, Any]:
+        """Return what is to be remembered of the tool."""
+        return {"as_task": _WISHES[self.choice.currentIndex()], "ttl_s": self.ttl.text()}
+
+    def restore(self, state: dict[str, Any] | None) -> None:
+        """Take up what was remembered of a tool; nothing is the automatic."""
+        request, ttl = (state or {}).get("as_task"), (state or {}).get("ttl_s")
+        chosen = _WISHES.index(request) if isinstance(request, bool) else _AUTO
+        self.choice.setCurrentIndex(chosen)
+        self.ttl.setText(ttl[:20] if isinstance(ttl, str) else "")
+        mark_invalid(self.ttl, self._appearance, is_wrong=False)
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GAP)
+        for words, control in (
+            ("As tas&k", self.choice),
+            ("&Keep for (s)", self.ttl),
+        ):
+            label = QLabel(words, self)
+            label.setBuddy(control)
+            row.addWidget(label)
+            row.addWidget(control)
+        row.addStretch()
+
+    def _why_not(self, tasks: TaskOffer | None, offer: Offer | None) -> str:
+        """Why there is nothing to be chosen; nothing where there is."""
+        if tasks is None or offer is None:
+            return "The server is not connected, or nothing is selected"
+        if offer.kind.value != CALL_TOOL:
+            return "Only tool calls can run as tasks"
+        if not tasks.has_calls:
+            return "The server does not support tasks"
+        if tasks.way is TaskWay.CORE and offer.task_support == "forbidden":
+            return "The tool declares taskSupport “forbidden”"
+        return ""
+
+    def _tip(self, support: str | None, *, is_core: bool) -> str:
+        if not is_core:
+            return (
+                "In 2026-07-28 the server decides whether a call becomes a task. “No” declares "
+                "no support for tasks; “Yes” only says that one is expected"
+            )
+        if support == "required":
+            return (
+                "The tool declares taskSupport “required”. “No” sends a plain call, which the "
+                "server should reject"
+            )
+        if support == "optional":
+            return "The tool declares taskSupport “optional”. Automatic sends a plain call"
+        return (
+            "The tool declares no taskSupport, which means “forbidden”: the server should "
+            "reject a task. Automatic sends a plain call"
+        )
+
+    def _read_ttl(self) -> float | None:
+        text = self.ttl.text().strip()
+        try:
+            seconds = None if not text else float(read_number(text, is_integer=False))
+            if seconds is not None and not 1 <= seconds * 1000 <= LONGEST_TTL_MS:
+                raise JsonInputError("enter a positive number of seconds")  # noqa: TRY301
+        except (JsonInputError, OverflowError) as error:
+            mark_invalid(self.ttl, self._appearance, is_wrong=True)
+            raise JsonInputError(f"{self.ttl.accessibleName()}: {error}") from None
+        mark_invalid(self.ttl, self._appearance, is_wrong=False)
+        return None if seconds is None else seconds * 1000
+
+    @Slot()
+    def _on_choice_changed(self) -> None:
+        is_possible = self._has_ttl and self.choice.currentIndex() != _NO
+        self.ttl.setEnabled(is_possible)
+        words = "server default" if is_possible else ""
+        self.ttl.setPlaceholderText(words)
+        tip = "Set how long the server should keep the task; leave empty for the server's default"
+        if not is_possible:
+            tip = self._why or "Applies only to requested tasks; in 2026-07-28 the server decides"
+        self.ttl.setToolTip(plain_tip(tip))
+
+
+_MOST_REPEATS: Final = 10_000
+_AUTOMATIC, _STRING, _INTEGER, _NONE = range(4)
+
+
+class CallSettings(NamedTuple):
+    """What the user chose; limits in seconds, None is off."""
+
+    token: TokenChoice
+    allow_duplicate: bool
+    idle_s: LimitChoice
+    total_s: LimitChoice
+    repeats: int
+    is_automatic: bool
+    """Whether to resume automatically when the server returns a resume token."""
+    task: TaskAugmentation
+
+
+class CallOptions(QWidget):
+    """Controls for token, limits, repeats and resuming; `options` reads them."""
+
+    changed = Signal()
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._kind = QuietComboBox(self)
+        self._kind.addItems(
+            [
+                "Automatic",
+                "Custom string",
+                "Custom integer",
+                "None",
+            ]
+        )
+        self._token = QLineEdit(self)
+        self._allow = QCheckBox("Allow a duplicate token", self)
+        self._idle = QLineEdit(self)
+        self._total = QLineEdit(self)
+        self._repeats = QSpinBox(self)
+        self._repeats.setRange(1, _MOST_REPEATS)
+        self._repeats.setGroupSeparatorShown(True)
+        self.automatic = QCheckBox("Resume &automatically", self)
+        self.task = TaskOptions(appearance, self)
+        self._name_controls()
+        self._lay_out()
+        self._kind.currentIndexChanged.connect(self._on_kind_changed)
+        self._on_kind_changed()
+
+    def options(self) -> CallSettings:
+        """Return what was chosen.
+
+        Raises:
+            InputError: a control holds what cannot be used; it is marked, and the message names it.
+        """
+        return CallSettings(
+            self._read(self._token, self._chosen_token),
+            self._allow.isChecked(),
+            self._read(self._idle, self._idle_limit),
+            self._read(self._total, self._total_limit),
+            self._repeats.value(),
+            self.automatic.isChecked(),
+            self.task.request(),
+        )
+
+    def show_usual(self, limits: Limits) -> None:
+        """Show the limits that hold where none is entered."""
+        for line, seconds in ((self._idle, limits.idle_s), (self._total, limits.total_s)):
+            words = off_word() if seconds is None else f"{seconds:g}"
+            line.setPlaceholderText(f"{words} (default)")
+
+    def set_token(self, token: TokenChoice) -> None:
+        """Choose a token."""
+        if token is AUTO or token is None:
+            self._kind.setCurrentIndex(_AUTOMATIC if token is AUTO else _NONE)
+            return
+        self._kind.setCurrentIndex(_STRING if isinstance(token, str) else _INTEGER)
+        self._token.setText(str(token))
+
+    def state(self) -> dict[str, Any]:
+        """Return what is to be remembered; a token and a count are for one call."""
+        is_automatic = self.automatic.isChecked()
+        return {"idle": self._idle.text(), "total": self._total.text(), "resume": is_automatic}
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take up what was remembered."""
+        self.automatic.setChecked(state.get("resume") is True)
+        for line, key in ((self._idle, "idle"), (self._total, "total")):
+            text = state.get(key)
+            if isinstance(text, str):
+                line.setText(text[:20])
+
+    def _name_controls(self) -> None:
+        for control, name, tip in (
+            (self._kind, "Progress token", "Choose the progress token of the call"),
+            (self._token, "Custom token", "Enter a string or an integer, including 0"),
+            (
+                self._allow,
+                self._allow.text(),
+                "Send the token even if a pending request uses the same one",
+            ),
+            (
+                self._idle,
+                "Idle limit in seconds",
+                (
+                    "Time out after this many seconds without a message for the call; 0 or “off” "
+                    "disables the limit, empty uses the server's default"
+                ),
+            ),
+            (
+                self._total,
+                "Total limit in seconds",
+                (
+                    "Time out after this many seconds in total; 0 or “off” disables the limit, "
+                    "empty uses the server's default"
+                ),
+            ),
+            (
+                self._repeats,
+                "Number of calls",
+                "Send this many identical calls at once",
+            ),
+            (
+                self.automatic,
+                "Resume automatically",
+                "Resume after every stop that left a resume token, until the call is done",
+            ),
+        ):
+            control.setAccessibleName(name)
+            control.setToolTip(plain_tip(tip))
+        for line in (self._idle, self._total):
+            line.setMaximumWidth(110)
+        self.show_usual(Limits())
+
+    def _lay_out(self) -> None:
+        grid = QGridLayout(self)
+        grid.setContentsMargins(0, 0, 0, 0)
+        grid.setHorizontalSpacing(GAP)
+        grid.setVerticalSpacing(GAP_S)
+        grid.addWidget(self._label("&Token", self._kind), 0, 0)
+        grid.addWidget(self._kind, 0, 1)
+        grid.addWidget(self._token, 0, 2, 1, 2)
+        grid.addWidget(self._allow, 0, 4, 1, 2)
+        grid.addWidget(self._label("&Idle limit (s)", self._idle), 1, 0)
+        grid.addWidget(self._idle, 1, 1)
+        grid.addWidget(self._label("T&otal limit (s)", self._total), 1, 2)
+        grid.addWidget(self._total, 1, 3)
+        grid.addWidget(self._label("Ti&mes", self._repeats), 1, 4)
+        grid.addWidget(self._repeats, 1, 5)
+        grid.addWidget(self.automatic, 2, 0, 1, 2)
+        grid.addWidget(self.task, 2, 2, 1, 4)
+        grid.setColumnStretch(3, 1)
+        grid.setColumnStretch(5, 1)
+
+    def _label(self, text: str, control: QWidget) -> QLabel:
+        label = QLabel(text, self)
+        label.setBuddy(control)
+        return label
+
+    def _read(self, line: QLineEdit, reader: Any) -> Any:
+        try:
+            value = reader()
+        except JsonInputError as error:
+            mark_invalid(line, self._appearance, is_wrong=True)
+            raise JsonInputError(f"{line.accessibleName()}: {error}") from None
+        mark_invalid(line, self._appearance, is_wrong=False)
+        return value
+
+    def _chosen_token(self) -> TokenChoice:
+        kind = self._kind.currentIndex()
+        if kind in (_AUTOMATIC, _NONE):
+            return AUTO if kind == _AUTOMATIC else None
+        is_single = self._repeats.value() == 1 or self._allow.isChecked()
+        if not is_single:
+            raise JsonInputError("simultaneous calls cannot share a custom token")
+        if kind == _STRING:
+            return self._token.text()
+        return int(read_number(self._token.text(), is_integer=True))
+
+    def _idle_limit(self) -> LimitChoice:
+        return read_limit(self._idle.text())
+
+    def _total_limit(self) -> LimitChoice:
+        return read_limit(self._total.text())
+
+    @Slot()
+    def _on_kind_changed(self) -> None:
+        is_own = self._kind.currentIndex() in (_STRING, _INTEGER)
+        self._token.setEnabled(is_own)
+        self._token.setPlaceholderText("" if is_own else "generated")
+        if self._kind.currentIndex() == _NONE:
+            self._token.setPlaceholderText("no progress notifications")
+        self._allow.setEnabled(is_own)
+        self.changed.emit()

@@ -1,0 +1,1 @@
+"""Parts that several rooms use; none of them knows a room."""

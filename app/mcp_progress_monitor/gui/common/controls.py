@@ -1,0 +1,209 @@
+"""Small controls: labels and tips of untrusted text, headings, choices, and their colours."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QEvent, QSize, Qt
+from PySide6.QtGui import QFont, QPalette
+from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLabel, QSizePolicy, QToolButton, QWidget
+
+from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QResizeEvent, QTextDocument, QWheelEvent
+
+_LIMIT: Final = 2000
+_SHORT: Final = 120
+"""Qt breaks only rich text into lines."""
+_SPECIAL: Final = frozenset("<>&\n")
+_TONE: Final = "tone"
+"""Property of a label that is written in the colour of a tone."""
+
+
+def plain_tip(words: str) -> str:
+    """`words` for a tool tip, bounded: nothing of them is markup.
+
+    A tool tip has no plain mode: Qt renders whatever looks like markup, images included. So what
+    could look like that, and what needs several lines, becomes rich text that says the same.
+    Every tip that is not spelled out in the source goes through here; an architecture test sees
+    to that.
+    """
+    if len(words) <= _SHORT and not _SPECIAL & frozenset(words):
+        return words
+    import html  # with all its entities: no start waits for them
+
+    shown = words if len(words) <= _LIMIT else words[:_LIMIT] + "…"
+    lines = html.escape(shown).replace("\n", "<br>")
+    return f"<qt>{lines}</qt>"
+
+
+def typed_text(document: QTextDocument) -> str:
+    """The text of an input as typed, lines ended by line feeds.
+
+    Qt's own `toPlainText` turns every no-break space into a plain one: a server would get
+    another text than the user gave.
+    """
+    return document.toRawText().replace("\u2029", "\n").replace("\u2028", "\n")
+
+
+_STEP: Final = 48
+"""Pixels by which the room kept for words grows and shrinks."""
+
+
+class ElidedLabel(QWidget):
+    """One line of plain text in whatever width there is; what does not fit ends in an ellipsis.
+
+    Each new text of a `QLabel` has the layouts around it done again, up to the docks of the window:
+    2 ms of one core ten times a second. This one is in no layout with its text.
+    """
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._label = QLabel(self)
+        self._label.setTextFormat(Qt.TextFormat.PlainText)
+        self._text = ""
+        self._least = self._wanted = 0
+        self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+
+    def text(self) -> str:
+        """What it says."""
+        return self._text
+
+    def set_text(self, words: str, whole: str = "") -> None:
+        """Say something else; of words with a beginning `whole` that is never cut.
+
+        Such words have room of their own, in steps: a count that grows seldom moves what is around.
+        """
+        self._text = words
+        if whole:
+            self._keep_room(f"{whole}, …", words)
+        self._fit()
+
+    def _keep_room(self, least: str, wanted: str) -> None:
+        room = [self._least, self._wanted]
+        for place, words in enumerate((least, wanted)):
+            steps = self.fontMetrics().horizontalAdvance(words) // _STEP + 1
+            if not steps <= room[place] // _STEP <= steps + 1:
+                room[place] = steps * _STEP
+        if room != [self._least, self._wanted]:
+            self._least, self._wanted = room
+            self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Preferred)
+            self.updateGeometry()
+
+    def _fit(self) -> None:
+        mode = Qt.TextElideMode.ElideRight
+        self._label.setText(self.fontMetrics().elidedText(self._text, mode, self.width()))
+
+    def set_accessible_name(self, name: str) -> None:
+        """Say to screen readers what it is about."""
+        self._label.setAccessibleName(name)
+
+    def sizeHint(self) -> QSize:
+        """A line high, as wide as words that have room of their own."""
+        return QSize(self._wanted, self._label.fontMetrics().height() + 2 * self._label.margin())
+
+    def minimumSizeHint(self) -> QSize:
+        """A line high, as wide as what is never cut."""
+        return QSize(self._least, self.sizeHint().height())
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give the words the whole room."""
+        super().resizeEvent(event)
+        self._label.setGeometry(self.rect())
+        self._fit()
+
+
+class SideHeading(QWidget):
+    """A word in muted capitals."""
+
+    def __init__(self, words: str, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._label = QLabel(words, self)
+        self._label.setTextFormat(Qt.TextFormat.PlainText)
+        self._row = QHBoxLayout(self)
+        self._row.setContentsMargins(GAP + 2, GAP_S, GAP_S, 2)
+        self._row.addWidget(self._label, 1)
+        self._recolour()
+        appearance.changed.connect(self._recolour)
+
+    def add_button(self, button: QToolButton) -> None:
+        """Put `button` at the right end."""
+        self._row.addWidget(button)
+
+    def set_buddy(self, widget: QWidget) -> None:
+        """Let the heading name `widget` for assistive technology."""
+        self._label.setBuddy(widget)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Take another font."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.FontChange:
+            self._recolour()
+
+    def _recolour(self) -> None:
+        font = QFont(self.font())
+        font.setPointSizeF(font.pointSizeF() * 0.88)
+        font.setWeight(QFont.Weight.DemiBold)
+        font.setCapitalization(QFont.Capitalization.AllUppercase)
+        font.setLetterSpacing(QFont.SpacingType.AbsoluteSpacing, 0.4)
+        self._label.setFont(font)
+        palette = self._label.palette()
+        palette.setColor(QPalette.ColorRole.WindowText, self._appearance.colour(Tone.MUTED))
+        self._label.setPalette(palette)
+
+
+class QuietComboBox(QComboBox):
+    """A choice that scrolling over it does not change."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon)
+        self.setMinimumContentsLength(12)
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        """Leave the wheel to the scroll area, unless the user stands on the choice."""
+        if self.hasFocus():
+            super().wheelEvent(event)
+        else:
+            event.ignore()
+
+
+def plain_label(parent: QWidget, words: str = "") -> QLabel:
+    """A label for server text: never rich, wrapped, as narrow as it must be."""
+    label = QLabel(parent)
+    label.setTextFormat(Qt.TextFormat.PlainText)
+    label.setWordWrap(True)
+    label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+    label.setText(words)
+    return label
+
+
+def set_text_colour(label: QWidget, appearance: Appearance, tone: Tone) -> None:
+    """Write a label in the colour of `tone`; see `recolour`."""
+    label.setProperty(_TONE, tone.value)
+    palette = label.palette()
+    palette.setColor(QPalette.ColorRole.WindowText, appearance.colour(tone))
+    label.setPalette(palette)
+
+
+def recolour(root: QWidget, appearance: Appearance) -> None:
+    """Write every label within `root` that has a tone in that tone's colour of now."""
+    for label in root.findChildren(QLabel):
+        tone = label.property(_TONE)
+        if tone is not None:
+            set_text_colour(label, appearance, Tone(tone))
+
+
+def mark_invalid(control: QWidget, appearance: Appearance, *, is_wrong: bool) -> None:
+    """Give a control a red ground, or its ordinary one; words beside it say the same."""
+    if is_wrong:
+        palette = control.palette()
+        ground = appearance.ground(Tone.BAD, 0.18)
+        palette.setColor(QPalette.ColorRole.Base, ground)
+        palette.setColor(QPalette.ColorRole.Button, ground)
+        control.setPalette(palette)
+    else:
+        control.setPalette(QPalette())

@@ -1,0 +1,121 @@
+"""An image from a server: decoded within bounds, shown at most at its own size."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QRectF, QSize, QSizeF, Qt
+from PySide6.QtGui import QImage, QImageReader, QPainter, QPalette
+from PySide6.QtWidgets import QWidget
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.gui.theme import GAP, Appearance, Tone
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QPaintEvent
+
+_ENCODED_AT_MOST: Final = 24_000_000  # characters of base64
+_SIDE_AT_MOST: Final = 12_000  # pixels
+_AREA_AT_MOST: Final = 40_000_000
+_FORMATS: Final = frozenset({"png", "jpeg", "jpg", "gif", "webp", "bmp"})
+"""Raster formats only: a drawing such as SVG may refer to files and fonts."""
+
+
+class ImageView(QWidget):
+    """Shows one image, or why it cannot be shown."""
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._image = QImage()
+        self._words = ""
+        self.setMinimumSize(QSize(120, 80))
+        self.setBackgroundRole(QPalette.ColorRole.Base)
+        self.setAutoFillBackground(True)
+        self.setAccessibleName("Image")
+
+    @property
+    def words(self) -> str:
+        """What is said about the image: its size, or why it is not shown."""
+        return self._words
+
+    @property
+    def image(self) -> QImage:
+        """The decoded image, null when it cannot be shown."""
+        return self._image
+
+    def show_base64(self, encoded: str) -> None:
+        """Decode and show an image."""
+        self._image = QImage()
+        self._words = self._decode(encoded)
+        self.setAccessibleDescription(self._words)
+        self.update()
+
+    def shrink(self, side: int) -> None:
+        """Keep no more of the image than a square of `side` pixels shows."""
+        if not self._image.isNull() and max(self._image.width(), self._image.height()) > side:
+            self._image = self._image.scaled(
+                QSize(side, side),
+                Qt.AspectRatioMode.KeepAspectRatio,
+                Qt.TransformationMode.SmoothTransformation,
+            )
+        self.update()
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Paint the image in the middle, its description below."""
+        painter = QPainter(self)
+        line = self.fontMetrics().height() + GAP
+        area = QRectF(self.rect()).adjusted(GAP, GAP, -GAP, -line)
+        if not self._image.isNull():
+            painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform)
+            painter.drawImage(_within(area, self._image.size()), self._image)
+        painter.setPen(self._appearance.colour(Tone.MUTED))
+        below = self.rect().adjusted(GAP, 0, -GAP, 0)
+        below.setTop(below.bottom() - line if not self._image.isNull() else 0)
+        flags = Qt.AlignmentFlag.AlignCenter | Qt.TextFlag.TextWordWrap
+        painter.drawText(below, int(flags), self._words)
+
+    def _decode(self, encoded: str) -> str:
+        if len(encoded) > _ENCODED_AT_MOST:
+            return f"The image is too large to display ({formatting.size(len(encoded) * 3 // 4)})."
+        try:
+            raw = base64.b64decode(encoded, validate=True)
+        except (binascii.Error, ValueError):
+            return "The image is not valid base64."
+        return self._read(raw)
+
+    def _read(self, raw: bytes) -> str:
+        buffer = QBuffer()
+        buffer.setData(QByteArray(raw))
+        buffer.open(QIODevice.OpenModeFlag.ReadOnly)
+        reader = QImageReader(buffer)
+        reader.setDecideFormatFromContent(True)
+        kind = bytes(reader.format().data()).decode("ascii", "replace")
+        size = reader.size()
+        if kind not in _FORMATS:
+            return "The image format is not supported."
+        if not _is_bearable(size):
+            return "The image has too many pixels to display."
+        image = reader.read()
+        if image.isNull():
+            return "The image is corrupt."
+        self._image = image
+        return f"{kind.upper()}, {size.width():,} x {size.height():,}, {formatting.size(len(raw))}"
+
+
+def _is_bearable(size: QSize) -> bool:
+    width, height = size.width(), size.height()
+    is_sane = 0 < width <= _SIDE_AT_MOST and 0 < height <= _SIDE_AT_MOST
+    return is_sane and width * height <= _AREA_AT_MOST
+
+
+def _within(area: QRectF, size: QSize) -> QRectF:
+    """The image's place: in the middle, shrunk to fit, never enlarged."""
+    wanted = QSizeF(size)
+    if wanted.width() > area.width() or wanted.height() > area.height():
+        wanted.scale(area.size(), Qt.AspectRatioMode.KeepAspectRatio)
+    place = QRectF(0, 0, wanted.width(), wanted.height())
+    place.moveCenter(area.center())
+    return place

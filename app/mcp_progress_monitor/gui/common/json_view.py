@@ -1,0 +1,365 @@
+"""A JSON value as a tree that can be searched, with room for one of its values in full."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+from PySide6.QtWidgets import QAbstractItemView, QHBoxLayout, QSplitter, QTreeView, QWidget
+
+from mcp_progress_monitor.formatting import number
+from mcp_progress_monitor.gui.common.json_model import JsonNode, JsonTreeModel
+from mcp_progress_monitor.gui.common.raw_view import RawView
+from mcp_progress_monitor.gui.common.search import MOST, SLICE_S, PlaceSearch, SearchTexts
+from mcp_progress_monitor.gui.theme import GAP_S, Appearance
+from mcp_progress_monitor.protocol.jsonrpc import Elided
+from mcp_progress_monitor.wording.json_values import pretty, scalar, searchable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+_OPENED: Final = 3
+"""Levels opened at first: message, params, arguments."""
+_SEARCHED: Final = 200
+"""Characters of a value that are searched for."""
+_OPENED_CHILDREN: Final = 30
+"""Values with more children than this stay closed at first."""
+
+
+class FilterRequest(NamedTuple):
+    """A request to filter by, or exclude, messages with `value` at this path.
+
+    `keys` lead to the place from the whole message.
+    """
+
+    keys: tuple[str | int, ...]
+    value: str | float | bool | None
+    is_excluded: bool
+
+
+class JsonTree(QTreeView):
+    """A `JsonTreeModel` with copying, and signals for what can be done with a value."""
+
+    value_opened = Signal(object)
+    """A value to be shown whole (double click or Enter on one without children)."""
+    search_requested = Signal(object)
+    """Words to search the log for."""
+    filter_requested = Signal(object)
+    """A `FilterWish`; see `offer_filters`."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._model = JsonTreeModel(self)
+        self.setModel(self._model)
+        self.setAccessibleName("Message as a tree")
+        self.setUniformRowHeights(True)
+        self.setAllColumnsShowFocus(True)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setContextMenuPolicy(Qt.ContextMenuPolicy.ActionsContextMenu)
+        self.header().setStretchLastSection(False)
+        self.setExpandsOnDoubleClick(True)
+        self.activated.connect(self._on_activated)
+        self._add_actions()
+
+    def show_value(self, value: Any) -> None:
+        """Show a JSON value, its first levels opened."""
+        self._model.set_value(value)
+        self._open(QModelIndex(), _OPENED)
+        self._fit_columns()
+
+    @property
+    def value(self) -> dict[str, Any] | list[Any]:
+        """What is shown."""
+        return self._model.value
+
+    def go_to(self, positions: Sequence[int]) -> None:
+        """Stand on the value at these positions (see `JsonTreeModel.reach`), and show it."""
+        index = self._model.reach(positions)
+        self.setCurrentIndex(index)
+        self.scrollTo(index)
+
+    def offer_filters(self) -> None:
+        """Offer in the menu to filter the log by a value."""
+        first = self.actions()[0]
+        self._filter = QAction("Filter by this value", self)
+        self._filter.setShortcut(QKeySequence("Ctrl+Return"))
+        self._filter.triggered.connect(self._on_filter)
+        self._exclude = QAction("Exclude this value", self)
+        self._exclude.setShortcut(QKeySequence("Ctrl+Shift+Return"))
+        self._exclude.triggered.connect(self._on_exclude)
+        for action in (self._filter, self._exclude):
+            action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+            action.setEnabled(False)
+            self.insertAction(first, action)
+        separator = QAction(self)
+        separator.setSeparator(True)
+        self.insertAction(first, separator)
+        self.selectionModel().currentChanged.connect(self._on_current_changed)
+
+    def clear(self) -> None:
+        """Show nothing."""
+        self._model.clear()
+
+    def resizeEvent(self, event: Any) -> None:
+        """Give the values what is left of the width."""
+        super().resizeEvent(event)
+        self._fit_columns()
+
+    def _add_actions(self) -> None:
+        copy = QAction("Copy value", self)
+        copy.setShortcut(QKeySequence.StandardKey.Copy)
+        copy.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        copy.triggered.connect(self._on_copy_value)
+        path = QAction("Copy path", self)
+        path.triggered.connect(self._on_copy_path)
+        whole = QAction("Show full value", self)
+        whole.triggered.connect(self._on_show_whole)
+        search = QAction("Search Traffic for this value", self)
+        search.triggered.connect(self._on_search)
+        actions: Sequence[QAction] = (copy, path, whole, search)
+        self.addActions(actions)
+
+    def _open(self, parent: QModelIndex, levels: int) -> None:
+        if not levels:
+            return
+        for row in range(min(self._model.rowCount(parent), _OPENED_CHILDREN)):
+            index = self._model.index(row, 0, parent)
+            if 0 < self._model.node(index).count <= _OPENED_CHILDREN:
+                self._model.fetchMore(index)
+                self.expand(index)
+                self._open(index, levels - 1)
+
+    def _fit_columns(self) -> None:
+        width = self.viewport().width()
+        self.resizeColumnToContents(0)
+        self.resizeColumnToContents(2)
+        self.setColumnWidth(0, max(120, min(self.columnWidth(0) + 8, width // 3)))
+        self.setColumnWidth(1, max(160, width - self.columnWidth(0) - self.columnWidth(2)))
+
+    def _current(self) -> JsonNode | None:
+        index = self.currentIndex()
+        return self._model.node(index) if index.isValid() else None
+
+    def _wish(self, *, is_excluded: bool) -> None:
+        """Ask for a filter; objects, arrays and what was left out cannot be compared."""
+        node = self._current()
+        if node is not None and _is_plain(node):
+            request = FilterRequest(tuple(node.keys()), node.value, is_excluded)
+            self.filter_requested.emit(request)
+
+    @Slot(QModelIndex, QModelIndex)
+    def _on_current_changed(self, current: QModelIndex, _previous: QModelIndex) -> None:
+        is_plain = current.isValid() and _is_plain(self._model.node(current))
+        self._filter.setEnabled(is_plain)
+        self._exclude.setEnabled(is_plain)
+
+    @Slot()
+    def _on_filter(self) -> None:
+        self._wish(is_excluded=False)
+
+    @Slot()
+    def _on_exclude(self) -> None:
+        self._wish(is_excluded=True)
+
+    @Slot(QModelIndex)
+    def _on_activated(self, index: QModelIndex) -> None:
+        node = self._model.node(index)
+        if not node.count:
+            self.value_opened.emit(node.value)
+
+    @Slot()
+    def _on_copy_value(self) -> None:
+        node = self._current()
+        if node is not None:
+            value = node.content()
+            QGuiApplication.clipboard().setText(value if isinstance(value, str) else pretty(value))
+
+    @Slot()
+    def _on_copy_path(self) -> None:
+        node = self._current()
+        if node is not None:
+            QGuiApplication.clipboard().setText(node.path())
+
+    @Slot()
+    def _on_show_whole(self) -> None:
+        node = self._current()
+        if node is not None:
+            self.value_opened.emit(node.content())
+
+    @Slot()
+    def _on_search(self) -> None:
+        node = self._current()
+        if node is None:
+            return
+        named_by_key = isinstance(node.value, dict | list | Elided)
+        words = str(node.key) if named_by_key else searchable(node.value)
+        self.search_requested.emit(words[:_SEARCHED])
+
+
+def _is_plain(node: JsonNode) -> bool:
+    """Whether a filter can compare the value; not objects, arrays and what was left out."""
+    return not isinstance(node.value, dict | list | Elided)
+
+
+_STRIDE: Final = 256
+"""Values looked at between two pauses: about a tenth of a millisecond."""
+_LONG: Final = 32 * 1024
+"""After a string of more characters there is a pause at once."""
+_NUMBER: Final = 4_000
+"""Digits of a number that are searched."""
+
+
+def hits(value: dict[str, Any] | list[Any], words: str) -> Iterator[tuple[int, ...] | None]:
+    """Yield where names or values hold `words`, in any case; None where there may be a pause.
+
+    A hit is the positions of members from `value` downwards, as `JsonTreeModel.reach` takes them.
+    """
+    needle = words.casefold()
+    walks = [_members(value)]
+    path = [-1]
+    looked = 0
+    while walks:
+        position, (key, member) = next(walks[-1], (-1, ("", None)))
+        if position < 0:
+            walks.pop()
+            path.pop()
+            continue
+        path[-1] = position
+        if _holds(key, member, needle):
+            yield tuple(path)
+        looked += 1
+        if not looked % _STRIDE or (isinstance(member, str) and len(member) > _LONG):
+            yield None
+        if isinstance(member, dict | list) and member:
+            walks.append(_members(member))
+            path.append(-1)
+
+
+def _members(value: dict[str, Any] | list[Any]) -> Iterator[tuple[int, tuple[str | int, Any]]]:
+    return enumerate(value.items() if isinstance(value, dict) else enumerate(value))
+
+
+def _holds(key: str | int, value: Any, needle: str) -> bool:
+    if isinstance(key, str) and needle in key.casefold():
+        return True
+    if isinstance(value, str):
+        return needle in value.casefold()
+    if isinstance(value, dict | list | Elided):
+        return False
+    return needle in scalar(value, _NUMBER).casefold()
+
+
+class TreeSearch(PlaceSearch):
+    """Searches the value in slices; expands only the path to the current match."""
+
+    def __init__(self, tree: JsonTree, appearance: Appearance, parent: QWidget) -> None:
+        super().__init__(tree, _words(), QKeySequence("Ctrl+Shift+F"), appearance, parent)
+        self._tree = tree
+        self._walk: Iterator[tuple[int, ...] | None] | None = None
+        self._hits: list[tuple[int, ...]] = []
+        self._lay_out()
+        self._show_count()
+
+    @property
+    def is_searching(self) -> bool:
+        """Whether part of the message is still to be searched."""
+        return self._walk is not None
+
+    def begin(self) -> None:
+        """Search the tree's value of now; called again whenever it is another."""
+        self._hits = []
+        self._at = -1
+        words = self.field.text()
+        self._walk = hits(self._tree.value, words) if words else None
+        self._search_slice()
+
+    def _lay_out(self) -> None:
+        self.field.setMinimumWidth(80)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(GAP_S, 0, GAP_S, 0)
+        row.setSpacing(GAP_S)
+        for part in (self.count, self.field, self._previous, self._next):
+            row.addWidget(part)
+
+    def _search_slice(self) -> None:
+        deadline = time.perf_counter() + SLICE_S
+        while self._walk is not None:
+            hit = next(self._walk, ())
+            if hit == ():
+                self._walk = None
+            elif hit is not None:
+                self._hits.append(hit)
+                if len(self._hits) >= MOST:
+                    self._walk = None
+            elif time.perf_counter() >= deadline:
+                break
+        if self._at < 0 and self._hits:
+            self._go(0)
+        self._show_count()
+        if self._walk is None:
+            self._slices.stop()
+        else:
+            self._slices.start()
+
+    def _go(self, to: int) -> None:
+        if self._hits:
+            self._at = to % len(self._hits)
+            self._tree.go_to(self._hits[self._at])
+            self._show_count()
+
+    def _show_count(self) -> None:
+        count = len(self._hits)
+        more = number(count) + ("…" if self.is_searching else "")
+        if count >= MOST:
+            more = f"over {number(MOST)}"
+        words = ""
+        if self.field.text():
+            words = "searching…" if self.is_searching else "no matches"
+        self._show(count, words, more)
+
+
+def _words() -> SearchTexts:
+    return SearchTexts(
+        inside="Search message",
+        name="Search names and values of the message",
+        tip=(
+            "Search names and values, ignoring case; F3 goes to the next match, Shift+F3 "
+            "to the previous (Ctrl+Shift+F)"
+        ),
+        previous="Go to the previous match (Shift+F3)",
+        next="Go to the next match (F3)",
+    )
+
+
+class JsonPage(QSplitter):
+    """The tree, with a view of one full value when requested."""
+
+    search_requested = Signal(object)
+    """Words to search the log for."""
+
+    def __init__(self, appearance: Appearance, name: str, parent: QWidget | None = None) -> None:
+        super().__init__(Qt.Orientation.Vertical, parent)
+        self.tree = JsonTree(self)
+        self.tree.setFrameShape(self.tree.Shape.NoFrame)
+        self.tree.setAccessibleName(name)
+        self.whole = RawView(appearance, self)
+        self.whole.setAccessibleName("Full value")
+        self.whole.hide()
+        self.addWidget(self.tree)
+        self.addWidget(self.whole)
+        self.setChildrenCollapsible(False)
+        self.tree.value_opened.connect(self._on_value_opened)
+        self.tree.search_requested.connect(self.search_requested)
+
+    def show_value(self, value: Any) -> None:
+        """Show another JSON value."""
+        self.whole.hide()
+        self.tree.show_value(value)
+
+    @Slot(object)
+    def _on_value_opened(self, value: Any) -> None:
+        words = value if isinstance(value, str) else pretty(value)
+        self.whole.show_bytes(words.encode("utf-8", "surrogatepass"), keep_lines=True)
+        self.whole.show()

@@ -1,0 +1,140 @@
+"""Windows that fit the screen, panes that scroll where it is too small, and the order of Tab."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any, Final
+
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtWidgets import (
+    QFrame,
+    QGridLayout,
+    QScrollArea,
+    QSplitter,
+    QTabBar,
+    QTabWidget,
+    QWidget,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from PySide6.QtGui import QResizeEvent
+    from PySide6.QtWidgets import QLayout
+
+_FRAME: Final = QSize(2, 40)
+"""What a desktop adds around a window: above all its title bar."""
+_UNSEEN: Final = QSize(1920, 1080)
+_LEAST: Final = QSize(120, 80)
+
+
+def fit_to_screen(window: QWidget, size: QSize) -> None:
+    """Give a window its first size: `size`, or what the screen has room for."""
+    window.resize(size.boundedTo(room(window)))
+
+
+def room(widget: QWidget) -> QSize:
+    """The largest size of a window on the screen of `widget`, in its own units.
+
+    Qt's offscreen platform has a screen of 800 by 800 without a name, which nobody looks at:
+    pictures taken there are as large as they are elsewhere.
+    """
+    screen = widget.screen()
+    return screen.availableSize() - _FRAME if screen.name() else _UNSEEN
+
+
+class ScreenFit(QScrollArea):
+    """Asks for as much room as `content` needs, but for no more than the screen has beside `rest`.
+
+    On most screens nothing is seen of it. On a small one, or at a large scale, it scrolls; without
+    it the window would be larger than the screen, with its lowest controls out of reach.
+    """
+
+    def __init__(self, content: QWidget, rest: QSize, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.content = content
+        self._rest = rest
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self.setWidgetResizable(True)
+        self.setWidget(content)
+        self.setSizePolicy(content.sizePolicy())
+
+    def minimumSizeHint(self) -> QSize:
+        """The content's, as far as the screen has room for it."""
+        if self.widget() is None:  # deleted before this
+            return super().minimumSizeHint()
+        needed = self.content.minimumSizeHint().expandedTo(self.content.minimumSize())
+        return needed.boundedTo((room(self) - self._rest).expandedTo(_LEAST))
+
+    def sizeHint(self) -> QSize:
+        """The content's."""
+        return super().sizeHint() if self.widget() is None else self.content.sizeHint()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Let a window that asks again know what is needed by now."""
+        super().resizeEvent(event)
+        self.updateGeometry()
+
+
+def order_tabs(root: QWidget) -> None:
+    """Let Tab go through `root` as it is laid out.
+
+    Qt appends what is made later to the end of the window: behind its last button.
+    """
+    controls = controls_in(root)
+    for one, next_one in itertools.pairwise(controls):
+        QWidget.setTabOrder(one, next_one)
+    if controls and isinstance(controls[0], QTabBar):  # Qt skips it where it is only the first
+        QWidget.setTabOrder(controls[-1], controls[0])
+
+
+def controls_in(root: QWidget) -> list[QWidget]:
+    """The controls within `root` that take the focus, from left to right and top to bottom."""
+    return [each for each in _walked(root) if each.focusPolicy() & Qt.FocusPolicy.TabFocus]
+
+
+def _walked(widget: QWidget) -> Iterator[QWidget]:
+    parts = _parts(widget)
+    if _is_a_stop(widget) or not parts:
+        yield widget
+    for part in parts:
+        yield from _walked(part)
+
+
+def _is_a_stop(widget: QWidget) -> bool:
+    # Pages hand the focus on to their tab bar, which is one of their parts.
+    takes_focus = widget.focusPolicy() != Qt.FocusPolicy.NoFocus
+    return takes_focus and not isinstance(widget, QTabWidget)
+
+
+def _parts(widget: QWidget) -> Sequence[QWidget]:
+    if isinstance(widget, QSplitter | QTabWidget):
+        places = range(widget.count())
+        parts = [part for place in places if (part := widget.widget(place)) is not None]
+        return [widget.tabBar(), *parts] if isinstance(widget, QTabWidget) else parts
+    if isinstance(widget, QScrollArea):
+        inner = widget.widget()
+        return [] if inner is None else [inner]
+    layout = widget.layout()
+    return [] if layout is None else list(_laid_out(layout))
+
+
+def _laid_out(layout: QLayout) -> Iterator[QWidget]:
+    for item in map(layout.itemAt, _places(layout)):
+        if item is None:
+            continue
+        widget, inner = item.widget(), item.layout()
+        if widget is not None:
+            yield widget
+        elif inner is not None:
+            yield from _laid_out(inner)
+
+
+def _places(layout: QLayout) -> list[int]:
+    """The items of a layout, those of a grid row by row."""
+    places = list(range(layout.count()))
+    if isinstance(layout, QGridLayout):
+        cells: dict[int, Any] = {place: layout.getItemPosition(place) for place in places}
+        places.sort(key=cells.__getitem__)
+    return places

@@ -1,0 +1,192 @@
+"""Fast painting of rows: cached pixmaps of cells, and fonts that are measured once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from PySide6.QtCore import QPoint, QRect, Qt
+from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPixmap, QTextLayout
+
+from mcp_progress_monitor.gui.theme import emphasised
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Hashable, Iterator
+
+    from PySide6.QtCore import QSize
+    from PySide6.QtGui import QColor, QPaintDevice
+    from PySide6.QtWidgets import QHeaderView
+
+MOST_PIXELS: Final = 2_000_000
+"""8 MB of pixmaps, or two full views if that is more; then the cache is cleared."""
+
+
+class CellCache:
+    """Draws a cell from a cached pixmap, painted at first use.
+
+    A picture is found by all that it shows, so it is never out of date; what it does not name
+    (colours, fonts) must be followed by `forget`.
+    """
+
+    def __init__(self) -> None:
+        self._known: dict[Hashable, QPixmap] = {}
+        self._pixels = 0
+
+    def forget(self) -> None:
+        """Clear the cache."""
+        self._known.clear()
+        self._pixels = 0
+
+    def draw(
+        self,
+        painter: QPainter,
+        area: QRect,
+        shown: Hashable,
+        ground: QColor,
+        paint: Callable[[QPainter, QRect], None],
+    ) -> None:
+        """Draw what `paint` paints of `shown` on `ground`, at `area`.
+
+        `paint` is given an area of the same size elsewhere.
+        """
+        if area.isEmpty():
+            return
+        picture, _is_new = self.of(painter.device(), area.size(), shown, ground, paint)
+        painter.drawPixmap(QPoint(area.left(), area.top()), picture)
+
+    def of(
+        self,
+        view: QPaintDevice,
+        size: QSize,
+        shown: Hashable,
+        ground: QColor,
+        paint: Callable[[QPainter, QRect], None],
+    ) -> tuple[QPixmap, bool]:
+        """The pixmap for a `view`, and whether it had to be painted."""
+        ratio = view.devicePixelRatioF()
+        key = (shown, size.width(), size.height(), ground.rgba(), ratio)
+        known = self._known.get(key)
+        if known is not None:
+            return known, False
+        made = _blank(size, ratio, ground)
+        painter = QPainter(made)
+        paint(painter, QRect(QPoint(0, 0), size))
+        painter.end()
+        self._keep(key, made, round(view.width() * view.height() * ratio * ratio))
+        return made, True
+
+    def _keep(self, key: Hashable, picture: QPixmap, pixels_of_view: int) -> None:
+        self._pixels += picture.width() * picture.height()
+        if self._pixels > max(MOST_PIXELS, 2 * pixels_of_view):
+            self.forget()
+            self._pixels = picture.width() * picture.height()
+        self._known[key] = picture
+
+
+def cells_in_sight(header: QHeaderView, width: int) -> Iterator[tuple[int, int, int]]:
+    """Column, left edge and width of what is to be painted of each row of a view of that width."""
+    for column in range(header.count()):
+        left, wide = header.sectionViewportPosition(column), header.sectionSize(column)
+        if wide and left < width and left + wide > 0:
+            yield column, left, wide
+
+
+def _blank(size: QSize, ratio: float, ground: QColor) -> QPixmap:
+    picture = QPixmap(size * ratio)
+    picture.setDevicePixelRatio(ratio)
+    # Without holes: on those, letters would have other edges than beside the picture.
+    picture.fill(ground)
+    return picture
+
+
+_SECOND_LINE: Final = 0.92  # of the font's size
+_LINES = tuple[str, ...]
+_REMEMBERED: Final = 4_000  # texts
+
+
+class Face(NamedTuple):
+    """A font with its metrics and the height of a line, in pixels."""
+
+    font: QFont
+    metrics: QFontMetrics
+    height: int
+
+    def width(self, words: str) -> int:
+        """How wide `words` are, in pixels."""
+        return self.metrics.horizontalAdvance(words)
+
+
+class RowFaces:
+    """The faces of a row: `first` line, `second` line, and `heavy` for names."""
+
+    def __init__(self, font: QFont, of_second: float = _SECOND_LINE) -> None:
+        """`of_second` is the share of the font's size that the second line has."""
+        self.base = QFont(font)
+        second = QFont(font)
+        second.setPointSizeF(font.pointSizeF() * of_second)
+        self.first = _face(self.base)
+        self.second = _face(second)
+        self.heavy = _face(emphasised(font))
+        self.height: Final = self.first.height + self.second.height
+        """Both lines together."""
+        self._elided: dict[tuple[int, str, int, int], str] = {}
+        self._wrapped: dict[tuple[int, str, int, int], _LINES] = {}
+
+    def elided(
+        self,
+        face: Face,
+        words: str,
+        width: int,
+        place: Qt.TextElideMode = Qt.TextElideMode.ElideRight,
+    ) -> str:
+        """`words`, with an ellipsis at `place` if they are wider than `width` in `face`.
+
+        Most words of a list are the same ten times a second: they are measured once.
+        """
+        # An enumeration is hashed in Python.
+        key = (id(face), words, width, place.value)
+        known = self._elided.get(key)
+        if known is None:
+            if len(self._elided) >= _REMEMBERED:
+                self._elided.clear()
+            known = face.metrics.elidedText(words, place, width)
+            self._elided[key] = known
+        return known
+
+    def wrapped(self, face: Face, words: str, width: int, lines: int) -> _LINES:
+        """`words` in at most so many lines of `width` pixels; the last holds all that is left."""
+        key = (id(face), words, width, lines)
+        known = self._wrapped.get(key)
+        if known is None:
+            if len(self._wrapped) >= _REMEMBERED:
+                self._wrapped.clear()
+            known = self._wrapped[key] = wrapped(words, face.font, width, lines)
+        return known
+
+    def lines(self, cell: QRect) -> tuple[QRect, QRect]:
+        """The places of both lines, in the middle of `cell`."""
+        top = cell.top() + (cell.height() - self.height) // 2
+        return (
+            QRect(cell.left(), top, cell.width(), self.first.height),
+            QRect(cell.left(), top + self.first.height, cell.width(), self.second.height),
+        )
+
+
+def wrapped(words: str, font: QFont, width: int, lines: int) -> _LINES:
+    """`words` in at most so many lines of `width` pixels; the last one holds all that is left."""
+    found: list[str] = []
+    layout = QTextLayout(words, font)
+    layout.beginLayout()
+    start = 0
+    while len(found) + 1 < lines and (line := layout.createLine()).isValid():
+        line.setLineWidth(width)
+        end = line.textStart() + line.textLength()
+        found.append(words[start:end].strip())
+        start = end
+    layout.endLayout()
+    rest = words[start:].strip()
+    return tuple(line for line in (*found, rest) if line)
+
+
+def _face(font: QFont) -> Face:
+    metrics = QFontMetrics(font)
+    return Face(font, metrics, metrics.height())

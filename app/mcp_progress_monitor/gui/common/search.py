@@ -1,0 +1,185 @@
+"""Search in a pane: its field, its buttons and keys, and hits found in slices."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QKeyEvent, QKeySequence, QShortcut
+from PySide6.QtWidgets import QLabel, QLineEdit, QToolButton, QWidget
+
+from mcp_progress_monitor.formatting import number
+from mcp_progress_monitor.gui.common.controls import plain_tip
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcp_progress_monitor.gui.theme import Appearance
+
+
+class SearchField(QLineEdit):
+    """A search field: Enter goes to the next match, Shift+Enter to the previous, Escape leaves."""
+
+    next_requested = Signal()
+    previous_requested = Signal()
+    left = Signal()
+
+    def __init__(self, words: str, name: str, tip: str, parent: QWidget) -> None:
+        """`words` stand in the empty field, `name` is for those who do not see it."""
+        super().__init__(parent)
+        self.setPlaceholderText(words)
+        self.setAccessibleName(name)
+        self.setToolTip(plain_tip(tip))
+        self.setClearButtonEnabled(True)
+
+    def enter(self) -> None:
+        """Take the cursor, to write over what is there."""
+        self.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.selectAll()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Go through the places without leaving the field."""
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            is_back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            (self.previous_requested if is_back else self.next_requested).emit()
+        elif event.key() == Qt.Key.Key_Escape:
+            self.left.emit()
+        else:
+            super().keyPressEvent(event)
+
+
+def search_button(tip: str, parent: QWidget) -> QToolButton:
+    """A flat button beside the field; it is called what its tip says before the keys."""
+    button = QToolButton(parent)
+    button.setToolTip(plain_tip(tip))
+    button.setAccessibleName(tip.partition(" (")[0])
+    button.setAutoRaise(True)
+    button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+    return button
+
+
+def add_keys(page: QWidget, slots: Mapping[QKeySequence, Callable[[], None]]) -> None:
+    """Keys that work wherever the cursor is in `page`."""
+    for key, slot in slots.items():
+        shortcut = QShortcut(key, page)
+        shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        shortcut.activated.connect(slot)
+
+
+SLICE_S: Final = 0.004
+"""How long one slice of a search may take."""
+MOST: Final = 10_000
+"""Places that are kept; one goes round through these."""
+
+
+class SearchTexts(NamedTuple):
+    """The texts of a search."""
+
+    inside: str
+    """Stands in the empty field."""
+    name: str
+    """For those who do not see the field."""
+    tip: str
+    previous: str
+    """The tip of the button to the place before."""
+    next: str
+
+
+class PlaceSearch(QWidget):
+    """The search field, buttons for the next and previous match, and the match count.
+
+    Those that inherit it search in `_search_slice`, which runs again and again while `_slices`
+    does, lay out the parts, and set `_at` to the place that is gone to, -1 before any is.
+    `focus_key` and F3 work in all of `parent`; Escape goes to `target`.
+    """
+
+    def __init__(
+        self,
+        target: QWidget,
+        words: SearchTexts,
+        focus_key: QKeySequence,
+        appearance: Appearance,
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self._target = target
+        self._appearance = appearance
+        self._at = -1
+        self._slices = QTimer(self)
+        self._slices.setInterval(0)
+        self._slices.timeout.connect(self._on_slice_due)
+        self.field = SearchField(words.inside, words.name, words.tip, self)
+        self._previous = search_button(words.previous, self)
+        self._next = search_button(words.next, self)
+        self.count = QLabel(self)
+        self.count.setTextFormat(Qt.TextFormat.PlainText)
+        self.field.textChanged.connect(self._on_text_changed)
+        self.field.next_requested.connect(self._on_next)
+        self.field.previous_requested.connect(self._on_previous)
+        self.field.left.connect(self._on_left)
+        self._next.clicked.connect(self._on_next)
+        self._previous.clicked.connect(self._on_previous)
+        appearance.changed.connect(self._on_appearance_changed)
+        add_keys(
+            parent,
+            {
+                focus_key: self.focus,
+                QKeySequence("F3"): self._on_next,
+                QKeySequence("Shift+F3"): self._on_previous,
+            },
+        )
+        self._use_icons()
+
+    @Slot()
+    def focus(self) -> None:
+        """Put the cursor into the field."""
+        self.field.enter()
+
+    def begin(self) -> None:
+        """Search everything that is there."""
+        raise NotImplementedError
+
+    def _search_slice(self) -> None:
+        """Search for some milliseconds, then let others have their turn."""
+        raise NotImplementedError
+
+    def _go(self, to: int) -> None:
+        """Go to a place by its index, round the ends."""
+        raise NotImplementedError
+
+    def _show(self, count: int, words: str, more: str = "") -> None:
+        """Say where one is among `count` places, or `words` while there are none."""
+        if count:
+            shown = more or number(count)
+            words = f"{number(self._at + 1)} of {shown}"
+        self.count.setText(words)
+        self._next.setEnabled(count > 0)
+        self._previous.setEnabled(count > 0)
+
+    def _use_icons(self) -> None:
+        self._previous.setIcon(self._appearance.icon("previous"))
+        self._next.setIcon(self._appearance.icon("next"))
+
+    @Slot()
+    def _on_text_changed(self) -> None:
+        self.begin()
+
+    @Slot()
+    def _on_slice_due(self) -> None:
+        self._search_slice()
+
+    @Slot()
+    def _on_next(self) -> None:
+        self._go(self._at + 1)
+
+    @Slot()
+    def _on_previous(self) -> None:
+        self._go(self._at - 1)
+
+    @Slot()
+    def _on_left(self) -> None:
+        self._target.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    @Slot()
+    def _on_appearance_changed(self) -> None:
+        self._use_icons()

@@ -1,0 +1,81 @@
+"""What the delegates of the lists at the side of the window share."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QRect, Qt
+from PySide6.QtGui import QFont, QPainter
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem
+
+from mcp_progress_monitor.gui.common.row_painting import Face, RowFaces
+from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import QObject
+
+_SECOND_LINE: Final = 0.9  # of the font's size
+_ONE_LINE: Final = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
+# Combining flags is slow in Python, and is done for every text painted.
+_LEFT: Final = int(Qt.AlignmentFlag.AlignLeft | _ONE_LINE)
+RIGHT: Final = int(Qt.AlignmentFlag.AlignRight | _ONE_LINE)
+_SELECTED: Final = int(QStyle.StateFlag.State_Selected.value)
+_HOVERED: Final = int(QStyle.StateFlag.State_MouseOver.value)
+_FOCUSED: Final = int(QStyle.StateFlag.State_HasFocus.value)
+
+
+class SideDelegate(QStyledItemDelegate):
+    """The background, icon and lines that both lists share."""
+
+    def __init__(self, appearance: Appearance, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._measured: RowFaces | None = None
+
+    def faces(self, font: QFont) -> RowFaces:
+        """The faces of rows in `font`."""
+        if self._measured is None or self._measured.base != font:
+            self._measured = RowFaces(font, _SECOND_LINE)
+        return self._measured
+
+    def begin(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        icon: str,
+        tone: Tone,
+    ) -> QRect:
+        """Paint ground and icon; what is left of the row."""
+        area = option.rect.adjusted(GAP_S, 1, -GAP_S, -1)
+        state = int(option.state.value)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        if state & (_SELECTED | _HOVERED):
+            ground = (Tone.ACCENT, 0.20) if state & _SELECTED else (Tone.TEXT, 0.06)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(self._appearance.ground(*ground))
+            painter.drawRoundedRect(area, 5, 5)
+        if state & _FOCUSED:
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.setPen(self._appearance.colour(Tone.ACCENT))
+            painter.drawRoundedRect(area, 5, 5)
+        side = round(self.faces(option.font).first.height * 1.1)
+        place = QRect(area.left() + GAP_S + 2, area.center().y() - side // 2 + 1, side, side)
+        ratio = painter.device().devicePixelRatioF()
+        painter.drawPixmap(place, self._appearance.pixmap(icon, tone, side, ratio))
+        return area.adjusted(side + 2 * GAP, 0, -GAP, 0)
+
+    def write(
+        self,
+        painter: QPainter,
+        face: Face,
+        area: QRect,
+        words: str,
+        tone: Tone,
+        flags: int = _LEFT,
+    ) -> None:
+        """Write one line of plain text, elided to `area`, in one of `faces`."""
+        painter.setFont(face.font)
+        painter.setPen(self._appearance.colour(tone))
+        if self._measured is not None:
+            words = self._measured.elided(face, words, area.width())
+        painter.drawText(area, flags, words)

@@ -1,0 +1,123 @@
+"""Values as a user types them: JSON with exact numbers, and time limits."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, Final
+
+from mcp_progress_monitor.snapshots.limits import LONGEST_LIMIT_S, USUAL, LimitChoice
+
+_LONGEST_INTEGER: Final = 4_000
+"""Digits of an integer; Python writes no more than 4,300 out again."""
+
+
+class JsonInputError(ValueError):
+    """The input is not valid JSON; `line` and `column` count from 1, 0 when unknown."""
+
+    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
+        where = f"line {line}, column {column}: " if line else ""
+        super().__init__(where + message)
+        self.line = line
+        self.column = column
+
+
+def read_json(text: str) -> Any:
+    """Return the value that `text` says; integers of any size are kept exactly.
+
+    Raises:
+        InputError: `text` is no JSON, a name occurs twice in an object, or a number cannot be
+            kept (NaN, infinities, beyond the range of floating point).
+    """
+    try:
+        return json.loads(
+            text,
+            parse_constant=_constant,
+            parse_float=read_float,
+            parse_int=_integer,
+            object_pairs_hook=_members,
+        )
+    except json.JSONDecodeError as error:
+        raise JsonInputError(_plain(error.msg), error.lineno, error.colno) from None
+    except RecursionError:
+        raise JsonInputError("nested too deeply") from None
+
+
+def read_number(text: str, *, is_integer: bool) -> int | float:
+    """Return the number that `text` says.
+
+    Raises:
+        InputError: it is no number, or no whole one where `is_integer`.
+    """
+    value = read_json(text.strip()) if text.strip() else None
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise JsonInputError("enter a whole number" if is_integer else "enter a number")
+    if is_integer and value != math.floor(value):
+        raise JsonInputError("enter a whole number")
+    return value
+
+
+def read_float(text: str) -> float:
+    """Return a floating point number.
+
+    Raises:
+        InputError: it is beyond the range of floating point.
+    """
+    value = float(text)
+    if not math.isfinite(value):
+        raise JsonInputError(f"{text[:40]} is too large for a floating-point number")
+    return value
+
+
+def write_json(value: Any) -> str:
+    """Return `value` as indented JSON; what `read_json` reads back is the same.
+
+    Separators that an editor would take for the end of a line are written as escapes.
+    """
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return text.replace("\u2028", r"\u2028").replace("\u2029", r"\u2029")
+
+
+def _integer(digits: str) -> int:
+    if len(digits) > _LONGEST_INTEGER:
+        raise JsonInputError(f"an integer of {len(digits):,} digits is too long")
+    return int(digits)
+
+
+def _constant(name: str) -> float:
+    raise JsonInputError(f"{name} is not valid JSON")
+
+
+def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    members: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in members:
+            raise JsonInputError(f'duplicate name "{name[:40]}" in one object')
+        members[name] = value
+    return members
+
+
+def _plain(message: str) -> str:
+    return message[:1].lower() + message[1:]
+
+
+def off_word() -> str:
+    """The text for no limit."""
+    return "off"
+
+
+def read_limit(text: str) -> LimitChoice:
+    """Return the limit that `text` says; 0 and "off" are none.
+
+    Raises:
+        InputError: it is no number, or none that a clock can count down.
+    """
+    entered = text.strip().casefold()
+    if not entered:
+        return USUAL
+    if entered in {"off", off_word().casefold()}:
+        return None
+    seconds = read_number(text, is_integer=False)
+    if not 0 <= seconds <= LONGEST_LIMIT_S:
+        raise JsonInputError(f"enter 0 for no limit, or at most {LONGEST_LIMIT_S:,.0f} seconds")
+    return float(seconds) or None

@@ -1,0 +1,416 @@
+"""Confirmations before something is lost: running jobs, saved jobs, a server.
+
+Dialogs are opened, never run in an event loop of their own.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QObject, Qt, Signal, SignalInstance, Slot
+from PySide6.QtWidgets import QCheckBox, QMessageBox, QWidget
+
+from mcp_progress_monitor.formatting import count, number, one_line
+from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.wording import jobs as job_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from mcp_progress_monitor.engine.engine import Engine
+    from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
+
+_NAMED_AT_MOST: Final = 5
+_LONGEST_NAME: Final = 60
+_RUNNING: Final = frozenset({JobState.RUNNING, JobState.STALLED, JobState.NEEDS_YOU})
+"""A job that is being cancelled is missed by nobody."""
+
+
+class EndAction(enum.Enum):
+    """A user action that ends running jobs; each has one question."""
+
+    QUIT = "quit"
+    DISCONNECT = "disconnect"
+    RESTART = "restart"
+    DISABLE = "disable"
+    SIGN_OUT = "sign-out"
+
+
+_END_WORDS: Final = {
+    # title, question about one server, about several, button
+    EndAction.QUIT: (
+        "Quit",
+        "Quit and end {jobs}?",
+        "Quit and end {jobs}?",
+        "&Quit",
+    ),
+    EndAction.DISCONNECT: (
+        "Disconnect",
+        "Disconnect {server} and end {jobs}?",
+        "Disconnect {servers} servers and end {jobs}?",
+        "&Disconnect",
+    ),
+    EndAction.RESTART: (
+        "Restart",
+        "Restart {server} and end {jobs}?",
+        "Restart {servers} servers and end {jobs}?",
+        "&Restart",
+    ),
+    EndAction.DISABLE: (
+        "Disable",
+        "Disable {server} and end {jobs}?",
+        "Disable {servers} servers and end {jobs}?",
+        "&Disable",
+    ),
+    EndAction.SIGN_OUT: (
+        "Sign out",
+        "Sign out of {server} and end {jobs}?",
+        "Sign out of {servers} servers and end {jobs}?",
+        "Sign &out",
+    ),
+}
+
+
+def running_jobs(
+    jobs: Iterable[JobSnapshot | None], server: str | None = None
+) -> list[JobSnapshot]:
+    """Our own requests among `jobs` that a lost connection would end; those of one `server`."""
+    return [
+        job
+        for job in jobs
+        if job is not None
+        and job.state in _RUNNING
+        and job.sender is Side.CLIENT
+        and (job.task is None or job.task.is_followed)
+        and server in {None, job.server}
+    ]
+
+
+def end_lines(jobs: Sequence[JobSnapshot]) -> list[str]:
+    """What becomes of `jobs` when their connection ends: what is lost, what can be resumed."""
+    tasks = [job for job in jobs if job.task is not None]
+    saved = [job for job in jobs if job.task is None and job.chain is not None]
+    lost = [job for job in jobs if job.task is None and job.chain is None]
+    parts = (
+        ("Lost, because no resume token was saved:", lost),
+        ("Resumable from the saved token:", saved),
+        ("Tasks that can be picked up if the server keeps them:", tasks),
+    )
+    lines: list[str] = []
+    left = _NAMED_AT_MOST
+    for title, found in parts:
+        if found:
+            lines += [title, *_lines(found, left)]
+            left = max(1, left - len(found))
+    return lines
+
+
+class EndQuestion(QMessageBox):
+    """Asks before running jobs end: once for each action, however many servers it is about."""
+
+    end_confirmed = Signal(object, object)
+    """The `EndAction`, and the names of the servers as `tuple[str, ...]`; none for quitting."""
+
+    def __init__(self, action: EndAction, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.action: Final = action
+        self._servers: tuple[str, ...] = ()
+        self._jobs: dict[JobId, JobSnapshot] = {}
+        title, _one, _several, button = _END_WORDS[action]
+        self.setIcon(self.Icon.Warning)
+        self.setWindowTitle(title)
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        end = self.addButton(button, self.ButtonRole.AcceptRole)
+        end.setAutoDefault(False)
+        self.setDefaultButton(self.addButton(self.StandardButton.Cancel))
+        self.accepted.connect(self._on_accepted)
+
+    def add(self, jobs: Iterable[JobSnapshot], server: str | None = None) -> None:
+        """Ask about `jobs` as well; `server` is the one that the action is about."""
+        self._jobs.update((job.id, job) for job in jobs)
+        if server is not None and server not in self._servers:
+            self._servers += (server,)
+        found = list(self._jobs.values())
+        _title, one, several, _button = _END_WORDS[self.action]
+        words = several if len(self._servers) > 1 else one
+        self.setText(
+            words.format(
+                server=one_line("".join(self._servers[:1]), _LONGEST_NAME),
+                servers=number(len(self._servers)),
+                jobs=count(len(found), "running job"),
+            )
+        )
+        self.setInformativeText("\n".join(end_lines(found)))
+
+    @Slot()
+    def _on_accepted(self) -> None:
+        self.end_confirmed.emit(self.action, self._servers)
+
+
+class ForgetQuestion(QMessageBox):
+    """Asks whether to delete the resume tokens of jobs, and says what is lost."""
+
+    forget_confirmed = Signal(object)
+    """`tuple[JobId, ...]`."""
+
+    def __init__(self, jobs: Sequence[JobSnapshot], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._jobs: tuple[JobId, ...] = tuple(job.id for job in jobs)
+        self.setIcon(self.Icon.Warning)
+        self.setWindowTitle("Forget")
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        count = number(len(jobs))
+        self.setText(
+            "Forget this resumable job?" if len(jobs) == 1 else f"Forget {count} resumable jobs?"
+        )
+        self.setInformativeText("\n".join([*_lines(jobs), "", self._loss(len(jobs))]))
+        forget = self.addButton("&Forget", self.ButtonRole.AcceptRole)
+        forget.setAutoDefault(False)
+        self.setDefaultButton(self.addButton(self.StandardButton.Cancel))
+        self.accepted.connect(self._on_accepted)
+
+    def _loss(self, count: int) -> str:
+        if count == 1:
+            return (
+                "Its resume token will be deleted permanently, and the job can no longer be "
+                "resumed. The server is not notified."
+            )
+        return (
+            "Their resume tokens will be deleted permanently, and the jobs can no longer "
+            "be resumed. The servers are not notified."
+        )
+
+    @Slot()
+    def _on_accepted(self) -> None:
+        self.forget_confirmed.emit(self._jobs)
+
+
+class ReissueQuestion(QMessageBox):
+    """Asks whether to send requests again from the start, and whether to ask so again."""
+
+    reissue_confirmed = Signal(object, bool)
+    """`tuple[JobId, ...]`, and whether to ask next time as well."""
+
+    def __init__(self, jobs: Sequence[JobSnapshot], parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._jobs: tuple[JobId, ...] = tuple(job.id for job in jobs)
+        self.setIcon(self.Icon.Warning)
+        self.setWindowTitle("Re-issue")
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        count = number(len(jobs))
+        self.setText(
+            "Send the request again from the start?"
+            if len(jobs) == 1
+            else f"Send {count} requests again from the start?"
+        )
+        self.setInformativeText("\n".join([*_lines(jobs), "", *self._warnings(jobs)]))
+        self.addButton("&Re-issue", self.ButtonRole.AcceptRole)
+        # Enter, pressed too soon, must not run work twice.
+        self.setDefaultButton(self.addButton(self.StandardButton.Cancel))
+        self.never_again = QCheckBox("&Don't ask again", self)
+        self.setCheckBox(self.never_again)
+        self.accepted.connect(self._on_accepted)
+
+    def _warnings(self, jobs: Sequence[JobSnapshot]) -> list[str]:
+        is_one, can_resume = len(jobs) == 1, sum(job.can_resume for job in jobs)
+        words = [
+            ("The server treats it as a new request: work that is already done may run twice.")
+            if is_one
+            else (
+                "The servers treat them as new requests: work that is already done may run twice."
+            )
+        ]
+        if can_resume and is_one:
+            words.append("Resume continues where this job stopped.")
+        elif can_resume:
+            resumable = "Resume continues where {} of these jobs stopped."
+            words.append(resumable.format(number(can_resume)))
+        return words
+
+    @Slot()
+    def _on_accepted(self) -> None:
+        self.reissue_confirmed.emit(self._jobs, not self.never_again.isChecked())
+
+
+def _lines(jobs: Sequence[JobSnapshot], most: int = _NAMED_AT_MOST) -> list[str]:
+    """The first few of `jobs`, and how many more there are."""
+    lines = [_line(job) for job in jobs[:most]]
+    if len(jobs) > most:
+        rest = number(len(jobs) - most)
+        lines.append(f"… and {rest} more")
+    return lines
+
+
+def _line(job: JobSnapshot) -> str:
+    """A job in a line: its name, server, how far it is, how old its token."""
+    name = job_texts.name(job)[:_LONGEST_NAME]
+    server = job_texts.line(job.server)[:_LONGEST_NAME]
+    parts = (name, server, job_texts.amount(job), job_texts.saved(job))
+    return "• " + ", ".join(part for part in parts if part)
+
+
+_LONGEST_SERVER_NAME = 60
+_NAMES_SHOWN = 10
+
+
+class RemoveQuestion(QMessageBox):
+    """Asks whether to remove a server, saying what is lost."""
+
+    remove_confirmed = Signal(str, object)
+    """The server's name, and a tuple of the secrets in the keyring that are to go with it."""
+
+    def __init__(
+        self,
+        server: str,
+        running: Sequence[JobSnapshot],
+        parent: QWidget | None = None,
+        *,
+        is_saved: bool,
+        secrets: Sequence[str] = (),
+    ) -> None:
+        """`secrets` are those that the keyring has for this server alone, by name."""
+        super().__init__(parent)
+        self._server = server
+        self._secrets = tuple(secrets)
+        self._box: QCheckBox | None = None
+        self.setIcon(self.Icon.Warning)
+        self.setWindowTitle("Remove server")
+        self.setTextFormat(Qt.TextFormat.PlainText)
+        self.setText(f"Remove {one_line(server, _LONGEST_SERVER_NAME)}?")
+        self.setInformativeText(self._loss(running, is_saved=is_saved))
+        remove = self.addButton("&Remove", self.ButtonRole.AcceptRole)
+        remove.setAutoDefault(False)
+        self.setDefaultButton(self.addButton(self.StandardButton.Cancel))
+        self.accepted.connect(self._on_accepted)
+        if secrets:
+            self._offer_secrets()
+
+    def _offer_secrets(self) -> None:
+        """Not ticked: a key that was shown once may be nowhere else."""
+        number = count(len(self._secrets), "secret")
+        words = f"Also &delete its {number} from the system keyring"
+        box = QCheckBox(words, self)
+        names = [one_line(name, _LONGEST_SERVER_NAME) for name in self._secrets]
+        more = len(names) - _NAMES_SHOWN
+        shown = names[:_NAMES_SHOWN] + ([f"and {more} more"] if more > 0 else [])
+        intro = "No other saved server uses:"
+        box.setToolTip(plain_tip("\n".join([intro, *shown])))
+        self.setCheckBox(box)
+        self._box = box
+
+    def _loss(self, running: Sequence[JobSnapshot], *, is_saved: bool) -> str:
+        lines = []
+        if running:
+            jobs = count(len(running), "running job")
+            lines += [f"The server will be disconnected, which ends {jobs}."]
+            lines += end_lines(running)
+        if is_saved:
+            lines.append("Its settings will be deleted. Its jobs and messages are kept.")
+        return "\n".join(lines)
+
+    @Slot()
+    def _on_accepted(self) -> None:
+        are_unwanted = self._box is not None and self._box.isChecked()
+        self.remove_confirmed.emit(self._server, self._secrets if are_unwanted else ())
+
+
+class EndGuard(QObject):
+    """Lets actions through that end no running job, and the others once the user confirms.
+
+    The question is opened, never run in a loop: jobs go on while it is read. A second request for
+    the same action joins the question that is open. Signals of the system do not come by here.
+    """
+
+    quit_confirmed = Signal()
+    disconnect_confirmed = Signal(str)
+    restart_confirmed = Signal(str)
+    disable_confirmed = Signal(str, bool)
+    """Always with True: enabling ends nothing."""
+    sign_out_confirmed = Signal(str)
+
+    def __init__(self, parent: QWidget, engine: Engine) -> None:
+        super().__init__(parent)
+        self._parent = parent
+        self._engine = engine
+        self._open: dict[EndAction, EndQuestion] = {}
+
+    @Slot()
+    def quit(self) -> None:
+        """End the program."""
+        self._ask(EndAction.QUIT)
+
+    @Slot(str)
+    def disconnect_server(self, name: str) -> None:
+        """Stop a server."""
+        self._ask(EndAction.DISCONNECT, name)
+
+    @Slot(str)
+    def restart_server(self, name: str) -> None:
+        """Stop a server and start it again."""
+        self._ask(EndAction.RESTART, name)
+
+    @Slot(str, bool)
+    def set_disabled(self, name: str, is_disabled: bool) -> None:
+        """Disable a server, which stops it, or enable it."""
+        if is_disabled:
+            self._ask(EndAction.DISABLE, name)
+        else:
+            self.disable_confirmed.emit(name, False)
+
+    @Slot(str)
+    def sign_out(self, name: str) -> None:
+        """Stop a server and forget what lets us in there."""
+        self._ask(EndAction.SIGN_OUT, name)
+
+    def running(self, server: str | None = None) -> list[JobSnapshot]:
+        """The jobs that would end with the connection to `server`, or with all of them."""
+        return running_jobs(map(self._engine.jobs.snapshot, self._engine.jobs.ids()), server)
+
+    def _ask(self, action: EndAction, server: str | None = None) -> None:
+        jobs = self.running(server)
+        if not jobs:
+            self._act(action, () if server is None else (server,))
+            return
+        question = self._open.get(action)
+        if question is None:
+            question = self._open[action] = EndQuestion(action, self._parent)
+            question.end_confirmed.connect(self._act)
+            question.finished.connect(self._on_finished)
+            question.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            question.add(jobs, server)
+            _show_again(self._parent)
+            question.open()
+        else:
+            question.add(jobs, server)
+        question.raise_()
+        question.activateWindow()
+
+    @Slot(object, object)
+    def _act(self, action: EndAction, servers: Sequence[str]) -> None:
+        if action is EndAction.QUIT:
+            self.quit_confirmed.emit()
+        for name in servers:
+            if action is EndAction.DISABLE:
+                self.disable_confirmed.emit(name, True)
+            else:
+                self._by_server(action).emit(name)
+
+    def _by_server(self, action: EndAction) -> SignalInstance:
+        return {
+            EndAction.DISCONNECT: self.disconnect_confirmed,
+            EndAction.RESTART: self.restart_confirmed,
+            EndAction.SIGN_OUT: self.sign_out_confirmed,
+        }[action]
+
+    @Slot()
+    def _on_finished(self) -> None:
+        self._open = {key: each for key, each in self._open.items() if each is not self.sender()}
+
+
+def _show_again(window: QWidget) -> None:
+    """Bring up a minimized window, which may be closed from the task bar: it would hide this."""
+    if window.isMinimized():
+        window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)

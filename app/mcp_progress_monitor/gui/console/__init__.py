@@ -1,0 +1,1 @@
+"""What servers write to their standard error."""

@@ -1,0 +1,104 @@
+"""Deferred start-up: runs what can wait until the window is painted, one step per turn.
+
+`loading` names the modules that an empty window does not need, but will soon.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QEvent, QObject, QTimer, Slot
+
+from mcp_progress_monitor.gui.aio import new_event
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from PySide6.QtWidgets import QWidget
+
+_AT_LATEST_MS: Final = 300
+"""A window that starts minimised is not painted."""
+_SHOWN_MS: Final = 5
+"""For what is painted to reach the screen."""
+
+
+class DeferredStartup(QObject):
+    """Runs steps once `window` has been painted."""
+
+    def __init__(self, window: QWidget) -> None:
+        super().__init__(window)
+        self._window = window
+        self._steps: list[Callable[[], object]] = []
+        self._is_drawing = False
+        self._painted = new_event()
+        self._timer = QTimer(self)
+        self._timer.setInterval(_AT_LATEST_MS)
+        self._timer.timeout.connect(self._on_due)
+        self._timer.start()
+        window.installEventFilter(self)
+
+    async def painted(self) -> None:
+        """Wait for the first painting, but not for long."""
+        await self._painted.wait()
+
+    def take(self, steps: Iterable[Callable[[], object]]) -> None:
+        """Take steps, each in a turn of the event loop of its own."""
+        self._steps.extend(steps)
+        self._timer.start()
+
+    def stop(self) -> None:
+        """Take no more steps: the window is closing."""
+        self._steps.clear()
+        self._timer.stop()
+
+    def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+        """Wait for the first painting; what is in the window is painted in the same turn."""
+        if event.type() is QEvent.Type.Paint:
+            self._window.removeEventFilter(self)
+            self._is_drawing = True
+            self._timer.setInterval(0)
+        return False
+
+    @Slot()
+    def _on_due(self) -> None:
+        if self._is_drawing:  # now all of it is drawn
+            self._is_drawing = False
+            self._timer.setInterval(_SHOWN_MS)
+            return
+        self._timer.setInterval(0)
+        self._painted.set()
+        if self._steps:
+            self._steps.pop(0)()
+        if not self._steps:
+            self._timer.stop()
+
+
+_FILTERS: Final = (
+    "mcp_progress_monitor.filtering.completion",
+    "mcp_progress_monitor.filtering.search",
+    "mcp_progress_monitor.gui.traffic.filtering",
+)
+_SESSIONS: Final = (
+    "mcp_progress_monitor.sessions.connection.session",
+    "mcp_progress_monitor.sessions.connection.connection",
+    "mcp_progress_monitor.sessions.transport.stdio",
+)
+
+_SCHEMAS: Final = (
+    "regex",
+    "attrs",
+    "rpds",
+    "referencing.jsonschema",
+    "jsonschema_specifications",
+    "jsonschema.exceptions",
+    "jsonschema",
+)
+"""In this order none of them takes long; the first form of a server would load all at once."""
+
+
+def loading() -> tuple[Callable[[], object], ...]:
+    """Steps that load one module each, with what it needs itself."""
+    names = (*_SESSIONS, *_FILTERS, *_SCHEMAS)
+    return tuple(functools.partial(importlib.import_module, name) for name in names)

@@ -1,0 +1,303 @@
+"""Exports a session, a job or standard error: asks for a file, writes in slices, reports."""
+
+from __future__ import annotations
+
+import itertools
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+import anyio
+import anyio.to_thread
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.exports.options import (
+    ExportFormat,
+    ExportOptions,
+    ExportSource,
+    FindingTexts,
+)
+from mcp_progress_monitor.filtering.filter import FilterError
+from mcp_progress_monitor.path_checks import is_there
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from mcp_progress_monitor.engine.updates import Update
+    from mcp_progress_monitor.exports.redaction import Redaction
+    from mcp_progress_monitor.filtering.filter import LogFilter
+    from mcp_progress_monitor.gui.aio import BackgroundTasks
+    from mcp_progress_monitor.gui.main_window import MainWindow
+    from mcp_progress_monitor.tracker.snapshot import JobId
+
+_SLICE_S: Final = 0.008
+_BLOCK: Final = 1024 * 1024
+_TOLD_MS: Final = 20_000
+_NAME: Final = 60
+
+
+class Exported(ExportSource, Protocol):
+    """The source of an export; `Engine` and `Playback` fit."""
+
+    def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
+        """Call `listener` for every update until the returned function is called."""
+
+
+class ExportDialog(QFileDialog):
+    """Asks for a file and its format, with or without secrets."""
+
+    file_chosen = Signal(object, object, bool)
+    """The `Wish`, the `Path`, and whether secrets are to stay."""
+
+    def __init__(
+        self, title: str, name: str, forms: Sequence[tuple[str, ExportOptions]], parent: QWidget
+    ) -> None:
+        super().__init__(parent, title)
+        self.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        self._choices: dict[str, tuple[ExportOptions, bool]] = {}
+        for words, request in forms:
+            ending = f"(*.{request.form.value})"
+            self._choices[f"{words} {ending}"] = (request, False)
+        for words, request in forms:
+            ending = f"(*.{request.form.value})"
+            with_secrets = f"{words}, including secrets"
+            self._choices[f"{with_secrets} {ending}"] = (request, True)
+        self.setNameFilters(list(self._choices))
+        self.filterSelected.connect(self._on_filter_selected)
+        self.accepted.connect(self._on_accepted)
+        self._on_filter_selected(self.selectedNameFilter())
+        self.selectFile(f"{name}.{forms[0][1].form.value}")
+
+    @Slot(str)
+    def _on_filter_selected(self, words: str) -> None:
+        choice = self._choices.get(words)
+        if choice is not None:
+            self.setDefaultSuffix(choice[0].form.value)
+
+    @Slot()
+    def _on_accepted(self) -> None:
+        choice = self._choices.get(self.selectedNameFilter())
+        if choice is None:
+            return
+        request, with_secrets = choice
+        for name in self.selectedFiles()[:1]:
+            self.file_chosen.emit(request, _with_ending(Path(name), request.form), with_secrets)
+
+
+class ExportController(QObject):
+    """Saves or copies what the panes of `window` request; a child of the window."""
+
+    saved = Signal(object)
+    """The `Path` of a file that is there now."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        source: Exported,
+        tasks: BackgroundTasks,
+        tell: Callable[[ErrorDetails], None],
+        title: str,
+    ) -> None:
+        """`title` is what a session's report is called."""
+        super().__init__(window)
+        self._window = window
+        self._source = source
+        self._tasks = tasks
+        self._tell = tell
+        self._title = title
+        self._marks = FindingTexts()
+        source.subscribe(self._marks.listen)
+        window.job_list.report_requested.connect(self.ask_for_report)
+        window.job_list.ticks_requested.connect(self.ask_for_ticks)
+        window.late.job.when_made(self._join_job_pane)
+        window.log_pane.export_requested.connect(self.ask_for_shown)
+        window.log_pane.snippet_requested.connect(self.copy_snippet)
+        window.actions_.export.triggered.connect(self.ask_for_session)
+
+    def _join_job_pane(self) -> None:
+        self._window.job_pane.report_requested.connect(self.ask_for_report)
+        self._window.job_pane.ticks_requested.connect(self.ask_for_ticks)
+
+    @Slot(object)
+    def ask_for_report(self, job: JobId) -> None:
+        """Save what happened to a job."""
+        forms = [("Report", ExportOptions(ExportFormat.HTML, job=job))]
+        self._ask("Save report", self._name_of(job, "report"), forms)
+
+    @Slot(object)
+    def ask_for_ticks(self, job: JobId) -> None:
+        """Save a job's ticks."""
+        forms = [("Ticks", ExportOptions(ExportFormat.CSV, job=job))]
+        self._ask("Save ticks", self._name_of(job, "ticks"), forms)
+
+    @Slot()
+    def ask_for_session(self) -> None:
+        """Save all there is."""
+        self._ask("Export session", self._stem(), self._forms(None))
+
+    @Slot()
+    def ask_for_shown(self) -> None:
+        """Save what the log's filter shows; of a report, the jobs that it shows anything of."""
+        wanted = self._window.log_pane.bar.filter()
+        forms = self._forms(wanted)
+        title = "Export filtered messages"
+        self._ask(title, self._stem(), [forms[1], forms[0], *forms[2:]])
+
+    @Slot(object)
+    def copy_snippet(self, number: int) -> None:
+        """Put a program on the clipboard that makes a request again."""
+        from mcp_progress_monitor.exports.redaction import Redaction  # as below
+        from mcp_progress_monitor.exports.snippet import snippet
+
+        try:
+            code = snippet(self._source, number, Redaction())
+        except UserError as error:
+            self._tell(error.problem)
+            return
+        QGuiApplication.clipboard().setText(code)
+        self._say("Copied the call as a Python program without secrets")
+
+    def _forms(self, wanted: LogFilter | None) -> list[tuple[str, ExportOptions]]:
+        title = self._title
+        return [
+            ("Report", ExportOptions(ExportFormat.HTML, wanted, title=title)),
+            ("Messages as JSON Lines", ExportOptions(ExportFormat.JSONL, wanted)),
+            ("Ticks as CSV", ExportOptions(ExportFormat.CSV, wanted)),
+            ("HTTP exchanges as HAR", ExportOptions(ExportFormat.HAR, wanted)),
+        ]
+
+    def _name_of(self, job: JobId, what: str) -> str:
+        snapshot = self._source.jobs.snapshot(job)
+        name = "" if snapshot is None else snapshot.name
+        return "-".join(filter(None, (_file_name(name), str(job), what)))
+
+    def _stem(self) -> str:
+        return _file_name(Path(self._title).stem) or "session"
+
+    def _ask(self, title: str, name: str, forms: Sequence[tuple[str, ExportOptions]]) -> None:
+        dialog = ExportDialog(title, name, forms, self._window)
+        dialog.file_chosen.connect(self.export)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
+
+    @Slot(object, object, bool)
+    def export(self, request: ExportOptions, path: Path, with_secrets: bool = False) -> None:
+        """Write the requested export to a file."""
+        self._tasks.start(f"export {path.name}", self._export, request, path, with_secrets)
+
+    async def _export(self, request: ExportOptions, path: Path, with_secrets: bool) -> None:
+        # The making of exports takes 10 ms to load: not before somebody wants one.
+        from mcp_progress_monitor.exports.output_file import OutputFile
+        from mcp_progress_monitor.exports.redaction import Redaction
+
+        self._say(f"Saving {formatting.one_line(str(path))} …")
+        made = self._pieces(request, Redaction(with_secrets=with_secrets))
+        file = OutputFile(path)
+        try:
+            await anyio.to_thread.run_sync(file.begin)
+            while (block := _block(made)) is not None:
+                # The disk in a thread; and meanwhile the window has its turn.
+                await anyio.to_thread.run_sync(file.write, block)
+            await anyio.to_thread.run_sync(file.finish)
+        finally:
+            file.abandon()
+        self._say(self._done(path, with_secrets))
+        self.saved.emit(path)
+
+    def _pieces(self, request: ExportOptions, redaction: Redaction) -> Iterator[bytes]:
+        from mcp_progress_monitor.exports.formats import pieces  # as above
+
+        try:
+            return pieces(self._source, request, redaction, self._marks)
+        except FilterError as error:
+            what = "Cannot read the filter"
+            raise UserError(ErrorDetails(what, detail=str(error))) from error
+
+    def _done(self, path: Path, with_secrets: bool) -> str:
+        where = formatting.one_line(str(path))
+        if with_secrets:
+            return f"Saved {where}, including secrets"
+        return f"Saved {where}, without secrets"
+
+    def _say(self, words: str) -> None:
+        self._window.statusBar().showMessage(words, _TOLD_MS)
+
+
+def _block(made: Iterator[bytes]) -> bytes | None:
+    """The next bytes of an export, after a few milliseconds' work; None at its end."""
+    until = time.perf_counter() + _SLICE_S
+    block = bytearray()
+    for piece in made:
+        block += piece
+        if len(block) >= _BLOCK or time.perf_counter() >= until:
+            return bytes(block)
+    return bytes(block) if block else None
+
+
+def _with_ending(path: Path, form: ExportFormat) -> Path:
+    """The path with the ending of its form.
+
+    Not every dialog follows a change of form in the name. A file of the name that results, which
+    nobody agreed to lose, is left alone.
+    """
+    endings = {f".{other.value}" for other in ExportFormat}
+    if path.suffix == f".{form.value}":
+        return path
+    stem = path.stem if path.suffix in endings else path.name
+    names = (f"{stem}{' ' * bool(n)}{n or ''}.{form.value}" for n in itertools.count())
+    return next(free for free in map(path.with_name, names) if not is_there(free))
+
+
+def _file_name(words: str) -> str:
+    """A name that every system takes for a file's, from whatever a server calls its tools."""
+    kept = "".join(char if char.isalnum() or char in "-_." else "-" for char in words[:_NAME])
+    return kept.strip("-.")
+
+
+class StderrSaver(QObject):
+    """Asks for a file and writes standard error to it; a child of the window."""
+
+    def __init__(self, window: MainWindow, tasks: BackgroundTasks) -> None:
+        super().__init__(window)
+        self._window = window
+        self._tasks = tasks
+        self._turn = anyio.Lock()
+        window.late.stderr.when_made(self._join)
+
+    def _join(self) -> None:
+        self._window.stderr_pane.save_requested.connect(self.ask)
+
+    @Slot()
+    def ask(self) -> None:
+        """Ask for a file's name."""
+        dialog = QFileDialog(self._window, "Save standard error")
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        dialog.setNameFilters(["Text (*.txt *.log)", "All files (*)"])
+        dialog.setDefaultSuffix("txt")
+        dialog.selectFile("stderr.txt")
+        dialog.fileSelected.connect(self.save)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.open()
+
+    @Slot(str)
+    def save(self, name: str) -> None:
+        """Write what is shown now; a file of that name is replaced only by a whole one."""
+        words = self._window.stderr_pane.plain_text()
+        self._tasks.start(f"save {name}", self._save, Path(name), words)
+
+    async def _save(self, path: Path, words: Callable[[], str]) -> None:
+        """Write in a thread, in the order of the requests; also while the program quits."""
+        with anyio.CancelScope(shield=True):
+            async with self._turn:
+                await anyio.to_thread.run_sync(_write, path, words)
+
+
+def _write(path: Path, words: Callable[[], str]) -> None:
+    from mcp_progress_monitor.exports.output_file import OutputFile
+
+    with OutputFile(path) as file:
+        file.write(words().encode(errors="replace"))

@@ -1,0 +1,311 @@
+"""The engine's event stream in batches that a window can keep up with: at most ten a second."""
+
+from __future__ import annotations
+
+import collections
+import math
+from typing import TYPE_CHECKING, Final, Protocol
+
+from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer, Signal, Slot
+
+from mcp_progress_monitor.gui.console.lines import is_of_life
+from mcp_progress_monitor.protocol.facts import NotificationReceived
+from mcp_progress_monitor.protocol.frames import Channel, TickRun
+from mcp_progress_monitor.protocol.messages import LOG_MESSAGE
+from mcp_progress_monitor.tracker.snapshot import ChangeSet
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from mcp_progress_monitor.engine.updates import Update
+    from mcp_progress_monitor.findings.finding import Finding
+    from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.tracker.snapshot import JobId
+
+INTERVAL_MS: Final = 100
+"""Time between two batches of a kind: at most ten updates a second for each token."""
+FORGIVEN_MS: Final = 10
+"""What a batch may be late, or take, and still the next keeps its moment.
+
+Were every millisecond of a timer added up, news that come ten times a second would fall behind
+their batches more each time: then half an interval late on average, where they could be told at
+once, and painted just when the next come in.
+"""
+
+
+class Throttle:
+    """When batches of one kind are published, in milliseconds of a monotonic clock."""
+
+    def __init__(self) -> None:
+        self._due = -math.inf
+        self._begun = -math.inf
+
+    def told(self, begun: float, ended: float, *, has_ticks: bool = True) -> None:
+        """Take note of a batch. One that was late or long moves those after it: none is made up.
+
+        After a pause one without ticks leaves the next its moment: what begins tells so first, and
+        its first tick need not wait for that.
+        """
+        pause, self._begun = begun - self._begun, begun
+        if not has_ticks and pause >= 2 * INTERVAL_MS:
+            self._due = ended
+            return
+        on_time = self._due if begun - self._due <= FORGIVEN_MS else begun
+        self._due = max(on_time, ended - FORGIVEN_MS) + INTERVAL_MS
+
+    def wait_ms(self, now: float) -> int:
+        """How long until the next, in whole milliseconds as timers have them."""
+        return math.ceil(max(0.0, self._due - now))
+
+    def overdue_ms(self, now: float) -> float:
+        """How long ago the next was due; infinite before the first."""
+        return now - self._due
+
+
+APART_MS: Final = 33
+"""Least time between batches of two kinds, so that Qt paints what one changed before the next."""
+
+
+_LOGGED: Final = 10_000
+"""Newest log messages of a batch: as many as are shown."""
+
+
+def _logged(facts: Sequence[Fact]) -> Iterator[NotificationReceived]:
+    for fact in facts:
+        if isinstance(fact, NotificationReceived) and fact.method == LOG_MESSAGE:
+            yield fact
+
+
+class Publisher(Protocol):
+    """Where updates come from: an engine or a playback."""
+
+    def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
+        """Call `listener` for every update until the returned function is called."""
+
+
+def merged(earlier: ChangeSet, later: ChangeSet) -> ChangeSet:
+    """Both changes as one, of jobs alone; a job that came and went within them is left out."""
+    gone = set(later.removed)
+    passing = gone.intersection((*earlier.added, *later.added))
+    return ChangeSet(
+        added=tuple(job for job in (*earlier.added, *later.added) if job not in passing),
+        removed=(*earlier.removed, *(job for job in later.removed if job not in passing)),
+        progressed=(earlier.progressed | later.progressed) - gone,
+        moved=(earlier.moved | later.moved) - gone,
+    )
+
+
+class _FeedBatch:
+    """Updates that are published together: whether any are pending, and when they are due."""
+
+    def __init__(self, tell: Callable[[], None]) -> None:
+        self.tell = tell
+        """Tells what waits."""
+        self.cadence = Throttle()
+        self.is_waiting = False
+        self.is_urgent = False
+        """Whether some of it is more than the passing of time."""
+
+
+class Feed(QObject):
+    """Publishes the engine's updates: the first change at once, then ten times a second.
+
+    Between batches changes are merged, so nothing is lost and nothing is told twice; after a long
+    batch the views get time to breathe, however long it took them (`Cadence`). Frames are only
+    counted: the timeline has them, and what is gathered must not grow with a flood.
+
+    There are three kinds of batches, each at its own moment: servers, then jobs with their
+    questions, then marks with the frames they are of. A window that repaints all of its panes at
+    once stands still three times as long (35 ms of one core with twenty busy servers, measured).
+    What waits is told an interval after the batch before of its kind, or `APART_MS` after one of
+    another kind that was in its way.
+    """
+
+    frames_marked = Signal(object)
+    """`dict[int, str]`: what is wrong with a frame, by its number, in order; never empty."""
+    frames_added = Signal(object)
+    """How many frames came; never 0."""
+    stderr_added = Signal(object)
+    """`list[Frame]`: those of them that are lines of standard error, or tell of a connection's
+    begin or end, in order; never empty."""
+    jobs_changed = Signal(object)
+    """`Changes` of jobs alone: frames, marks and snapshots tell the rest."""
+    servers_changed = Signal(object)
+    """`frozenset[str]`, never empty."""
+    messages_logged = Signal(object)
+    """`list[NotificationReceived]`: log messages of servers, the newest in order; never empty."""
+    questions_changed = Signal(object)
+    """`frozenset[int]`: questions of servers that came, went or changed; never empty."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._frame_count = 0
+        self._stderr: list[Frame] = []
+        self._logged: collections.deque[NotificationReceived] = collections.deque(maxlen=_LOGGED)
+        self._changes = ChangeSet()
+        self._progressed: set[JobId] = set()
+        self._has_ticks = False
+        self._marked: dict[int, tuple[Finding, ...]] = {}
+        self._servers: frozenset[str] = frozenset()
+        self._questions: frozenset[int] = frozenset()
+        self._unsubscribe: Callable[[], None] | None = None
+        self._before: Callable[[], object] | None = None
+        self._of_servers = _FeedBatch(self._tell_servers)
+        self._of_jobs = _FeedBatch(self._tell_jobs)
+        self._of_frames = _FeedBatch(self._tell_frames)
+        self._kinds = (self._of_servers, self._of_jobs, self._of_frames)
+        self._clock = QElapsedTimer()
+        self._clock.start()
+        self._last_told: tuple[_FeedBatch, float] | None = None
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        # A coarse timer may fire five per cent early, which is more than ten a second.
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self._on_timeout)
+
+    @property
+    def pending(self) -> int:
+        """How many frames wait for the next batch."""
+        return self._frame_count
+
+    def attach(self, publisher: Publisher, before: Callable[[], object] | None = None) -> None:
+        """Listen to `publisher` instead of whatever was listened to before.
+
+        `before` is called each time before views are told: to have on disk what they show.
+        """
+        self.detach()
+        self._before = before
+        self._unsubscribe = publisher.subscribe(self._gather)
+
+    def detach(self) -> None:
+        """Stop listening; what was gathered is passed on first."""
+        if self._unsubscribe is not None:
+            self._unsubscribe()
+            self._unsubscribe = None
+        self.flush()
+
+    def flush(self) -> None:
+        """Pass on at once what waits. For the end of a session; views are fed by the timer."""
+        self._timer.stop()
+        for kind in self._kinds:
+            if kind.is_waiting:
+                self._tell_kind(kind)
+
+    def _tell_kind(self, kind: _FeedBatch) -> None:
+        kind.is_waiting = False
+        has_ticks = kind is not self._of_jobs or self._has_ticks
+        kind.is_urgent = False
+        if self._before is not None:
+            self._before()
+        begun = self._now_ms()
+        kind.tell()
+        ended = self._now_ms()
+        kind.cadence.told(begun, ended, has_ticks=has_ticks)
+        self._last_told = (kind, ended)
+
+    def _now_ms(self) -> float:
+        return self._clock.nsecsElapsed() / 1e6
+
+    def _tell_servers(self) -> None:
+        servers, self._servers = self._servers, frozenset()
+        self.servers_changed.emit(servers)
+
+    def _tell_jobs(self) -> None:
+        changes = self._changes._replace(progressed=self._changes.progressed | self._progressed)
+        self._changes = ChangeSet()
+        self._progressed.clear()
+        self._has_ticks = False
+        questions, self._questions = self._questions, frozenset()
+        if changes != ChangeSet():
+            self.jobs_changed.emit(changes)
+        if questions:
+            self.questions_changed.emit(questions)
+
+    def _tell_frames(self) -> None:
+        marked, self._marked = self._marked, {}
+        if marked:
+            self.frames_marked.emit(marked)
+        if not self._frame_count:
+            return
+        frame_count, self._frame_count = self._frame_count, 0
+        stderr, self._stderr = self._stderr, []
+        logged = list(self._logged)
+        self._logged.clear()
+        self.frames_added.emit(frame_count)
+        if stderr:
+            self.stderr_added.emit(stderr)
+        if logged:
+            self.messages_logged.emit(logged)
+
+    def _gather(self, update: Update) -> None:
+        """Keep an update; quick, for it runs between reading and tracking."""
+        frames = update.frames
+        self._frame_count += len(frames)
+        # A chunk is of one channel: one look at its first frame, whatever comes.
+        if frames and frames[0].channel is Channel.STDERR:
+            self._stderr.extend(frames)
+        elif frames and frames[0].channel is Channel.EVENT:
+            self._stderr.extend(filter(is_of_life, frames))
+        if type(update.facts) is not TickRun and NotificationReceived in set(
+            map(type, update.facts)
+        ):
+            self._logged.extend(_logged(update.facts))
+        if update.changes.marked:
+            self._marked.update(update.changes.marked)
+        if frames or update.changes.marked:
+            self._expect(self._of_frames)
+        if update.servers:
+            self._servers |= update.servers
+            self._expect(self._of_servers)
+        self._questions |= update.questions
+        self._take_jobs(update.changes)
+
+    def _take_jobs(self, changes: ChangeSet) -> None:
+        has_moved = bool(changes.added or changes.removed or changes.moved)
+        if has_moved:
+            self._changes = merged(self._changes, changes)
+            self._progressed.difference_update(changes.removed)
+        else:
+            # A flood over a thousand tokens: a set that grows, not a new one for each chunk.
+            self._progressed |= changes.progressed
+        if changes.ticks:
+            self._has_ticks = True
+        if has_moved or changes.ticks or self._questions:
+            self._expect(self._of_jobs)
+        elif changes.progressed:
+            self._expect(self._of_jobs, is_urgent=False)
+
+    def _expect(self, kind: _FeedBatch, *, is_urgent: bool = True) -> None:
+        """Schedule a kind for its next publication."""
+        if kind.is_waiting and (kind.is_urgent or not is_urgent):
+            return
+        kind.is_waiting = True
+        kind.is_urgent = is_urgent
+        self._schedule()
+
+    def _schedule(self) -> None:
+        """Start the timer for what is due first."""
+        now = self._now_ms()
+        waits = [self._wait_ms(kind, now) for kind in self._kinds if kind.is_waiting]
+        if waits:
+            self._timer.start(min(waits))
+
+    def _wait_ms(self, kind: _FeedBatch, now: float) -> int:
+        apart = 0
+        if self._last_told is not None:
+            last, ended = self._last_told
+            if last is not kind:
+                apart = math.ceil(max(0.0, ended + APART_MS - now))
+        # That a job got older is told with its next tick, if that comes at once.
+        patience = 0 if kind.is_urgent else INTERVAL_MS
+        return max(apart, kind.cadence.wait_ms(now - patience))
+
+    @Slot()
+    def _on_timeout(self) -> None:
+        """Tell of one kind alone: what it changes is painted before the next."""
+        now = self._now_ms()
+        due = [kind for kind in self._kinds if kind.is_waiting and not self._wait_ms(kind, now)]
+        if due:
+            self._tell_kind(max(due, key=lambda kind: kind.cadence.overdue_ms(now)))
+        self._schedule()

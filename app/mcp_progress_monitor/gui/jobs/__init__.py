@@ -1,0 +1,1 @@
+"""The job list, the pane of one job, and the actions on jobs."""

@@ -1,0 +1,344 @@
+"""What can be done with jobs: rules by state, actions on a selection, the sort order."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtGui import QAction, QActionGroup, QKeySequence, QShortcut
+
+from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.wording.jobs import is_left_at_server
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from PySide6.QtWidgets import QMenu, QTreeView, QWidget
+
+    from mcp_progress_monitor.gui.theme import Appearance
+    from mcp_progress_monitor.tracker.snapshot import JobSnapshot
+
+_CANCELLABLE: Final = frozenset({JobState.RUNNING, JobState.STALLED, JobState.NEEDS_YOU})
+
+
+def is_cancellable(job: JobSnapshot) -> bool:
+    """Whether `job` can be ended, or its automatic resuming stopped.
+
+    What a server asked is not ours to cancel: it is answered.
+    """
+    if job.sender is Side.SERVER:
+        return False
+    is_waiting = job.state is JobState.RESUMABLE and job.is_automatic
+    is_out_of_reach = job.task is not None and not job.task.is_ours_to_cancel
+    return is_waiting or (job.state in _CANCELLABLE and not is_out_of_reach)
+
+
+def has_broken_stream(job: JobSnapshot) -> bool:
+    """Whether the reply to `job` is due on an HTTP stream that broke at least once."""
+    return job.sender is Side.CLIENT and not job.state.is_over and job.stream is not None
+
+
+def is_answerable(job: JobSnapshot) -> bool:
+    """Whether `job` waits for an answer of the user, or is itself the question."""
+    is_question = job.sender is Side.SERVER and not job.state.is_over
+    return is_question or bool(job.questions) or job.state is JobState.NEEDS_YOU
+
+
+def is_resumable(job: JobSnapshot) -> bool:
+    """Whether `job` can be resumed now."""
+    return job.can_resume
+
+
+def may_be_picked_up(job: JobSnapshot) -> bool:
+    """Whether `job` is such a task, and its server need still know it."""
+    return is_left_at_server(job) and job.task is not None and job.task.ttl_left_s != 0
+
+
+def is_kept(job: JobSnapshot) -> bool:
+    """Whether the resume token would be lost with the row of `job`."""
+    return job.state is JobState.RESUMABLE or is_left_at_server(job)
+
+
+def is_removable(job: JobSnapshot) -> bool:
+    """Whether `job` is over and may go without anybody missing anything."""
+    return job.state.is_over and not is_kept(job)
+
+
+def may_resume_automatically(job: JobSnapshot) -> bool:
+    """Whether automatic resuming of `job` can be chosen: it is ours, and not done."""
+    is_waiting = job.state is JobState.RESUMABLE and (job.can_resume or job.is_automatic)
+    return job.sender is Side.CLIENT and (is_waiting or not job.state.is_over)
+
+
+class RowAction(NamedTuple):
+    """A button in the rows of those jobs that `can_work` is true of."""
+
+    key: str
+    icon: str
+    name: str
+    shortcut: str
+    can_work: Callable[[JobSnapshot], bool]
+
+    def words(self) -> str:
+        """The action's name."""
+        return self.name
+
+    def tip(self) -> str:
+        """Its name with its key."""
+        return f"{self.words()} ({self.shortcut})"
+
+
+CANCEL: Final = RowAction("cancel", "cancel", "Cancel", "Ctrl+.", is_cancellable)
+RESUME: Final = RowAction("resume", "resume", "Resume", "Ctrl+R", is_resumable)
+ANSWER: Final = RowAction("answer", "answer", "Answer", "Ctrl+Shift+A", is_answerable)
+PICK_UP: Final = RowAction("pick-up", "resume", "Pick up", "Ctrl+Alt+P", may_be_picked_up)
+ROW_ACTIONS: Final = (ANSWER, RESUME, PICK_UP, CANCEL)
+
+
+def offered(job: JobSnapshot, actions: Sequence[RowAction] = ROW_ACTIONS) -> list[RowAction]:
+    """The actions that can work for `job` now."""
+    return [action for action in actions if action.can_work(job)]
+
+
+_LIST: Final = Qt.ShortcutContext.WidgetShortcut
+_WINDOW: Final = Qt.ShortcutContext.WindowShortcut
+
+_MADE: Final = (
+    # key, words, icon, shortcut, where that works, what it does
+    ("open", "&Open", "info", "Return", _LIST, ""),
+    (
+        "answer",
+        "&Answer…",
+        "answer",
+        "Ctrl+Shift+A",
+        _WINDOW,
+        "Show the question from the server",
+    ),
+    (
+        "cancel",
+        "&Cancel",
+        "cancel",
+        "Ctrl+.",
+        _WINDOW,
+        "Cancel the selected jobs",
+    ),
+    (
+        "resume",
+        "&Resume",
+        "resume",
+        "Ctrl+R",
+        _WINDOW,
+        "Resume the selected jobs where they stopped",
+    ),
+    (
+        "pick-up",
+        "&Pick up",
+        "resume",
+        "Ctrl+Alt+P",
+        _WINDOW,
+        "Follow the selected tasks again, which were left running on their servers",
+    ),
+    (
+        "automatic",
+        "Resume a&utomatically",
+        "",
+        "Ctrl+Alt+R",
+        _WINDOW,
+        "Resume after every stop until the job is done or fails",
+    ),
+    (
+        "reconnect",
+        "Reco&nnect stream",
+        "again",
+        "",
+        _LIST,
+        "Reconnect the HTTP stream that carries the reply",
+    ),
+    (
+        "reissue",
+        "Re-&issue",
+        "again",
+        "Ctrl+Shift+R",
+        _WINDOW,
+        "Send the requests of the selected jobs again from the start",
+    ),
+    (
+        "edit",
+        "&Edit and re-issue…",
+        "new-call",
+        "Ctrl+E",
+        _WINDOW,
+        "Edit the request and send it as a new one",
+    ),
+    (
+        "follow",
+        "&Follow in Traffic",
+        "log",
+        "Ctrl+Shift+L",
+        _WINDOW,
+        "Show the messages of the job in Traffic",
+    ),
+    ("request", "Copy re&quest", "copy", "", _LIST, ""),
+    ("result", "Copy re&sult", "copy", "Ctrl+Shift+C", _LIST, ""),
+    ("token", "Copy &token", "copy", "Ctrl+C", _LIST, ""),
+    (
+        "report",
+        "Sa&ve report…",
+        "save",
+        "Ctrl+S",
+        _WINDOW,
+        "Save a report of the job as a single HTML page",
+    ),
+    (
+        "ticks",
+        "Save ticks as CS&V…",
+        "",
+        "",
+        _LIST,
+        "Save every tick of the job as CSV",
+    ),
+    ("remove", "Re&move", "remove", "Shift+Del", _LIST, ""),
+    (
+        "forget",
+        "For&get…",
+        "clear",
+        "",
+        _LIST,
+        "Delete the resume tokens of the selected jobs",
+    ),
+)
+_ALSO: Final = (("open", "Enter"), ("cancel", "Del"))
+"""Further keys, which work in the list alone: elsewhere they mean something else."""
+_CHANGING: Final = frozenset(
+    {
+        *("answer", "cancel", "resume", "pick-up", "automatic", "reconnect", "reissue", "edit"),
+        *("remove", "forget"),
+    }
+)
+"""What asks something of a server, or takes a job away."""
+
+
+class JobActions(QObject):
+    """The actions on jobs; each is enabled while it applies to the selection.
+
+    They belong to `view`. Some keys work in its whole window; there is one action for each key, or
+    Qt would carry out none of them.
+    """
+
+    def __init__(self, view: QWidget, appearance: Appearance) -> None:
+        super().__init__(view)
+        self._appearance = appearance
+        self._icons: dict[QAction, str] = {}
+        self._by_key: dict[str, QAction] = {}
+        self._never: frozenset[str] = frozenset()
+        for key, words, icon, shortcut, context, tip in _MADE:
+            action = QAction(words, view)
+            action.setShortcut(QKeySequence(shortcut))
+            action.setShortcutContext(context)
+            action.setToolTip(plain_tip(_tip(action, tip)))
+            view.addAction(action)
+            self._by_key[key] = action
+            self._icons[action] = icon
+        self["automatic"].setCheckable(True)
+        for key, shortcut in _ALSO:
+            also = QShortcut(QKeySequence(shortcut), view)
+            also.setContext(_LIST)
+            also.activated.connect(self[key].trigger)
+        appearance.changed.connect(self._recolour)
+        self._recolour()
+
+    def __getitem__(self, key: str) -> QAction:
+        """The action of a key; see `_MADE`."""
+        return self._by_key[key]
+
+    def set_read_only(self, why: str) -> None:
+        """Disable every action that needs a server; `why` becomes the tool tip."""
+        self._never = _CHANGING
+        for key in _CHANGING:
+            self[key].setEnabled(False)
+            self[key].setToolTip(plain_tip(why))
+
+    def can_ever_work(self, key: str) -> bool:
+        """Whether the action of a key is worth its place in a menu."""
+        return key not in self._never
+
+    def enable(self, chosen: Sequence[JobSnapshot]) -> None:
+        """Enable exactly those actions that can work for `chosen`, the current job first."""
+        current = chosen[0] if chosen else None
+        automatic = [job for job in chosen if may_resume_automatically(job)]
+        can_work = {
+            "answer": any(is_answerable(job) for job in chosen),
+            "cancel": any(is_cancellable(job) for job in chosen),
+            "resume": any(is_resumable(job) for job in chosen),
+            "reconnect": any(has_broken_stream(job) for job in chosen),
+            "pick-up": any(may_be_picked_up(job) for job in chosen),
+            "automatic": bool(automatic),
+            "result": current is not None and current.reply_size is not None,
+            "token": current is not None and current.token is not None,
+            "ticks": current is not None and current.tick_count > 0,
+            "remove": any(job.state.is_over for job in chosen),
+            "forget": any(is_kept(job) for job in chosen),
+        }
+        for key, action in self._by_key.items():
+            is_offered = can_work.get(key, current is not None)
+            action.setEnabled(is_offered and key not in self._never)
+        self["automatic"].setChecked(bool(automatic) and all(j.is_automatic for j in automatic))
+
+    @Slot()
+    def _recolour(self) -> None:
+        for action, icon in self._icons.items():
+            if icon:
+                action.setIcon(self._appearance.icon(icon))
+
+
+def _tip(action: QAction, words: str) -> str:
+    """What an action does, with its key."""
+    native = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+    said = words or action.text().replace("&", "")
+    return f"{said} ({native})" if native else said
+
+
+_START: Final = -1
+_OFFERED: Final = (Column.SERVER, Column.JOB, Column.PROGRESS, Column.STATUS, Column.SAVED)
+
+
+class SortChoice(QObject):
+    """One action for each sort order; sorted by server, jobs are grouped.
+
+    Follows clicks on the header, and does what they do.
+    """
+
+    def __init__(self, view: QTreeView) -> None:
+        super().__init__(view)
+        self._view = view
+        self._group = QActionGroup(self)
+        self._by_column = {_START: self._made("&Start", _START)}
+        for column in _OFFERED:
+            self._by_column[column] = self._made(COLUMNS[column].title(), column)
+        self._group.triggered.connect(self._on_chosen)
+        view.header().sortIndicatorChanged.connect(self._on_sorted)
+        self._on_sorted(view.header().sortIndicatorSection())
+
+    def add_to(self, menu: QMenu) -> None:
+        """Offer the choice in `menu`."""
+        menu.addActions(self._group.actions())
+
+    def _made(self, words: str, column: int) -> QAction:
+        action = QAction(words, self._group)
+        action.setCheckable(True)
+        action.setData(int(column))
+        return action
+
+    @Slot(QAction)
+    def _on_chosen(self, action: QAction) -> None:
+        self._view.sortByColumn(action.data(), Qt.SortOrder.AscendingOrder)
+
+    @Slot(int)
+    def _on_sorted(self, column: int) -> None:
+        """Tick what the jobs are sorted by; nothing when that is a column not offered."""
+        chosen = self._by_column.get(column)
+        for action in self._group.actions():
+            action.setChecked(action is chosen)

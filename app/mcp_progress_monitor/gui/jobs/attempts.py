@@ -1,0 +1,209 @@
+"""The attempts of a job, and its resume token, hidden until the user shows it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QModelIndex, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QHBoxLayout,
+    QLabel,
+    QLineEdit,
+    QPushButton,
+    QSpinBox,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.engine.call import AutoResume
+from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.tables import PlainTable
+from mcp_progress_monitor.gui.jobs.actions import may_resume_automatically
+from mcp_progress_monitor.gui.jobs.history import FIRST_FRAME, PlainTableModel
+from mcp_progress_monitor.gui.theme import GAP, GAP_S
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.wording.jobs import line, moment, state_word
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.tracker.snapshot import AttemptSnapshot, JobDetail, JobId
+
+TITLES: Final = (
+    "#",
+    "Started",
+    "Ended",
+    "Ticks",
+    "Outcome",
+    "Details",
+)
+TEXT_COLUMNS: Final = (1, 2, 4, 5)
+
+
+def row(attempt: AttemptSnapshot) -> tuple[str, ...]:
+    """The words of one attempt, in the order of `TITLES`."""
+    return (
+        formatting.number(attempt.number),
+        moment(attempt.started_when),
+        _ended(attempt),
+        _ticks(attempt),
+        _outcome(attempt),
+        line(attempt.detail),
+    )
+
+
+def _is_resuming(attempt: AttemptSnapshot) -> bool:
+    outcome = attempt.outcome
+    return not outcome.is_over if isinstance(outcome, JobState) else outcome == "running"
+
+
+def _ticks(attempt: AttemptSnapshot) -> str:
+    """The number of ticks; those of attempts of earlier runs of the program were not counted."""
+    is_counted = attempt.request is not None or attempt.tick_count > 0
+    return formatting.number(attempt.tick_count) if is_counted else ""
+
+
+def _ended(attempt: AttemptSnapshot) -> str:
+    if attempt.ended_when is not None:
+        return moment(attempt.ended_when)
+    return "" if _is_resuming(attempt) else "unknown"
+
+
+def _outcome(attempt: AttemptSnapshot) -> str:
+    if isinstance(attempt.outcome, JobState):
+        return state_word(attempt.outcome)
+    words = line(attempt.outcome)
+    return words[:1].upper() + words[1:]
+
+
+_LIMIT_AT_MOST: Final = 9_999
+_SHOWN: Final = 2_000  # characters of a token; the whole of it can be copied
+
+
+class AttemptsSection(QWidget):
+    """One row for each request of the chain, oldest first, above the resume token."""
+
+    frame_followed = Signal(object)
+    """The number of the frame that was an attempt's request."""
+    automatic_clicked = Signal(bool)
+    """Whether the job is resumed automatically."""
+    limit_changed = Signal(int)
+    """The limit of automatic attempts for jobs started from now on."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._job: JobId | None = None
+        self._token: str | None = None
+        self._is_read_only = False
+        columns = TEXT_COLUMNS
+        self.model = PlainTableModel(TITLES, self, text_columns=columns)
+        self.table = PlainTable(self.model, "Attempts", self)
+        self.table.setToolTip("Show the request in Traffic (Enter)")
+        self.table.activated.connect(self._on_activated)
+        header = self.table.horizontalHeader()
+        header.setStretchLastSection(True)
+        header.setResizeContentsPrecision(0)  # the rows in sight
+        self.model.modelReset.connect(self._fit_columns)
+        self.model.rowsInserted.connect(self._fit_columns)
+        self.automatic = QCheckBox("Resume a&utomatically", self)
+        self.automatic.setToolTip(
+            "Resume after every stop until the job is done or fails (Ctrl+Alt+R)"
+        )
+        self.automatic.clicked.connect(self.automatic_clicked)
+        self.limit = QSpinBox(self)
+        self.limit.setRange(1, _LIMIT_AT_MOST)
+        self.limit.setValue(AutoResume().limit)
+        self.limit.setPrefix("≤ ")
+        self.limit.setKeyboardTracking(False)
+        self.limit.setAccessibleName("Maximum attempts")
+        self.limit.setToolTip("Limit how many attempts a job makes automatically")
+        self.limit.valueChanged.connect(self.limit_changed)
+        self.token = QLineEdit(self)
+        self.token.setReadOnly(True)
+        self.token.setAccessibleName("Resume token")
+        self.token.setPlaceholderText("hidden: anyone who has it can resume the job")
+        self.show_token = QPushButton("Sho&w token", self)
+        self.show_token.setCheckable(True)
+        self.show_token.setToolTip("Show or hide the resume token")
+        self.show_token.toggled.connect(self._on_show_toggled)
+        self.copy_token = QPushButton("Cop&y token", self)
+        self.copy_token.setToolTip("Copy the resume token")
+        self.copy_token.clicked.connect(self._on_copy)
+        self._token_row = self._made_token_row()
+        self._lay_out()
+
+    def show_detail(self, detail: JobDetail) -> None:
+        """Show the attempts of a job; another job's token is hidden again."""
+        job = detail.snapshot
+        rows = [row(attempt) for attempt in detail.attempts]
+        self.model.show_rows(rows, [attempt.request for attempt in detail.attempts])
+        self.automatic.setEnabled(may_resume_automatically(job) and not self._is_read_only)
+        self.automatic.setChecked(job.is_automatic)
+        if job.id != self._job:
+            self._job = job.id
+            self.show_token.setChecked(False)
+        if detail.resume_token != self._token:
+            self._token = detail.resume_token
+            self._put_token()
+        self._token_row.setVisible(self._token is not None)
+
+    def set_read_only(self, why: str) -> None:
+        """Disable automatic resuming; `why` becomes the tool tip."""
+        self._is_read_only = True
+        for field in (self.automatic, self.limit):
+            field.setEnabled(False)
+            field.setToolTip(plain_tip(why))
+
+    def _made_token_row(self) -> QWidget:
+        row = QWidget(self)
+        label = QLabel("Resume token", row)
+        layout = QHBoxLayout(row)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(label)
+        layout.addWidget(self.token, 1)
+        layout.addWidget(self.show_token)
+        layout.addWidget(self.copy_token)
+        return row
+
+    def _lay_out(self) -> None:
+        below = QHBoxLayout()
+        below.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
+        below.setSpacing(2 * GAP)
+        below.addWidget(self.automatic)
+        below.addWidget(self.limit)
+        below.addWidget(self._token_row, 1)
+        below.addStretch()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.table, 1)
+        layout.addLayout(below)
+
+    def _put_token(self) -> None:
+        is_shown = self.show_token.isChecked() and self._token is not None
+        self.token.setText(formatting.one_line(self._token or "", _SHOWN) if is_shown else "")
+        self.token.setCursorPosition(0)
+
+    @Slot()
+    def _fit_columns(self) -> None:
+        """Make every column but the last, which takes the rest, as wide as its words."""
+        for column in range(self.model.columnCount() - 1):
+            self.table.resizeColumnToContents(column)
+            self.table.setColumnWidth(column, self.table.columnWidth(column) + GAP)
+
+    @Slot(bool)
+    def _on_show_toggled(self, is_shown: bool) -> None:
+        words = "Hide toke&n" if is_shown else "Sho&w token"
+        self.show_token.setText(words)
+        self._put_token()
+
+    @Slot()
+    def _on_copy(self) -> None:
+        QGuiApplication.clipboard().setText(self._token or "")
+
+    @Slot(QModelIndex)
+    def _on_activated(self, index: QModelIndex) -> None:
+        frame = index.data(FIRST_FRAME)
+        if frame is not None:
+            self.frame_followed.emit(frame)

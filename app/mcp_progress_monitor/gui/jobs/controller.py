@@ -1,0 +1,250 @@
+"""Cancels, resumes, retries and forgets jobs, after the questions that need an answer first.
+
+The dialogs are imported when first opened, which keeps the start of the window short.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, ParamSpec
+
+from PySide6.QtCore import QObject, Qt, Signal, Slot
+
+from mcp_progress_monitor.engine.call import AutoResume
+from mcp_progress_monitor.engine.origins import ServerChangedError
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.gui.jobs.actions import is_removable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from PySide6.QtWidgets import QDialog, QWidget
+
+    from mcp_progress_monitor.engine.engine import Engine
+    from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.gui.aio import BackgroundTasks
+    from mcp_progress_monitor.gui.preferences import Preferences
+    from mcp_progress_monitor.gui.servers.consent import SavedServerDialog
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+    from mcp_progress_monitor.snapshots.limits import Limits
+    from mcp_progress_monitor.tracker.snapshot import JobId
+
+P = ParamSpec("P")
+
+
+class JobsController(QObject):
+    """Turns actions on jobs into engine requests and reports each error once."""
+
+    server_wanted = Signal(object, object)
+    """A `JobId` and the `ServerChangedError` that keeps it: the user is to see what is run."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        tasks: BackgroundTasks,
+        tell: Callable[[ErrorDetails], None],
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._engine = engine
+        self._tasks = tasks
+        self._tell = tell
+        self._limit = AutoResume().limit
+
+    @Slot(object)
+    def cancel(self, jobs: Iterable[JobId]) -> None:
+        """Ask the servers to cancel `jobs`."""
+        for job in jobs:
+            self._tasks.start(f"cancel job {job}", self._engine.calls.cancel, job)
+
+    @Slot(object)
+    def reconnect_streams(self, jobs: Iterable[JobId]) -> None:
+        """Take up the HTTP streams again that the replies to `jobs` are due on."""
+        for job in jobs:
+            self._told(self._engine.calls.reconnect_stream, job)
+
+    @Slot(object, object)
+    def extend(self, job: JobId, step: Limits) -> None:
+        """Move the limits of a job on by the seconds in `step`."""
+        self._told(
+            self._engine.calls.extend, job, idle_s=step.idle_s or 0, total_s=step.total_s or 0
+        )
+
+    @Slot(object, object)
+    def set_limits(self, job: JobId, limits: Limits) -> None:
+        """Give a job other limits while it runs."""
+        self._told(self._engine.calls.set_limits, job, limits)
+
+    def _told(self, work: Callable[P, None], *given: P.args, **named: P.kwargs) -> None:
+        """Do what takes no time; what is wrong with it is told."""
+        try:
+            work(*given, **named)
+        except UserError as error:
+            self._tell(error.problem)
+
+    @Slot(object)
+    def remove(self, jobs: Iterable[JobId]) -> None:
+        """Take jobs that are over out of the list."""
+        self._engine.jobs.remove(jobs)
+
+    @Slot()
+    def remove_finished(self) -> None:
+        """Take all jobs that are over out of the list, but for those that can be gone on with."""
+        self._engine.jobs.remove(self._over())
+
+    def _over(self) -> list[JobId]:
+        found = (self._engine.jobs.snapshot(job) for job in self._engine.jobs.ids())
+        return [job.id for job in found if job is not None and is_removable(job)]
+
+    @Slot(int)
+    def set_limit(self, attempts: int) -> None:
+        """Set the limit of automatic attempts, also for jobs that already resume automatically."""
+        self._limit = attempts
+        for job in self._engine.jobs.ids():
+            found = self._engine.jobs.snapshot(job)
+            if found is not None and found.is_automatic:
+                self.set_automatic((job,), is_wanted=True)
+
+    @Slot(object)
+    def resume(self, jobs: Iterable[JobId]) -> None:
+        """Go on with `jobs` where they stopped, all at the same time."""
+        for job in jobs:
+            self._tasks.start(f"resume job {job}", self._resume, job)
+
+    @Slot(object)
+    def pick_up(self, jobs: Iterable[JobId]) -> None:
+        """Go on with tasks that were left at their servers."""
+        for job in jobs:
+            self._tasks.start(f"pick up job {job}", self._pick_up, job)
+
+    @Slot(object, bool)
+    def set_automatic(self, jobs: Iterable[JobId], is_wanted: bool) -> None:
+        """Go on with `jobs` by themselves from now on, or no more."""
+        for job in jobs:
+            limit = AutoResume(limit=self._limit) if is_wanted else None
+            self._told(self._engine.resumer.set_automatic, job, limit)
+
+    @Slot(object)
+    def reissue(self, jobs: Iterable[JobId]) -> None:
+        """Send the whole requests of `jobs` again, as new jobs."""
+        for job in jobs:
+            self._tasks.start(f"re-issue job {job}", self._reissue, job)
+
+    @Slot(object)
+    def forget(self, jobs: Iterable[JobId]) -> None:
+        """Delete what is kept of `jobs`, and their rows."""
+        self._tasks.start("forget jobs", self._engine.jobs.forget, tuple(jobs))
+
+    @Slot(object)
+    def resume_as_saved(self, jobs: Iterable[JobId]) -> None:
+        """Resume `jobs` on the servers they were saved with, which the user approved."""
+        for job in jobs:
+            self._tasks.start(f"resume job {job} as saved", self._resume_as_saved, job)
+
+    async def _resume(self, job: JobId) -> None:
+        try:
+            await self._engine.resumer.resume(job)
+        except ServerChangedError as changed:
+            self.server_wanted.emit(job, changed)
+
+    async def _reissue(self, job: JobId) -> None:
+        """No token binds a new job to the old server: the user may well want the one of today."""
+        try:
+            await self._engine.calls.reissue(job)
+        except ServerChangedError as changed:
+            hint = (
+                "Edit and re-issue the request, or restore the server's earlier definition and "
+                "connect it."
+            )
+            raise UserError(changed.problem._replace(hint=hint)) from changed
+
+    async def _pick_up(self, job: JobId) -> None:
+        try:
+            await self._engine.tasks.pick_up(job)
+        except ServerChangedError as changed:
+            self.server_wanted.emit(job, changed)
+
+    async def _resume_as_saved(self, job: JobId) -> None:
+        if self._engine.tasks.can_pick_up(job):
+            await self._engine.tasks.pick_up(job, use_saved_definition=True)
+        else:
+            await self._engine.resumer.resume(job, use_saved_definition=True)
+
+
+_REISSUE: Final = "questions/reissue"
+
+
+class JobDialogs(QObject):
+    """Opens the confirmations for jobs and passes confirmed actions on."""
+
+    def __init__(
+        self, parent: QWidget, engine: Engine, resuming: JobsController, preferences: Preferences
+    ) -> None:
+        super().__init__(parent)
+        self._parent = parent
+        self._engine = engine
+        self._resuming = resuming
+        self._preferences = preferences
+        self._servers: dict[str, SavedServerDialog] = {}
+        resuming.server_wanted.connect(self.ask_for_server)
+
+    @Slot(object)
+    def ask_to_forget(self, jobs: Iterable[JobId]) -> None:
+        """Ask before the resume tokens of `jobs` are deleted."""
+        found = [job for job in map(self._engine.jobs.snapshot, jobs) if job is not None]
+        if found:
+            from mcp_progress_monitor.gui.confirmations import ForgetQuestion
+
+            question = ForgetQuestion(found, self._parent)
+            question.forget_confirmed.connect(self._resuming.forget)
+            _open(question)
+
+    @Slot(object)
+    def ask_to_reissue(self, jobs: Iterable[JobId]) -> None:
+        """Warn once for all of `jobs` that work may run twice, if the user still wants that."""
+        found = [job for job in map(self._engine.jobs.snapshot, jobs) if job is not None]
+        if not found:
+            return
+        if self._preferences.json_of(_REISSUE).get("is_asked", True):
+            from mcp_progress_monitor.gui.confirmations import ReissueQuestion
+
+            question = ReissueQuestion(found, self._parent)
+            question.reissue_confirmed.connect(self._on_reissue_agreed)
+            _open(question)
+        else:
+            self._resuming.reissue(tuple(job.id for job in found))
+
+    @Slot(object, object)
+    def ask_for_server(self, job: JobId, changed: ServerChangedError) -> None:
+        """Show what a saved job would start; one question for all jobs of one definition."""
+        key = changed.definition.fingerprint
+        dialog = self._servers.get(key)
+        if dialog is None:
+            from mcp_progress_monitor.gui.servers.consent import SavedServerDialog
+
+            now = self._definition_now(changed.definition.name)
+            dialog = SavedServerDialog(changed.problem, changed.definition, now, self._parent)
+            dialog.saved_server_agreed.connect(self._resuming.resume_as_saved)
+            dialog.finished.connect(self._on_server_answered)
+            self._servers[key] = dialog
+            _open(dialog)
+        dialog.add_job(job)
+
+    def _definition_now(self, name: str) -> ServerDefinition | None:
+        found = (
+            server.definition for server in self._engine.servers.snapshots() if server.name == name
+        )
+        return next(found, None)
+
+    @Slot(object, bool)
+    def _on_reissue_agreed(self, jobs: Iterable[JobId], is_asked: bool) -> None:
+        self._preferences.keep_json(_REISSUE, {"is_asked": is_asked})
+        self._resuming.reissue(jobs)
+
+    @Slot()
+    def _on_server_answered(self) -> None:
+        self._servers = {key: d for key, d in self._servers.items() if d is not self.sender()}
+
+
+def _open(dialog: QDialog) -> None:
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.open()

@@ -1,0 +1,531 @@
+"""Paints a job's row: name, progress bar, figures and buttons; reports which button was clicked."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import (
+    QAbstractItemModel,
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPointF,
+    QRect,
+    QRectF,
+    QSize,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import (
+    QBrush,
+    QColor,
+    QFont,
+    QHelpEvent,
+    QMouseEvent,
+    QPainter,
+    QPainterPath,
+    QPen,
+)
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QToolTip,
+)
+
+from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.row_painting import CellCache, Face, RowFaces
+from mcp_progress_monitor.gui.jobs.actions import RowAction, offered
+from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
+from mcp_progress_monitor.gui.jobs.model import NEWEST, SETTLED_AFTER_S, SNAPSHOT
+from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, state_icon, tone_of
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.tracker import violations
+from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
+from mcp_progress_monitor.wording import jobs as job_texts
+from mcp_progress_monitor.wording import streams as stream_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from PySide6.QtCore import QObject
+
+_BUSY_WIDTH: Final = 0.28
+_BUSY_STEP_PER_S: Final = 0.31  # of the way; no whole share, or a 1 Hz repaint would stand still
+_HATCH: Final = 6.0
+_HATCHED: Final = frozenset(
+    {JobState.STALLED, JobState.NEEDS_YOU, JobState.CANCELLING, JobState.RESUMABLE}
+)
+
+
+def is_settling(job: JobSnapshot) -> bool:
+    """Whether the job is so young that its row stays calm: it may end before one could read it."""
+    is_new = job.state is JobState.RUNNING and job.tick_count == 0
+    return is_new and job.elapsed_s < SETTLED_AFTER_S
+
+
+class BarPainter:
+    """Paints a job's bar: filled to its fraction, or a travelling piece while that is unknown.
+
+    Nothing is animated: a busy bar's piece stands where the job's age and tick count put it, so
+    it moves when the row is repainted anyway. Besides its colour a waiting job's bar is hatched.
+    """
+
+    def __init__(self, appearance: Appearance) -> None:
+        self._appearance = appearance
+
+    def paint(self, painter: QPainter, area: QRectF, job: JobSnapshot) -> None:
+        """Fill `area` with the bar of `job`."""
+        painter.save()
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        tone = tone_of(job)
+        radius = min(area.height(), area.width()) / 2
+        painter.setBrush(self._appearance.ground(tone, 0.15))
+        painter.drawRoundedRect(area, radius, radius)
+        filled = _filled(area, job)
+        if filled is not None:
+            if filled.width() < 2 * radius:
+                painter.setClipPath(_rounded(area, radius))  # its corners would stick out
+            painter.setBrush(self._appearance.colour(tone))
+            painter.drawRoundedRect(filled, radius, radius)
+            if job.state in _HATCHED:
+                painter.setClipPath(_rounded(filled, radius), Qt.ClipOperation.IntersectClip)
+                _hatch(painter, filled, self._appearance.ground(tone, 0.45))
+        painter.restore()
+
+
+def _rounded(area: QRectF, radius: float) -> QPainterPath:
+    path = QPainterPath()
+    path.addRoundedRect(area, radius, radius)
+    return path
+
+
+def _filled(area: QRectF, job: JobSnapshot) -> QRectF | None:
+    """The part of the bar that is filled, None when there is nothing to show."""
+    if job.fraction is not None:
+        width = area.width() * min(1.0, max(0.0, job.fraction))
+        # A piece narrower than it is high would be drawn as a lens.
+        return (
+            QRectF(area.left(), area.top(), max(width, area.height()), area.height())
+            if (width > 0)
+            else None
+        )
+    if job.state.is_over:
+        return area if job.state is JobState.DONE else None
+    if is_settling(job) or job.state is JobState.CANCELLING:
+        return None
+    return _busy(area, job)
+
+
+def _busy(area: QRectF, job: JobSnapshot) -> QRectF:
+    """The travelling piece, there and back."""
+    width = area.width() * _BUSY_WIDTH
+    way = (job.elapsed_s * _BUSY_STEP_PER_S) % 2.0
+    share = way if way <= 1.0 else 2.0 - way
+    return QRectF(area.left() + (area.width() - width) * share, area.top(), width, area.height())
+
+
+def _hatch(painter: QPainter, area: QRectF, colour: QColor) -> None:
+    painter.setPen(QPen(QBrush(colour), _HATCH / 3))
+    x = area.left() - area.height()
+    while x < area.right():
+        painter.drawLine(
+            round(x), round(area.bottom()), round(x + area.height()), round(area.top())
+        )
+        x += _HATCH
+
+
+if TYPE_CHECKING:
+    _Painted = Callable[[QPainter, RowFaces, QRect, JobSnapshot], None]
+
+_COUNT_FROM: Final = 230  # pixels of bar column from which the exact count is shown as well
+_BUTTON: Final = 26
+_ONE_LINE: Final = Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
+# Combining flags is slow in Python, and is done for every text painted.
+_LEFT: Final = int(Qt.AlignmentFlag.AlignLeft | _ONE_LINE)
+_RIGHT: Final = int(Qt.AlignmentFlag.AlignRight | _ONE_LINE)
+
+
+class JobCells:
+    """Paints a job's cells in the colours of an appearance."""
+
+    def __init__(self, appearance: Appearance) -> None:
+        self._appearance = appearance
+        self._bars = BarPainter(appearance)
+        self._pictures = CellCache()
+        self._measured: RowFaces | None = None
+        self._painted: dict[int, _Painted] = {
+            Column.JOB: self._paint_job,
+            Column.SERVER: self._paint_server,
+            Column.PROGRESS: self._paint_progress,
+            Column.STATUS: self._paint_status,
+        }
+
+    def row_size(self, font: QFont) -> QSize:
+        """Room for two lines; the same in every column, so that all rows are alike."""
+        return QSize(120, self._faces(font).height + GAP + GAP_S)
+
+    def forget(self) -> None:
+        """Repaint everything: the colours have changed."""
+        self._pictures.forget()
+
+    def paint(
+        self,
+        painter: QPainter,
+        area: QRect,
+        font: QFont,
+        column: int,
+        job: JobSnapshot,
+        ground: QColor,
+    ) -> None:
+        """Paint what `column` shows of `job` on its ground, buttons apart.
+
+        What stays the same while a job ticks is drawn from a picture.
+        """
+        faces = self._faces(font)
+        shown = _lasting(column, job)
+        if shown is None:
+            painter.fillRect(area, ground)
+            self._paint_cell(painter, faces, area, column, job)
+            return
+
+        def paint(on_picture: QPainter, place: QRect) -> None:
+            self._paint_cell(on_picture, faces, place, column, job)
+
+        self._pictures.draw(painter, area, shown, ground, paint)
+
+    def _paint_cell(
+        self, painter: QPainter, faces: RowFaces, area: QRect, column: int, job: JobSnapshot
+    ) -> None:
+        cell = area.adjusted(GAP, 0, -GAP, 0)
+        painted = self._painted.get(column)
+        if painted is not None:
+            painted(painter, faces, cell, job)
+        elif column != Column.ACTIONS:
+            about = COLUMNS[Column(column)]
+            flags = _RIGHT if about.is_number else _LEFT
+            self._write(painter, faces, faces.first, cell, about.text(job), Tone.TEXT, flags)
+
+    def paint_buttons(self, painter: QPainter, cell: QRect, job: JobSnapshot, hovered: str) -> None:
+        """Paint the buttons of `job`, the one with the key `hovered` as under the mouse."""
+        for action, area in button_rects(cell, job):
+            is_hovered = hovered == action.key
+            if is_hovered:
+                painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+                painter.setPen(Qt.PenStyle.NoPen)
+                painter.setBrush(self._appearance.ground(Tone.TEXT, 0.14))
+                painter.drawRoundedRect(area, 5, 5)
+            inner = area.adjusted(5, 5, -5, -5)
+            self._draw_icon(painter, inner, action.icon, Tone.TEXT if is_hovered else Tone.MUTED)
+
+    def _paint_job(self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot) -> None:
+        if job.sender is Side.SERVER:
+            indent = 0 if job.parent is None else round(faces.first.height)
+            cell = self._paint_direction(painter, faces, cell.adjusted(indent, 0, 0, 0))
+        side = round(faces.first.height * 1.15)
+        icon = QRect(cell.left(), cell.top() + (cell.height() - side) // 2, side, side)
+        self._draw_icon(painter, icon, state_icon(job.state), tone_of(job))
+        first, second = faces.lines(cell.adjusted(side + GAP, 0, 0, 0))
+        room = self._paint_badge(painter, faces, first, job)
+        room += self._paint_task_sign(painter, first.adjusted(0, 0, -room, 0), job)
+        name = first.adjusted(0, 0, -room, 0)
+        self._write(painter, faces, faces.heavy, name, job_texts.name(job), Tone.TEXT)
+        self._write(painter, faces, faces.second, second, job_texts.summary(job), Tone.MUTED)
+
+    def _paint_direction(self, painter: QPainter, faces: RowFaces, cell: QRect) -> QRect:
+        """Paint the arrow of what a server asks; what is left of `cell`."""
+        side = round(faces.first.height)
+        place = QRect(cell.left(), cell.center().y() - side // 2, side, side)
+        self._draw_icon(painter, place, "received", Tone.MUTED)
+        return cell.adjusted(side + GAP_S, 0, 0, 0)
+
+    def _paint_badge(
+        self, painter: QPainter, faces: RowFaces, line: QRect, job: JobSnapshot
+    ) -> int:
+        """Paint the number of marks at the right end of `line`; its width with the gap."""
+        if not job.marks:
+            return 0
+        words = str(len(job.marks))
+        tone = Tone.MUTED if _is_harmless(job) else Tone.WARNING
+        side = round(line.height() * 0.8)
+        width = side + GAP_S + faces.second.width(words)
+        left = line.right() + 1 - width
+        icon = QRect(left, line.center().y() - side // 2, side, side)
+        self._draw_icon(painter, icon, "warning", tone)
+        self._write(painter, faces, faces.second, line, words, tone, _RIGHT)
+        return width + GAP
+
+    def _paint_task_sign(self, painter: QPainter, line: QRect, job: JobSnapshot) -> int:
+        """Paint that the job is a task, at the right end of `line`; its width with the gap."""
+        if job.task is None:
+            return 0
+        side = round(line.height() * 0.8)
+        place = QRect(line.right() + 1 - side, line.center().y() - side // 2, side, side)
+        self._draw_icon(painter, place, "task", Tone.MUTED)
+        return side + GAP
+
+    def _paint_server(
+        self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot
+    ) -> None:
+        first, second = faces.lines(cell)
+        self._write(painter, faces, faces.first, first, job_texts.line(job.server), Tone.TEXT)
+        # Tokens differ at their ends: ours count up there.
+        middle = Qt.TextElideMode.ElideMiddle
+        token = faces.elided(faces.second, job_texts.token(job), second.width(), middle)
+        self._write(painter, faces, faces.second, second, token, Tone.MUTED)
+
+    def _paint_progress(
+        self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot
+    ) -> None:
+        first, second = faces.lines(cell)
+        amount = job_texts.amount(job)
+        room = max(faces.first.width("100.0 %"), faces.first.width(amount))
+        room = min(room, round(cell.width() * 0.7))
+        height = max(6, round(faces.first.height * 0.55))
+        top = first.center().y() - height / 2 + 1
+        bar = QRectF(cell.left(), top, cell.width() - room - GAP, height)
+        self._bars.paint(painter, bar, job)
+        right = first.adjusted(cell.width() - room, 0, 0, 0)
+        self._write(painter, faces, faces.first, right, amount, Tone.TEXT, _RIGHT)
+        self._paint_words(painter, faces, second, job)
+
+    def _paint_words(
+        self, painter: QPainter, faces: RowFaces, line: QRect, job: JobSnapshot
+    ) -> None:
+        """The message at the left and, where there is room, the exact count at the right."""
+        face = faces.second
+        is_calm = job.failure is None or job.state is JobState.RESUMABLE
+        is_counted = is_calm and job.fraction is not None
+        count = job_texts.count(job) if is_counted else ""
+        room = face.width(count) + GAP if count else 0
+        if line.width() < max(_COUNT_FROM, 2 * room):
+            room = 0
+        if room:
+            self._write(painter, faces, face, line, count, Tone.MUTED, _RIGHT)
+        tone = Tone.MUTED if is_calm else tone_of(job)
+        stream = stream_texts.urgent(job)
+        if stream and job.stream is not None and job.stream.is_broken:
+            tone = Tone.WARNING
+        said = stream or job_texts.message(job)
+        self._write(painter, faces, face, line.adjusted(0, 0, -room, 0), said, tone)
+
+    def _paint_status(
+        self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot
+    ) -> None:
+        first, second = faces.lines(cell)
+        word = job_texts.state(job)
+        self._write(painter, faces, faces.first, first, word, tone_of(job))
+        words = "" if is_settling(job) else job_texts.status(job)
+        self._write(painter, faces, faces.second, second, words, Tone.MUTED)
+
+    def _write(
+        self,
+        painter: QPainter,
+        faces: RowFaces,
+        face: Face,
+        area: QRect,
+        words: str,
+        tone: Tone,
+        flags: int = _LEFT,
+    ) -> None:
+        """Write one line of plain text, elided to `area`."""
+        if not words or area.width() <= 0:
+            return
+        painter.setFont(face.font)
+        painter.setPen(self._appearance.colour(tone))
+        painter.drawText(area, flags, faces.elided(face, words, area.width()))
+
+    def _draw_icon(self, painter: QPainter, area: QRect, name: str, tone: Tone) -> None:
+        ratio = painter.device().devicePixelRatioF()
+        painter.drawPixmap(area, self._appearance.pixmap(name, tone, area.width(), ratio))
+
+    def _faces(self, font: QFont) -> RowFaces:
+        if self._measured is None or self._measured.base != font:
+            self._measured = RowFaces(font)
+            self._pictures.forget()
+        return self._measured
+
+
+def _is_harmless(job: JobSnapshot) -> bool:
+    """Whether no finding of a job deserves a warning: being late by place alone does not."""
+    return all(mark.key == violations.LATE_DELIVERY for mark in job.marks)
+
+
+def _lasting(column: int, job: JobSnapshot) -> tuple[object, ...] | None:
+    """All that a cell shows, if it is the same for some time; None if it changes with the ticks."""
+    if column == Column.JOB:
+        looks = (job.state, tone_of(job), job.sender, job.parent is None, job.task is None)
+        return column, job.name, job.method, job.summary, looks, len(job.marks), _is_harmless(job)
+    if column == Column.SERVER:
+        return column, job.server, job_texts.token(job)
+    return None
+
+
+def button_rects(cell: QRect, job: JobSnapshot) -> list[tuple[RowAction, QRect]]:
+    """Where the buttons of `job` are in its actions cell."""
+    if is_settling(job):
+        return []
+    side = min(cell.height() - GAP, _BUTTON)
+    top = cell.top() + (cell.height() - side) // 2
+    return [
+        (action, QRect(cell.left() + GAP_S + place * (side + 2), top, side, side))
+        for place, action in enumerate(offered(job))
+    ]
+
+
+_Index = QModelIndex | QPersistentModelIndex
+
+# Combining flags is slow in Python, and is asked for every cell painted.
+_SELECTED: Final = int(QStyle.StateFlag.State_Selected.value)
+_ACTIVE: Final = int(QStyle.StateFlag.State_Active.value)
+_UNDER_MOUSE: Final = int(QStyle.StateFlag.State_MouseOver.value)
+
+
+class JobDelegate(QStyledItemDelegate):
+    """Paints a `JobSnapshot` in the columns of `JobsModel`; emits which button was clicked."""
+
+    action_clicked = Signal(object, object)
+    """The `JobId` and the `RowAction`."""
+
+    def __init__(self, appearance: Appearance, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._cells = JobCells(appearance)
+        self._is_read_only = False
+        self._hovered: tuple[int, str] | None = None
+        self._pressed: tuple[int, str] | None = None
+        appearance.changed.connect(self._on_appearance_changed)
+
+    def set_read_only(self) -> None:
+        """Paint no buttons from now on."""
+        self._is_read_only = True
+
+    def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
+        """Two lines high in every column, so that all rows are alike."""
+        return self._cells.row_size(option.font)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        """Paint one cell."""
+        rect = option.rect
+        cells = [(index.column(), rect.left(), rect.width())]
+        self.paint_row(painter, option, int(option.state.value), index, cells)
+
+    def paint_row(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        state: int,
+        index: _Index,
+        cells: Iterable[tuple[int, int, int]],
+    ) -> None:
+        """Paint some cells of a row, given by column, left edge and width."""
+        ground, font = self._ground(state), option.font
+        job = index.data(SNAPSHOT)
+        top, height = option.rect.top(), option.rect.height()
+        painter.save()
+        for column, left, width in cells:
+            area = QRect(left, top, width, height)
+            if not isinstance(job, JobSnapshot):
+                painter.fillRect(area, ground)
+            elif column == Column.ACTIONS and not self._is_read_only:
+                painter.fillRect(area, ground)
+                place = self._hovered
+                hovered = place[1] if place is not None and place[0] == job.id else ""
+                self._cells.paint_buttons(painter, area, job, hovered)
+            else:
+                self._cells.paint(painter, area, font, column, job, ground)
+        painter.restore()
+
+    def editorEvent(
+        self,
+        event: QEvent,
+        model: QAbstractItemModel,
+        option: QStyleOptionViewItem,
+        index: _Index,
+    ) -> bool:
+        """Turn a click that begins and ends on a button into `action_clicked`."""
+        job = index.data(NEWEST)
+        if not isinstance(event, QMouseEvent) or not isinstance(job, JobSnapshot):
+            return super().editorEvent(event, model, option, index)
+        action = self._action_at(event.position(), option.rect, index, job)
+        place = None if action is None else (job.id, action.key)
+        if event.type() is QEvent.Type.MouseMove:
+            self.hover(option.widget, place)
+            return False
+        if event.button() is not Qt.MouseButton.LeftButton:
+            return False
+        if event.type() is QEvent.Type.MouseButtonRelease:
+            pressed, self._pressed = self._pressed, None
+            if action is not None and pressed == place:
+                self.action_clicked.emit(job.id, action)
+        else:
+            self._pressed = place
+        return action is not None
+
+    def hover(self, widget: object, place: tuple[int, str] | None) -> None:
+        """Show the button at `place` as under the mouse, None when there is none."""
+        if place != self._hovered:
+            self._hovered = place
+            if isinstance(widget, QAbstractItemView):
+                widget.viewport().update()
+
+    def helpEvent(
+        self,
+        event: QHelpEvent,
+        view: QAbstractItemView,
+        option: QStyleOptionViewItem,
+        index: _Index,
+    ) -> bool:
+        """Show the whole of what the cell abbreviates, as plain text."""
+        job = index.data(NEWEST)
+        if event.type() is not QEvent.Type.ToolTip or not isinstance(job, JobSnapshot):
+            return super().helpEvent(event, view, option, index)
+        action = self._action_at(QPointF(event.pos()), option.rect, index, job)
+        words = action.tip() if action is not None else _tip(job, Column(index.column()))
+        QToolTip.showText(event.globalPos(), plain_tip(words), view)
+        return True
+
+    def _ground(self, state: int) -> QColor:
+        if state & _SELECTED:
+            return self._appearance.ground(Tone.ACCENT, 0.20 if state & _ACTIVE else 0.12)
+        return self._appearance.ground(Tone.TEXT, 0.04 if state & _UNDER_MOUSE else 0.0)
+
+    @Slot()
+    def _on_appearance_changed(self) -> None:
+        self._cells.forget()
+
+    def _action_at(
+        self, place: QPointF, cell: QRect, index: _Index, job: JobSnapshot
+    ) -> RowAction | None:
+        if index.column() != Column.ACTIONS or self._is_read_only:
+            return None
+        for action, area in button_rects(cell, job):
+            if area.contains(place.toPoint()):
+                return action
+        return None
+
+
+def _tip(job: JobSnapshot, column: Column) -> str:
+    if column is Column.PROGRESS:
+        said = filter(None, (stream_texts.note(job), job_texts.message(job)))
+        parts = (job_texts.count(job), job_texts.percent(job), "\n".join(said))
+    elif column is Column.SERVER:
+        parts = (job_texts.line(job.connection), job_texts.token(job), "")
+    elif column is Column.STATUS:
+        state = f"{job_texts.state(job)}, {job_texts.amount(job)}".removesuffix(", ")
+        parts = (state, job_texts.status(job), _more(job))
+    elif column is Column.JOB:
+        about = (job_texts.summary(job), job_texts.cause(job))
+        parts = (job_texts.name(job), "\n".join(filter(None, about)), job_texts.marks(job))
+    else:
+        parts = (COLUMNS[column].text(job), "", "")
+    return "\n".join(part for part in parts if part)
+
+
+def _more(job: JobSnapshot) -> str:
+    """Why a resumable job stopped, then all that is irregular."""
+    note = job_texts.line(job.resume_note)
+    return "\n".join(part for part in (note, job_texts.marks(job)) if part)

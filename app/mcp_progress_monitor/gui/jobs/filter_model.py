@@ -1,0 +1,205 @@
+"""Which jobs are shown: groups of states with their counts, and a text to match."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Any, Final
+
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QSortFilterProxyModel,
+    Qt,
+    Slot,
+)
+
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.wording import jobs as job_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcp_progress_monitor.gui.jobs.model import JobsModel
+    from mcp_progress_monitor.tracker.snapshot import JobId
+
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class JobGroup(enum.Enum):
+    """The status filters, in the order in which they are shown. A job is in one besides ALL.
+
+    What a server asked because of a job is shown with that, and not counted again.
+    """
+
+    ALL = "All"
+    RUNNING = "Running"
+    NEEDS_YOU = "Needs you"
+    STALLED = "Stalled"
+    RESUMABLE = "Resumable"
+    FINISHED = "Finished"
+    FAILED = "Failed"
+
+
+GROUP_OF_STATE: Final = {
+    JobState.RUNNING: JobGroup.RUNNING,
+    JobState.CANCELLING: JobGroup.RUNNING,
+    JobState.NEEDS_YOU: JobGroup.NEEDS_YOU,
+    JobState.STALLED: JobGroup.STALLED,
+    JobState.RESUMABLE: JobGroup.RESUMABLE,
+    JobState.DONE: JobGroup.FINISHED,
+    JobState.CANCELLED: JobGroup.FINISHED,
+    JobState.FAILED: JobGroup.FAILED,
+    JobState.TIMED_OUT: JobGroup.FAILED,
+    JobState.LOST: JobGroup.FAILED,
+}
+
+COUNT: Final = int(Qt.ItemDataRole.UserRole) + 1
+GROUP: Final = int(Qt.ItemDataRole.UserRole) + 2
+"""Roles of `GroupsModel`: the number of jobs, and the `JobGroup`."""
+
+
+class JobFilter(QSortFilterProxyModel):
+    """Shows the jobs of a group whose constant texts contain a text.
+
+    It never sorts, but hands the wish to `JobsModel`. Progress alone never makes it filter again.
+    """
+
+    def __init__(self, jobs: JobsModel, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._jobs = jobs
+        self._group = JobGroup.ALL
+        self._words: tuple[str, ...] = ()
+        self._searched: dict[JobId, str] = {}
+        self.setDynamicSortFilter(False)
+        self.setSourceModel(jobs)
+        jobs.groups_changed.connect(self._on_groups_changed)
+        jobs.modelReset.connect(self._on_jobs_gone)
+        jobs.rowsRemoved.connect(self._on_jobs_gone)
+
+    @property
+    def group(self) -> JobGroup:
+        """The group let through."""
+        return self._group
+
+    def set_group(self, group: JobGroup) -> None:
+        """Let through the jobs of `group` only."""
+        self.beginFilterChange()
+        self._group = group
+        self.endFilterChange(self.Direction.Rows)
+
+    def set_text(self, words: str) -> None:
+        """Let through jobs in which every word of `words` occurs: name, arguments, server, ids."""
+        self.beginFilterChange()
+        self._words = tuple(words.casefold().split())
+        self.endFilterChange(self.Direction.Rows)
+
+    @property
+    def is_narrowing(self) -> bool:
+        """Whether anything could be left out."""
+        return self._group is not JobGroup.ALL or bool(self._words)
+
+    def job_at(self, index: _Index) -> JobId | None:
+        """The job of one of this proxy's indexes."""
+        return self._jobs.job_at(self.mapToSource(index).row())
+
+    def index_of(self, job: JobId) -> QModelIndex:
+        """The index of a job's first column, invalid when it is left out."""
+        row = self._jobs.row_of(job)
+        return QModelIndex() if row is None else self.mapFromSource(self._jobs.index(row, 0))
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Have the source sorted; rows keep its order."""
+        self._jobs.sort(column, order)
+
+    def filterAcceptsRow(self, source_row: int, _source_parent: _Index) -> bool:
+        """Whether the job of a source row is let through."""
+        job = self._jobs.job_at(source_row)
+        if job is None:
+            return False
+        return self._is_in_group(job) and self._is_found(job)
+
+    def _is_in_group(self, job: JobId) -> bool:
+        if self._group is JobGroup.ALL:
+            return True
+        state = self._jobs.telling_state(job)
+        return state is not None and GROUP_OF_STATE[state] is self._group
+
+    def _is_found(self, job: JobId) -> bool:
+        """Whether every word occurs; what a server asked is found with its job as well."""
+        if not self._words or self._has_words(job):
+            return True
+        parent = self._jobs.parent_of(job)
+        return parent is not None and self._has_words(parent)
+
+    def _has_words(self, job: JobId) -> bool:
+        words = self._searched.get(job)
+        if words is None:
+            words = self._searched[job] = self._constant_words(job)
+        return all(word in words for word in self._words)
+
+    def _constant_words(self, job: JobId) -> str:
+        snapshot = self._jobs.snapshot(job)
+        if snapshot is None:
+            return ""
+        ids = (job_texts.token(snapshot), job_texts.wire(snapshot.request_id))
+        server = (snapshot.server, snapshot.connection)
+        names = (snapshot.name, snapshot.method, snapshot.summary, *server)
+        return "\n".join((*names, *ids)).casefold()
+
+    @Slot()
+    def _on_jobs_gone(self) -> None:
+        self._searched.clear()
+
+    @Slot()
+    def _on_groups_changed(self) -> None:
+        if self._group is not JobGroup.ALL:
+            self.beginFilterChange()
+            self.endFilterChange(self.Direction.Rows)
+
+
+class GroupsModel(QAbstractListModel):
+    """One row for each `JobGroup`, with the number of its jobs."""
+
+    def __init__(self, jobs: JobsModel, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._jobs = jobs
+        self._groups = tuple(JobGroup)
+        self._counts: dict[JobGroup, int] = {}
+        jobs.groups_changed.connect(self._on_groups_changed)
+        self._on_groups_changed()
+
+    def count(self, group: JobGroup) -> int:
+        """How many jobs are in `group`."""
+        return self._counts.get(group, 0)
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:
+        """Number of groups."""
+        return 0 if parent.isValid() else len(self._groups)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """The group's name and count."""
+        if not index.isValid():
+            return None
+        group = self._groups[index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return group.value
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return f"{group.value}, {self.count(group)}"
+        return {COUNT: self.count(group), GROUP: group}.get(role)
+
+    @Slot()
+    def _on_groups_changed(self) -> None:
+        counts = _by_group(self._jobs.count_by_state())
+        counts[JobGroup.ALL] = self._jobs.job_count
+        if counts != self._counts:
+            self._counts = counts
+            self.dataChanged.emit(self.index(0), self.index(len(self._groups) - 1))
+
+
+def _by_group(by_state: Mapping[JobState, int]) -> dict[JobGroup, int]:
+    counts = dict.fromkeys(JobGroup, 0)
+    for state, count in by_state.items():
+        counts[GROUP_OF_STATE[state]] += count
+    return counts

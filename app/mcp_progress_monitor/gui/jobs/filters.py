@@ -1,0 +1,154 @@
+"""The groups of jobs with their counts, and the field that filters jobs by text."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QEvent, QModelIndex, QPersistentModelIndex, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QKeyEvent, QPainter
+from PySide6.QtWidgets import (
+    QLineEdit,
+    QListView,
+    QSizePolicy,
+    QStyleOptionViewItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.gui.common.controls import SideHeading
+from mcp_progress_monitor.gui.common.side_delegate import RIGHT, SideDelegate
+from mcp_progress_monitor.gui.jobs.filter_model import COUNT, GROUP, GroupsModel, JobGroup
+from mcp_progress_monitor.gui.theme import GAP, Tone
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.gui.theme import Appearance
+
+_Index = QModelIndex | QPersistentModelIndex
+
+_GROUPS: Final = {
+    JobGroup.ALL: ("jobs", Tone.MUTED),
+    JobGroup.RUNNING: ("state-running", Tone.ACCENT),
+    JobGroup.NEEDS_YOU: ("state-needs-you", Tone.WARNING),
+    JobGroup.STALLED: ("state-stalled", Tone.WARNING),
+    JobGroup.RESUMABLE: ("state-resumable", Tone.ACCENT),
+    JobGroup.FINISHED: ("state-done", Tone.GOOD),
+    JobGroup.FAILED: ("state-failed", Tone.BAD),
+}
+
+
+class JobFilters(QWidget):
+    """One row for each group of jobs; emits `group_selected`."""
+
+    group_selected = Signal(object)
+    """A `JobGroup`."""
+
+    def __init__(
+        self, groups: GroupsModel, appearance: Appearance, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._groups = groups
+        self.view = _FittingList(self)
+        self.view.setModel(groups)
+        self.view.setItemDelegate(GroupDelegate(appearance, self.view))
+        self.view.setAccessibleName("Filter jobs by state")
+        self.view.setToolTip("Show only jobs in one state")
+        self.view.selectionModel().currentChanged.connect(self._on_current_changed)
+        heading = SideHeading("Jobs", appearance, self)
+        heading.set_buddy(self.view)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(heading)
+        layout.addWidget(self.view)
+        self.setFocusProxy(self.view)
+        self.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Fixed)
+        appearance.changed.connect(self.view.viewport().update)
+        self.select(JobGroup.ALL)
+
+    def select(self, group: JobGroup) -> None:
+        """Choose a group."""
+        self.view.setCurrentIndex(self._groups.index(tuple(JobGroup).index(group)))
+
+    @Slot(QModelIndex)
+    def _on_current_changed(self, index: QModelIndex) -> None:
+        group = index.data(GROUP)
+        if isinstance(group, JobGroup):
+            self.group_selected.emit(group)
+
+
+class JobFilterEdit(QLineEdit):
+    """Filters jobs by text; Escape clears it. Connect `textChanged` to the filter."""
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._glass = QAction(self)
+        self.addAction(self._glass, QLineEdit.ActionPosition.LeadingPosition)
+        self.setClearButtonEnabled(True)
+        self.setPlaceholderText("Filter jobs")
+        self.setAccessibleName("Filter jobs by name, arguments, server or token")
+        self.setToolTip("Filter jobs by name, arguments, server or token (Ctrl+F)")
+        self.setMinimumWidth(self.fontMetrics().averageCharWidth() * 22)
+        self._recolour()
+        appearance.changed.connect(self._recolour)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Empty the field by Escape."""
+        if event.key() == Qt.Key.Key_Escape and self.text():
+            self.clear()
+        else:
+            super().keyPressEvent(event)
+
+    @Slot()
+    def _recolour(self) -> None:
+        self._glass.setIcon(self._appearance.icon("search"))
+
+
+class _FittingList(QListView):
+    """A list as high as its rows, so that the servers below begin where the groups end."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFrameShape(self.Shape.NoFrame)
+        self.setMouseTracking(True)
+        self.setUniformItemSizes(True)
+        self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.viewport().setAutoFillBackground(False)
+
+    def sizeHint(self) -> QSize:
+        """The height of all rows."""
+        return QSize(170, self.model().rowCount() * max(self.sizeHintForRow(0), 1) + 2)
+
+    def minimumSizeHint(self) -> QSize:
+        """The rows are few: all of them stay in sight."""
+        return QSize(120, self.sizeHint().height())
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Take the height of another font."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.FontChange:
+            self.updateGeometry()
+
+
+class GroupDelegate(SideDelegate):
+    """A group of jobs: icon, name, and the count at the right."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, _index: _Index) -> QSize:
+        """One line."""
+        return QSize(120, option.fontMetrics.height() + GAP + 2)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        """Paint a group; one without jobs is muted."""
+        group, count = index.data(GROUP), int(index.data(COUNT))
+        icon, tone = _GROUPS[group]
+        painter.save()
+        area = self.begin(painter, option, icon, tone if count else Tone.MUTED)
+        words, face = formatting.number(count), self.faces(option.font).first
+        room = face.width(words) + GAP
+        ink = Tone.TEXT if count or group is JobGroup.ALL else Tone.MUTED
+        self.write(painter, face, area.adjusted(0, 0, -room, 0), index.data(), ink)
+        self.write(painter, face, area, words, Tone.MUTED, RIGHT)
+        painter.restore()

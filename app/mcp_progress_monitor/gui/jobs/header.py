@@ -1,0 +1,427 @@
+"""The head of a job's pane: what it is, the large bar, its figures, and its time limits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QKeySequence, QPainter, QPalette
+from PySide6.QtWidgets import (
+    QHBoxLayout,
+    QLabel,
+    QMenu,
+    QSizePolicy,
+    QToolButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.jobs.actions import CANCEL, PICK_UP, RESUME, offered
+from mcp_progress_monitor.gui.jobs.delegate import BarPainter
+from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone, state_icon, tone_of
+from mcp_progress_monitor.snapshots.limits import Limit, Limits
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.wording import jobs as job_texts
+from mcp_progress_monitor.wording import streams as stream_texts
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QPaintEvent
+
+    from mcp_progress_monitor.tracker.snapshot import JobSnapshot
+
+_MINUTE_S: Final = 60
+_KEYS: Final = {Limit.IDLE: "F8", Limit.TOTAL: "F9"}
+_LEAST_WORDS: Final = 48
+_SPARE_S: Final = 60.0
+"""What is left at least on a clock that is switched on again: nobody wants the call ended by it."""
+
+
+class JobClocks(QWidget):
+    """Both time limits in a line; hidden for a job that is over or recorded."""
+
+    extension_wanted = Signal(object)
+    """`Limits` with the seconds to add to each."""
+    limits_wanted = Signal(object)
+    """`Limits` to hold from now on."""
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._limits = Limits()
+        self.idle = ClockLine(Limit.IDLE, appearance, self)
+        self.total = ClockLine(Limit.TOTAL, appearance, self)
+        self.note = QLabel(self)
+        self.note.setTextFormat(Qt.TextFormat.PlainText)
+        self.note.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GAP_L)
+        row.addWidget(self.idle)
+        row.addWidget(self.total)
+        row.addWidget(self.note, 1)
+        for line in (self.idle, self.total):
+            line.extension_requested.connect(self._on_more_wanted)
+            line.limit_wanted.connect(self._on_limit_wanted)
+        self.hide()
+
+    def show_job(self, job: JobSnapshot) -> None:
+        """Show how much is left; what has run so far is for clocks that are switched on again."""
+        clocks = job.clocks
+        self.setVisible(clocks is not None)
+        if clocks is None:
+            return
+        self._limits = Limits(clocks.idle_s, clocks.total_s)
+        self.idle.show_left(clocks.idle_s, clocks.idle_left_s, job.silent_s)
+        self.total.show_left(clocks.total_s, clocks.total_left_s, job.elapsed_s)
+        words = "paused while a question is open" if clocks.is_suspended else ""
+        self.note.setText(words)
+        self.note.setToolTip(plain_tip(words))
+
+    def forget(self) -> None:
+        """Another job is shown from now on: what was switched off was not its clock."""
+        self.idle.forget()
+        self.total.forget()
+
+    @Slot(object, int)
+    def _on_more_wanted(self, limit: Limit, seconds: int) -> None:
+        is_idle = limit is Limit.IDLE
+        self.extension_wanted.emit(Limits(seconds if is_idle else 0, 0 if is_idle else seconds))
+
+    @Slot(object, object)
+    def _on_limit_wanted(self, limit: Limit, seconds: float | None) -> None:
+        is_idle = limit is Limit.IDLE
+        changed = {"idle_s": seconds} if is_idle else {"total_s": seconds}
+        self.limits_wanted.emit(self._limits._replace(**changed))
+
+
+class ClockLine(QWidget):
+    """One time limit: what is left, and buttons to extend it or turn it off and on."""
+
+    extension_requested = Signal(object, int)
+    """`Limit` and the seconds to add."""
+    limit_wanted = Signal(object, object)
+    """`Limit` and its seconds from now on; None is off."""
+
+    def __init__(self, limit: Limit, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._limit = limit
+        self._appearance = appearance
+        self._seconds: float | None = None
+        self._before: float | None = None
+        self._run_s = 0.0
+        name = "idle limit" if limit is Limit.IDLE else "total limit"
+        self.words = QLabel(self)
+        self.words.setTextFormat(Qt.TextFormat.PlainText)
+        self.words.setAccessibleName(name)
+        self.words.setMinimumWidth(_LEAST_WORDS)  # read in its tip where the pane is narrow
+        key = _KEYS[limit]
+        one, ten = f"Extend the {name} by 1 minute", f"Extend the {name} by 10 minutes"
+        self.one = self._button("+1 min", one, key)
+        self.ten = self._button("+10 min", ten, f"Shift+{key}")
+        self.off = self._button("Off", f"Turn off the {name}", f"Ctrl+{key}")
+        self.off.setCheckable(True)
+        self.one.clicked.connect(self._on_one_clicked)
+        self.ten.clicked.connect(self._on_ten_clicked)
+        self.off.clicked.connect(self._on_off_clicked)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(GAP_S)
+        row.addWidget(self.words)
+        row.addSpacing(GAP - GAP_S)
+        for button in (self.one, self.ten, self.off):
+            row.addWidget(button)
+
+    def show_left(self, seconds: float | None, left_s: float | None, run_s: float) -> None:
+        """Show a limit of `seconds` with `left_s` of it, after it ran for `run_s`."""
+        self._seconds, self._run_s = seconds, run_s
+        is_on = seconds is not None
+        words = job_texts.limit_left(self._limit.value, left_s)
+        if self.words.text() != words:
+            self.words.setText(words)
+            self.words.setToolTip(plain_tip(words))
+        self._colour(
+            Tone.WARNING if left_s is not None and left_s < job_texts.NEAR_S else Tone.MUTED
+        )
+        self.one.setVisible(is_on)
+        self.ten.setVisible(is_on)
+        self.off.setVisible(is_on or self._before is not None)
+        self.off.setChecked(not is_on)
+
+    def forget(self) -> None:
+        """Forget the limit that was switched off."""
+        self._before = None
+
+    def _button(self, words: str, tip: str, key: str) -> QToolButton:
+        button = QToolButton(self)
+        button.setText(words)
+        button.setAutoRaise(True)
+        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        button.setShortcut(QKeySequence(key))
+        button.setAccessibleName(tip)
+        native = button.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        button.setToolTip(plain_tip(f"{tip} ({native})"))
+        return button
+
+    def _colour(self, tone: Tone) -> None:
+        colour, palette = self._appearance.colour(tone), self.words.palette()
+        if palette.color(QPalette.ColorRole.WindowText) != colour:
+            palette.setColor(QPalette.ColorRole.WindowText, colour)
+            self.words.setPalette(palette)
+
+    @Slot()
+    def _on_one_clicked(self) -> None:
+        self.extension_requested.emit(self._limit, _MINUTE_S)
+
+    @Slot()
+    def _on_ten_clicked(self) -> None:
+        self.extension_requested.emit(self._limit, 10 * _MINUTE_S)
+
+    @Slot(bool)
+    def _on_off_clicked(self, is_off: bool) -> None:
+        if is_off:
+            self._before = self._seconds
+            self.limit_wanted.emit(self._limit, None)
+        elif self._before is not None:
+            self.limit_wanted.emit(self._limit, max(self._before, self._run_s + _SPARE_S))
+
+
+_ICON: Final = 22
+_BAR: Final = 14
+_LARGE: Final = 1.25
+_STREAM_TONES: Final = {True: Tone.WARNING, False: Tone.MUTED}
+
+
+class JobHeader(QWidget):
+    """Shows one snapshot; all of it is plain, selectable text."""
+
+    cancel_clicked = Signal()
+    resume_clicked = Signal()
+    pick_up_clicked = Signal()
+    reissue_clicked = Signal()
+    report_clicked = Signal()
+    ticks_clicked = Signal()
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._job: JobSnapshot | None = None
+        self._is_read_only = False
+        self._icon = QLabel(self)
+        self._name = self._label("Job name", size=_LARGE)
+        self._state = self._label("State", size=_LARGE)
+        self._ids = self._label("Server, token and ids")
+        self._amount = self._label("Progress", size=_LARGE)
+        self._numbers = self._label("Numbers")
+        self._message = self._label("Message")
+        self._message.setWordWrap(True)
+        self._stream = self._label("Stream")
+        self._stream.setWordWrap(True)
+        self._bar = _LargeBar(appearance, self)
+        self.clocks = JobClocks(appearance, self)
+        self._cancel = self._button("Cancel", "Cancel this job (Ctrl+.)")
+        self._resume = self._button("Resume", "Resume this job where it stopped (Ctrl+R)")
+        self._pick_up = self._button(
+            "Pick up", "Follow this task again, which was left running on its server (Ctrl+Alt+P)"
+        )
+        self._reissue = self._button(
+            "Re-issue",
+            "Send the request again from the start (Ctrl+Shift+R)",
+        )
+        self._save = self._button("Save", "Save a report or the ticks")
+        self._save.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self._save.setMenu(self._made_save_menu())
+        self._cancel.clicked.connect(self.cancel_clicked)
+        self._resume.clicked.connect(self.resume_clicked)
+        self._pick_up.clicked.connect(self.pick_up_clicked)
+        self._reissue.clicked.connect(self.reissue_clicked)
+        # These give way in a narrow pane, and are read in their tips then.
+        self._cut_off = (self._name, self._ids)
+        self._lay_out()
+        appearance.changed.connect(self._on_appearance_changed)
+
+    def show_job(self, job: JobSnapshot) -> None:
+        """Show `job` as it is now."""
+        self._job = job
+        tone = tone_of(job)
+        ratio = self.devicePixelRatioF()
+        self._icon.setPixmap(self._appearance.pixmap(state_icon(job.state), tone, _ICON, ratio))
+        self._icon.setAccessibleName(job_texts.state_word(job.state))
+        self._put(self._name, job_texts.name(job))
+        self._put(self._state, job_texts.full_state(job), tone)
+        self._put(self._ids, _ids(job), Tone.MUTED)
+        self._put(self._amount, job_texts.amount(job))
+        self._put(self._numbers, _numbers(job), Tone.MUTED)
+        is_bad = job.failure is not None and job.state is not JobState.RESUMABLE
+        self._put(self._message, _words(job), tone if is_bad else Tone.TEXT)
+        self._show_stream(job)
+        self._bar.show_job(job)
+        self.clocks.show_job(job)
+        self._ticks.setEnabled(job.tick_count > 0)
+        self._offer(job)
+
+    def _show_stream(self, job: JobSnapshot) -> None:
+        words = stream_texts.note(job)
+        is_broken = job.stream is not None and job.stream.is_broken
+        self._put(self._stream, words[:1].upper() + words[1:], _STREAM_TONES[is_broken])
+        self._stream.setVisible(bool(words))
+
+    def set_read_only(self) -> None:
+        """Offer no buttons from now on."""
+        self._is_read_only = True
+        self._reissue.hide()
+
+    def _offer(self, job: JobSnapshot) -> None:
+        actions = [] if self._is_read_only else offered(job)
+        self._cancel.setVisible(CANCEL in actions)
+        self._resume.setVisible(RESUME in actions)
+        self._pick_up.setVisible(PICK_UP in actions)
+        self._cancel.setIcon(self._appearance.icon("cancel"))
+        self._resume.setIcon(self._appearance.icon("resume"))
+        self._pick_up.setIcon(self._appearance.icon("resume"))
+        self._reissue.setIcon(self._appearance.icon("again"))
+        self._save.setIcon(self._appearance.icon("save"))
+
+    def _label(self, name: str, *, size: float = 1.0) -> QLabel:
+        label = QLabel(self)
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        label.setAccessibleName(name)
+        label.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse
+            | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        label.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
+        label.setMinimumWidth(1)
+        if size != 1.0:
+            font = label.font()
+            font.setPointSizeF(font.pointSizeF() * size)
+            font.setWeight(font.Weight.DemiBold)
+            label.setFont(font)
+        return label
+
+    def _button(self, words: str, tip: str) -> QToolButton:
+        button = QToolButton(self)
+        button.setText(words)
+        button.setToolTip(plain_tip(tip))
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        return button
+
+    def _made_save_menu(self) -> QMenu:
+        menu = QMenu(self._save)
+        report = menu.addAction("Save &report…")
+        report.triggered.connect(self.report_clicked)
+        self._ticks = menu.addAction("Save &ticks as CSV…")
+        self._ticks.triggered.connect(self.ticks_clicked)
+        return menu
+
+    def _lay_out(self) -> None:
+        for label in self._cut_off:
+            label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        head = QHBoxLayout()
+        head.setSpacing(GAP)
+        head.addWidget(self._icon)
+        head.addWidget(self._name, 1)
+        head.addWidget(self._state)
+        head.addSpacing(GAP)
+        head.addWidget(self._cancel)
+        head.addWidget(self._resume)
+        head.addWidget(self._pick_up)
+        head.addWidget(self._reissue)
+        head.addWidget(self._save)
+        bar = QHBoxLayout()
+        bar.setSpacing(GAP_L)
+        bar.addWidget(self._bar, 1)
+        bar.addWidget(self._amount)
+        below = QHBoxLayout()
+        below.setSpacing(GAP_L)
+        below.addWidget(self._ids, 1)
+        below.addWidget(self._numbers)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(GAP_L, GAP, GAP_L, GAP)
+        layout.setSpacing(GAP // 2)
+        layout.addLayout(head)
+        layout.addLayout(bar)
+        layout.addLayout(below)
+        layout.addWidget(self.clocks)
+        layout.addWidget(self._stream)
+        layout.addWidget(self._message)
+
+    def _put(self, label: QLabel, words: str, tone: Tone = Tone.TEXT) -> None:
+        """Set a label's text and colour, only where they are other ones: ten times a second."""
+        if label.text() != words:
+            label.setText(words)
+            label.setToolTip(plain_tip(words) if label in self._cut_off else "")
+        colour = self._appearance.colour(tone)
+        if label.palette().color(QPalette.ColorRole.WindowText) != colour:
+            palette = label.palette()
+            palette.setColor(QPalette.ColorRole.WindowText, colour)
+            label.setPalette(palette)
+
+    @Slot()
+    def _on_appearance_changed(self) -> None:
+        if self._job is not None:
+            self.show_job(self._job)
+
+
+class _LargeBar(QWidget):
+    """One large bar."""
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._painter = BarPainter(appearance)
+        self._job: JobSnapshot | None = None
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.setMinimumWidth(80)
+
+    def show_job(self, job: JobSnapshot) -> None:
+        """Show the bar of `job`."""
+        self._job = job
+        self.setAccessibleName(f"Progress {job_texts.amount(job)}")
+        self.update()
+
+    def sizeHint(self) -> QSize:
+        """As high as a line of text, nearly."""
+        return QSize(240, max(_BAR, self.fontMetrics().height() - 2))
+
+    def paintEvent(self, _event: QPaintEvent) -> None:
+        """Paint the bar."""
+        if self._job is not None:
+            self._painter.paint(QPainter(self), QRectF(self.rect()), self._job)
+
+
+def _ids(job: JobSnapshot) -> str:
+    token = job_texts.token(job)
+    named = token if job.token is None else f"token {token}"
+    is_sent = job.request_id is not None
+    request = f"id {job_texts.wire(job.request_id)}" if is_sent else ""
+    started = f"started {job_texts.moment(job.started_when)}"
+    where = job_texts.line(job.connection if is_sent else job.server)
+    parts = (where, job_texts.line(job.method), named, request, started)
+    return " · ".join(part for part in parts if part)
+
+
+def _numbers(job: JobSnapshot) -> str:
+    parts = (
+        job_texts.count(job) if job.fraction is not None else "",
+        job_texts.ticks(job),
+        job_texts.attempts(job),
+        job_texts.saved(job) if job.state is JobState.RESUMABLE else "",
+        job_texts.next_attempt(job),
+        job_texts.rate(job),
+        job_texts.time_left(job),
+        job_texts.elapsed(job),
+        job_texts.last_tick(job) if job.silent_s >= job_texts.SILENT_AFTER_S else "",
+    )
+    return " · ".join(part for part in parts if part)
+
+
+def _words(job: JobSnapshot) -> str:
+    """The failure in its own words and whose they are, else the newest message."""
+    if job.failure is None or job.state is JobState.RESUMABLE:
+        return job_texts.message(job)
+    if job.failure.is_wanted:
+        return job_texts.message(job)
+    is_theirs = job.failure.where == "server"
+    whose = "Server error" if is_theirs else "Local error"
+    code = "" if job.failure.code is None else f" ({job_texts.wire(job.failure.code)})"
+    return f"{whose}{code}: {job_texts.message(job)}"

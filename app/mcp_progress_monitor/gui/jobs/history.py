@@ -1,0 +1,208 @@
+"""A job's history: the chart, its phases, findings and stream, as small tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtWidgets import (
+    QHeaderView,
+    QSplitter,
+    QTableView,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.gui.common.controls import SideHeading
+from mcp_progress_monitor.gui.common.tables import PlainTable, fill
+from mcp_progress_monitor.gui.jobs.chart import ProgressChart
+from mcp_progress_monitor.wording import streams as stream_texts
+from mcp_progress_monitor.wording.jobs import line
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from mcp_progress_monitor.gui.theme import Appearance
+    from mcp_progress_monitor.tracker.snapshot import JobDetail, Phase, ViolationCount
+
+FIRST_FRAME: Final = int(Qt.ItemDataRole.UserRole) + 1
+"""Role of the number of the frame that a row is about, None if there is none."""
+
+_Index = QModelIndex | QPersistentModelIndex
+_Row: TypeAlias = tuple[str, ...]
+_LEFT: Final = int(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+_RIGHT: Final = int(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+
+
+class PlainTableModel(QAbstractTableModel):
+    """Rows of text: by default the first column is text and the others are numbers.
+
+    Used for phases, for marks and for attempts. Rows that stay are not announced again, so that
+    a selection and the place scrolled to outlive ten updates a second.
+    """
+
+    def __init__(
+        self,
+        titles: Sequence[str],
+        parent: QObject | None = None,
+        *,
+        text_columns: Collection[int] = (0,),
+    ) -> None:
+        super().__init__(parent)
+        self._titles = tuple(titles)
+        self._text_columns = frozenset(text_columns)
+        self._rows: list[_Row] = []
+        self._frames: list[int | None] = []
+
+    def show_phases(self, phases: Sequence[Phase], now: float) -> None:
+        """Show the phases, oldest first; the last one's length is counted to `now`."""
+        self.show_rows([_phase_row(phase, now) for phase in phases], [])
+
+    def show_marks(self, marks: Sequence[ViolationCount]) -> None:
+        """Show what was irregular."""
+        rows: list[_Row] = [(line(mark.text), formatting.number(mark.count)) for mark in marks]
+        self.show_rows(rows, [mark.first for mark in marks])
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:
+        """Number of phases or marks."""
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: _Index = QModelIndex()) -> int:
+        """As many as there are titles."""
+        return 0 if parent.isValid() else len(self._titles)
+
+    def headerData(
+        self,
+        section: int,
+        orientation: Qt.Orientation,
+        role: int = Qt.ItemDataRole.DisplayRole,
+    ) -> Any:
+        """Titles, aligned as their columns."""
+        if orientation is not Qt.Orientation.Horizontal or not 0 <= section < len(self._titles):
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._titles[section]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return self._side(section)
+        return None
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Bounded plain text, or a row's frame."""
+        if not index.isValid():
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._rows[index.row()][index.column()]
+        if role == FIRST_FRAME and self._frames:
+            return self._frames[index.row()]
+        return self._side(index.column()) if role == Qt.ItemDataRole.TextAlignmentRole else None
+
+    def _side(self, column: int) -> int:
+        return _LEFT if column in self._text_columns else _RIGHT
+
+    def show_rows(self, rows: list[_Row], frames: list[int | None]) -> None:
+        """Show `rows`, one word for each title; `frames` are theirs, or empty."""
+        common = min(len(rows), len(self._rows))
+        changed = [row for row in range(common) if rows[row] != self._rows[row]]
+        if len(rows) < len(self._rows) or len(changed) > 1:
+            self.beginResetModel()
+            self._rows, self._frames = rows, frames
+            self.endResetModel()
+            return
+        self._rows[:common], self._frames = rows[:common], frames[:common]
+        for row in changed:
+            self.dataChanged.emit(self.index(row, 0), self.index(row, len(self._titles) - 1))
+        if len(rows) > common:
+            self.beginInsertRows(QModelIndex(), common, len(rows) - 1)
+            self._rows, self._frames = rows, frames
+            self.endInsertRows()
+
+
+def _phase_row(phase: Phase, now: float) -> _Row:
+    length_s = (now if phase.ended_at is None else phase.ended_at) - phase.began_at
+    words = line(phase.message) or "(no message)"
+    return words, formatting.duration(length_s), formatting.number(phase.tick_count)
+
+
+class HistorySection(QWidget):
+    """The chart, the phases, the findings, and the events of the HTTP stream."""
+
+    frame_followed = Signal(object)
+    """The number of the first frame with a finding, or of the stream event."""
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.chart = ProgressChart(appearance, self)
+        self.phases = PlainTableModel(("Phase", "Duration", "Ticks"), self)
+        self.marks = PlainTableModel(("Finding", "Count"), self)
+        self._phase_table = PlainTable(self.phases, "Phases", self)
+        self.marks_table = PlainTable(self.marks, "Findings", self)
+        self.marks_table.setToolTip("Show the message in Traffic (Enter)")
+        self.marks_table.activated.connect(self._on_mark_activated)
+        self.stream = PlainTableModel(stream_texts.TITLES, self)
+        self.stream_table = PlainTable(self.stream, "Stream", self)
+        self.stream_table.setToolTip("Show the message in Traffic (Enter)")
+        self.stream_table.activated.connect(self._on_mark_activated)
+        for table in (self._phase_table, self.marks_table, self.stream_table):
+            _stretch_first(table)
+            # Three of them are to fit a small window.
+            table.setMinimumHeight(2 * table.verticalHeader().defaultSectionSize())
+        self._marks = _titled(SideHeading("Findings", appearance), self.marks_table)
+        side = QSplitter(Qt.Orientation.Vertical, self)
+        side.addWidget(_titled(SideHeading("Phases", appearance), self._phase_table))
+        side.addWidget(self._marks)
+        self._stream = _titled(SideHeading("Stream", appearance), self.stream_table)
+        side.addWidget(self._stream)
+        self._stream.hide()
+        halves = QSplitter(self)
+        halves.setChildrenCollapsible(False)
+        halves.addWidget(self.chart)
+        halves.addWidget(side)
+        halves.setStretchFactor(0, 1)
+        halves.setSizes([600, self.fontMetrics().averageCharWidth() * 52])
+        fill(self, halves)
+
+    def show_detail(self, detail: JobDetail) -> None:
+        """Show the course of a job."""
+        job = detail.snapshot
+        self.chart.show_course(detail)
+        self.phases.show_phases(detail.phases, job.started_at + job.elapsed_s)
+        self.marks.show_marks(job.marks)
+        self._marks.setVisible(bool(job.marks))
+        course = detail.stream_course
+        rows = [stream_texts.row(step, job.started_at) for step in course]
+        self.stream.show_rows(rows, [step.number for step in course])
+        self._stream.setVisible(bool(rows))
+
+    @Slot(QModelIndex)
+    def _on_mark_activated(self, index: QModelIndex) -> None:
+        self.frame_followed.emit(index.data(FIRST_FRAME))
+
+
+def _stretch_first(table: QTableView) -> None:
+    header = table.horizontalHeader()
+    header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
+    digit = table.fontMetrics().horizontalAdvance("0")
+    for column in range(1, table.model().columnCount()):
+        table.setColumnWidth(column, digit * (12 if column == 1 else 9))
+    table.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+
+
+def _titled(heading: SideHeading, table: QTableView) -> QWidget:
+    """A table under its heading; the heading is its accessible buddy."""
+    whole = QWidget()
+    heading.set_buddy(table)
+    layout = QVBoxLayout(whole)
+    layout.setContentsMargins(0, 0, 0, 0)
+    layout.setSpacing(0)
+    layout.addWidget(heading)
+    layout.addWidget(table)
+    return whole

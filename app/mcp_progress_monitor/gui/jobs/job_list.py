@@ -1,0 +1,545 @@
+"""The job list: sortable, filterable, with its actions at hand; follows the newest job."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import (
+    QByteArray,
+    QEvent,
+    QItemSelectionModel,
+    QModelIndex,
+    QPoint,
+    Qt,
+    QTimer,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.tables import scroll_to_end
+from mcp_progress_monitor.gui.jobs.actions import (
+    ANSWER,
+    CANCEL,
+    PICK_UP,
+    RESUME,
+    JobActions,
+    RowAction,
+    has_broken_stream,
+    is_answerable,
+    is_cancellable,
+    is_kept,
+    is_removable,
+    is_resumable,
+    may_be_picked_up,
+    may_resume_automatically,
+)
+from mcp_progress_monitor.gui.jobs.columns import Column
+from mcp_progress_monitor.gui.jobs.delegate import JobDelegate
+from mcp_progress_monitor.gui.jobs.table import JobTable
+from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
+from mcp_progress_monitor.tracker.snapshot import JobState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtCore import SignalInstance
+    from PySide6.QtGui import QAction, QHideEvent, QShowEvent
+
+    from mcp_progress_monitor.gui.jobs.filter_model import JobFilter
+    from mcp_progress_monitor.gui.jobs.model import JobsModel
+    from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
+
+
+class JobFollower(QWidget):
+    """A line below the job list that offers jobs out of view.
+
+    In order of start the newest job is kept in sight, until the user scrolls away from it or
+    chooses a job that would have to go. Hidden by a filter, jobs are not out of sight: the groups
+    at the side count them.
+    """
+
+    job_wanted = Signal(object)
+    """`JobId` that needs the user and is to be brought into sight."""
+
+    def __init__(
+        self, jobs: JobsModel, shown: JobFilter, table: JobTable, appearance: Appearance
+    ) -> None:
+        super().__init__(table.parentWidget())
+        self._jobs = jobs
+        self._shown = shown
+        self._table = table
+        self._appearance = appearance
+        self._is_following = False
+        self._is_moving = False
+        self._new: set[JobId] = set()
+        self._waiting: list[JobId] = []
+        self._turn = QTimer(self)
+        self._turn.setSingleShot(True)
+        self.needs_you = self._button("Go to the next job that needs you")
+        self.newest = self._button("Jump to the newest job and follow new ones")
+        self._lay_out()
+        self._connect()
+        self._recolour()
+        self.hide()
+
+    def _button(self, tip: str) -> QToolButton:
+        button = QToolButton(self)
+        button.setAutoRaise(True)
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        button.setToolTip(plain_tip(tip))
+        button.hide()
+        return button
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout(self)
+        row.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
+        row.setSpacing(GAP)
+        row.addWidget(self.needs_you)
+        row.addStretch(1)
+        row.addWidget(self.newest)
+
+    def _connect(self) -> None:
+        self._turn.timeout.connect(self._on_turn)
+        self.needs_you.clicked.connect(self._on_needs_you_clicked)
+        self.newest.clicked.connect(self._on_newest_clicked)
+        self._jobs.rowsInserted.connect(self._on_jobs_added)
+        self._jobs.modelReset.connect(self._on_reset)
+        self._jobs.groups_changed.connect(self._look_soon)
+        bar = self._table.verticalScrollBar()
+        bar.valueChanged.connect(self._on_scrolled)
+        bar.rangeChanged.connect(self._look_soon)
+        self._table.resized.connect(self._look_soon)
+        self._appearance.changed.connect(self._recolour)
+
+    @Slot()
+    def _look_soon(self) -> None:
+        self._turn.start(0)
+
+    @Slot(QModelIndex, int, int)
+    def _on_jobs_added(self, _parent: QModelIndex, first: int, last: int) -> None:
+        added = (self._jobs.job_at(row) for row in range(first, last + 1))
+        self._new.update(job for job in added if job is not None)
+        self._turn.start(0)
+
+    @Slot()
+    def _on_reset(self) -> None:
+        """Begin at the top of other jobs: if they do not fit, the user goes to their end."""
+        self._new.clear()
+        self._is_following = False
+        self._turn.start(0)
+
+    @Slot(int)
+    def _on_scrolled(self, value: int) -> None:
+        if not self._is_moving:
+            self._is_following = value >= self._table.verticalScrollBar().maximum()
+        self._turn.start(0)
+
+    @Slot()
+    def _on_turn(self) -> None:
+        """Follow, then see what is out of sight all the same."""
+        if not self._table.isVisible():
+            return  # there will be a turn when it has its size
+        self._table.executeDelayedItemsLayout()
+        if self._table.verticalScrollBar().maximum() == 0:
+            self._is_following = True
+        if self._is_following and self._jobs.is_in_order_of_start:
+            self._is_moving = True
+            scroll_to_end(self._table)
+            self._is_moving = False
+        sight = self._table.rows_in_sight()
+        # What lies above was scrolled past on the way to a newer one.
+        least = sight.stop if self._jobs.is_in_order_of_start else 0
+        self._new = {job for job in self._new if self._is_out_of_sight(job, sight, least)}
+        needing = self._jobs.jobs_in(JobState.NEEDS_YOU)
+        self._waiting = [job for job in needing if self._is_out_of_sight(job, sight)]
+        self._show()
+
+    def _is_out_of_sight(self, job: JobId, sight: range, least: int = 0) -> bool:
+        # By rows: Qt looks through all of them for the place of one that is not in sight.
+        row = self._shown.index_of(job).row()
+        return row >= least and row not in sight
+
+    def _show(self) -> None:
+        for button, count, one, many in (
+            # Fewer than the sidebar counts: those in view are not among them.
+            (
+                self.needs_you,
+                len(self._waiting),
+                "1 job out of view needs you",
+                "{} jobs out of view need you",
+            ),
+            (self.newest, len(self._new), "1 new job out of view", "{} new jobs out of view"),
+        ):
+            words = one if count == 1 else many.format(formatting.number(count))
+            if button.text() != words:
+                button.setText(words)
+            button.setVisible(count > 0)
+        self.setVisible(bool(self._waiting or self._new))
+
+    @Slot()
+    def _on_needs_you_clicked(self) -> None:
+        self._table.setFocus()  # the button goes, and would hand it on to the next control
+        for job in self._waiting[:1]:
+            self.job_wanted.emit(job)
+
+    @Slot()
+    def _on_newest_clicked(self) -> None:
+        """Go there even if the chosen job goes out of sight: it is asked for."""
+        self._table.setFocus()
+        index = self._shown.index_of(max(self._new, default=0))
+        if self._jobs.is_in_order_of_start:
+            self._is_following = True
+            self._table.scrollToBottom()
+        elif index.isValid():
+            self._table.scrollTo(index)
+
+    @Slot()
+    def _recolour(self) -> None:
+        self.needs_you.setIcon(self._appearance.icon("state-needs-you", Tone.WARNING))
+        self.newest.setIcon(self._appearance.icon("follow", Tone.ACCENT))
+
+
+_SECOND_MS: Final = 1000
+_MENU: Final = (
+    ("open", "answer"),
+    ("cancel", "resume", "pick-up", "automatic", "reconnect"),
+    ("reissue", "edit", "follow"),
+    ("request", "result", "token"),
+    ("report", "ticks"),
+    ("remove", "forget"),
+)
+
+
+class JobList(QWidget):
+    """One row for each job that `shown` accepts, with actions on the selection.
+
+    It decides nothing: every wish is a signal to the shell.
+    """
+
+    cancel_requested = Signal(object)
+    """`tuple[JobId, ...]`: those of the selection that can be cancelled."""
+    reconnect_requested = Signal(object)
+    """`tuple[JobId, ...]`: those of the selection whose HTTP streams can be reconnected."""
+    answer_requested = Signal(object)
+    """`JobId` that waits for the user, or is a question itself."""
+    job_opened = Signal(object)
+    """`JobId`: double click or Enter."""
+    resume_requested = Signal(object)
+    """`tuple[JobId, ...]`: those of the selection that can be resumed."""
+    pick_up_requested = Signal(object)
+    """`tuple[JobId, ...]`: those of the selection that are tasks left at their servers."""
+    automatic_requested = Signal(object, bool)
+    """`tuple[JobId, ...]`, and whether they are to be resumed automatically."""
+    reissue_requested = Signal(object)
+    """`tuple[JobId, ...]` whose requests are to be sent again, from the start."""
+    edit_requested = Signal(object)
+    """`JobId` whose request is to be changed and sent."""
+    follow_requested = Signal(object)
+    """`JobId` whose messages are to be shown in the log."""
+    forget_requested = Signal(object)
+    """`tuple[JobId, ...]`: those of the selection that have a saved resume token."""
+    copy_requested = Signal(object, str)
+    """`JobId` and what of it: request, result or token."""
+    report_requested = Signal(object)
+    """`JobId` of which a report is to be saved."""
+    ticks_requested = Signal(object)
+    """`JobId` whose ticks are to be saved."""
+    remove_requested = Signal(object)
+    """`tuple[JobId, ...]`: those of the selection that are over, with nothing kept."""
+    selection_changed = Signal(object)
+    """`tuple[JobId, ...]`, the current one first."""
+
+    def __init__(
+        self,
+        jobs: JobsModel,
+        shown: JobFilter,
+        appearance: Appearance,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._jobs = jobs
+        self._shown = shown
+        self._appearance = appearance
+        self.table = JobTable(appearance, self)
+        self.follower = JobFollower(jobs, shown, self.table, appearance)
+        self._delegate = JobDelegate(appearance, self)
+        self._actions = JobActions(self.table, appearance)
+        self._connect_actions()
+        self._menu = QMenu(self)
+        self._second = QTimer(self)
+        self._second.setInterval(_SECOND_MS)
+        self._second.setTimerType(Qt.TimerType.PreciseTimer)  # clocks that skip no second
+        self._second.timeout.connect(self._on_second)
+        self._set_up_table()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self.table)
+        layout.addWidget(self.follower)
+        self.setFocusProxy(self.table)
+        self._enable()
+
+    # For the shell
+
+    def selected(self) -> tuple[JobId, ...]:
+        """The selected jobs in the order of the rows, the current one first."""
+        selection = self.table.selectionModel()
+        rows = sorted(selection.selectedRows(), key=QModelIndex.row)
+        jobs = [self._shown.job_at(index) for index in rows]
+        current = self._shown.job_at(selection.currentIndex())
+        ordered = ([current] if current in jobs else []) + [job for job in jobs if job != current]
+        return tuple(job for job in ordered if job is not None)
+
+    @Slot(object)
+    def select(self, job: JobId) -> bool:
+        """Make `job` the only selected one and bring it into sight; False if it is left out."""
+        index = self._shown.index_of(job)
+        if not index.isValid():
+            return False
+        flags = QItemSelectionModel.SelectionFlag
+        self.table.selectionModel().setCurrentIndex(index, flags.ClearAndSelect | flags.Rows)
+        self.table.scrollTo(index)
+        return True
+
+    def action(self, key: str) -> QAction:
+        """One of those in `job_actions`, for tool bars and menus.
+
+        It is enabled while it can work for the selection.
+        """
+        return self._actions[key]
+
+    def set_read_only(self, why: str) -> None:
+        """Disable every action that needs a server; `why` becomes the tool tip."""
+        self._actions.set_read_only(why)
+        self._delegate.set_read_only()
+        self._enable()
+
+    def save_layout(self) -> QByteArray:
+        """Widths, order, sorting and visibility of the columns, for `restore_layout`."""
+        return self.table.save_header()
+
+    def restore_layout(self, state: QByteArray) -> bool:
+        """Take up a saved layout; False when it does not fit these columns."""
+        return self.table.restore_header(state)
+
+    # Construction
+
+    def _connect_actions(self) -> None:
+        do = self._actions
+        do["open"].triggered.connect(self._on_open)
+        do["answer"].triggered.connect(self._on_answer)
+        do["cancel"].triggered.connect(self._on_cancel)
+        do["reconnect"].triggered.connect(self._on_reconnect)
+        do["resume"].triggered.connect(self._on_resume)
+        do["pick-up"].triggered.connect(self._on_pick_up)
+        do["automatic"].triggered.connect(self._on_automatic)
+        do["reissue"].triggered.connect(self._on_reissue)
+        do["edit"].triggered.connect(self._on_edit)
+        do["follow"].triggered.connect(self._on_follow)
+        do["request"].triggered.connect(self._on_copy_request)
+        do["result"].triggered.connect(self._on_copy_result)
+        do["token"].triggered.connect(self._on_copy_token)
+        do["report"].triggered.connect(self._on_report)
+        do["ticks"].triggered.connect(self._on_ticks)
+        do["remove"].triggered.connect(self._on_remove)
+        do["forget"].triggered.connect(self._on_forget)
+
+    def _set_up_table(self) -> None:
+        self.table.show_jobs(self._shown)
+        self.table.setItemDelegate(self._delegate)
+        self.table.setAccessibleName("Jobs")
+        self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self.table.customContextMenuRequested.connect(self._on_menu_requested)
+        self.table.doubleClicked.connect(self._on_double_clicked)
+        self.table.viewportEntered.connect(self._on_left_rows)
+        self.table.selectionModel().selectionChanged.connect(self._on_selection_changed)
+        self.table.selectionModel().currentChanged.connect(self._on_selection_changed)
+        self._delegate.action_clicked.connect(self._on_action_clicked)
+        self._jobs.groups_changed.connect(self._on_groups_changed)
+        self.follower.job_wanted.connect(self.select)
+
+    # What is done with rows
+
+    def _chosen(self) -> list[JobSnapshot]:
+        """Pictures of the selected jobs, the current one first."""
+        return [job for job in map(self._jobs.snapshot, self.selected()) if job is not None]
+
+    def _those(self, can_work: Callable[[JobSnapshot], bool]) -> tuple[JobId, ...]:
+        return tuple(job.id for job in self._chosen() if can_work(job))
+
+    @Slot()
+    def _on_open(self) -> None:
+        for job in self.selected()[:1]:
+            self.job_opened.emit(job)
+
+    @Slot(QModelIndex)
+    def _on_double_clicked(self, index: QModelIndex) -> None:
+        job = self._shown.job_at(index)
+        if job is not None and index.column() != Column.ACTIONS:
+            self.job_opened.emit(job)
+
+    @Slot()
+    def _on_answer(self) -> None:
+        for job in self._those(is_answerable)[:1]:
+            self.answer_requested.emit(job)
+
+    @Slot()
+    def _on_cancel(self) -> None:
+        _emit_any(self.cancel_requested, self._those(is_cancellable))
+
+    @Slot()
+    def _on_reconnect(self) -> None:
+        _emit_any(self.reconnect_requested, self._those(has_broken_stream))
+
+    @Slot()
+    def _on_resume(self) -> None:
+        _emit_any(self.resume_requested, self._those(is_resumable))
+
+    @Slot()
+    def _on_pick_up(self) -> None:
+        _emit_any(self.pick_up_requested, self._those(may_be_picked_up))
+
+    @Slot(bool)
+    def _on_automatic(self, is_wanted: bool) -> None:
+        jobs = self._those(may_resume_automatically)
+        if jobs:
+            self.automatic_requested.emit(jobs, is_wanted)
+
+    @Slot()
+    def _on_reissue(self) -> None:
+        _emit_any(self.reissue_requested, self.selected())
+
+    @Slot()
+    def _on_edit(self) -> None:
+        for job in self.selected()[:1]:
+            self.edit_requested.emit(job)
+
+    @Slot()
+    def _on_follow(self) -> None:
+        for job in self.selected()[:1]:
+            self.follow_requested.emit(job)
+
+    @Slot()
+    def _on_copy_request(self) -> None:
+        self._copy("request")
+
+    @Slot()
+    def _on_copy_result(self) -> None:
+        self._copy("result")
+
+    @Slot()
+    def _on_copy_token(self) -> None:
+        self._copy("token")
+
+    def _copy(self, what: str) -> None:
+        for job in self.selected()[:1]:
+            self.copy_requested.emit(job, what)
+
+    @Slot()
+    def _on_report(self) -> None:
+        for job in self.selected()[:1]:
+            self.report_requested.emit(job)
+
+    @Slot()
+    def _on_ticks(self) -> None:
+        for job in self.selected()[:1]:
+            self.ticks_requested.emit(job)
+
+    @Slot()
+    def _on_remove(self) -> None:
+        _emit_any(self.remove_requested, self._those(is_removable))
+        self._on_forget()
+
+    @Slot()
+    def _on_forget(self) -> None:
+        _emit_any(self.forget_requested, self._those(is_kept))
+
+    @Slot(object, object)
+    def _on_action_clicked(self, job: JobId, action: RowAction) -> None:
+        if action.key == ANSWER.key:
+            self.answer_requested.emit(job)
+            return
+        request = {
+            CANCEL.key: self.cancel_requested,
+            RESUME.key: self.resume_requested,
+            PICK_UP.key: self.pick_up_requested,
+        }
+        request[action.key].emit((job,))
+
+    @Slot()
+    def _on_selection_changed(self) -> None:
+        self._enable()
+        self.selection_changed.emit(self.selected())
+
+    # Menus
+
+    @Slot(QPoint)
+    def _on_menu_requested(self, place: QPoint) -> None:
+        if not self.selected():
+            return
+        self._fill_menu()
+        self._menu.popup(self.table.viewport().mapToGlobal(place))
+
+    def _fill_menu(self) -> None:
+        self._enable()
+        self._menu.clear()
+        for group in _MENU:
+            keys = [key for key in group if self._actions.can_ever_work(key)]
+            self._menu.addActions([self._actions[key] for key in keys])
+            self._menu.addSeparator()
+
+    def _enable(self) -> None:
+        self._actions.enable(self._chosen())
+
+    # Time and appearance
+
+    @Slot()
+    def _on_second(self) -> None:
+        self._jobs.tick([self._shown.mapToSource(index).row() for index in self.table.in_sight()])
+        self._enable()
+        self._keep_time()
+
+    @Slot()
+    def _on_groups_changed(self) -> None:
+        self._enable()
+        self._keep_time()
+
+    def _keep_time(self) -> None:
+        is_wanted = self.isVisible() and self._jobs.is_anything_running
+        if is_wanted != self._second.isActive():
+            if is_wanted:
+                self._second.start()
+            else:
+                self._second.stop()
+        self.table.set_narrowed(self._shown.is_narrowing and self._jobs.rowCount() > 0)
+
+    @Slot()
+    def _on_left_rows(self) -> None:
+        self._delegate.hover(self.table, None)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Let time pass in the rows again."""
+        super().showEvent(event)
+        self.table.prepare()
+        self._keep_time()
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        """A hidden list costs nothing."""
+        super().hideEvent(event)
+        self._second.stop()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Follow the palette between light and dark."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.PaletteChange:
+            self._appearance.follow(QGuiApplication.palette())
+
+
+def _emit_any(request: SignalInstance, jobs: tuple[JobId, ...]) -> None:
+    if jobs:
+        request.emit(jobs)

@@ -1,0 +1,411 @@
+"""The jobs as a table: one row each, snapshots made only for rows that are shown."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, Final, Protocol
+
+from PySide6.QtCore import (
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    QTimer,
+    Signal,
+    Slot,
+)
+
+from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.wording.jobs import spoken
+from mcp_progress_monitor.wording.streams import urgent
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+    from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobDetail, JobId, JobSnapshot
+
+
+def runs(rows: Iterable[int]) -> list[tuple[int, int]]:
+    """Unbroken runs (first, last) of distinct `rows`, in ascending order."""
+    found: list[tuple[int, int]] = []
+    for row in sorted(set(rows)):
+        if found and row == found[-1][1] + 1:
+            found[-1] = (found[-1][0], row)
+        else:
+            found.append((row, row))
+    return found
+
+
+SNAPSHOT: Final = int(Qt.ItemDataRole.UserRole) + 1
+"""Role of a row's `JobSnapshot` as it was last made, for delegates: reading it makes none."""
+
+NEWEST: Final = SNAPSHOT + 1
+"""Role of the same, made anew first if it is outdated: for what is about to be painted."""
+
+SETTLED_AFTER_S: Final = 0.5
+"""A job that ends sooner never shows as running: its row must not flash."""
+
+_SETTLE_MS: Final = round(SETTLED_AFTER_S * 1000)
+_SETTLED_AT_ONCE: Final = 50
+"""Young jobs that are looked at in one turn of the event loop: some 3 ms of work."""
+
+_ROWWISE: Final = 64  # measured: fewer runs are cheaper row by row, more as one span
+
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class JobSource(Protocol):
+    """The source of job snapshots; `Engine` fits."""
+
+    def snapshot(self, job: JobId) -> JobSnapshot | None:
+        """The job now; None when it was removed."""
+
+    def detail(self, job: JobId) -> JobDetail | None:
+        """The job's longer story; None when it was removed."""
+
+    def ids(self) -> Sequence[JobId]:
+        """All jobs in order of start."""
+
+
+class JobsModel(QAbstractTableModel):
+    """Rows are jobs in order of start, or sorted by a column; columns are `Column`.
+
+    What a server asked because of a job stands directly below that, in the order asked, however
+    the jobs are sorted.
+
+    A change marks a row as outdated; its snapshot is made before the row is painted (by
+    `JobTable`), sorted or copied. So a thousand running jobs cost what the twenty visible ones
+    cost. Sorting happens here, in one pass over keys, and not in a proxy, which would ask for data
+    twice a comparison.
+    """
+
+    groups_changed = Signal()
+    """A job came, went or changed its state: filters and counts are outdated."""
+    second_passed = Signal()
+    """The snapshots of running jobs are outdated, in rows and other views."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._source: JobSource | None = None
+        self._order: list[JobId] = []
+        self._rows: dict[JobId, int] = {}
+        self._snapshots: dict[JobId, JobSnapshot] = {}
+        self._outdated: set[JobId] = set()
+        self._resuming: set[JobId] = set()
+        self._young: set[JobId] = set()
+        self._settling: list[JobId] = []
+        self._parents: dict[JobId, JobId] = {}
+        self._sorting: tuple[Column, bool] | None = None
+        self._settle = QTimer(self)
+        self._settle.setSingleShot(True)
+        self._settle.timeout.connect(self._on_settled)
+
+    # What the jobs are
+
+    def set_source(self, source: JobSource) -> None:
+        """Show the jobs of `source`, all of them, from now on."""
+        self.beginResetModel()
+        self._source = source
+        self._order, self._rows, self._settling = [], {}, []
+        for jobs in (self._outdated, self._resuming, self._young, self._snapshots, self._parents):
+            jobs.clear()
+        self._append(source.ids())
+        self.endResetModel()
+        self._resort()
+        self.groups_changed.emit()
+
+    @property
+    def source(self) -> JobSource | None:
+        """The source of snapshots, None before `set_source`."""
+        return self._source
+
+    @Slot(object)
+    def apply(self, changes: ChangeSet) -> None:
+        """Follow what happened to the jobs (`Feed.jobs_changed`)."""
+        if changes.removed:
+            self._remove(changes.removed)
+        added = [job for job in changes.added if job not in self._rows]
+        if added:
+            first = len(self._order)
+            self.beginInsertRows(QModelIndex(), first, first + len(added) - 1)
+            self._append(added)
+            self.endInsertRows()
+        known = [job for job in changes.progressed if job in self._rows]
+        self._outdated.update(known)
+        for job in changes.moved:
+            self._take_state(job)
+        self._announce([self._rows[job] for job in known])
+        if added or changes.removed or changes.moved:
+            self._resort()
+            self.groups_changed.emit()
+
+    def tick(self, visible: Collection[int]) -> None:
+        """Let a second pass: elapsed times and ETAs are outdated; repaint rows of `visible`.
+
+        Rows out of sight are made anew when they come into sight.
+        """
+        self._outdated |= self._resuming
+        self._resort()
+        self._announce([row for row in visible if self.job_at(row) in self._resuming])
+        self.second_passed.emit()
+
+    @property
+    def is_in_order_of_start(self) -> bool:
+        """Whether the newest job is the last, but for what servers asked because of others."""
+        return self._sorting is None
+
+    def jobs_in(self, state: JobState) -> list[JobId]:
+        """The settled jobs in `state`, in order of their rows; questions of theirs are no jobs."""
+        return [
+            job
+            for job in self._order
+            if self.settled_state(job) is state and self.parent_of(job) is None
+        ]
+
+    @property
+    def is_anything_running(self) -> bool:
+        """Whether any job's snapshot changes as time passes."""
+        return bool(self._resuming)
+
+    def job_at(self, row: int) -> JobId | None:
+        """The job of a row, None beyond the end."""
+        return self._order[row] if 0 <= row < len(self._order) else None
+
+    def row_of(self, job: JobId) -> int | None:
+        """The row of a job, None when it is not shown."""
+        return self._rows.get(job)
+
+    def snapshot(self, job: JobId) -> JobSnapshot | None:
+        """The job's snapshot for views, rebuilt if outdated."""
+        if job in self._outdated or job not in self._snapshots:
+            self._outdated.discard(job)
+            made = self._source.snapshot(job) if self._source else None
+            if made is not None:
+                self._snapshots[job] = made
+        return self._snapshots.get(job)
+
+    def settled_state(self, job: JobId) -> JobState | None:
+        """The job's state for filters and counts; None while it is too new to show."""
+        known = self._snapshots.get(job)
+        return None if known is None or job in self._young else known.state
+
+    def parent_of(self, job: JobId) -> JobId | None:
+        """The job in the list that made a server ask this one; None for a job of its own."""
+        parent = self._parents.get(job)
+        # What caused a job is older: a row never stands below itself.
+        return parent if parent is not None and parent < job and parent in self._rows else None
+
+    def telling_state(self, job: JobId) -> JobState | None:
+        """The state that groups a row: what a server asked goes with the job that caused it.
+
+        Unless that is over: a question that is open all the same is not to be lost with it.
+        """
+        own, parent = self.settled_state(job), self.parent_of(job)
+        if parent is None or own is None:
+            return own
+        of_parent = self.settled_state(parent)
+        is_left_behind = of_parent is not None and of_parent.is_over and not own.is_over
+        return own if is_left_behind else of_parent
+
+    def count_by_state(self) -> Mapping[JobState, int]:
+        """How many settled jobs there are of each state; questions of theirs are no jobs."""
+        states = (self.settled_state(job) for job in self._order if self._counts(job))
+        return Counter(state for state in states if state is not None)
+
+    @property
+    def job_count(self) -> int:
+        """How many jobs there are, without what servers asked because of them."""
+        return sum(self.parent_of(job) is None for job in self._order)
+
+    # What Qt asks
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:
+        """Number of jobs."""
+        return 0 if parent.isValid() else len(self._order)
+
+    def columnCount(self, parent: _Index = QModelIndex()) -> int:
+        """Number of columns, hidden ones included."""
+        return 0 if parent.isValid() else len(COLUMNS)
+
+    def headerData(
+        self,
+        section: int,
+        orientation: Qt.Orientation,
+        role: int = Qt.ItemDataRole.DisplayRole,
+    ) -> Any:
+        """Titles of the columns, aligned as these."""
+        if orientation is not Qt.Orientation.Horizontal or not 0 <= section < len(COLUMNS):
+            return None
+        about = COLUMNS[Column(section)]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return about.title()
+        if role == Qt.ItemDataRole.TextAlignmentRole and about.is_number:
+            return int(_RIGHT)
+        return None
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """Bounded plain text for display, or the snapshot: numbers never cross as C integers."""
+        if role not in _ANSWERED or not index.isValid():
+            return None
+        job = self.job_at(index.row())
+        if job is None or role == SNAPSHOT:
+            return None if job is None else self._snapshots.get(job)
+        snapshot = self.snapshot(job)
+        if snapshot is None or role == NEWEST:
+            return snapshot
+        if role == Qt.ItemDataRole.AccessibleTextRole and index.column() == Column.JOB:
+            return ", ".join(filter(None, (spoken(snapshot), urgent(snapshot))))
+        column = COLUMNS[Column(index.column())]
+        if role == Qt.ItemDataRole.TextAlignmentRole:
+            return int(_RIGHT if column.is_number else _LEFT)
+        return column.text(snapshot)
+
+    def sort(self, column: int, order: Qt.SortOrder = Qt.SortOrder.AscendingOrder) -> None:
+        """Sort by a column and keep it so; -1 returns to the order of start."""
+        descending = order is Qt.SortOrder.DescendingOrder
+        self._sorting = (Column(column), descending) if 0 <= column < len(COLUMNS) else None
+        self._resort()
+
+    # How it is kept
+
+    def _append(self, jobs: Iterable[JobId]) -> None:
+        for job in jobs:
+            self._rows[job] = len(self._order)
+            self._order.append(job)
+            self._young.add(job)
+            self._take_state(job)
+        if self._young and not self._settle.isActive():
+            self._settle.start(_SETTLE_MS)
+
+    def _take_state(self, job: JobId) -> None:
+        if job not in self._rows:
+            return
+        self._outdated.add(job)
+        snapshot = self.snapshot(job)
+        if snapshot is not None and snapshot.parent is not None:
+            self._parents[job] = snapshot.parent
+        if snapshot is None or snapshot.state.is_over:
+            self._resuming.discard(job)
+            self._young.discard(job)
+        if snapshot is None or not _is_timed(snapshot):
+            return
+        self._resuming.add(job)
+        if snapshot.elapsed_s >= SETTLED_AFTER_S or snapshot.state is not JobState.RUNNING:
+            self._young.discard(job)
+
+    def _remove(self, jobs: Iterable[JobId]) -> None:
+        gone = {job: self._rows[job] for job in jobs if job in self._rows}
+        for first, last in reversed(runs(gone.values())):
+            self.beginRemoveRows(QModelIndex(), first, last)
+            del self._order[first : last + 1]
+            self.endRemoveRows()
+        if not gone:
+            return
+        for job in gone:
+            self._snapshots.pop(job, None)
+            self._parents.pop(job, None)
+        for jobs_of_a_kind in (self._outdated, self._resuming, self._young):
+            jobs_of_a_kind.difference_update(gone)
+        self._rows = {job: row for row, job in enumerate(self._order)}
+
+    def _announce(self, rows: Collection[int]) -> None:
+        if not rows:
+            return
+        stretches = runs(rows)
+        if len(stretches) > _ROWWISE:
+            stretches = [(stretches[0][0], stretches[-1][1])]
+        for first, last in stretches:
+            self.dataChanged.emit(self.index(first, 0), self.index(last, len(COLUMNS) - 1))
+
+    def _resort(self) -> None:
+        wanted = self._sorted()
+        if wanted == self._order:
+            return
+        # No hint: PySide 6.11.3 crashes on an empty list of parents (measured).
+        self.layoutAboutToBeChanged.emit()
+        before = self.persistentIndexList()
+        jobs = [self.job_at(index.row()) for index in before]
+        self._order = wanted
+        self._rows = {job: row for row, job in enumerate(wanted)}
+        after = [
+            QModelIndex() if job is None else self.index(self._rows[job], index.column())
+            for index, job in zip(before, jobs, strict=True)
+        ]
+        self.changePersistentIndexList(before, after)
+        self.layoutChanged.emit()
+
+    def _counts(self, job: JobId) -> bool:
+        """Whether a row counts in a group by itself: jobs do, and questions left behind."""
+        parent = self.parent_of(job)
+        if parent is None:
+            return True
+        return self.telling_state(job) is not self.settled_state(parent)
+
+    def _sorted(self) -> list[JobId]:
+        order = self._by_column()
+        if not self._parents:
+            return order
+        below: dict[JobId, list[JobId]] = {}
+        for job in sorted(self._parents):
+            below.setdefault(self._top_of(job), []).append(job)
+        tops = (job for job in order if self.parent_of(job) is None)
+        # A job without a row above it is a top of its own, and not below itself.
+        return [
+            each
+            for top in tops
+            for each in (top, *(job for job in below.get(top, ()) if job != top))
+        ]
+
+    def _top_of(self, job: JobId) -> JobId:
+        """The job that a row stands below; itself where none is in the list."""
+        while (parent := self.parent_of(job)) is not None:
+            job = parent
+        return job
+
+    def _by_column(self) -> list[JobId]:
+        by_start = sorted(self._order)
+        if self._sorting is None:
+            return by_start
+        column, descending = self._sorting
+        shown = {job: self.snapshot(job) for job in by_start}
+        keys = {job: COLUMNS[column].key(snapshot) for job, snapshot in shown.items() if snapshot}
+        unknown = [job for job in by_start if keys.get(job) is None]
+        known = [job for job in by_start if keys.get(job) is not None]
+        # Unknown is at the end in both directions; equals stay in order of start.
+        return sorted(known, key=keys.__getitem__, reverse=descending) + unknown
+
+    @Slot()
+    def _on_settled(self) -> None:
+        """Look at the young jobs again, a few at a time: a thousand of them took 40 ms."""
+        left = self._settling or list(self._young)
+        waiting = [job for job in left[:_SETTLED_AT_ONCE] if job in self._rows]
+        self._settling = left[_SETTLED_AT_ONCE:]
+        for job in waiting:
+            self._take_state(job)
+        self._announce([self._rows[job] for job in waiting])
+        if self._settling:
+            self._settle.start(0)
+            return
+        self.groups_changed.emit()
+        if self._young:
+            self._settle.start(_SETTLE_MS)
+
+
+def _is_timed(job: JobSnapshot) -> bool:
+    """Whether time alone changes the snapshot: a resumable job shows the age of its token."""
+    return not job.state.is_over or job.state is JobState.RESUMABLE
+
+
+_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
+_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+_ANSWERED = frozenset(
+    {
+        int(Qt.ItemDataRole.DisplayRole),
+        int(Qt.ItemDataRole.TextAlignmentRole),
+        int(Qt.ItemDataRole.AccessibleTextRole),
+        SNAPSHOT,
+        NEWEST,
+    }
+)

@@ -1,0 +1,272 @@
+"""One job in full: header, history, ticks, request, result and attempts."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QEvent, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QLabel, QStackedLayout, QTabWidget, QVBoxLayout, QWidget
+
+from mcp_progress_monitor.gui.common.json_view import JsonPage
+from mcp_progress_monitor.gui.jobs.attempts import AttemptsSection
+from mcp_progress_monitor.gui.jobs.header import JobHeader
+from mcp_progress_monitor.gui.jobs.history import HistorySection
+from mcp_progress_monitor.gui.jobs.result_view import ResultView
+from mcp_progress_monitor.gui.jobs.server_requests import ServerRequestsSection
+from mcp_progress_monitor.gui.jobs.task import TaskSection
+from mcp_progress_monitor.gui.jobs.ticks import TicksSection
+from mcp_progress_monitor.tracker.snapshot import JobState
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QShowEvent
+
+    from mcp_progress_monitor.gui.jobs.model import JobsModel, JobSource
+    from mcp_progress_monitor.gui.theme import Appearance
+    from mcp_progress_monitor.snapshots.limits import Limits
+    from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobDetail, JobId
+
+_SECOND_MS: Final = 1000
+_LEAST_PAGE: Final = 60
+"""Pixels of a page that stay in sight at least."""
+
+
+class JobPane(QWidget):
+    """Shows one job; reads details only while visible, and only for the open section.
+
+    With `rows` it shows the very snapshot that the job's row shows: made at another moment, rate
+    and time left would be other ones.
+    """
+
+    cancel_requested = Signal(object)
+    """`tuple[JobId, ...]`."""
+    resume_requested = Signal(object)
+    """`tuple[JobId, ...]`."""
+    pick_up_requested = Signal(object)
+    """`tuple[JobId, ...]`."""
+    automatic_requested = Signal(object, bool)
+    automatic_limit_changed = Signal(int)
+    """`tuple[JobId, ...]`, and whether they are to be resumed automatically."""
+    reissue_requested = Signal(object)
+    """`tuple[JobId, ...]`."""
+    extension_requested = Signal(object, object)
+    """`JobId`, and `Limits` with the seconds to add to its clocks."""
+    limits_requested = Signal(object, object)
+    """`JobId`, and the `Limits` that are to hold for it."""
+    report_requested = Signal(object)
+    """`JobId` of which a report is to be saved."""
+    ticks_requested = Signal(object)
+    """`JobId` whose ticks are to be saved."""
+    frame_followed = Signal(object)
+    """Number of a frame to be shown in the log."""
+    search_requested = Signal(object)
+    """Words to search the log for."""
+
+    def __init__(
+        self,
+        appearance: Appearance,
+        parent: QWidget | None = None,
+        rows: JobsModel | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._rows = rows
+        self._source: JobSource | None = None
+        self._job: JobId | None = None
+        self._request_of: JobId | None = None
+        self.header = JobHeader(appearance, self)
+        self.course = HistorySection(appearance, self)
+        self.ticks = TicksSection(appearance, self)
+        self.request = JsonPage(appearance, "Request as a tree", self)
+        self.result = ResultView(appearance, self)
+        self.attempts = AttemptsSection(self)
+        self.asked = ServerRequestsSection(self)
+        self.task = TaskSection(appearance, self)
+        self.tabs = self._made_tabs()
+        self._second = QTimer(self)
+        self._second.setInterval(_SECOND_MS)
+        self._second.setTimerType(Qt.TimerType.PreciseTimer)  # clocks that skip no second
+        self._second.timeout.connect(self._refresh)
+        if rows is not None:
+            rows.second_passed.connect(self._refresh)
+        self._pages = self._lay_out()
+        self.header.cancel_clicked.connect(self._on_cancel)
+        self.header.resume_clicked.connect(self._on_resume)
+        self.header.pick_up_clicked.connect(self._on_pick_up)
+        self.header.reissue_clicked.connect(self._on_reissue)
+        self.header.report_clicked.connect(self._on_report)
+        self.header.ticks_clicked.connect(self._on_ticks)
+        self.header.clocks.extension_wanted.connect(self._on_extension_wanted)
+        self.header.clocks.limits_wanted.connect(self._on_limits_wanted)
+        self.attempts.automatic_clicked.connect(self._on_automatic)
+        self.attempts.limit_changed.connect(self.automatic_limit_changed)
+        for section in (self.course, self.ticks, self.attempts, self.asked, self.task):
+            section.frame_followed.connect(self.frame_followed)
+        for view in (self.request, self.result):
+            view.search_requested.connect(self.search_requested)
+
+    def set_source(self, source: JobSource) -> None:
+        """Take the jobs' stories from `source`."""
+        self._source = source
+        self._job = self._request_of = None
+        self._refresh()
+
+    def set_read_only(self, why: str) -> None:
+        """Disable every action that needs a server; `why` becomes the tool tip."""
+        self.header.set_read_only()
+        self.attempts.set_read_only(why)
+
+    @property
+    def job(self) -> JobId | None:
+        """The job shown, None when there is none."""
+        return self._job
+
+    @Slot(object)
+    def show_job(self, job: JobId | None) -> None:
+        """Follow `job` from now on; None shows none."""
+        if job != self._job:
+            self.header.clocks.forget()
+        self._job = job
+        self._refresh()
+
+    @Slot(object)
+    def apply(self, changes: ChangeSet) -> None:
+        """Follow what happened to the job (`Feed.jobs_changed`)."""
+        if self._job is None:
+            return
+        if self._job in changes.removed:
+            self.show_job(None)
+        elif self._job in changes.progressed:
+            self._refresh()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Catch up with what happened out of sight."""
+        super().showEvent(event)
+        self._refresh()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Follow the palette between light and dark."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.PaletteChange:
+            self._appearance.follow(QGuiApplication.palette())
+
+    def _made_tabs(self) -> QTabWidget:
+        tabs = QTabWidget(self)
+        tabs.setDocumentMode(True)
+        tabs.setAccessibleName("Sections of the job")
+        tabs.addTab(self.course, "&Progress")
+        tabs.addTab(self.ticks, "&Ticks")
+        tabs.addTab(self.request, "Re&quest")
+        tabs.addTab(self.result, "Resu&lt")
+        tabs.addTab(self.attempts, "&Attempts")
+        tabs.addTab(self.asked, "Quest&ions")
+        tabs.addTab(self.task, "Tas&k")
+        tabs.currentChanged.connect(self._on_section_chosen)
+        return tabs
+
+    def _lay_out(self) -> QStackedLayout:
+        story = QWidget(self)
+        column = QVBoxLayout(story)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.header)
+        column.addWidget(self.tabs, 1)
+        # Where there is little room the pages give way, not the header: its buttons stay whole.
+        self.tabs.setMinimumHeight(self.tabs.tabBar().sizeHint().height() + _LEAST_PAGE)
+        nothing = QLabel("Select a job to see its details", self)
+        nothing.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        nothing.setEnabled(False)
+        pages = QStackedLayout(self)
+        pages.addWidget(nothing)
+        pages.addWidget(story)
+        return pages
+
+    @Slot()
+    def _refresh(self) -> None:
+        if not self.isVisible():
+            self._second.stop()
+            return
+        detail = None
+        if self._source is not None and self._job is not None:
+            detail = self._source.detail(self._job)
+        if detail is not None and self._rows is not None:
+            shown = self._rows.snapshot(detail.snapshot.id)
+            detail = detail if shown is None else detail._replace(snapshot=shown)
+        self._pages.setCurrentIndex(0 if detail is None else 1)
+        if detail is None:
+            self._second.stop()
+            return
+        self.header.show_job(detail.snapshot)
+        self.tabs.setTabVisible(self.tabs.indexOf(self.task), detail.snapshot.task is not None)
+        self._show_section(detail)
+        self._keep_time(detail)
+
+    def _show_section(self, detail: JobDetail) -> None:
+        section = self.tabs.currentWidget()
+        if isinstance(section, HistorySection | TicksSection | AttemptsSection | TaskSection):
+            section.show_detail(detail)
+        elif section is self.asked and self._source is not None:
+            self.asked.show_detail(detail, self._source.detail)
+        elif section is self.result:
+            self.result.show_result(detail.snapshot, detail.answer)
+        elif self._request_of != self._job:
+            self._request_of = self._job
+            self.request.show_value(detail.params)
+
+    def _keep_time(self, detail: JobDetail) -> None:
+        state = detail.snapshot.state
+        if self._rows is not None:
+            return  # they keep the time
+        if state.is_over and state is not JobState.RESUMABLE:
+            self._second.stop()
+        elif not self._second.isActive():
+            self._second.start()
+
+    @Slot(int)
+    def _on_section_chosen(self, _place: int) -> None:
+        self._refresh()
+
+    @Slot()
+    def _on_cancel(self) -> None:
+        if self._job is not None:
+            self.cancel_requested.emit((self._job,))
+
+    @Slot()
+    def _on_resume(self) -> None:
+        if self._job is not None:
+            self.resume_requested.emit((self._job,))
+
+    @Slot()
+    def _on_pick_up(self) -> None:
+        if self._job is not None:
+            self.pick_up_requested.emit((self._job,))
+
+    @Slot(bool)
+    def _on_automatic(self, is_wanted: bool) -> None:
+        if self._job is not None:
+            self.automatic_requested.emit((self._job,), is_wanted)
+
+    @Slot(object)
+    def _on_extension_wanted(self, step: Limits) -> None:
+        if self._job is not None:
+            self.extension_requested.emit(self._job, step)
+
+    @Slot(object)
+    def _on_limits_wanted(self, limits: Limits) -> None:
+        if self._job is not None:
+            self.limits_requested.emit(self._job, limits)
+
+    @Slot()
+    def _on_reissue(self) -> None:
+        if self._job is not None:
+            self.reissue_requested.emit((self._job,))
+
+    @Slot()
+    def _on_report(self) -> None:
+        if self._job is not None:
+            self.report_requested.emit(self._job)
+
+    @Slot()
+    def _on_ticks(self) -> None:
+        if self._job is not None:
+            self.ticks_requested.emit(self._job)

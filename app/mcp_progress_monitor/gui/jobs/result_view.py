@@ -1,0 +1,122 @@
+"""A job's reply, part by part: texts, images, structured values, errors in the server's words."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import (
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QSplitter,
+    QStackedWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor.gui.common.image_view import ImageView
+from mcp_progress_monitor.gui.common.json_view import JsonPage
+from mcp_progress_monitor.gui.common.raw_view import RawView
+from mcp_progress_monitor.gui.theme import GAP_L, Appearance, Tone
+from mcp_progress_monitor.wording.content import PartKind, ResultPart, parts
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.protocol.facts import RequestAnswered
+    from mcp_progress_monitor.tracker.snapshot import JobSnapshot
+
+
+class ResultView(QWidget):
+    """The parts at the left, the selected one at the right; only that one is decoded."""
+
+    search_requested = Signal(object)
+    """Words to search the log for."""
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._answer: RequestAnswered | None = None
+        self._parts: list[ResultPart] = []
+        self.list = QListWidget(self)
+        self.list.setFrameShape(self.list.Shape.NoFrame)
+        side = self.fontMetrics().height()
+        self.list.setSpacing(1)
+        self.list.setIconSize(QSize(side, side))
+        self.list.setAccessibleName("Parts of the result")
+        self.list.currentRowChanged.connect(self._on_part_chosen)
+        self._note = QLabel(self)
+        self._note.setTextFormat(Qt.TextFormat.PlainText)
+        self._note.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._note.setWordWrap(True)
+        self._note.setMargin(GAP_L)
+        self._note.setBackgroundRole(QPalette.ColorRole.Base)
+        self._note.setAutoFillBackground(True)
+        self.text = RawView(appearance, self)
+        self.image = ImageView(appearance, self)
+        self.tree = JsonPage(appearance, "Result as a tree", self)
+        self.tree.search_requested.connect(self.search_requested)
+        self._shown = QStackedWidget(self)
+        for view in (self._note, self.text, self.image, self.tree):
+            self._shown.addWidget(view)
+        self._lay_out()
+
+    def show_result(self, job: JobSnapshot, answer: RequestAnswered | None) -> None:
+        """Show `answer`, or why there is none; does nothing if it is shown already."""
+        if answer is not None and answer is self._answer:
+            return
+        self._answer = answer
+        self._parts = [] if answer is None else parts(answer)
+        self.list.setVisible(len(self._parts) > 1)
+        self._fill()
+        if answer is None:
+            self._note.setText(self._why_none(job))
+            self._shown.setCurrentWidget(self._note)
+        else:
+            self.list.setCurrentRow(0)
+
+    @property
+    def note(self) -> str:
+        """Why there is no result."""
+        return self._note.text()
+
+    def _lay_out(self) -> None:
+        halves = QSplitter(self)
+        halves.setChildrenCollapsible(False)
+        halves.addWidget(self.list)
+        halves.addWidget(self._shown)
+        halves.setStretchFactor(1, 1)
+        halves.setSizes([170, 600])
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addWidget(halves)
+
+    def _fill(self) -> None:
+        self.list.clear()
+        icons = {PartKind.TEXT: "text", PartKind.IMAGE: "image", PartKind.JSON: "json"}
+        for part in self._parts:
+            icon = self._appearance.icon(icons[part.kind], Tone.MUTED)
+            if part.is_error:
+                icon = self._appearance.icon("state-failed", Tone.BAD)
+            item = QListWidgetItem(icon, part.title)
+            self.list.addItem(item)
+
+    def _why_none(self, job: JobSnapshot) -> str:
+        if not job.state.is_over:
+            return "No reply yet."
+        return "The job ended without a reply."
+
+    @Slot(int)
+    def _on_part_chosen(self, row: int) -> None:
+        if not 0 <= row < len(self._parts):
+            return
+        part = self._parts[row]
+        if part.kind is PartKind.TEXT:
+            self.text.show_bytes(part.value.encode("utf-8", "surrogatepass"), keep_lines=True)
+            self._shown.setCurrentWidget(self.text)
+        elif part.kind is PartKind.IMAGE:
+            self.image.show_base64(part.value)
+            self._shown.setCurrentWidget(self.image)
+        else:
+            self.tree.show_value(part.value)
+            self._shown.setCurrentWidget(self.tree)

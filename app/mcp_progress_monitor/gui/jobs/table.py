@@ -1,0 +1,323 @@
+"""The bare table of the job list: a flat tree view whose columns fit, with an empty state."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    Qt,
+    QTimer,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QAccessible, QAction, QCursor, QPainter
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QMenu, QStyle, QTreeView
+
+from mcp_progress_monitor.gui.common.row_painting import cells_in_sight
+from mcp_progress_monitor.gui.jobs.columns import COLUMNS, FIRST_SHOWN, Column
+from mcp_progress_monitor.gui.jobs.delegate import JobDelegate
+from mcp_progress_monitor.gui.jobs.model import NEWEST
+from mcp_progress_monitor.gui.theme import Appearance, Tone
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from PySide6.QtCore import QAbstractItemModel, QByteArray
+    from PySide6.QtGui import QPaintEvent, QResizeEvent
+    from PySide6.QtWidgets import QStyleOptionViewItem, QWidget
+
+_LEAST: Final = 0.6  # of its wanted width, below which a column says too little
+
+
+def fitted(wanted: Mapping[int, int], room: int) -> dict[int, int]:
+    """The `wanted` widths, all shrunk by the same share so that they fit into `room` if they can.
+
+    Never below six tenths: from there on the stretching column gives way.
+    """
+    total = sum(wanted.values())
+    share = max(_LEAST, min(1.0, room / total)) if total else 1.0
+    return {column: round(width * share) for column, width in wanted.items()}
+
+
+_WIDTHS: Final = {Column.JOB: 270, Column.SERVER: 120, Column.STATUS: 215}
+_LEAST_JOB: Final = 120
+"""A smaller saved width was not set by the user: layouts of earlier versions may have it."""
+_PROGRESS_LEAST: Final = 254  # with the buttons
+_TWO_BUTTONS: Final = 62
+_UNFITTED: Final = frozenset({Column.PROGRESS, Column.ACTIONS})
+
+ROWS_AT_ONCE: Final = 4
+"""Changed rows that are repainted in one turn of the event loop: some 3 ms of work."""
+
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class JobTable(QTreeView):
+    """A flat list of rows of equal height; explains why it is empty."""
+
+    resized = Signal()
+    """There is more or less room for rows."""
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._is_narrowed = False
+        self._wanted: dict[int, int] = {}
+        self._is_fitting = False
+        self._cells: list[tuple[int, int, int]] = []
+        self._hovered = -1
+        self._changed: list[tuple[int, int]] = []
+        self._due: set[int] = set()
+        self._repainted = -1
+        self._turn = QTimer(self)
+        self._turn.setSingleShot(True)
+        self._turn.timeout.connect(self._on_turn)
+        self._column_menu = QMenu(self)
+        self.setFrameShape(self.Shape.NoFrame)
+        self.setRootIsDecorated(False)
+        self.setItemsExpandable(False)
+        self.setUniformRowHeights(True)
+        self.setMouseTracking(True)
+        self.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
+        self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        self.setHorizontalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
+        appearance.changed.connect(self.viewport().update)
+
+    def show_jobs(self, jobs: QAbstractItemModel) -> None:
+        """Show the rows of `jobs`, whose columns are `Column`."""
+        self.setModel(jobs)
+        self._set_up_columns()
+
+    def save_header(self) -> QByteArray:
+        """The header as the user wants it: not as a narrow window has squeezed it.
+
+        Those widths would be squeezed again by the next window, until no name could be read.
+        """
+        self._resize_columns(self._wanted)
+        state = self.header().saveState()
+        self._fit_columns()
+        return state
+
+    def restore_header(self, state: QByteArray) -> bool:
+        """Take up a saved header; False when it does not fit these columns."""
+        is_restored = self.header().restoreState(state)
+        self._fix_resizing()
+        return is_restored
+
+    def set_narrowed(self, is_narrowed: bool) -> None:
+        """Whether an empty list is the filter's doing."""
+        if is_narrowed != self._is_narrowed:
+            self._is_narrowed = is_narrowed
+            self.viewport().update()
+
+    def in_sight(self) -> list[QModelIndex]:
+        """The first cell of every row that is at least partly visible."""
+        found: list[QModelIndex] = []
+        index = self.indexAt(self.viewport().rect().topLeft())
+        bottom = self.viewport().height()
+        while index.isValid() and self.visualRect(index).top() < bottom:
+            found.append(index.siblingAtColumn(0))
+            index = self.indexBelow(index)
+        return found
+
+    def rows_in_sight(self) -> range:
+        """The rows of which at least the middle is seen."""
+        rows, area = self._rows_in_sight(), self.viewport().rect()
+        first, last = (self.model().index(row, 0) for row in (rows.start, rows.stop - 1))
+        is_cut = rows and self.visualRect(first).center().y() < area.top()
+        is_last_cut = rows and self.visualRect(last).center().y() > area.bottom()
+        return range(rows.start + bool(is_cut), rows.stop - bool(is_last_cut))
+
+    def dataChanged(self, first: _Index, last: _Index, roles: Sequence[int] = ()) -> None:
+        """Repaint changed rows a few at a time, so that no batch holds the window for long."""
+        if QAccessible.isActive():
+            super().dataChanged(first, last, list(roles))  # tells a screen reader as well
+            return
+        self._changed.append((first.row(), last.row()))
+        if not self._turn.isActive():
+            self._turn.start(0)
+
+    @Slot()
+    def _on_turn(self) -> None:
+        """Have the next few rows repainted, from where the last turn ended."""
+        sight = self._rows_in_sight()
+        for first, last in self._changed:
+            self._due.update(range(max(first, sight.start), min(last + 1, sight.stop)))
+        self._changed.clear()
+        self._due.intersection_update(sight)  # others are painted when they come into sight
+        ordered = sorted(self._due)
+        following = [row for row in ordered if row > self._repainted]
+        for row in (following or ordered)[:ROWS_AT_ONCE]:
+            self._due.remove(row)
+            self._repainted = row
+            index = self.model().index(row, 0)
+            index.data(NEWEST)  # painting reads it and makes none
+            top = self.visualRect(index)
+            self.viewport().update(0, top.top(), self.viewport().width(), top.height())
+        if self._due:
+            self._turn.start(0)
+
+    def scrollContentsBy(self, dx: int, dy: int) -> None:
+        """Have snapshots of the rows that come into sight before they are painted."""
+        super().scrollContentsBy(dx, dy)
+        if dy:
+            self.prepare()
+
+    def updateGeometries(self) -> None:
+        """Have them as well after a resize, and where rows came, went or were sorted."""
+        super().updateGeometries()
+        self.prepare()
+
+    def prepare(self) -> None:
+        """Make the outdated snapshots of rows in sight: painting makes none."""
+        for row in self._rows_in_sight():
+            self.model().index(row, 0).data(NEWEST)
+
+    def _rows_in_sight(self) -> range:
+        area = self.viewport().rect()
+        first, last = self.indexAt(area.topLeft()).row(), self.indexAt(area.bottomLeft()).row()
+        if first < 0:
+            return range(0)
+        return range(first, last + 1 if last >= 0 else self.model().rowCount())
+
+    def moveCursor(
+        self, action: QAbstractItemView.CursorAction, modifiers: Qt.KeyboardModifier
+    ) -> QModelIndex:
+        """Begin in sight where no row is chosen yet: Qt would take the very first."""
+        rows = self._rows_in_sight()
+        if self.currentIndex().isValid() or not rows:
+            return super().moveCursor(action, modifiers)
+        return self.model().index(rows.start, 0)
+
+    def drawRow(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        """Draw a row, a hairline below, and a bar at its left when the keyboard acts on it.
+
+        A row at a time: Qt asks the model and the delegate ten times for each cell.
+        """
+        delegate, state = self.itemDelegate(), option.state
+        if isinstance(delegate, JobDelegate):
+            if self.selectionModel().isSelected(index):
+                state |= QStyle.StateFlag.State_Selected
+            if index.row() == self._hovered:
+                state |= QStyle.StateFlag.State_MouseOver
+            delegate.paint_row(painter, option, int(state.value), index, self._cells)
+        painter.setPen(self._appearance.line())
+        painter.drawLine(option.rect.bottomLeft(), option.rect.bottomRight())
+        if self.hasFocus() and index.row() == self.currentIndex().row():
+            edge = QRect(0, option.rect.top(), 3, option.rect.height())
+            painter.fillRect(edge, self._appearance.colour(Tone.ACCENT))
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        """Paint the rows, or why there are none."""
+        self._cells = list(cells_in_sight(self.header(), self.viewport().width()))
+        viewport = self.viewport()
+        mouse = self.indexAt(viewport.mapFromGlobal(QCursor.pos()))
+        self._hovered = mouse.row() if viewport.underMouse() else -1
+        super().paintEvent(event)
+        model: QAbstractItemModel | None = self.model()
+        if model is None or model.rowCount():
+            return
+        painter = QPainter(self.viewport())
+        painter.setPen(self._appearance.colour(Tone.MUTED))
+        words = "No job matches the filter" if self._is_narrowed else "No jobs yet"
+        painter.drawText(self.viewport().rect(), int(Qt.AlignmentFlag.AlignCenter), words)
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Repaint when the window comes to the front: the selection's ground depends on it."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.ActivationChange:
+            self.viewport().update()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Distribute the width again."""
+        super().resizeEvent(event)
+        self._fit_columns()
+        self.resized.emit()
+
+    def _set_up_columns(self) -> None:
+        header = self.header()
+        header.setSectionsMovable(True)
+        header.setStretchLastSection(False)
+        header.setHighlightSections(False)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        header.customContextMenuRequested.connect(self._on_columns_requested)
+        for column in COLUMNS:
+            header.setSectionHidden(column, column not in FIRST_SHOWN)
+            header.resizeSection(column, self._scaled(_WIDTHS.get(column, 110)))
+        # Further columns stand before the buttons, which stay at the end of the row.
+        header.moveSection(Column.ACTIONS, len(COLUMNS) - 1)
+        self._fix_resizing()
+        header.sectionResized.connect(self._on_column_resized)
+        header.setSortIndicatorClearable(True)
+        header.setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+        self.setSortingEnabled(True)
+
+    def _fix_resizing(self) -> None:
+        header = self.header()
+        header.setMinimumSectionSize(self._scaled(36))
+        header.setSectionResizeMode(QHeaderView.ResizeMode.Interactive)
+        header.setSectionResizeMode(Column.PROGRESS, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(Column.ACTIONS, QHeaderView.ResizeMode.Fixed)
+        header.resizeSection(Column.ACTIONS, self._scaled(_TWO_BUTTONS))
+        flexible = (column for column in COLUMNS if column not in _UNFITTED)
+        self._wanted = {
+            column: header.sectionSize(column) or self._scaled(_WIDTHS.get(column, 110))
+            for column in flexible
+        }
+        if self._wanted[Column.JOB] < self._scaled(_LEAST_JOB):
+            self._wanted[Column.JOB] = self._scaled(_WIDTHS[Column.JOB])
+
+    def _fit_columns(self) -> None:
+        """Give way to the progress bar in a narrow window, and take the room back in a wide one."""
+        header = self.header()
+        wanted = {
+            column: width
+            for column, width in self._wanted.items()
+            if not header.isSectionHidden(column)
+        }
+        room = self.viewport().width() - self._scaled(_PROGRESS_LEAST)
+        self._resize_columns(fitted(wanted, room))
+
+    def _resize_columns(self, widths: Mapping[int, int]) -> None:
+        self._is_fitting = True
+        for column, width in widths.items():
+            if not self.header().isSectionHidden(column):
+                self.header().resizeSection(column, width)
+        self._is_fitting = False
+
+    @Slot(int, int, int)
+    def _on_column_resized(self, column: int, _before: int, width: int) -> None:
+        if not self._is_fitting and column in self._wanted and width:
+            self._wanted[column] = width
+
+    def _scaled(self, width: int) -> int:
+        """A width meant for a 13 pixel font, at the font there is."""
+        return max(width, round(width * self.fontMetrics().height() / 16))
+
+    @Slot(QPoint)
+    def _on_columns_requested(self, place: QPoint) -> None:
+        self._column_menu.clear()
+        for column, about in COLUMNS.items():
+            if column in {Column.JOB, Column.ACTIONS}:
+                continue
+            action = self._column_menu.addAction(about.title())
+            action.setData(int(column))
+            action.setCheckable(True)
+            action.setChecked(not self.header().isSectionHidden(column))
+            action.toggled.connect(self._on_column_toggled)
+        self._column_menu.popup(self.header().mapToGlobal(place))
+
+    @Slot(bool)
+    def _on_column_toggled(self, is_shown: bool) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            self._is_fitting = True
+            self.header().setSectionHidden(action.data(), not is_shown)
+            self._fit_columns()

@@ -1,0 +1,147 @@
+"""Lazy panes: those behind others are created after the first paint or when first shown.
+
+They and what they import would take a tenth of the time until the window is there.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from PySide6.QtCore import QObject, QSize, Qt, Slot
+from PySide6.QtWidgets import QDockWidget, QWidget
+
+from mcp_progress_monitor.gui.common.layout import ScreenFit, room
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtWidgets import QMainWindow
+
+    from mcp_progress_monitor.gui.console.pane import StderrPane
+    from mcp_progress_monitor.gui.jobs.pane import JobPane
+    from mcp_progress_monitor.gui.models import Models
+    from mcp_progress_monitor.gui.preferences import Preferences
+    from mcp_progress_monitor.gui.questions.panel import QuestionPanel
+    from mcp_progress_monitor.gui.server_log.pane import ServerLogPane
+    from mcp_progress_monitor.gui.theme import Appearance
+
+P = TypeVar("P", bound=QWidget)
+
+_JOB_PANE_HEIGHT: Final = 240
+"""Its chart may be squeezed: ten rows of jobs fit above it in the first size."""
+BESIDE_PANE: Final = QSize(150, 240)
+"""What the rest of the window needs at least, beside a pane at the bottom."""
+
+
+class LazyPane(Generic[P]):
+    """One pane: a dock that holds its place, and how to make it."""
+
+    def __init__(self, dock: QDockWidget, make: Callable[[], P], least_height: int = 0) -> None:
+        self.dock = dock
+        self._make = make
+        self._made: P | None = None
+        self._joins: list[Callable[[], None]] = []
+        place = QWidget(dock)
+        place.setMinimumHeight(min(least_height, (room(dock) - BESIDE_PANE).height()))
+        dock.setWidget(place)
+
+    @property
+    def is_made(self) -> bool:
+        """Whether the pane is there."""
+        return self._made is not None
+
+    @property
+    def is_seen(self) -> bool:
+        """Whether its dock is in front; Qt keeps those behind it shown, beyond the window."""
+        geometry = self.dock.geometry()
+        return self.dock.isVisible() and geometry.right() >= 0 and geometry.bottom() >= 0
+
+    def pane(self) -> P:
+        """The pane, which is made now if it was not."""
+        if self._made is None:
+            self._made = self._make()
+            place = self.dock.widget()
+            self.dock.setWidget(ScreenFit(self._made, BESIDE_PANE, self.dock))
+            place.deleteLater()
+            if self.dock.isVisible():
+                self._made.show()
+            for join in self._joins:
+                join()
+            self._joins.clear()
+        return self._made
+
+    def when_made(self, join: Callable[[], None]) -> None:
+        """Call `join` once the pane is there, which may be now."""
+        if self.is_made:
+            join()
+        else:
+            self._joins.append(join)
+
+
+class LazyPanes(QObject):
+    """The four panes behind Traffic, each created when first shown."""
+
+    def __init__(
+        self,
+        window: QMainWindow,
+        models: Models,
+        appearance: Appearance,
+        preferences: Preferences,
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._models = models
+        self._appearance = appearance
+        self._preferences = preferences
+        self.job: Final = LazyPane(self._dock("job", "Job"), self._made_job_pane, _JOB_PANE_HEIGHT)
+        self.stderr: Final = LazyPane(self._dock("stderr", "stderr"), self._made_stderr_pane)
+        self.messages: Final = LazyPane(
+            self._dock("messages", "Server log"), self._made_messages_pane
+        )
+        self.questions: Final = LazyPane(
+            self._dock("questions", "Questions"), self._made_question_panel
+        )
+        for each in (self.job, self.stderr, self.messages, self.questions):
+            each.dock.visibilityChanged.connect(self._on_visibility_changed)
+
+    def steps(self) -> tuple[Callable[[], object], ...]:
+        """What makes one pane each, for when there is time."""
+        return self.job.pane, self.stderr.pane, self.messages.pane, self.questions.pane
+
+    def _dock(self, name: str, title: str) -> QDockWidget:
+        dock = QDockWidget(title, self._window)
+        dock.setObjectName(f"dock-{name}")
+        self._window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, dock)
+        return dock
+
+    @Slot()
+    def _on_visibility_changed(self) -> None:
+        for each in (self.job, self.stderr, self.messages, self.questions):
+            if each.is_seen:
+                each.pane()
+
+    def _made_job_pane(self) -> JobPane:
+        from mcp_progress_monitor.gui.jobs.pane import JobPane  # late, as all of them: see above
+
+        pane = JobPane(self._appearance, self._window, self._models.jobs)
+        self._models.when_followed(lambda source: pane.set_source(source.jobs))
+        pane.setMinimumHeight(_JOB_PANE_HEIGHT)
+        self._models.feed.jobs_changed.connect(pane.apply)
+        return pane
+
+    def _made_stderr_pane(self) -> StderrPane:
+        from mcp_progress_monitor.gui.console.pane import StderrPane
+
+        pane = StderrPane(self._appearance, self._window)
+        pane.restore(self._preferences.json_of("stderr/look"))
+        return pane
+
+    def _made_messages_pane(self) -> ServerLogPane:
+        from mcp_progress_monitor.gui.server_log.pane import ServerLogPane
+
+        return ServerLogPane(self._models.messages, self._appearance, self._window)
+
+    def _made_question_panel(self) -> QuestionPanel:
+        from mcp_progress_monitor.gui.questions.panel import QuestionPanel
+
+        return QuestionPanel(self._models.questions, self._appearance, self._window)

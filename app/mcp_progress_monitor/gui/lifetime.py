@@ -1,0 +1,181 @@
+"""The life of the window's process: signals, exit code, screenshot, and the one exception hook."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import sys
+import threading
+import time
+import traceback
+from contextlib import suppress
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from PySide6.QtCore import QObject, QTimer, Signal, Slot
+from PySide6.QtGui import QIcon
+
+from mcp_progress_monitor import __version__, paths
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.signal_watch import SignalWatch
+
+if TYPE_CHECKING:
+    import signal
+    from collections.abc import Awaitable, Callable
+    from pathlib import Path
+    from types import TracebackType
+
+    from PySide6.QtWidgets import QApplication, QWidget
+
+_log = logging.getLogger(__name__)
+
+
+class Failures:
+    """Collects programming errors.
+
+    An exception in a model's `data` reaches the hook once per cell and repaint (measured), hence
+    each place in the code is logged and told once.
+    """
+
+    def __init__(self, log_file: Path, tell: Callable[[ErrorDetails], None]) -> None:
+        self._log_file = log_file
+        self._tell = tell
+        self._seen: set[str] = set()
+
+    def install(self) -> None:
+        """Take the place of `sys.excepthook`."""
+        sys.excepthook = self._hook
+
+    def note(self, error: BaseException) -> None:
+        """Log `error` and notify the user, unless the same place failed before."""
+        frames = traceback.extract_tb(error.__traceback__)
+        place = f"{frames[-1].filename}:{frames[-1].lineno}" if frames else ""
+        key = f"{type(error).__name__} {place}"
+        if key in self._seen:
+            return
+        self._seen.add(key)
+        _log.error("a defect of this program", exc_info=error)
+        self._tell(
+            ErrorDetails(
+                "Internal error in MCP Progress Monitor; the program continues",
+                where=f"{type(error).__name__}: {error}"[:500],
+                hint=f"Details are in {self._log_file}. Please report this error.",
+            )
+        )
+
+    def _hook(
+        self, _kind: type[BaseException], error: BaseException, _trace: TracebackType | None
+    ) -> None:
+        self.note(error)
+
+
+_BEAT_MS: Final = 250
+_CANCELLED: Final = 5
+"""The exit code of a program that was interrupted twice, as the command line has it."""
+_LAST_S: Final = 10.0
+"""How long the program may take to end: servers have five seconds of it."""
+
+
+class Lifetime(QObject):
+    """Runs from when the window is shown until the user or a signal quits."""
+
+    beat = Signal()
+    """Four times a second, from `show` to `quit`: polls what emits no signal."""
+
+    def __init__(self, application: QApplication, parent: QObject) -> None:
+        super().__init__(parent)
+        self.ready = anyio.Event()
+        """Set when the window is up and everything behind it is there."""
+        self.exit_code = 0
+        self._over = anyio.Event()
+        self._window: QWidget | None = None
+        self._picture: Path | None = None
+        self._signals: SignalWatch | None = None
+        self._end_servers: Callable[[], None] | None = None
+        self._is_asked = False
+        _name(application)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether somebody has quit."""
+        return self._over.is_set()
+
+    async def attended(
+        self, main: Callable[[], Awaitable[int]], end_servers: Callable[[], None] | None = None
+    ) -> int:
+        """Run `main`, the whole program, and see that it ends when it is asked to.
+
+        Signals quit it from now on until the process ends. What takes too long then is not waited
+        for: the process ends after `end_servers`, which a window without servers does not have.
+        """
+        self._end_servers = end_servers
+        self._loop = asyncio.get_running_loop()
+        self._signals = SignalWatch(self._on_signal)
+        self._signals.__enter__()
+        return await main()
+
+    def show(self, window: QWidget) -> None:
+        """Show `window`, the program's own."""
+        self._window = window
+        self._timer = QTimer(self)
+        self._timer.setInterval(_BEAT_MS)
+        self._timer.timeout.connect(self.beat)
+        self._timer.start()
+        window.show()
+
+    async def last(self) -> None:
+        """Wait until somebody quits; then nothing beats any more, all that listens is going."""
+        self.ready.set()
+        await self._over.wait()
+        self._timer.stop()
+
+    @Slot()
+    def quit(self) -> None:
+        """End the program."""
+        if self._signals is not None and not self._over.is_set():
+            threading.Thread(target=self._leave_late, name="leaving", daemon=True).start()
+        self._over.set()
+
+    def take_picture(self, target: Path, after_s: float) -> None:
+        """Save a screenshot of the window (PNG) after a while, and end the program.
+
+        Exit code 8 when it cannot be saved.
+        """
+        self._picture = target
+        QTimer.singleShot(round(after_s * 1000), self._on_picture_due)
+
+    def _on_signal(self, _number: signal.Signals) -> None:
+        """Quit as the user would; the second time, and when that takes too long, leave at once."""
+        if self._is_asked:
+            self._leave(_CANCELLED)
+        self._is_asked = True
+        with suppress(RuntimeError):  # the loop is over
+            self._loop.call_soon_threadsafe(self.quit)
+
+    @Slot()
+    def _on_picture_due(self) -> None:
+        target = self._picture
+        if self._window is None or not self._window.grab().save(str(target), "PNG"):
+            print(f"Cannot save the screenshot: {target}", file=sys.stderr)  # noqa: T201
+            self.exit_code = 8
+        self.quit()
+
+    def _leave_late(self) -> None:
+        """Leave unless the process, and this thread with it, has come to its end in time."""
+        time.sleep(_LAST_S)
+        self._leave(self.exit_code)
+
+    def _leave(self, code: int) -> None:
+        """End here and now, servers first: the main thread does not come to it."""
+        if self._end_servers is not None:
+            self._end_servers()
+        os._exit(code)
+
+
+def _name(application: QApplication) -> None:
+    application.setApplicationName(paths.APPLICATION)
+    application.setApplicationDisplayName("MCP Progress Monitor")
+    application.setApplicationVersion(__version__)
+    application.setDesktopFileName(paths.APPLICATION)
+    application.setWindowIcon(QIcon(str(paths.resource("icons/app.svg"))))

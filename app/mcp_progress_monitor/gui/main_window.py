@@ -1,0 +1,387 @@
+"""The main window: panes as docks around the jobs, one tool bar, one status bar."""
+
+from __future__ import annotations
+
+import itertools
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from PySide6.QtCore import QEvent, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QCloseEvent, QGuiApplication, QShowEvent
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QApplication,
+    QDockWidget,
+    QMainWindow,
+    QMenu,
+    QSplitter,
+    QStackedWidget,
+    QStatusBar,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor.formatting import number
+from mcp_progress_monitor.gui.actions import Actions
+from mcp_progress_monitor.gui.common.layout import ScreenFit, controls_in, fit_to_screen
+from mcp_progress_monitor.gui.jobs.actions import SortChoice
+from mcp_progress_monitor.gui.jobs.columns import COLUMNS
+from mcp_progress_monitor.gui.jobs.filters import JobFilterEdit, JobFilters
+from mcp_progress_monitor.gui.jobs.job_list import JobList
+from mcp_progress_monitor.gui.lazy_panes import BESIDE_PANE, LazyPane, LazyPanes
+from mcp_progress_monitor.gui.notice_bar import NoticeBar
+from mcp_progress_monitor.gui.servers.server_list import ServerList
+from mcp_progress_monitor.gui.theme import ThemeChoice
+from mcp_progress_monitor.gui.tool_bar import ToolBar
+from mcp_progress_monitor.gui.traffic.pane import TrafficPane
+from mcp_progress_monitor.gui.welcome import Welcome
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.gui.console.pane import StderrPane
+    from mcp_progress_monitor.gui.jobs.pane import JobPane
+    from mcp_progress_monitor.gui.models import Models
+    from mcp_progress_monitor.gui.preferences import Preferences
+    from mcp_progress_monitor.gui.questions.panel import QuestionPanel
+    from mcp_progress_monitor.gui.server_log.pane import ServerLogPane
+    from mcp_progress_monitor.gui.theme import Appearance
+
+_FIRST_SIZE: Final = QSize(1280, 800)
+_BESIDE_MIDDLE: Final = QSize(150, 390)
+"""What the rest of the window needs at least, beside the jobs."""
+_BESIDE_SIDE: Final = QSize(150, 120)
+_COLUMNS: Final = f"jobs/columns-{len(COLUMNS)}"
+"""A layout of other columns is left aside."""
+_TABS: Final = ("log", "job", "stderr", "messages", "questions")
+"""The panes below the jobs, in the order of their tabs."""
+_LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
+_BOTTOM = Qt.DockWidgetArea.BottomDockWidgetArea
+
+
+class MainWindow(QMainWindow):
+    """Holds the panes and remembers where they were; decides nothing."""
+
+    close_requested = Signal()
+    """By the user, who may be asked."""
+    session_ended = Signal()
+    """The desktop's session ends, and the program with it."""
+
+    def __init__(
+        self,
+        models: Models,
+        status: QStatusBar,
+        appearance: Appearance,
+        preferences: Preferences,
+    ) -> None:
+        super().__init__()
+        self.setWindowTitle("MCP Progress Monitor")
+        self._appearance = appearance
+        self._preferences = preferences
+        self._scheme = ThemeChoice(preferences, self)
+        self.actions_ = Actions(appearance, self)
+        self.notices = NoticeBar(self)
+        self.welcome = Welcome(appearance, self)
+        self.job_list = JobList(models.jobs, models.shown_jobs, appearance, self)
+        self.job_filters = JobFilters(models.groups, appearance, self)
+        self.filter_edit = JobFilterEdit(appearance, self)
+        self.servers = ServerList(models.servers, appearance, self)
+        self.log_pane = TrafficPane(models.log, models.followed, appearance, self, models.notes)
+        self.docks: dict[str, QDockWidget] = {}
+        self._is_first = True
+        self._why_read_only = ""
+        self._sorting = SortChoice(self.job_list.table)
+        self._lay_out()
+        self.late = self._late_panes(models)
+        self._front_before_questions = self.docks["log"]
+        for name in _TABS:
+            self.docks[name].visibilityChanged.connect(self._on_dock_seen)
+        self.docks["log"].raise_()
+        fit_to_screen(self, _FIRST_SIZE)
+        self.setStatusBar(status)
+        self._add_menus()
+        self.tool_bar = ToolBar(self.actions_, self.job_list, self.filter_edit, appearance, self)
+        self.addToolBar(self.tool_bar)
+        for late in (self.late.job, self.late.stderr, self.late.messages, self.late.questions):
+            late.when_made(partial(self._end_tabs_with_tool_bar, late))
+        self._place_find()
+        self._restore()
+
+    @property
+    def job_pane(self) -> JobPane:
+        """What is known of one job; made at its first use, like the next three."""
+        return self.late.job.pane()
+
+    @property
+    def stderr_pane(self) -> StderrPane:
+        """What servers write to their standard error."""
+        return self.late.stderr.pane()
+
+    @property
+    def messages_pane(self) -> ServerLogPane:
+        """What servers log."""
+        return self.late.messages.pane()
+
+    @property
+    def question_panel(self) -> QuestionPanel:
+        """What servers ask."""
+        return self.late.questions.pane()
+
+    def set_read_only(self, why: str) -> None:
+        """Disable every action that needs a server; `why` becomes the tool tip."""
+        self.actions_.set_read_only(why)
+        self.tool_bar.set_read_only(self.actions_)
+        self._why_read_only = why
+        for pane in (self.job_list, self.servers):
+            pane.set_read_only(why)
+        self.late.job.when_made(self._make_job_pane_read_only)
+
+    def _make_job_pane_read_only(self) -> None:
+        self.job_pane.set_read_only(self._why_read_only)
+
+    def add_bar(self, bar: QWidget) -> None:
+        """Put a bar above the jobs, below those that are there."""
+        self._column.insertWidget(self._column.indexOf(self.notices), bar)
+
+    def show_jobs(self, *, are_any: bool) -> None:
+        """Show the list, or the three choices while there is neither a job nor a server."""
+        self._middle.setCurrentWidget(self.job_list if are_any else self.welcome)
+
+    def open_dock(self, name: str) -> None:
+        """Bring the pane `name` (log, job, stderr, messages, questions) to the front.
+
+        The focus goes with it, if it was in the one that was there.
+        """
+        dock = self.docks[name]
+        dock.show()
+        hides_focus = any(map(_has_focus, self.tabifiedDockWidgets(dock)))
+        dock.raise_()
+        if hides_focus:
+            _first_control(dock.widget()).setFocus()
+
+    def show_questions(self, count: int, *, is_new: bool) -> None:
+        """Say how many questions are open; a new one opens their pane, none left closes it.
+
+        The focus stays where it is, and the pane that has it stays in front. Closed, the pane
+        makes room for the one that was in front before.
+        """
+        dock = self.docks["questions"]
+        words = "Questions"
+        dock.setWindowTitle(f"{words} ({number(count)})" if count else words)
+        if is_new:
+            self._open_quietly(dock)
+        elif not count and not dock.isHidden():
+            self._close_quietly(dock)
+
+    def _open_quietly(self, dock: QDockWidget) -> None:
+        dock.show()  # only what is shown has tabs beside it
+        beside = [each for each in self.tabifiedDockWidgets(dock) if _has_focus(each)]
+        (beside[0] if beside else dock).raise_()
+
+    def _close_quietly(self, dock: QDockWidget) -> None:
+        had_focus = _has_focus(dock)
+        before = self._front_before_questions
+        if not _is_behind(dock) and before in self.tabifiedDockWidgets(dock):
+            before.raise_()  # Qt would take the tab beside it
+        dock.hide()
+        if had_focus:
+            self.job_list.setFocus()
+
+    def _end_tabs_with_tool_bar(self, late: LazyPane[Any]) -> None:
+        """Let Tab reach a pane that was just made before the tool bar, as the other panes."""
+        # Not along Qt's own chain: wrappers of its inner widgets crash Python's collector.
+        last = controls_in(late.pane())[-1:]
+        for one, next_one in itertools.pairwise((*last, *controls_in(self.tool_bar))):
+            QWidget.setTabOrder(one, next_one)
+
+    @Slot(bool)
+    def _on_dock_seen(self, is_seen: bool) -> None:
+        """Remember the pane that is in front of those that share its place with the questions."""
+        dock = self.sender()
+        if is_seen and isinstance(dock, QDockWidget) and dock is not self.docks["questions"]:
+            self._front_before_questions = dock
+
+    def focusNextPrevChild(self, is_next: bool) -> bool:
+        """Pass by panes that lie behind others: the focus would not be seen there."""
+        moved = super().focusNextPrevChild(is_next)
+        first = self.focusWidget()
+        while moved and any(_is_behind(dock) and _has_focus(dock) for dock in self.docks.values()):
+            moved = super().focusNextPrevChild(is_next) and self.focusWidget() is not first
+        return moved
+
+    def remember(self) -> None:
+        """Keep geometry, docks and columns for the next start."""
+        keep = self._preferences
+        keep.keep_bytes("window/geometry", self.saveGeometry())
+        keep.keep_bytes("window/docks", self.saveState())
+        keep.keep_bytes(_COLUMNS, self.job_list.save_layout())
+        keep.keep_json("log/look", self.log_pane.state())
+        if self.late.stderr.is_made:
+            keep.keep_json("stderr/look", self.stderr_pane.state())
+
+    def remember_limit(self) -> None:
+        """Keep the limit of automatic attempts; a recording's window has none of its own."""
+        if not self.late.job.is_made:
+            return
+        limit = self.job_pane.attempts.limit.value()
+        self._preferences.keep_json("jobs/automatic", {"limit": limit})
+
+    def restore_limit(self) -> None:
+        """Take up the limit of automatic attempts; for when its change is listened to."""
+        limit = self._preferences.json_of("jobs/automatic").get("limit")
+        if isinstance(limit, int):
+            self.job_pane.attempts.limit.setValue(limit)
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Give the docks their first sizes; Qt takes them only once there is a layout."""
+        super().showEvent(event)
+        if self._is_first:
+            self._is_first = False
+            self.resizeDocks([self.docks["side"]], [190], Qt.Orientation.Horizontal)
+            self.resizeDocks([self.docks["log"]], [260], Qt.Orientation.Vertical)
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        """Ask for the end of the program, which hides the window when it comes to that.
+
+        When the desktop's session ends there is nobody to answer a question.
+        """
+        application = QApplication.instance()
+        if isinstance(application, QApplication) and application.isSavingSession():
+            event.accept()
+            self.session_ended.emit()
+        else:
+            event.ignore()
+            self.close_requested.emit()
+
+    def changeEvent(self, event: QEvent) -> None:
+        """Follow the palette between light and dark."""
+        super().changeEvent(event)
+        if event.type() is QEvent.Type.PaletteChange:
+            self._appearance.follow(QGuiApplication.palette())
+
+    def _lay_out(self) -> None:
+        self._middle = QStackedWidget(self)
+        self._middle.addWidget(self.welcome)
+        self._middle.addWidget(self.job_list)
+        middle = QWidget(self)
+        self._column = column = QVBoxLayout(middle)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self.notices)
+        column.addWidget(self._middle, 1)
+        self.setCentralWidget(ScreenFit(middle, _BESIDE_MIDDLE, self))
+        self.setDockNestingEnabled(True)
+        self.setCorner(Qt.Corner.BottomLeftCorner, _LEFT)
+        self._dock("side", "Jobs and servers", self._side(), _LEFT)
+        self._dock("log", "Traffic", self.log_pane, _BOTTOM)
+
+    def _late_panes(self, models: Models) -> LazyPanes:
+        """The panes behind the log, as tabs."""
+        late = LazyPanes(self, models, self._appearance, self._preferences)
+        before = self.docks["log"]
+        for name, pane in (
+            ("job", late.job),
+            ("stderr", late.stderr),
+            ("messages", late.messages),
+            ("questions", late.questions),
+        ):
+            self.docks[name] = pane.dock
+            self.tabifyDockWidget(before, pane.dock)
+            before = pane.dock
+        before.hide()
+        return late
+
+    def _side(self) -> QWidget:
+        side = QSplitter(Qt.Orientation.Vertical, self)
+        side.setChildrenCollapsible(False)
+        side.addWidget(self.job_filters)
+        side.addWidget(self.servers)
+        side.setStretchFactor(1, 1)
+        return side
+
+    def _dock(self, name: str, title: str, pane: QWidget, area: Qt.DockWidgetArea) -> None:
+        dock = QDockWidget(title, self)
+        dock.setObjectName(f"dock-{name}")
+        dock.setWidget(ScreenFit(pane, _BESIDE_SIDE if area == _LEFT else BESIDE_PANE, self))
+        self.addDockWidget(area, dock)
+        self.docks[name] = dock
+
+    def _add_menus(self) -> None:
+        do = self.actions_
+        servers = self.menuBar().addMenu("&Servers")
+        servers.addActions([do.command, do.url, do.imports, do.demo])
+        servers.addSeparator()
+        servers.addAction(do.export_servers)
+        servers.addSeparator()
+        servers.addAction(do.quit)
+        recordings = self.menuBar().addMenu("&Recordings")
+        recordings.addActions([do.open_recording, do.recordings])
+        recordings.addSeparator()
+        recordings.addAction(do.export)
+        recordings.addSeparator()
+        recordings.addAction(do.associate)
+        self._fill_jobs_menu(self.menuBar().addMenu("&Jobs"))
+        view = self.menuBar().addMenu("&View")
+        view.addActions([dock.toggleViewAction() for dock in self.docks.values()])
+        self._sorting.add_to(view.addMenu("&Sort jobs by"))
+        self._scheme.add_to(view.addMenu("&Theme"))
+        self.menuBar().addMenu("&Help").addAction(do.about)
+        for menu in self.menuBar().findChildren(QMenu):
+            menu.setToolTipsVisible(True)
+
+    def _place_find(self) -> None:
+        """Let the key look for jobs everywhere but where there is another use of it."""
+        find = self.actions_.find
+        find.setShortcutContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        others = [dock for name, dock in self.docks.items() if name not in {"log", "stderr"}]
+        for part in (self._middle, self.notices, self.filter_edit, *others):
+            part.addAction(find)
+        self.job_list.setFocus()
+
+    def _fill_jobs_menu(self, menu: QMenu) -> None:
+        do, on_jobs = self.actions_, self.job_list.action
+        menu.addActions([do.call, on_jobs("open"), on_jobs("answer"), on_jobs("cancel")])
+        menu.addSeparator()
+        menu.addActions([on_jobs("resume"), on_jobs("pick-up"), on_jobs("automatic")])
+        menu.addActions([on_jobs("reconnect"), on_jobs("reissue")])
+        menu.addActions([on_jobs("edit"), on_jobs("follow")])
+        menu.addSeparator()
+        menu.addActions([on_jobs("report"), on_jobs("ticks")])
+        menu.addSeparator()
+        menu.addActions([on_jobs("remove"), on_jobs("forget"), do.clear])
+        menu.addSeparator()
+        menu.addAction(do.find)
+
+    def _restore(self) -> None:
+        kept = self._preferences
+        self.restoreGeometry(kept.bytes_of("window/geometry"))
+        self._is_first = not self.restoreState(kept.bytes_of("window/docks"))
+        self.docks["questions"].hide()  # there were questions then; now there are none yet
+        self.job_list.restore_layout(kept.bytes_of(_COLUMNS))
+        self.log_pane.restore(kept.json_of("log/look"))
+
+    @Slot()
+    def focus_filter(self) -> None:
+        """Put the cursor into the filter field."""
+        self.filter_edit.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self.filter_edit.selectAll()
+
+
+def _is_behind(dock: QDockWidget) -> bool:
+    """Whether another pane is in front: Qt keeps those behind it shown, beyond the window."""
+    geometry = dock.geometry()
+    return not dock.isFloating() and (geometry.right() < 0 or geometry.bottom() < 0)
+
+
+def _first_control(pane: QWidget) -> QWidget:
+    """Where one begins in a pane: where it says, at its first list, or at what stands first."""
+    if isinstance(pane, ScreenFit):
+        pane = pane.content
+    if pane.focusProxy() is not None:
+        return pane
+    usable = [each for each in controls_in(pane) if each.isVisibleTo(pane) and each.isEnabled()]
+    lists = (each for each in usable if isinstance(each, QAbstractItemView))
+    return next(lists, usable[0] if usable else pane)
+
+
+def _has_focus(widget: QWidget) -> bool:
+    focused = QApplication.focusWidget()
+    return focused is not None and widget.isAncestorOf(focused)

@@ -1,0 +1,101 @@
+"""The item models that the panes show: each built once, all fed by one feed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_progress_monitor.gui.feed import Feed
+from mcp_progress_monitor.gui.jobs.filter_model import GroupsModel, JobFilter
+from mcp_progress_monitor.gui.jobs.model import JobsModel
+from mcp_progress_monitor.gui.questions.model import QuestionsModel
+from mcp_progress_monitor.gui.server_log.model import ServerLogModel
+from mcp_progress_monitor.gui.servers.model import ServersModel
+from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
+from mcp_progress_monitor.gui.traffic.model import TrafficModel
+from mcp_progress_monitor.recording.notes import notes_path
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+    from pathlib import Path
+
+    from PySide6.QtCore import QObject
+
+    from mcp_progress_monitor.engine.engine import Engine
+    from mcp_progress_monitor.playback.playback import Playback
+    from mcp_progress_monitor.recording.timeline import Timeline
+    from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
+
+
+class JobsFollowed:
+    """The jobs of the followed source; empty without one."""
+
+    source: Engine | Playback | None = None
+
+    def ids(self) -> Sequence[JobId]:
+        """All jobs in order of their start."""
+        return () if self.source is None else self.source.jobs.ids()
+
+    def snapshot(self, job: JobId) -> JobSnapshot | None:
+        """The snapshot of a job; None when it is gone."""
+        return None if self.source is None else self.source.jobs.snapshot(job)
+
+    def job_of(self, request: int) -> JobId | None:
+        """The job whose request was the frame of that number."""
+        return None if self.source is None else self.source.jobs.job_of(request)
+
+    def requests_of(self, job: JobId) -> Collection[int]:
+        """The numbers of a job's requests."""
+        return () if self.source is None else self.source.jobs.requests_of(job)
+
+
+class Models:
+    """The window's models: the messages of `timeline`, and a source from `follow` to `detach`."""
+
+    def __init__(self, timeline: Timeline, parent: QObject) -> None:
+        self.followed = JobsFollowed()
+        self._joins: list[Callable[[Engine | Playback], object]] = []
+        self.feed = Feed(parent)
+        self.jobs = JobsModel(parent)
+        self.shown_jobs = JobFilter(self.jobs, parent)
+        self.groups = GroupsModel(self.jobs, parent)
+        self.servers = ServersModel(parent)
+        self.questions = QuestionsModel(parent)
+        self.messages = ServerLogModel(parent)
+        self.log = TrafficModel(timeline, self.followed.requests_of, parent)
+        self.notes = TrafficNotes(parent=parent)
+        self.feed.jobs_changed.connect(self.jobs.apply)
+        self.feed.servers_changed.connect(self.servers.apply)
+        self.feed.messages_logged.connect(self.messages.add)
+        self.feed.questions_changed.connect(self.questions.apply)
+        self.feed.frames_marked.connect(self.log.mark)
+        self.feed.frames_marked.connect(self.servers.count_again)
+        self.feed.frames_added.connect(self.log.refresh)
+
+    def follow(self, source: Engine | Playback, before: Callable[[], object] | None = None) -> None:
+        """Show what `source`, whose timeline it is, has and publishes, from now on.
+
+        `before` is called each time before anything is shown.
+        """
+        self.followed.source = source
+        self.jobs.set_source(source.jobs)
+        self.servers.set_source(source.servers, source.jobs.unattached_ticks, source.now)
+        self.questions.set_source(source.questions.open, source.jobs.snapshot, source.now)
+        for join in self._joins:
+            join(source)
+        self._joins.clear()
+        self.feed.attach(source, before)
+
+    def when_followed(self, join: Callable[[Engine | Playback], object]) -> None:
+        """Call `join` with the source once there is one, which may be now."""
+        if self.followed.source is None:
+            self._joins.append(join)
+        else:
+            join(self.followed.source)
+
+    def keep_notes_beside(self, recording: Path | None) -> None:
+        """Keep marks and notes on messages beside the recording, as soon as there is one."""
+        self.notes.open(None if recording is None else notes_path(recording))
+
+    def detach(self) -> None:
+        """Stop following; what was gathered is shown first."""
+        self.feed.detach()

@@ -1,0 +1,161 @@
+"""Navigation between panes, and copying: what needs no server."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtGui import QGuiApplication
+
+from mcp_progress_monitor import __version__
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.protocol.secrets import without_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from PySide6.QtWidgets import QWidget
+
+    from mcp_progress_monitor.gui.jobs.filter_model import JobFilter
+    from mcp_progress_monitor.gui.main_window import MainWindow
+    from mcp_progress_monitor.tracker.snapshot import JobDetail, JobId
+    from mcp_progress_monitor.tracker.tracker import Jobs
+
+
+class About(QObject):
+    """Opens the box over a window."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._parent = parent
+
+    @Slot()
+    def open(self) -> None:
+        """Say what this program is."""
+        from PySide6.QtWidgets import QMessageBox  # late: no start waits for it
+
+        box = QMessageBox(self._parent)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        box.setWindowTitle("About")
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setText(f"MCP Progress Monitor {__version__}")
+        box.setInformativeText(
+            "Shows every MCP request with a progress token as a live row and records every "
+            "message. Licensed under Apache-2.0."
+        )
+        box.open()
+
+
+class Navigation(QObject):
+    """Connects the panes of a live or recording window; a child of the window."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        jobs: Jobs,
+        shown: JobFilter,
+        tell: Callable[[ErrorDetails], None],
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._jobs = jobs
+        self._tell = tell
+        window.job_list.follow_requested.connect(self._on_follow_requested)
+        window.job_list.copy_requested.connect(self.copy)
+        window.job_list.job_opened.connect(self.open_job)
+        window.job_list.selection_changed.connect(self._on_selection_changed)
+        late = window.late
+        late.questions.when_made(self._join_question_panel)
+        late.job.when_made(self._join_job_pane)
+        late.messages.when_made(self._join_messages_pane)
+        late.stderr.when_made(self._join_stderr_pane)
+        window.servers.stderr_requested.connect(self.show_stderr)
+        window.log_pane.job_opened.connect(self.open_job)
+        window.job_filters.group_selected.connect(shown.set_group)
+        window.filter_edit.textChanged.connect(shown.set_text)
+        window.actions_.find.triggered.connect(window.focus_filter)
+        self._about = About(window)
+        window.actions_.about.triggered.connect(self._about.open)
+
+    def _join_question_panel(self) -> None:
+        self._window.question_panel.job_opened.connect(self.open_job)
+
+    def _join_job_pane(self) -> None:
+        self._window.job_pane.search_requested.connect(self._on_search_requested)
+        self._window.job_pane.frame_followed.connect(self._on_frame_followed)
+
+    def _join_messages_pane(self) -> None:
+        self._window.messages_pane.frame_followed.connect(self._on_frame_followed)
+
+    def _join_stderr_pane(self) -> None:
+        self._window.stderr_pane.frame_opened.connect(self._on_frame_followed)
+
+    @Slot(object)
+    def open_job(self, job: JobId) -> None:
+        """Show a job's story."""
+        self._window.job_list.select(job)
+        self._window.job_pane.show_job(job)
+        self._window.open_dock("job")
+
+    @Slot(str)
+    def show_stderr(self, server: str) -> None:
+        """Show what a server writes to its standard error."""
+        self._window.stderr_pane.choose_server(server)
+        self._window.open_dock("stderr")
+
+    @Slot(object, str)
+    def copy(self, job: JobId, what: str) -> None:
+        """Put a job's request, result or token on the clipboard."""
+        detail = self._jobs.detail(job)
+        if detail is not None:
+            QGuiApplication.clipboard().setText(copied(detail, what))
+
+    @Slot(object)
+    def _on_selection_changed(self, selected: Sequence[JobId]) -> None:
+        if selected and self._window.job_pane.job != selected[0]:
+            self._window.job_pane.show_job(selected[0])
+
+    @Slot(object)
+    def _on_frame_followed(self, number: int) -> None:
+        self._window.open_dock("log")
+        self._window.log_pane.follow_frame(number)
+
+    @Slot(object)
+    def _on_search_requested(self, words: str) -> None:
+        self._window.open_dock("log")
+        self._window.log_pane.search_for(words)
+
+    @Slot(object)
+    def _on_follow_requested(self, job: JobId) -> None:
+        """Show the messages of the job; of one of an earlier run, those with its token."""
+        found = self._jobs.snapshot(job)
+        if found is None:
+            return
+        if found.request > 0:
+            self._window.open_dock("log")
+            self._window.log_pane.follow_job(job)
+        elif found.token is not None:
+            self._on_search_requested(token_words(found.token))
+        else:
+            what = "The messages of this job are from an earlier run of the program"
+            self._tell(ErrorDetails(what, found.server))
+
+
+def token_words(token: object) -> str:
+    """A progress token as one would look for it on the wire: a string bare, a number as JSON."""
+    return token if isinstance(token, str) else json.dumps(token)
+
+
+def copied(detail: JobDetail, what: str) -> str:
+    """A job's request, result or token as text; resume tokens stay hidden."""
+    if what == "token":
+        return token_words(detail.snapshot.token)
+    if what == "request":
+        request = {"method": detail.snapshot.method, "params": detail.params}
+        return json.dumps(request, indent=2, ensure_ascii=False, default=str)
+    answer = detail.answer
+    if answer is None:
+        return ""
+    body = answer.error if answer.result is None else answer.result
+    return json.dumps(without_tokens(body or {}), indent=2, ensure_ascii=False, default=str)

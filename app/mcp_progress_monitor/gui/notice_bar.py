@@ -1,0 +1,195 @@
+"""A bar above the jobs that shows errors: what happened and what to try, the newest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPushButton,
+    QScrollArea,
+    QSizePolicy,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor.formatting import visible
+from mcp_progress_monitor.gui.common.layout import order_tabs
+from mcp_progress_monitor.gui.theme import GAP_S, monospaced
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from PySide6.QtGui import QResizeEvent
+
+    from mcp_progress_monitor.errors import ErrorDetails
+
+_KEPT: Final = 50
+_MOST_LINES: Final = 9
+_LEAST_LINES: Final = 3
+"""Lines in sight, with room and without: the rest is scrolled to."""
+
+
+class NoticeBar(QFrame):
+    """Shows one notice at a time, the newest first; hidden when there is none.
+
+    Server text may be in it: everything is plain text, and of bounded length. However long, it
+    asks for three lines at least, so that it makes no window grow.
+    """
+
+    emptied = Signal()
+    doctor_requested = Signal(object)
+    """The `Problem` whose server is to be looked into; see `set_doctor`."""
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFrameShape(QFrame.Shape.StyledPanel)
+        self.setAccessibleName("Notices")
+        self._problems: list[ErrorDetails] = []
+        self._what = self._label(bold=True)
+        self._hint = self._label(bold=False)
+        self._detail = self._label(bold=False)
+        self._detail.setAccessibleName("Notice details")
+        self._detail.setFont(monospaced(self.font()))  # a caret stands below what it points at
+        page = QWidget(self)
+        self._words = _NoticeText(page, self)
+        self._next = QPushButton(self)
+        self._next.setAccessibleName("Dismiss this notice")
+        self._next.setToolTip("Dismiss (Esc)")
+        self._next.clicked.connect(self._on_dismissed)
+        self._all = QPushButton("Dismiss &all", self)
+        self._all.setToolTip("Dismiss all notices")
+        self._all.clicked.connect(self._on_all_dismissed)
+        self._can_help: Callable[[ErrorDetails], bool] | None = None
+        self._doctor = QPushButton("Connection &doctor", self)
+        self._doctor.setToolTip("Diagnose the server's connection")
+        self._doctor.clicked.connect(self._on_doctor)
+        self._doctor.hide()
+        escape = QShortcut(QKeySequence(Qt.Key.Key_Escape), self)
+        escape.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        escape.activated.connect(self._on_dismissed)
+        self._lay_out(page)
+        order_tabs(self)
+        self.hide()
+
+    def show_problem(self, problem: ErrorDetails) -> None:
+        """Show `problem` in front of those not yet dismissed; the same one twice is shown once."""
+        if problem in self._problems:
+            self._problems.remove(problem)
+        self._problems.append(problem)
+        del self._problems[:-_KEPT]
+        self._refresh()
+
+    def set_doctor(self, can_help: Callable[[ErrorDetails], bool]) -> None:
+        """Offer the doctor at problems for which `can_help` is true: those of a server."""
+        self._can_help = can_help
+        self._refresh()
+
+    def problems(self) -> tuple[ErrorDetails, ...]:
+        """Those not yet dismissed, the newest last."""
+        return tuple(self._problems)
+
+    def _label(self, *, bold: bool) -> QLabel:
+        label = QLabel(self)
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        label.setWordWrap(True)
+        label.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse
+            | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+        label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        if bold:
+            font = label.font()
+            font.setBold(True)
+            label.setFont(font)
+        return label
+
+    def _lay_out(self, page: QWidget) -> None:
+        words = QVBoxLayout(page)
+        words.setContentsMargins(0, 0, 0, 0)
+        words.setSpacing(GAP_S)
+        words.addWidget(self._what)
+        words.addWidget(self._hint)
+        words.addWidget(self._detail)
+        words.addStretch(1)
+        self._words.setAccessibleName("Notice text")
+        row = QHBoxLayout(self)
+        row.setContentsMargins(10, 6, 8, 6)
+        row.addWidget(self._words, 1)
+        row.addWidget(self._doctor, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self._next, 0, Qt.AlignmentFlag.AlignTop)
+        row.addWidget(self._all, 0, Qt.AlignmentFlag.AlignTop)
+
+    def _refresh(self) -> None:
+        self.setVisible(bool(self._problems))
+        if not self._problems:
+            self.emptied.emit()
+            return
+        problem = self._problems[-1]
+        self._doctor.setVisible(self._can_help is not None and self._can_help(problem))
+        head = f"{problem.what} — {problem.where}" if problem.where else problem.what
+        self._what.setText(visible(head)[:1000])
+        self._hint.setText(visible(problem.hint)[:1000])
+        self._hint.setVisible(bool(problem.hint))
+        self._detail.setText(visible(problem.detail[:20_000], keep_line_ends=True))
+        self._detail.setVisible(bool(problem.detail))
+        self._words.begin()
+        waiting = len(self._problems) - 1
+        self._all.setVisible(waiting > 0)
+        self._next.setText("Dismiss" if not waiting else f"Dismiss ({waiting} more)")
+
+    @Slot()
+    def _on_doctor(self) -> None:
+        self.doctor_requested.emit(self._problems[-1])
+
+    @Slot()
+    def _on_dismissed(self) -> None:
+        if self._problems:
+            self._problems.pop()
+        self._refresh()
+
+    @Slot()
+    def _on_all_dismissed(self) -> None:
+        self._problems.clear()
+        self._refresh()
+
+
+class _NoticeText(QScrollArea):
+    """As high as its text, within bounds, and narrow enough for any window."""
+
+    def __init__(self, page: QWidget, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._page = page
+        self.setWidget(page)
+        self.setWidgetResizable(True)
+        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Maximum)
+        # The bar's own ground shows through.
+        self.viewport().setAutoFillBackground(False)
+
+    def begin(self) -> None:
+        """Show the beginning of other words."""
+        self.verticalScrollBar().setValue(0)
+        self.updateGeometry()
+
+    def sizeHint(self) -> QSize:
+        """The height of the words at the width of now."""
+        return QSize(300, min(self._height(), _MOST_LINES * self.fontMetrics().lineSpacing()))
+
+    def minimumSizeHint(self) -> QSize:
+        """A few lines: the rest is scrolled to."""
+        return QSize(80, min(self._height(), _LEAST_LINES * self.fontMetrics().lineSpacing()))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Ask for another height: words wrap at another width."""
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()
+
+    def _height(self) -> int:
+        return max(1, self._page.heightForWidth(self.viewport().width()))

@@ -1,0 +1,52 @@
+"""Options that the command line passes to the window; free of Qt."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcp_progress_monitor.playback.playback import Playback
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WindowOptions:
+    """How to open the window.
+
+    `definitions` are the servers to connect to at once, the demo server among them when `is_demo`.
+    Those of a configuration file (`config`) are shown first and run only with the user's consent.
+    `saved` names servers of the catalogue to connect to at once, with that consent as well.
+    `data_dir` exists. The session is recorded into `record`, a new file, if that is given, else
+    into one in `data_dir`. With `screenshot`, a picture of the window is saved there (PNG) after
+    `after_s` seconds, and the program ends.
+    """
+
+    data_dir: Path
+    definitions: tuple[ServerDefinition, ...] = ()
+    is_demo: bool = False
+    log_level: str = "warning"
+    screenshot: Path | None = None
+    after_s: float = 5.0
+    config: Path | None = None
+    record: Path | None = None
+    saved: tuple[str, ...] = ()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class RecordingOptions:
+    """How to open the window of a recording.
+
+    `speed` is how many times faster than it happened it is replayed; None shows all of it at once.
+    `filter_text` is an expression of the filter language that the log begins with. The rest is as
+    in `WindowOptions`.
+    """
+
+    playback: Playback
+    data_dir: Path
+    speed: float | None = None
+    filter_text: str = ""
+    screenshot: Path | None = None
+    after_s: float = 5.0

@@ -1,0 +1,355 @@
+"""The program behind the window: builds each object once, joins them, and ends them in order."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Slot
+
+from mcp_progress_monitor import formatting, paths
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.gui.aio import BackgroundTasks
+from mcp_progress_monitor.gui.calls.controller import CallsController
+from mcp_progress_monitor.gui.confirmations import EndGuard
+from mcp_progress_monitor.gui.deferred_startup import loading
+from mcp_progress_monitor.gui.export_controller import ExportController, StderrSaver
+from mcp_progress_monitor.gui.garbage import Garbage
+from mcp_progress_monitor.gui.jobs.controller import JobDialogs, JobsController
+from mcp_progress_monitor.gui.navigation import Navigation
+from mcp_progress_monitor.gui.questions.controller import QuestionsController
+from mcp_progress_monitor.gui.recordings.controller import RecordingsController
+from mcp_progress_monitor.gui.servers.controller import ServersController
+from mcp_progress_monitor.gui.servers.dialogs_controller import ServerDialogs
+from mcp_progress_monitor.gui.servers.doctor_controller import DoctorController
+from mcp_progress_monitor.gui.servers.import_controller import ImportController, files_here
+from mcp_progress_monitor.gui.servers.sign_in_controller import SignInController
+from mcp_progress_monitor.gui.startup import FIRST, WindowStartup
+from mcp_progress_monitor.gui.tasks.controller import TasksController
+from mcp_progress_monitor.gui.tool_bar import SavedServer
+from mcp_progress_monitor.secrets.system_keyring import SystemKeyring
+from mcp_progress_monitor.store.resumes import ResumeStore
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    import anyio
+    from PySide6.QtWidgets import QApplication
+
+    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+    from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.gui.jobs.job_list import JobList
+    from mcp_progress_monitor.gui.jobs.pane import JobPane
+    from mcp_progress_monitor.gui.main_window import MainWindow
+    from mcp_progress_monitor.gui.options import WindowOptions
+    from mcp_progress_monitor.gui.theme import Appearance
+    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+
+
+class Program(QObject):
+    """The live program; exists once, from the first paint to the end of the loop."""
+
+    engine: Engine
+
+    def __init__(
+        self,
+        application: QApplication,
+        options: WindowOptions,
+        opening: WindowStartup | None = None,
+    ) -> None:
+        """`opening` is the window, if that is shown by now."""
+        super().__init__()
+        self._opening = WindowStartup(application, options) if opening is None else opening
+        self._opening.setParent(self)
+        self._life = self._opening.life
+        self._options = options
+        self._keyring = SystemKeyring()
+        self._disk_problems: tuple[ErrorDetails | None, ErrorDetails | None] = (None, None)
+
+    @property
+    def ready(self) -> anyio.Event:
+        """Set when the window is up and `engine`, `window` and `servers` are there."""
+        return self._life.ready
+
+    @property
+    def window(self) -> MainWindow:
+        """The window; there once it is shown."""
+        return self._opening.window
+
+    async def run(self) -> int:
+        """Show the window, serve until `quit`, and end every server before returning."""
+        opening = self._opening
+        await opening.painted()
+        folder = self._options.data_dir.absolute()
+        engine = self.engine = Engine(
+            opening.clock,
+            ResumeStore(folder),
+            recorder=opening.recorder,
+            settings=folder / paths.SERVER_SETTINGS,
+            reconnects=True,
+            keyring=self._keyring,
+            folder=folder,
+            refusal=self._refusal,
+        )
+        tasks = BackgroundTasks(opening.tell, opening.failures.note)
+        self._build(tasks)
+        if engine.settings.problem is not None:
+            self._tell(engine.settings.problem)
+        async with engine, tasks:
+            if not self._life.is_over:  # the window may be closed before all was opened
+                self._begin()
+            await self._life.last()
+            self._put_away()
+        return self._life.exit_code
+
+    @Slot()
+    def quit(self) -> None:
+        """End the program: the window goes at once, servers get their time to end."""
+        self._life.quit()
+
+    def _build(self, tasks: BackgroundTasks) -> None:
+        opening = self._opening
+        self._tasks = tasks
+        self._afterwards = opening.afterwards
+        self._preferences = opening.preferences
+        self._models = opening.models
+        self._status = opening.status
+        appearance = opening.appearance
+        self._models.follow(self.engine, self.engine.recording.flush)
+        self.end_guard = EndGuard(self.window, self.engine)
+        self._build_catalogue(tasks, appearance)
+        self.calls = CallsController(
+            self.window,
+            self.engine,
+            tasks,
+            self._tell,
+            self.servers,
+            self._preferences,
+            appearance,
+        )
+        self.questioning = QuestionsController(
+            self.window, self.engine, self._models, appearance, self._tell
+        )
+        self.signing_in = SignInController(
+            self.window, self._models, appearance, self.end_guard, self.questioning
+        )
+        self.doctoring = DoctorController(
+            self.window, self.engine.servers, self.engine.now, self._models.feed, appearance
+        )
+        self.jobs = JobsController(self.engine, tasks, self._tell, self)
+        self._job_dialogs = JobDialogs(self.window, self.engine, self.jobs, self._preferences)
+        self._garbage = Garbage(self)
+        self._navigation = Navigation(
+            self.window, self.engine.jobs, self._models.shown_jobs, self._tell
+        )
+        self.tasking = TasksController(
+            self.window, self.engine, tasks, appearance, self._tell, self._navigation.open_job
+        )
+        today = formatting.date_and_clock(time.time())[:10]
+        title = f"Session of {today}"
+        self.exporting = ExportController(self.window, self.engine, tasks, self._tell, title)
+        self._saving = StderrSaver(self.window, tasks)
+        self.recordings = RecordingsController(
+            self.window, tasks, self._tell, self._options.data_dir
+        )
+        self._join_feed()
+        self._join_panes()
+        self._join_actions()
+
+    def _build_catalogue(self, tasks: BackgroundTasks, appearance: Appearance) -> None:
+        folder = self._options.data_dir.absolute()
+        self.servers = ServersController(
+            self.engine, tasks, self._tell, folder, self._keyring, self
+        )
+        self.catalogue_dialogs = ServerDialogs(
+            self.window, self.engine, self.servers, tasks, appearance
+        )
+        self.importing = ImportController(self.window, self.servers, tasks, appearance)
+        self.servers.entries_changed.connect(self._on_entries_changed)
+        self._join_catalogue()
+
+    def _join_catalogue(self) -> None:
+        window, saving, asking = self.window, self.servers, self.catalogue_dialogs
+        do, servers, welcome = window.actions_, window.servers, window.welcome
+        servers.connect_requested.connect(saving.connect_server)
+        self._join_end_guard()
+        saving.turns_changed.connect(self._models.servers.set_turns)
+        servers.keep_requested.connect(saving.keep)
+        servers.clone_requested.connect(saving.clone)
+        servers.connect_at_start_requested.connect(saving.set_connects_at_start)
+        servers.move_requested.connect(saving.move)
+        servers.edit_requested.connect(asking.edit)
+        servers.server_remove_requested.connect(asking.ask_to_remove)
+        servers.export_requested.connect(self.importing.ask_to_export)
+        do.export_servers.triggered.connect(self.importing.ask_to_export)
+        window.tool_bar.connect_requested.connect(saving.connect_server)
+        for pane in (servers, welcome):
+            pane.server_add_requested.connect(asking.ask_for_command)
+            pane.url_add_requested.connect(asking.ask_for_url)
+            pane.import_requested.connect(self.importing.ask_to_import)
+        do.command.triggered.connect(asking.ask_for_command)
+        do.url.triggered.connect(asking.ask_for_url)
+        do.imports.triggered.connect(self.importing.ask_to_import)
+
+    def _join_end_guard(self) -> None:
+        """Let everything that ends running jobs ask first."""
+        guard, servers, saving = self.end_guard, self.window.servers, self.servers
+        servers.restart_requested.connect(guard.restart_server)
+        saving.restart_wanted.connect(guard.restart_server)
+        servers.disconnect_requested.connect(guard.disconnect_server)
+        servers.disable_requested.connect(guard.set_disabled)
+        servers.sign_out_requested.connect(guard.sign_out)
+        guard.restart_confirmed.connect(saving.restart_server)
+        guard.disconnect_confirmed.connect(saving.disconnect_server)
+        guard.disable_confirmed.connect(saving.set_disabled)
+        guard.sign_out_confirmed.connect(saving.sign_out)
+        guard.quit_confirmed.connect(self.quit)
+        for request in (self.window.close_requested, self.window.actions_.quit.triggered):
+            request.disconnect(self._opening.quit)
+            request.connect(guard.quit)
+
+    def _join_feed(self) -> None:
+        feed = self._models.feed
+        feed.servers_changed.connect(self._on_servers_changed)
+        feed.servers_changed.connect(self.calls.refresh_servers)
+        self._models.jobs.groups_changed.connect(self._show_what_is_there)
+        feed.stderr_added.connect(self._on_stderr_added)
+        feed.frames_added.connect(self._status.count_frames)
+        feed.frames_added.connect(self._garbage.count_frames)
+        self._models.notes.problem_found.connect(self._on_problem_found)
+
+    def _join_panes(self) -> None:
+        window, jobs = self.window, self.jobs
+        window.job_list.cancel_requested.connect(jobs.cancel)
+        window.job_list.reconnect_requested.connect(jobs.reconnect_streams)
+        window.job_list.edit_requested.connect(self.calls.edit_and_send)
+        window.job_list.remove_requested.connect(jobs.remove)
+        self._join_jobs(window.job_list)
+        window.late.job.when_made(self._join_job_pane)
+        window.job_list.forget_requested.connect(self._job_dialogs.ask_to_forget)
+        window.servers.server_opened.connect(self.calls.new_call_on)
+        window.welcome.demo_requested.connect(self.servers.start_demo)
+
+    def _join_jobs(self, pane: JobList | JobPane) -> None:
+        pane.resume_requested.connect(self.jobs.resume)
+        pane.pick_up_requested.connect(self.jobs.pick_up)
+        pane.automatic_requested.connect(self.jobs.set_automatic)
+        pane.reissue_requested.connect(self._job_dialogs.ask_to_reissue)
+
+    def _join_job_pane(self) -> None:
+        pane, jobs = self.window.job_pane, self.jobs
+        pane.cancel_requested.connect(jobs.cancel)
+        pane.extension_requested.connect(jobs.extend)
+        pane.limits_requested.connect(jobs.set_limits)
+        self._join_jobs(pane)
+        pane.automatic_limit_changed.connect(self.jobs.set_limit)
+        self.window.restore_limit()
+
+    def _join_actions(self) -> None:
+        do = self.window.actions_
+        do.demo.triggered.connect(self.servers.start_demo)
+        do.call.triggered.connect(self.calls.new_call)
+        do.clear.triggered.connect(self.jobs.remove_finished)
+
+    def _begin(self) -> None:
+        """Do what the command line asked for."""
+        self._on_servers_changed()
+        self._on_beat()
+        self._life.beat.connect(self._on_beat)
+        self._life.beat.connect(self.servers.look)
+        options = self._options
+        self.servers.begin()
+        if options.config is not None:
+            self.servers.offer(str(options.config), options.definitions)
+        elif options.is_demo:
+            self.servers.start_demo()
+        else:
+            self.servers.add_for_now(options.definitions)
+            self.servers.connect_servers(options.saved)
+        self._afterwards.take((self._look_for_files, *self._late_steps()))
+        if options.screenshot is not None:
+            self._life.take_picture(options.screenshot, options.after_s)
+
+    def _late_steps(self) -> Sequence[Callable[[], object]]:
+        """What is not seen in a new window, and is soon wanted all the same."""
+        window = self.window
+        return (
+            window.log_pane.make_details,
+            *window.late.steps(),
+            *loading(),
+            self._garbage.settle,
+        )
+
+    def _look_for_files(self) -> None:
+        if self.window.welcome.isVisible():
+            self._tasks.start("look for configurations", self._name_files)
+
+    async def _name_files(self) -> None:
+        """Name the programs from which servers can be imported; nothing of theirs is read."""
+        found = await files_here()
+        self.window.welcome.show_found([each.client.title for each in found])
+
+    def _put_away(self) -> None:
+        self._afterwards.stop()
+        self._preferences.keep_json(FIRST, {"has_jobs": self.window.welcome.isHidden()})
+        self.engine.tasks.leave()
+        self.window.remember()
+        self.window.remember_limit()
+        self.calls.close()
+        self._preferences.save()
+        self._models.detach()
+        self.window.hide()
+        self._garbage.restore()
+
+    def _refusal(self, definition: ServerDefinition) -> ErrorDetails | None:
+        return self.servers.refusal(definition)
+
+    def _tell(self, problem: ErrorDetails) -> None:
+        self._opening.tell(problem)
+
+    @Slot(object)
+    def _on_stderr_added(self, frames: Sequence[Frame]) -> None:
+        self.window.stderr_pane.add_frames(frames)  # which is made for it
+
+    @Slot(object)
+    def _on_problem_found(self, problem: ErrorDetails) -> None:
+        self._tell(problem)
+
+    @Slot()
+    def _on_beat(self) -> None:
+        """Tell once, and again when it is another one, what is not kept on disk any more."""
+        self._models.keep_notes_beside(self.engine.recording.path)
+        found = (self.engine.resumer.problem, self.engine.recording.problem)
+        for problem, known in zip(found, self._disk_problems, strict=True):
+            if problem is not None and problem != known:
+                self._tell(problem)
+        self._disk_problems = found
+
+    @Slot(object)
+    def _on_entries_changed(self, entries: Mapping[str, CatalogueEntry]) -> None:
+        self._models.servers.set_catalogue(entries)
+        self._on_servers_changed()
+
+    @Slot()
+    def _on_servers_changed(self) -> None:
+        self._show_what_is_there()
+        self.window.tool_bar.set_servers(self._offered())
+        self._status.refresh()
+
+    @Slot()
+    def _show_what_is_there(self) -> None:
+        has_servers = bool(self.engine.servers.names() or self.servers.saved.entries)
+        self.window.show_jobs(are_any=has_servers or bool(self.engine.jobs.ids()))
+        self._status.count_dropped_jobs(self.engine.jobs.dropped_count)
+
+    def _offered(self) -> list[SavedServer]:
+        """The saved servers, for the menu."""
+        servers = self.engine.servers
+        there = set(servers.names())
+        return [
+            SavedServer(
+                name, name in there and servers.snapshot(name).state.is_up, entry.is_disabled
+            )
+            for name, entry in self.servers.saved.entries.items()
+        ]

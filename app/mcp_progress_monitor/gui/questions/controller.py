@@ -1,0 +1,166 @@
+"""Shows the questions of servers, passes on answers, and sets rules and roots."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, QUrl, Slot
+from PySide6.QtGui import QDesktopServices
+
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.snapshots.questions import BY_RULE
+from mcp_progress_monitor.wording.addresses import url_parts
+from mcp_progress_monitor.wording.questions import kind_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from PySide6.QtWidgets import QDialog
+
+    from mcp_progress_monitor.engine.engine import Engine
+    from mcp_progress_monitor.gui.main_window import MainWindow
+    from mcp_progress_monitor.gui.models import Models
+    from mcp_progress_monitor.gui.theme import Appearance
+    from mcp_progress_monitor.snapshots.questions import Answer, Question
+    from mcp_progress_monitor.snapshots.settings import QuestionRules, Root
+    from mcp_progress_monitor.tracker.snapshot import JobId
+
+
+class QuestionsController(QObject):
+    """Connects the engine's questions to the window; a child of the window."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        engine: Engine,
+        models: Models,
+        appearance: Appearance,
+        tell: Callable[[ErrorDetails], None],
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._engine = engine
+        self._appearance = appearance
+        self._tell = tell
+        self._known: frozenset[int] = frozenset()
+        # After the model, which has been connected before: then the panel has all views.
+        models.feed.questions_changed.connect(self._on_questions_changed)
+        window.late.questions.when_made(self._join_panel)
+        window.job_list.answer_requested.connect(self.show_job)
+        window.servers.rules_requested.connect(self.ask_for_rules)
+        window.servers.roots_requested.connect(self.ask_for_roots)
+        window.servers.log_level_requested.connect(self.set_log_level)
+
+    def _join_panel(self) -> None:
+        self._window.question_panel.answer_requested.connect(self.answer)
+        self._window.question_panel.link_opened.connect(self.open_link)
+
+    @Slot(object, object)
+    def answer(self, question: int, answer: Answer) -> None:
+        """Answer a question; an error is shown at the question."""
+        try:
+            self._engine.questions.answer(question, answer)
+        except UserError as error:
+            self._window.question_panel.show_problem(question, error.problem)
+
+    @Slot(object)
+    def show_job(self, job: JobId) -> None:
+        """Bring up what a job waits for, and put the cursor there."""
+        panel = self._window.question_panel
+        if not panel.show_job(job):
+            found = self._engine.jobs.snapshot(job)
+            what = "This job has no open question"
+            self._tell(ErrorDetails(what, "" if found is None else found.server))
+            return
+        self._window.open_dock("questions")
+        panel.focus()
+
+    @Slot(object)
+    def open_link(self, url: str) -> None:
+        """Open a page in the browser that the user has seen the whole address of, and clicked."""
+        parts = url_parts(url)
+        address = QUrl(url, QUrl.ParsingMode.StrictMode)
+        if parts.refusal or not address.isValid() or not _is_of_host(address, parts.host):
+            what = "Cannot open the page"
+            self._tell(
+                ErrorDetails(what, parts.shown[:200], parts.refusal or address.errorString())
+            )
+        elif not QDesktopServices.openUrl(address):
+            hint = "Copy the address and open it in a browser."
+            self._tell(ErrorDetails("Cannot start a browser", parts.host, hint))
+
+    @Slot(str)
+    def ask_for_rules(self, server: str) -> None:
+        """Show the rules for what a server asks."""
+        from mcp_progress_monitor.gui.questions.settings import RulesDialog
+
+        rules = self._engine.servers.snapshot(server).settings.rules
+        dialog = RulesDialog(server, rules, self._appearance, self._window)
+        dialog.rules_chosen.connect(self.set_rules)
+        _open(dialog)
+
+    @Slot(str)
+    def ask_for_roots(self, server: str) -> None:
+        """Show the folders that a server may use."""
+        from mcp_progress_monitor.gui.questions.settings import RootsDialog  # idem
+
+        roots = self._engine.servers.snapshot(server).settings.roots
+        dialog = RootsDialog(server, roots, self._appearance, self._window)
+        dialog.roots_chosen.connect(self.set_roots)
+        _open(dialog)
+
+    @Slot(str, object)
+    def set_rules(self, server: str, rules: QuestionRules) -> None:
+        """Answer a server's questions by other rules."""
+        try:
+            self._engine.settings.set_question_rules(server, rules)
+        except UserError as error:
+            self._tell(error.problem)
+
+    @Slot(str, object)
+    def set_roots(self, server: str, roots: Iterable[Root]) -> None:
+        """Let a server use other folders."""
+        try:
+            self._engine.settings.set_roots(server, roots)
+        except UserError as error:
+            self._tell(error.problem)
+
+    @Slot(str, object)
+    def set_log_level(self, server: str, level: str | None) -> None:
+        """Ask a server for other log messages."""
+        try:
+            self._engine.settings.set_log_level(server, level)
+        except UserError as error:
+            self._tell(error.problem)
+
+    @Slot(object)
+    def _on_questions_changed(self, changed: frozenset[int]) -> None:
+        now = frozenset(question.id for question in self._engine.questions.open())
+        self._window.show_questions(len(now), is_new=bool(now - self._known))
+        self._known = now
+        ended = (self._engine.questions.find(each) for each in changed - now)
+        for question in ended:
+            # Folders are given by a rule from the beginning: that is no news.
+            if question is not None and question.ended == BY_RULE and question.kind != "roots":
+                self._tell_of_rule(question)
+
+    def _tell_of_rule(self, question: Question) -> None:
+        """Say that a rule has answered; the same words again are shown once."""
+        what = "A rule answered automatically when a server {asks}".format(
+            asks=kind_text(question.kind).replace("asks", "asked", 1)
+        )
+        hint = 'To change this, choose "Rules for questions" in the server\'s menu.'
+        self._tell(ErrorDetails(what, question.server, hint))
+
+
+def _is_of_host(address: QUrl, shown: str) -> bool:
+    """Whether the browser is sent to the very host that was shown, whatever Qt reads."""
+    plain = QUrl.ComponentFormattingOption
+    read = {address.host(option).casefold() for option in (plain.FullyEncoded, plain.FullyDecoded)}
+    host = shown.rpartition(":")[0] if address.port() >= 0 else shown
+    return host.casefold().strip("[]") in read
+
+
+def _open(dialog: QDialog) -> None:
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.open()

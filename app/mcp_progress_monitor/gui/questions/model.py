@@ -1,0 +1,143 @@
+"""The open questions of servers as rows, oldest first."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Slot
+
+from mcp_progress_monitor.wording import questions as question_texts
+from mcp_progress_monitor.wording.jobs import line
+from mcp_progress_monitor.wording.jobs import name as job_name
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from mcp_progress_monitor.snapshots.questions import Question
+    from mcp_progress_monitor.tracker.snapshot import JobId, JobSnapshot
+
+QUESTION: Final = int(Qt.ItemDataRole.UserRole) + 1
+"""Role of a row's `Question`."""
+ABOUT: Final = QUESTION + 1
+"""Role of the words about it: server, job, since when, phase."""
+
+_Index = QModelIndex | QPersistentModelIndex
+
+
+class _Source(NamedTuple):
+    """Where questions, their jobs and the time come from."""
+
+    opened: Callable[[], Sequence[Question]]
+    snapshot: Callable[[JobId], JobSnapshot | None]
+    now: Callable[[], float]
+
+
+class QuestionsModel(QAbstractListModel):
+    """One row for each open question of a source; ids are never used twice."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._source: _Source | None = None
+        self._questions: list[Question] = []
+
+    def set_source(
+        self,
+        opened: Callable[[], Sequence[Question]],
+        snapshot: Callable[[JobId], JobSnapshot | None],
+        now: Callable[[], float],
+    ) -> None:
+        """Show the questions that are `opened` from now on, with their jobs, by the clock `now`."""
+        self.beginResetModel()
+        self._source = _Source(opened, snapshot, now)
+        self._questions = list(opened())
+        self.endResetModel()
+
+    @Slot(object)
+    def apply(self, changed: frozenset[int]) -> None:
+        """Follow what came, went or changed (`Feed.questions_changed`)."""
+        if self._source is None:
+            return
+        now = {question.id: question for question in self._source.opened()}
+        self._remove(lambda question: question.id not in now)
+        for row, question in enumerate(self._questions):
+            if question.id in changed:
+                self._questions[row] = now[question.id]
+                self.dataChanged.emit(self.index(row), self.index(row))
+        known = {question.id for question in self._questions}
+        added = [question for question in now.values() if question.id not in known]
+        if added:
+            first = len(self._questions)
+            self.beginInsertRows(QModelIndex(), first, first + len(added) - 1)
+            self._questions += added
+            self.endInsertRows()
+
+    def _remove(self, is_gone: Callable[[Question], bool]) -> None:
+        """Remove rows, those that follow each other at once: of a server that ended, all."""
+        end = len(self._questions)
+        while end:
+            first = end
+            while first and is_gone(self._questions[first - 1]):
+                first -= 1
+            if first < end:
+                self.beginRemoveRows(QModelIndex(), first, end - 1)
+                del self._questions[first:end]
+                self.endRemoveRows()
+            end = max(0, first - 1)
+
+    @Slot()
+    def tick(self) -> None:
+        """Let time pass: how long ago each was asked, and its phase, are outdated."""
+        if self._questions:
+            self.dataChanged.emit(self.index(0), self.index(len(self._questions) - 1), [ABOUT])
+
+    def questions(self) -> tuple[Question, ...]:
+        """The open questions, in the order of the rows."""
+        return tuple(self._questions)
+
+    def row_of(self, question: int) -> int | None:
+        """The row of a question; None when it is not open."""
+        rows = (row for row, each in enumerate(self._questions) if each.id == question)
+        return next(rows, None)
+
+    def first_of(self, job: JobId) -> Question | None:
+        """The oldest question that `job`, or one that belongs to it, waits for."""
+        own = (question for question in self._questions if question.job == job)
+        found = next(own, None)
+        if found is not None or self._source is None:
+            return found
+        asked = self._source.snapshot(job)
+        numbers = asked.questions if asked is not None else ()
+        return next((each for each in self._questions if each.request in numbers), None)
+
+    def about(self, question: Question) -> str:
+        """Server, job, since when and phase of a question, in a line."""
+        if self._source is None or question.job is None:
+            job = None
+        else:
+            job = self._source.snapshot(question.job)
+        now = question.asked_at if self._source is None else self._source.now()
+        phase = question_texts.phase_of(question, job)
+        return question_texts.about(question, self._job_words(job), now, phase)
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:
+        """Number of open questions."""
+        return 0 if parent.isValid() else len(self._questions)
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """The question in a line for display, the rest for those who paint."""
+        if not index.isValid():
+            return None
+        question = self._questions[index.row()]
+        if role == Qt.ItemDataRole.DisplayRole:
+            return question_texts.head(question)
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return f"{question_texts.head(question)}, {self.about(question)}"
+        if role == ABOUT:
+            return self.about(question)
+        return question if role == QUESTION else None
+
+    def _job_words(self, job: JobSnapshot | None) -> str:
+        """The name of the call that made a server ask; of the job itself where that is ours."""
+        if job is not None and job.parent is not None and self._source is not None:
+            job = self._source.snapshot(job.parent) or job
+        return "" if job is None else line(job_name(job))

@@ -1,0 +1,257 @@
+"""The program for a recording: the panes of live sessions, read-only, fed by the replay."""
+
+from __future__ import annotations
+
+import sys
+from functools import partial
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QObject, Qt, Slot
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QApplication, QLabel, QStatusBar, QWidget
+
+from mcp_progress_monitor import formatting, paths
+from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.gui.aio import BackgroundTasks, run_on_qt
+from mcp_progress_monitor.gui.deferred_startup import DeferredStartup
+from mcp_progress_monitor.gui.export_controller import ExportController, StderrSaver
+from mcp_progress_monitor.gui.garbage import Garbage
+from mcp_progress_monitor.gui.lifetime import Failures, Lifetime
+from mcp_progress_monitor.gui.main_window import MainWindow
+from mcp_progress_monitor.gui.models import Models
+from mcp_progress_monitor.gui.navigation import Navigation
+from mcp_progress_monitor.gui.preferences import Preferences
+from mcp_progress_monitor.gui.recordings.banner import RecordingBanner
+from mcp_progress_monitor.gui.recordings.controller import RecordingsController
+from mcp_progress_monitor.gui.recordings.replay import Mode, Replay
+from mcp_progress_monitor.gui.recordings.replay_bar import ReplayBar
+from mcp_progress_monitor.gui.single_instance import SingleInstance, brought_to_front
+from mcp_progress_monitor.gui.theme import Appearance
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    import anyio
+
+    from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.gui.options import RecordingOptions
+    from mcp_progress_monitor.playback.playback import Playback
+    from mcp_progress_monitor.protocol.frames import Frame
+
+
+class RecordingStatus(QStatusBar):
+    """Shows the state of `replay` in the status bar."""
+
+    def __init__(self, playback: Playback, replay: Replay, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._playback = playback
+        self._replay = replay
+        self._label = QLabel(self)
+        self._label.setTextFormat(Qt.TextFormat.PlainText)
+        self._label.setAccessibleName("Status")
+        self.addWidget(self._label, 1)
+        replay.changed.connect(self.refresh)
+        self.refresh()
+
+    @property
+    def text(self) -> str:
+        """What the bar says."""
+        return self._label.text()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Refresh the text."""
+        shown = self._playback
+        parts = (
+            self._mode(),
+            formatting.count(shown.timeline.end, "message"),
+            formatting.count(len(shown.jobs.ids()), "job"),
+            formatting.count(len(shown.servers.snapshots()), "server"),
+        )
+        self._label.setText(" · ".join(parts))
+
+    def _mode(self) -> str:
+        share = f"{self._replay.progress * 100:.0f} %"
+        words = {
+            Mode.READING: f"Reading, {share}",
+            Mode.SEEKING: "Seeking",
+            Mode.PLAYING: "Playing",
+            Mode.PAUSED: "Paused",
+            Mode.ENDED: "End of recording",
+        }
+        return words[self._replay.mode]
+
+
+def run_recording(options: RecordingOptions) -> int:
+    """Open the window of a recording and run until it is closed; returns the exit code.
+
+    One that shows the recording already comes to the front instead, unless something else than the
+    recording is wanted of this one.
+    """
+    application = QApplication(sys.argv[:1])
+    is_plain = options.screenshot is None and options.speed is None and not options.filter_text
+    if is_plain and brought_to_front(options.playback.path, options.data_dir):
+        return 0
+    program = RecordingProgram(application, options)
+    return run_on_qt(application, partial(program.life.attended, program.run))
+
+
+class RecordingProgram(QObject):
+    """The program for a recording: the panes of `Program`, fed by a `Playback`."""
+
+    window: MainWindow
+    replay: Replay
+
+    def __init__(self, application: QApplication, options: RecordingOptions) -> None:
+        super().__init__()
+        self.life: Final = Lifetime(application, self)
+        self._options = options
+
+    @property
+    def ready(self) -> anyio.Event:
+        """Set when the window is up and reading has begun."""
+        return self.life.ready
+
+    @property
+    def playback(self) -> Playback:
+        """What is shown."""
+        return self._options.playback
+
+    async def run(self) -> int:
+        """Show the window and serve until `quit`."""
+        failures = Failures(self._options.data_dir / "monitor.log", self._tell)
+        failures.install()
+        async with BackgroundTasks(self._tell, failures.note) as tasks:
+            self._build(tasks)
+            self._afterwards = DeferredStartup(self.window)
+            self._afterwards.take((self.window.log_pane.make_details, *self.window.late.steps()))
+            self.life.show(self.window)
+            self._be_found()
+            self._begin()
+            await self.life.last()
+            self._put_away()
+        return self.life.exit_code
+
+    @Slot()
+    def quit(self) -> None:
+        """End the program."""
+        self.life.quit()
+
+    def _build(self, tasks: BackgroundTasks) -> None:
+        playback = self.playback
+        self._preferences = Preferences(self._options.data_dir)
+        appearance = Appearance(QGuiApplication.palette(), paths.resource("icons"), self)
+        self._models = Models(playback.timeline, self)
+        self._models.follow(playback)
+        self.replay = Replay(playback, self)
+        status = RecordingStatus(playback, self.replay)
+        self.window = MainWindow(self._models, status, appearance, self._preferences)
+        self.banner = RecordingBanner(playback.path, appearance, self.window)
+        self.bar = ReplayBar(self.replay, playback.begun_when, appearance, self.window)
+        self._garbage = Garbage(self)
+        self._navigation = Navigation(
+            self.window, playback.jobs, self._models.shown_jobs, self._tell
+        )
+        title = playback.path.name
+        self.exporting = ExportController(self.window, playback, tasks, self._tell, title)
+        self._saving = StderrSaver(self.window, tasks)
+        self.recordings = RecordingsController(
+            self.window, tasks, self._tell, self._options.data_dir
+        )
+        self._set_up_window()
+        self._join()
+
+    def _set_up_window(self) -> None:
+        window = self.window
+        window.setWindowTitle(formatting.one_line(self.playback.path.name))
+        window.set_read_only("Not available in a recording, which is read-only")
+        window.add_bar(self.banner)
+        window.add_bar(self.bar)
+        window.show_jobs(are_any=True)
+
+    def _join(self) -> None:
+        feed, window = self._models.feed, self.window
+        feed.stderr_added.connect(self._on_stderr_added)
+        feed.frames_added.connect(self._garbage.count_frames)
+        self.replay.changed.connect(self._on_replay_changed)
+        self.replay.restarted.connect(self._on_restarted)
+        self.banner.problems_opened.connect(self._on_problems_opened)
+        self._models.notes.problem_found.connect(self._on_problem_found)
+        self._models.keep_notes_beside(self.playback.first_path)
+        window.actions_.quit.triggered.connect(self.quit)
+        window.close_requested.connect(self.quit)
+        window.session_ended.connect(self.quit)
+
+    def _begin(self) -> None:
+        """Do what the command line asked for."""
+        options = self._options
+        if options.filter_text:
+            self.window.open_dock("log")
+            self.window.log_pane.set_filter(LogFilter(text=options.filter_text))
+        if options.speed is None:
+            self.replay.read_all()
+        else:
+            self.replay.set_speed(options.speed)
+            self.replay.play()
+        if options.screenshot is not None:
+            self.life.take_picture(options.screenshot, options.after_s)
+
+    def _be_found(self) -> None:
+        """Come before the window that this one was opened from, and be the only one."""
+        self.window.activateWindow()
+        self._only: SingleInstance | None = None
+        if self._options.screenshot is None:
+            self._only = SingleInstance(self.playback.path, self._options.data_dir, self)
+            self._only.wanted.connect(self._come_to_front)
+
+    @Slot()
+    def _come_to_front(self) -> None:
+        window = self.window
+        window.setWindowState(window.windowState() & ~Qt.WindowState.WindowMinimized)
+        window.raise_()
+        window.activateWindow()
+        QApplication.alert(window)  # for desktops that let no program take the focus
+
+    def _put_away(self) -> None:
+        if self._only is not None:
+            self._only.close()
+        self._afterwards.stop()
+        self.replay.pause()
+        self.window.remember()
+        self._preferences.save()
+        self._models.detach()
+        self.window.hide()
+        self._garbage.restore()
+
+    def _tell(self, problem: ErrorDetails) -> None:
+        self.window.notices.show_problem(problem)
+
+    @Slot()
+    def _on_replay_changed(self) -> None:
+        """Tell of what has been found by now, each problem once."""
+        playback = self.playback
+        self.banner.show_facts(playback.begun_when, playback.length_s, playback.size)
+        found = tuple(playback.problems)
+        if found != self.banner.problems:
+            self.banner.show_problems(found)
+
+    @Slot()
+    def _on_restarted(self) -> None:
+        """Show at once that all is gone: what comes next must not be mixed with it."""
+        self._models.feed.flush()
+        self._models.log.refresh()
+        self.window.stderr_pane.clear()
+        self._models.messages.clear()
+
+    @Slot(object)
+    def _on_stderr_added(self, frames: Sequence[Frame]) -> None:
+        self.window.stderr_pane.add_frames(frames)  # which is made for it
+
+    @Slot(object)
+    def _on_problem_found(self, problem: ErrorDetails) -> None:
+        self._tell(problem)
+
+    @Slot(object)
+    def _on_problems_opened(self, problems: Iterable[ErrorDetails]) -> None:
+        for problem in reversed(tuple(problems)):
+            self._tell(problem)

@@ -1,0 +1,1 @@
+"""Recordings: the list of them, and the replay of one."""

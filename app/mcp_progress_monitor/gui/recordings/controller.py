@@ -1,0 +1,221 @@
+"""Opens a recording in its own process, lists and deletes recordings, associates their files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+from PySide6.QtCore import QObject, Qt, QUrl, Slot
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QDialog, QFileDialog, QMessageBox
+
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.path_checks import is_folder
+from mcp_progress_monitor.paths import program_command
+from mcp_progress_monitor.recording.folder import RecordingsFolder
+from mcp_progress_monitor.recording.format import SUFFIX
+from mcp_progress_monitor.recording.settings import FOLDER, load_settings, save_settings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from mcp_progress_monitor.file_association import AssociationResult
+    from mcp_progress_monitor.gui.aio import BackgroundTasks
+    from mcp_progress_monitor.gui.main_window import MainWindow
+    from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
+    from mcp_progress_monitor.recording.folder import RecordingEntry
+    from mcp_progress_monitor.recording.settings import RecordingSettings
+
+
+def start_detached(command: Sequence[str]) -> bool:
+    """Start a program that outlives this one; False when it cannot be started."""
+    program, *arguments = command
+    # Typed as one answer, it is two: whether it was started, and its process id.
+    from PySide6.QtCore import QProcess  # late: no start waits for it
+
+    answer: object = QProcess.startDetached(program, arguments)
+    return bool(answer[0] if isinstance(answer, tuple) else answer)
+
+
+class RecordingsController(QObject):
+    """Handles the recording actions of `window`; disks are read in threads."""
+
+    def __init__(
+        self,
+        window: MainWindow,
+        tasks: BackgroundTasks,
+        tell: Callable[[ErrorDetails], None],
+        data_dir: Path,
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._tasks = tasks
+        self._tell = tell
+        self._data_dir = data_dir.absolute()
+        self._folder = RecordingsFolder(self._data_dir / FOLDER)
+        self._dialog: RecordingsDialog | None = None
+        do = window.actions_
+        do.open_recording.triggered.connect(self.ask_for_recording)
+        do.recordings.triggered.connect(self.show_recordings)
+        do.associate.triggered.connect(self.ask_to_associate)
+
+    @Slot()
+    def ask_for_recording(self) -> None:
+        """Ask for a file, beginning where recordings are."""
+        dialog = QFileDialog(self._window, "Open a recording")
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters([f"Recordings (*{SUFFIX})", "All files (*)"])
+        if is_folder(self._folder.path):
+            dialog.setDirectory(str(self._folder.path))
+        dialog.fileSelected.connect(self.open_recording)
+        _open(dialog)
+
+    @Slot(object)
+    @Slot(str)
+    def open_recording(self, path: Path | str) -> None:
+        """Open a recording in a window, and process, of its own, if it is one."""
+        self._tasks.start(f"open {path}", self._open_recording, Path(path))
+
+    async def _open_recording(self, path: Path) -> None:
+        await anyio.to_thread.run_sync(_must_be_recording, path)
+        command = [*program_command(), "open", "--data-dir", str(self._data_dir), str(path)]
+        if not start_detached(command):
+            hint = "Open it from a terminal: mcp-progress-monitor open FILE"
+            what = "Cannot open a window for the recording"
+            raise UserError(ErrorDetails(what, command[0], hint))
+
+    # The list
+
+    @Slot()
+    def show_recordings(self) -> None:
+        """List the recordings, with what can be done about them."""
+        if self._dialog is None:
+            self._tasks.start("list recordings", self._show_recordings)
+        else:
+            self._dialog.raise_()
+            self._dialog.activateWindow()
+
+    async def _show_recordings(self) -> None:
+        settings, problem = await anyio.to_thread.run_sync(load_settings, self._data_dir)
+        entries = await anyio.to_thread.run_sync(self._folder.entries)
+        if problem is not None:
+            self._tell(problem)
+        if self._dialog is None:
+            self._dialog = self._made_dialog(settings)
+            _open(self._dialog)
+        self._dialog.show_entries(entries)
+
+    def _made_dialog(self, settings: RecordingSettings) -> RecordingsDialog:
+        from mcp_progress_monitor.gui.recordings.dialog import RecordingsDialog
+
+        dialog = RecordingsDialog(self._folder.path, settings, self._window)
+        dialog.open_requested.connect(self.open_recording)
+        dialog.folder_requested.connect(self._on_folder_requested)
+        dialog.delete_requested.connect(self._on_delete_requested)
+        dialog.settings_changed.connect(self._on_settings_changed)
+        dialog.finished.connect(self._on_dialog_finished)
+        return dialog
+
+    @Slot()
+    def _on_dialog_finished(self) -> None:
+        self._dialog = None
+
+    @Slot()
+    def _on_folder_requested(self) -> None:
+        path = self._folder.path
+        if not is_folder(path):
+            self._tell(ErrorDetails("There are no recordings yet", str(path)))
+        elif not QDesktopServices.openUrl(QUrl.fromLocalFile(str(path))):
+            self._tell(ErrorDetails("Cannot show the folder", str(path)))
+
+    @Slot(object)
+    def _on_delete_requested(self, entries: Iterable[RecordingEntry]) -> None:
+        self._tasks.start("delete recordings", self._delete, tuple(entries))
+
+    async def _delete(self, entries: Sequence[RecordingEntry]) -> None:
+        """Delete one after the other; report those that cannot be deleted."""
+        for entry in entries:
+            try:
+                await anyio.to_thread.run_sync(self._folder.delete, entry)
+            except UserError as error:
+                self._tell(error.problem)
+        left = await anyio.to_thread.run_sync(self._folder.entries)
+        if self._dialog is not None:
+            self._dialog.show_entries(left)
+
+    @Slot(object)
+    def _on_settings_changed(self, settings: RecordingSettings) -> None:
+        """Save at once, on the loop: two changes in a row must not be written in the wrong order.
+
+        It is a file of a hundred bytes.
+        """
+        try:
+            save_settings(self._data_dir, settings)
+        except UserError as error:
+            self._tell(error.problem)
+
+    # The double click
+
+    @Slot()
+    def ask_to_associate(self) -> None:
+        """Ask whether recordings are to open with this program, or no more."""
+        box = _message(self._window, "File association")
+        box.setText(
+            f"Files that end in {SUFFIX} can open in this program when you double-click them."
+        )
+        box.setInformativeText("This affects only your user account.")
+        add = box.addButton("&Associate", QMessageBox.ButtonRole.AcceptRole)
+        remove = box.addButton("&Remove association", QMessageBox.ButtonRole.ActionRole)
+        box.addButton(QMessageBox.StandardButton.Cancel)
+        add.clicked.connect(self._on_associate_agreed)
+        remove.clicked.connect(self._on_dissociate_agreed)
+        box.open()
+
+    @Slot()
+    def _on_associate_agreed(self) -> None:
+        self._tasks.start("associate recordings", self._associate, True)
+
+    @Slot()
+    def _on_dissociate_agreed(self) -> None:
+        self._tasks.start("dissociate recordings", self._associate, False)
+
+    async def _associate(self, is_wanted: bool) -> None:
+        outcome = await anyio.to_thread.run_sync(_associated if is_wanted else _dissociated)
+        box = _message(self._window, "File association")
+        done = "Done." if not outcome.to_do else "One more step is needed."
+        box.setText(done)
+        box.setInformativeText(outcome.as_text())
+        box.open()
+
+
+def _must_be_recording(path: Path) -> None:
+    """`UserError` when `path` cannot be opened as a recording."""
+    from mcp_progress_monitor.recording.reader import RecordingReader
+
+    RecordingReader(path)
+
+
+def _associated() -> AssociationResult:
+    from mcp_progress_monitor.file_association import association_here
+
+    return association_here().add()
+
+
+def _dissociated() -> AssociationResult:
+    from mcp_progress_monitor.file_association import association_here
+
+    return association_here().remove()
+
+
+def _message(window: MainWindow, title: str) -> QMessageBox:
+    box = QMessageBox(window)
+    box.setWindowTitle(title)
+    box.setTextFormat(Qt.TextFormat.PlainText)
+    box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    return box
+
+
+def _open(dialog: QDialog) -> None:
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.open()

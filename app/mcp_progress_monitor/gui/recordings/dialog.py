@@ -1,0 +1,279 @@
+"""The recordings on this machine: open one, delete some, and how many are kept."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Final
+
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QFontMetrics, QGuiApplication
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QCheckBox,
+    QDialog,
+    QDialogButtonBox,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QMessageBox,
+    QPushButton,
+    QSpinBox,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.gui.common.layout import fit_to_screen
+from mcp_progress_monitor.gui.theme import GAP
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from mcp_progress_monitor.recording.folder import RecordingEntry
+    from mcp_progress_monitor.recording.settings import RecordingSettings
+
+_GB: Final = 1_000_000_000
+_BEGUN, _SIZE, _NAME = 0, 1, 4
+_DAYS_AT_MOST: Final = 3650
+_GB_AT_MOST: Final = 100_000
+
+
+class RecordingsDialog(QDialog):
+    """Shows the entries of `show_entries`; every action is a signal."""
+
+    open_requested = Signal(object)
+    """`Path` of a recording."""
+    folder_requested = Signal()
+    """The folder is to be shown by the desktop."""
+    delete_requested = Signal(object)
+    """`tuple[RecordingEntry, ...]`, after the user has confirmed."""
+    settings_changed = Signal(object)
+    """`RecordingSettings`."""
+
+    def __init__(
+        self, folder: Path, settings: RecordingSettings, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Recordings")
+        self._folder = folder
+        self._settings = settings
+        self._items: list[_RecordingItem] = []
+        self.tree = QTreeWidget(self)
+        self.total = QLabel(self)
+        self.open_button = QPushButton("&Open", self)
+        self.folder_button = QPushButton("&Show folder", self)
+        self.delete_button = QPushButton("&Delete…", self)
+        self.is_on = QCheckBox("&Record every session", self)
+        self.days = QSpinBox(self)
+        self.gigabytes = QSpinBox(self)
+        self._question: QMessageBox | None = None
+        self._set_up_tree()
+        self._set_up_fields()
+        self._lay_out()
+        self._connect()
+        self._enable()
+        fit_to_screen(self, QSize(720, 460))
+
+    def show_entries(self, entries: Sequence[RecordingEntry]) -> None:
+        """Show these recordings; what was selected stays so."""
+        kept = {entry.path for entry in self.selected()}
+        self.tree.setSortingEnabled(False)
+        self.tree.clear()
+        self._items = [_RecordingItem(entry, self._cells(entry)) for entry in entries]
+        self.tree.addTopLevelItems(list(self._items))
+        for item in self._items:
+            item.setSelected(item.entry.path in kept)
+        self.tree.setSortingEnabled(True)
+        total = formatting.size(sum(entry.size for entry in entries))
+        words = "{count}, {size} in total, in {folder}"
+        self.total.setText(
+            words.format(
+                count=formatting.count(len(entries), "recording"),
+                size=total,
+                folder=formatting.one_line(str(self._folder), 400),
+            )
+        )
+        self._enable()
+
+    def selected(self) -> tuple[RecordingEntry, ...]:
+        """The recordings that are selected."""
+        return tuple(item.entry for item in self._items if item.isSelected())
+
+    def _set_up_tree(self) -> None:
+        tree = self.tree
+        tree.setHeaderLabels(
+            [
+                "Started",
+                "Size",
+                "Parts",
+                "State",
+                "File",
+            ]
+        )
+        tree.setRootIsDecorated(False)
+        tree.setUniformRowHeights(True)
+        tree.setAllColumnsShowFocus(True)
+        tree.setSelectionMode(QAbstractItemView.SelectionMode.ExtendedSelection)
+        tree.setAccessibleName("Recordings")
+        tree.header().setSectionResizeMode(QHeaderView.ResizeMode.ResizeToContents)
+        tree.header().setStretchLastSection(True)
+        tree.sortByColumn(_BEGUN, Qt.SortOrder.DescendingOrder)
+
+    def _set_up_fields(self) -> None:
+        settings = self._settings
+        self.total.setTextFormat(Qt.TextFormat.PlainText)
+        self.total.setWordWrap(True)
+        self.open_button.setToolTip("Open the selected recordings read-only (Enter)")
+        self.folder_button.setToolTip("Show the folder that contains the recordings")
+        self.delete_button.setToolTip("Delete the selected recordings (Del)")
+        self.delete_button.setShortcut(Qt.Key.Key_Delete)
+        for button in (self.open_button, self.folder_button, self.delete_button):
+            button.setAutoDefault(False)
+        self.is_on.setChecked(settings.is_on)
+        self.is_on.setToolTip("Write every message of every session to disk")
+        self.days.setRange(1, _DAYS_AT_MOST)
+        self.days.setValue(settings.keep_days)
+        self.days.setSuffix(" days")
+        self.days.setAccessibleName("Days to keep recordings")
+        self.days.setToolTip("Delete recordings that are older")
+        self.gigabytes.setRange(1, _GB_AT_MOST)
+        self.gigabytes.setValue(max(1, round(settings.keep_bytes / _GB)))
+        self.gigabytes.setSuffix(" GB")
+        self.gigabytes.setAccessibleName("Maximum total size")
+        self.gigabytes.setToolTip("Delete the oldest recordings above this total size")
+        for field in (self.days, self.gigabytes):
+            field.setKeyboardTracking(False)
+
+    def _lay_out(self) -> None:
+        buttons = QHBoxLayout()
+        buttons.addWidget(self.open_button)
+        buttons.addWidget(self.delete_button)
+        buttons.addWidget(self.folder_button)
+        buttons.addStretch(1)
+        limits = QHBoxLayout()
+        limits.setSpacing(GAP)
+        limits.addWidget(self.is_on)
+        limits.addSpacing(GAP)
+        limits.addWidget(QLabel("Keep for", self))
+        limits.addWidget(self.days)
+        limits.addWidget(QLabel("and at most", self))
+        limits.addWidget(self.gigabytes)
+        limits.addStretch(1)
+        when = QLabel("Changes take effect the next time the program starts.", self)
+        when.setWordWrap(True)
+        close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        close.rejected.connect(self.reject)
+        close.button(QDialogButtonBox.StandardButton.Close).setAutoDefault(False)
+        layout = QVBoxLayout(self)
+        layout.addWidget(self.tree, 1)
+        layout.addWidget(self.total)
+        layout.addLayout(buttons)
+        layout.addSpacing(GAP)
+        layout.addLayout(limits)
+        layout.addWidget(when)
+        layout.addWidget(close)
+
+    def _connect(self) -> None:
+        self.tree.itemSelectionChanged.connect(self._enable)
+        self.tree.itemActivated.connect(self._on_open)
+        self.open_button.clicked.connect(self._on_open)
+        self.folder_button.clicked.connect(self.folder_requested)
+        self.delete_button.clicked.connect(self._on_delete)
+        self.is_on.toggled.connect(self._on_settings_changed)
+        self.days.valueChanged.connect(self._on_settings_changed)
+        self.gigabytes.valueChanged.connect(self._on_settings_changed)
+
+    def _cells(self, entry: RecordingEntry) -> list[str]:
+        return [
+            formatting.date_and_clock(entry.begun_when)[:19],
+            formatting.size(entry.size),
+            str(len(entry.paths)),
+            "in progress" if entry.is_in_use else "",
+            formatting.one_line(entry.path.name),
+        ]
+
+    @Slot()
+    def _enable(self) -> None:
+        chosen = self.selected()
+        self.open_button.setEnabled(bool(chosen))
+        self.delete_button.setEnabled(any(not entry.is_in_use for entry in chosen))
+
+    @Slot()
+    def _on_open(self) -> None:
+        for entry in self.selected():
+            self.open_requested.emit(entry.path)
+
+    @Slot()
+    def _on_delete(self) -> None:
+        """Ask first; those that are being written stay."""
+        chosen = self._deletable()
+        if not chosen or self._question is not None:
+            return
+        box = QMessageBox(self)
+        box.setWindowTitle("Delete recordings")
+        box.setTextFormat(Qt.TextFormat.PlainText)
+        box.setIcon(QMessageBox.Icon.Warning)
+        size = formatting.size(sum(entry.size for entry in chosen))
+        count = formatting.count(len(chosen), "recording")
+        box.setText(f"Permanently delete {count} ({size})?")
+        delete = box.addButton("&Delete", QMessageBox.ButtonRole.DestructiveRole)
+        box.setDefaultButton(box.addButton(QMessageBox.StandardButton.Cancel))
+        delete.clicked.connect(self._on_delete_agreed)
+        box.finished.connect(self._on_answered)
+        box.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._question = box
+        box.open()
+
+    def _deletable(self) -> tuple[RecordingEntry, ...]:
+        return tuple(entry for entry in self.selected() if not entry.is_in_use)
+
+    @Slot()
+    def _on_delete_agreed(self) -> None:
+        chosen = self._deletable()
+        if chosen:
+            self.delete_requested.emit(chosen)
+
+    @Slot()
+    def _on_answered(self) -> None:
+        self._question = None
+
+    @Slot()
+    def _on_settings_changed(self) -> None:
+        """A limit that was not touched keeps its exact value, which the field may round."""
+        old = self._settings
+        is_same_size = self.gigabytes.value() == max(1, round(old.keep_bytes / _GB))
+        self._settings = dataclasses.replace(
+            old,
+            is_on=self.is_on.isChecked(),
+            keep_days=self.days.value(),
+            keep_bytes=old.keep_bytes if is_same_size else self.gigabytes.value() * _GB,
+        )
+        if self._settings != old:
+            self.settings_changed.emit(self._settings)
+
+
+class _RecordingItem(QTreeWidgetItem):
+    """One recording; sorted by value, not by text."""
+
+    def __init__(self, entry: RecordingEntry, cells: list[str]) -> None:
+        super().__init__(cells)
+        self.entry = entry
+        self.setTextAlignment(_SIZE, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
+        # In the column that takes what is left: the others are as wide as their words.
+        self.setSizeHint(_NAME, QSize(0, QFontMetrics(QGuiApplication.font()).height() + GAP))
+
+    def __lt__(self, other: QTreeWidgetItem) -> bool:
+        """Compare in the column that the tree is sorted by."""
+        if not isinstance(other, _RecordingItem):
+            return super().__lt__(other)
+        column = self.treeWidget().sortColumn()
+        return bool(_order(self.entry)[column] < _order(other.entry)[column])
+
+
+def _order(entry: RecordingEntry) -> tuple[Any, ...]:
+    """What each column is sorted by."""
+    name = entry.path.name
+    return (entry.begun_when, entry.size, len(entry.paths), entry.is_in_use, name)

@@ -1,0 +1,270 @@
+"""The pace of a replay: all at once, as it happened, faster, or step by step."""
+
+from __future__ import annotations
+
+import enum
+import time
+from typing import TYPE_CHECKING, Final, Protocol
+
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+SPEEDS: Final = (1.0, 10.0, 100.0)
+"""How many times faster than it happened."""
+
+_SLICE_S: Final = 0.004
+"""How long the window stands still for reading, each time. What a task waits for may take three."""
+_PAUSE_MS: Final = 1
+"""Between slices: a timer of no time at all would hardly let others have a turn."""
+_PLAY_SLICE_S: Final = 0.01
+_PLAY_MS: Final = 33
+_TOLD_EVERY_S: Final = 0.1
+_SILENCE_S: Final = 1.0
+"""A silence that has lasted so long, for the watcher, is skipped if that is wanted."""
+_SLACK_S: Final = 1e-6
+"""Times of a recording are in microseconds: nearer than that is the same moment."""
+
+
+class Frames(Protocol):
+    """The frames that are here; `Timeline` fits."""
+
+    @property
+    def end(self) -> int:
+        """How many frames have come so far."""
+
+
+class Player(Protocol):
+    """What `Replay` plays; `playback.playback.Playback` fits. Positions are seconds from its start.
+
+    What goes on returns True while there is more of the recording.
+    """
+
+    @property
+    def timeline(self) -> Frames:
+        """The frames that are here."""
+
+    @property
+    def length_s(self) -> float:
+        """Seconds from the first frame to the last."""
+
+    @property
+    def position_s(self) -> float:
+        """How far it is."""
+
+    @property
+    def progress(self) -> float:
+        """How much of the file has been read, 0.0 to 1.0."""
+
+    def advance(self, budget_s: float) -> bool:
+        """Read on for about so long, whatever time that was in the recording."""
+
+    def play_until(self, at_s: float, budget_s: float) -> bool:
+        """Go on to a position, for about so long at most."""
+
+    def step(self) -> bool:
+        """Go on by the frames of the next moment."""
+
+    def restart(self) -> None:
+        """Go back to the beginning; nothing is there any more."""
+
+
+class Mode(enum.Enum):
+    """The state of a replay."""
+
+    READING = "reading"
+    SEEKING = "seeking"
+    PLAYING = "playing"
+    PAUSED = "paused"
+    ENDED = "ended"
+
+
+class Replay(QObject):
+    """Plays a recording in slices, so that the window stays responsive; starts paused.
+
+    Where the recording is so dense that reading takes longer than it took to happen, replay falls
+    behind its speed, and no slice gets longer.
+    """
+
+    changed = Signal()
+    """Mode, speed or position has changed; at most ten times a second during playback."""
+    restarted = Signal()
+    """All that was shown is gone."""
+
+    def __init__(
+        self,
+        player: Player,
+        parent: QObject | None = None,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        super().__init__(parent)
+        self._player = player
+        self._clock = clock
+        self._mode = Mode.PAUSED
+        self._after_seeking = Mode.PAUSED
+        self._target_s = 0.0
+        self._speed = SPEEDS[0]
+        self._skips_silence = False
+        self._anchor = (0.0, 0.0)  # a moment of the clock, and the position at that moment
+        self._heard = (0.0, 0)  # when frames came last, and how many there were then
+        self._told_at = 0.0
+        self._timer = QTimer(self)
+        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
+        self._timer.timeout.connect(self._on_timeout)
+
+    @property
+    def mode(self) -> Mode:
+        """The current mode."""
+        return self._mode
+
+    @property
+    def speed(self) -> float:
+        """How many times faster than it happened it is played."""
+        return self._speed
+
+    @property
+    def skips_silence(self) -> bool:
+        """Whether long silence is passed over while playing."""
+        return self._skips_silence
+
+    @property
+    def position_s(self) -> float:
+        """How far it is, in seconds of the recording."""
+        return self._player.position_s
+
+    @property
+    def length_s(self) -> float:
+        """How long the recording is."""
+        return self._player.length_s
+
+    @property
+    def progress(self) -> float:
+        """How much of the file has been read, 0.0 to 1.0."""
+        return self._player.progress
+
+    @Slot()
+    def read_all(self) -> None:
+        """Show all of it as soon as it is read."""
+        if self._mode is not Mode.ENDED:
+            self._go(Mode.READING)
+
+    @Slot()
+    def play(self) -> None:
+        """Go on at the speed; from the beginning, if the end was reached."""
+        if self._mode is Mode.ENDED:
+            self._rewind()
+        self._go(Mode.PLAYING)
+
+    @Slot()
+    def pause(self) -> None:
+        """Stop here."""
+        if self._mode is not Mode.ENDED:
+            self._go(Mode.PAUSED)
+
+    @Slot()
+    def toggle(self) -> None:
+        """Pause, or play if paused."""
+        if self._mode in (Mode.PAUSED, Mode.ENDED):
+            self.play()
+        else:
+            self.pause()
+
+    @Slot()
+    def step(self) -> None:
+        """Stop, then show the messages of the next moment."""
+        if self._mode is not Mode.ENDED:
+            self._go(Mode.PAUSED if self._player.step() else Mode.ENDED)
+
+    @Slot()
+    def restart(self) -> None:
+        """Stop at the beginning, with nothing shown."""
+        self._rewind()
+        self._go(Mode.PAUSED)
+
+    @Slot(float)
+    def seek(self, at_s: float) -> None:
+        """Go to a position; seeking back starts from the beginning. Then continue as before."""
+        goes_on = Mode.PLAYING if self._mode is Mode.PLAYING else Mode.PAUSED
+        if self._mode is not Mode.SEEKING:
+            self._after_seeking = goes_on
+        if at_s < self._player.position_s - _SLACK_S:
+            self._rewind()
+        elif self._mode is Mode.ENDED:
+            return
+        self._target_s = at_s
+        self._go(Mode.SEEKING)
+
+    @Slot(float)
+    def set_speed(self, speed: float) -> None:
+        """Play so many times faster than it happened, from now on."""
+        self._speed = speed
+        self._drop_anchor()
+        self._tell()
+
+    @Slot(bool)
+    def set_skips_silence(self, is_wanted: bool) -> None:
+        """Pass over long silence while playing, or not."""
+        self._skips_silence = is_wanted
+        self._tell()
+
+    def _rewind(self) -> None:
+        self._mode = Mode.PAUSED
+        self._player.restart()
+        self.restarted.emit()
+
+    def _go(self, mode: Mode) -> None:
+        self._mode = mode
+        self._drop_anchor()
+        self._heard = (self._clock(), self._player.timeline.end)
+        if mode in (Mode.PAUSED, Mode.ENDED):
+            self._timer.stop()
+        else:
+            self._timer.start(_PLAY_MS if mode is Mode.PLAYING else _PAUSE_MS)
+        self._tell()
+
+    def _drop_anchor(self) -> None:
+        self._anchor = (self._clock(), self._player.position_s)
+
+    def _tell(self) -> None:
+        self._told_at = self._clock()
+        self.changed.emit()
+
+    @Slot()
+    def _on_timeout(self) -> None:
+        if self._mode is Mode.READING:
+            is_more = self._player.advance(_SLICE_S)
+        elif self._mode is Mode.SEEKING:
+            is_more = self._seek_on()
+        else:
+            is_more = self._play_on()
+        if not is_more:
+            self._go(Mode.ENDED)
+        elif self._clock() - self._told_at >= _TOLD_EVERY_S:
+            self._tell()
+
+    def _seek_on(self) -> bool:
+        is_more = self._player.play_until(self._target_s, _SLICE_S)
+        if is_more and self._player.position_s >= self._target_s - _SLACK_S:
+            self._go(self._after_seeking)
+        return is_more
+
+    def _play_on(self) -> bool:
+        since, position_s = self._anchor
+        target_s = position_s + (self._clock() - since) * self._speed
+        is_more = self._player.play_until(target_s, _PLAY_SLICE_S)
+        if is_more and self._player.position_s < target_s - _SLACK_S:
+            self._drop_anchor()
+        return is_more and self._skip_silence()
+
+    def _skip_silence(self) -> bool:
+        """Go to the next message at once when none has come for a while, if that is wanted."""
+        now, count = self._clock(), self._player.timeline.end
+        if count != self._heard[1]:
+            self._heard = (now, count)
+        if not self._skips_silence or now - self._heard[0] < _SILENCE_S:
+            return True
+        is_more = self._player.step()
+        self._heard = (now, self._player.timeline.end)
+        self._drop_anchor()
+        return is_more

@@ -1,0 +1,223 @@
+"""The controls of a replay: speed and position."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QSize, Qt, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QButtonGroup,
+    QCheckBox,
+    QHBoxLayout,
+    QLabel,
+    QSizePolicy,
+    QSlider,
+    QToolButton,
+    QWidget,
+)
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.recordings.replay import SPEEDS, Mode, Replay
+from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance
+
+if TYPE_CHECKING:
+    from PySide6.QtGui import QResizeEvent
+
+_STEPS: Final = 10_000
+"""Positions of the slider: finer than it has pixels."""
+
+_ICON: Final = 16
+_WIDE: Final = 900
+"""From this width on, in device-independent pixels, there is room for more words."""
+_TIMES: Final = "\N{MULTIPLICATION SIGN}"
+
+
+class ReplayBar(QWidget):
+    """Controls a `Replay`. `begun_when` is the wall time of the first message."""
+
+    def __init__(
+        self,
+        replay: Replay,
+        begun_when: float | None,
+        appearance: Appearance,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._replay = replay
+        self._begun_when = begun_when
+        self._is_wide = False
+        self._appearance = appearance
+        self.start = self._button("Go to start", "Go back to the first message", "Shift+F5")
+        self.play = self._button("Play", "Play or pause", "F5")
+        self.next = self._button("Step", "Show the next message", "F6")
+        self.all = self._button("Show all", "Show the whole recording at once", "Ctrl+F5")
+        self.all.setCheckable(True)
+        self._speeds = QButtonGroup(self)
+        self.speeds = [self._speed_button(place) for place in range(len(SPEEDS))]
+        self.slider = QSlider(Qt.Orientation.Horizontal, self)
+        self.position = QLabel(self)
+        self.silence = QCheckBox("Skip silence", self)
+        self._set_up()
+        self._lay_out()
+        self._connect()
+        self._recolour()
+        self._follow()
+
+    def _button(self, words: str, tip: str, key: str) -> QToolButton:
+        button = QToolButton(self)
+        button.setText(words)
+        button.setAccessibleName(words)
+        sequence = QKeySequence(key)
+        native = sequence.toString(QKeySequence.SequenceFormat.NativeText)
+        button.setToolTip(plain_tip(f"{tip} ({native})"))
+        button.setAutoRaise(True)
+        button.setIconSize(QSize(_ICON, _ICON))
+        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        shortcut = QShortcut(sequence, self)
+        shortcut.setContext(Qt.ShortcutContext.WindowShortcut)
+        shortcut.activated.connect(button.click)
+        return button
+
+    def _speed_button(self, place: int) -> QToolButton:
+        words = f"{SPEEDS[place]:.0f}{_TIMES}"
+        button = QToolButton(self)
+        button.setText(words)
+        button.setCheckable(True)
+        button.setAutoRaise(True)
+        button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        button.setAccessibleName(f"Speed {words}")
+        as_fast = "Play at original speed"
+        faster = f"Play at {words} the original speed"
+        button.setToolTip(plain_tip(as_fast if SPEEDS[place] == 1 else faster))
+        self._speeds.addButton(button, place)
+        return button
+
+    def _set_up(self) -> None:
+        self.slider.setRange(0, _STEPS)
+        self.slider.setSingleStep(_STEPS // 100)
+        self.slider.setPageStep(_STEPS // 10)
+        self.slider.setTracking(False)
+        self.slider.setAccessibleName("Position in the recording")
+        self.slider.setToolTip("Seek in the recording; seeking back reads it again")
+        self.slider.setMinimumWidth(60)
+        self.position.setTextFormat(Qt.TextFormat.PlainText)
+        self.position.setAccessibleName("Playback position")
+        self.position.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Preferred)
+        self.silence.setToolTip("Skip long gaps between messages during playback")
+
+    def _lay_out(self) -> None:
+        row = QHBoxLayout(self)
+        row.setContentsMargins(GAP, GAP_S // 2, GAP, GAP_S // 2)
+        row.setSpacing(GAP_S)
+        for button in (self.start, self.play, self.next):
+            row.addWidget(button)
+        row.addSpacing(GAP)
+        for button in (*self.speeds, self.all):
+            row.addWidget(button)
+        row.addSpacing(GAP)
+        row.addWidget(self.slider, 1)
+        row.addSpacing(GAP)
+        row.addWidget(self.position)
+        row.addSpacing(GAP)
+        row.addWidget(self.silence)
+
+    def _connect(self) -> None:
+        replay = self._replay
+        self.start.clicked.connect(replay.restart)
+        self.play.clicked.connect(replay.toggle)
+        self.next.clicked.connect(replay.step)
+        self.all.clicked.connect(self._on_all_clicked)
+        self._speeds.idClicked.connect(self._on_speed_clicked)
+        self.silence.toggled.connect(replay.set_skips_silence)
+        self.slider.sliderReleased.connect(self._on_slider_moved)
+        self.slider.actionTriggered.connect(self._on_slider_action)
+        replay.changed.connect(self._follow)
+        self._appearance.changed.connect(self._recolour)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Say less where there is less room; the tip of the position says all."""
+        super().resizeEvent(event)
+        is_wide = event.size().width() >= _WIDE
+        if is_wide != self._is_wide:
+            self._is_wide = is_wide
+            beside = Qt.ToolButtonStyle.ToolButtonTextBesideIcon
+            self.all.setToolButtonStyle(
+                beside if is_wide else Qt.ToolButtonStyle.ToolButtonIconOnly
+            )
+            self.position.setMinimumWidth(0)
+            self._show_position()
+
+    @Slot()
+    def _follow(self) -> None:
+        replay = self._replay
+        is_over = replay.mode is Mode.ENDED
+        self._show_play(is_resuming=replay.mode not in (Mode.PAUSED, Mode.ENDED))
+        self.next.setEnabled(not is_over)
+        self.all.setEnabled(not is_over)
+        self.all.setChecked(replay.mode is Mode.READING)
+        if replay.speed in SPEEDS:
+            self.speeds[SPEEDS.index(replay.speed)].setChecked(True)
+        self.silence.setChecked(replay.skips_silence)
+        length_s = replay.length_s
+        self.slider.setEnabled(length_s > 0)
+        if not self.slider.isSliderDown() and length_s > 0:
+            self.slider.setValue(round(min(replay.position_s / length_s, 1.0) * _STEPS))
+        self._show_position()
+
+    def _show_play(self, *, is_resuming: bool) -> None:
+        words = "Pause" if is_resuming else "Play"
+        if self.play.text() != words:
+            self.play.setText(words)
+            self.play.setAccessibleName(words)
+            self._recolour()
+
+    def _show_position(self) -> None:
+        clock, far, share = _position_words(self._replay, self._begun_when)
+        whole = " · ".join(part for part in (clock, far, share) if part)
+        words = whole if self._is_wide else far
+        self.position.setText(words)
+        self.position.setToolTip(plain_tip(whole))
+        needed = self.position.fontMetrics().horizontalAdvance(words)
+        if needed > self.position.minimumWidth():
+            self.position.setMinimumWidth(needed)  # it only grows: nothing beside it trembles
+
+    @Slot()
+    def _recolour(self) -> None:
+        self.start.setIcon(self._appearance.icon("replay-start"))
+        is_resuming = self.play.text() == "Pause"
+        self.play.setIcon(self._appearance.icon("pause" if is_resuming else "resume"))
+        self.next.setIcon(self._appearance.icon("replay-step"))
+        self.all.setIcon(self._appearance.icon("replay-all"))
+
+    @Slot()
+    def _on_all_clicked(self) -> None:
+        """Stop reading when it was doing so, as with any button that stays down."""
+        if self._replay.mode is Mode.READING:
+            self._replay.pause()
+        else:
+            self._replay.read_all()
+
+    @Slot(int)
+    def _on_speed_clicked(self, place: int) -> None:
+        self._replay.set_speed(SPEEDS[place])
+
+    @Slot(int)
+    def _on_slider_action(self, _action: int) -> None:
+        """Follow keys, the wheel and clicks beside the handle; drags end in `sliderReleased`."""
+        if not self.slider.isSliderDown():
+            self._on_slider_moved()
+
+    @Slot()
+    def _on_slider_moved(self) -> None:
+        share = self.slider.sliderPosition() / _STEPS
+        self._replay.seek(share * self._replay.length_s)
+
+
+def _position_words(replay: Replay, begun_when: float | None) -> tuple[str, str, str]:
+    """The recorded time of day, how far that is, and how much has been read."""
+    clock = "" if begun_when is None else formatting.clock(begun_when + replay.position_s)[:8]
+    far = f"{formatting.duration(replay.position_s)} / {formatting.duration(replay.length_s)}"
+    share = f"{replay.progress * 100:.0f} %" if replay.progress < 1 else ""
+    return clock, far, share

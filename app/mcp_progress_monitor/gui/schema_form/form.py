@@ -1,0 +1,346 @@
+"""Arguments as a form made from their schema, synchronized with raw JSON.
+
+Fields are made piece by piece, so that a large form never blocks the window.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtWidgets import QFrame, QLabel, QScrollArea, QSplitter, QVBoxLayout, QWidget
+
+from mcp_progress_monitor.formatting import number, one_line
+from mcp_progress_monitor.gui.common.controls import plain_label, set_text_colour
+from mcp_progress_monitor.gui.common.json_editor import JsonEditor
+from mcp_progress_monitor.gui.schema_form.build import (
+    MOST_FIELDS,
+    FormBuild,
+)
+from mcp_progress_monitor.gui.schema_form.composite import (
+    ArrayField,
+    SelectionField,
+    ValueField,
+    VariantField,
+)
+from mcp_progress_monitor.gui.schema_form.field import FieldContext, FormField, laid_out_once
+from mcp_progress_monitor.gui.schema_form.inputs import (
+    BooleanField,
+    ChoiceField,
+    JsonField,
+    NullField,
+    NumberField,
+    TextField,
+)
+from mcp_progress_monitor.gui.schema_form.object_field import ObjectField
+from mcp_progress_monitor.gui.schema_form.schema import (
+    DEEPEST,
+    UNSET,
+    FieldKind,
+    Schema,
+    has_large_default,
+    is_beyond,
+    kind_of,
+    properties_of,
+    resolved,
+)
+from mcp_progress_monitor.gui.schema_form.validation import SchemaViolation, Validation, validate
+from mcp_progress_monitor.gui.theme import GAP, Appearance, Tone
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+
+_FIELDS: Final[dict[FieldKind, type[FormField]]] = {
+    FieldKind.STRING: TextField,
+    FieldKind.INTEGER: NumberField,
+    FieldKind.NUMBER: NumberField,
+    FieldKind.BOOLEAN: BooleanField,
+    FieldKind.CHOICE: ChoiceField,
+    FieldKind.SELECTION: SelectionField,
+    FieldKind.NULL: NullField,
+    FieldKind.ANY: JsonField,
+    FieldKind.OBJECT: ObjectField,
+    FieldKind.ARRAY: ArrayField,
+    FieldKind.VARIANTS: VariantField,
+}
+_WITH_PARTS: Final = frozenset({FieldKind.OBJECT, FieldKind.ARRAY, FieldKind.VARIANTS})
+
+
+def build_field(context: FieldContext, parent: QWidget) -> FormField:
+    """Return the field for `context`; raw JSON for parts that are nested too deep."""
+    kind = kind_of(context.schema)
+    if kind in _WITH_PARTS and context.depth >= DEEPEST:
+        return JsonField(context, parent)
+    return _FIELDS[kind](context, parent)
+
+
+def root_field(
+    schema: Schema, appearance: Appearance, work: FormBuild, parent: QWidget
+) -> ValueField:
+    """Return the field for a whole schema, which is the root of its references."""
+    context = FieldContext(resolved(schema, schema), schema, 0, appearance, build_field, work)
+    return ValueField(context, parent)
+
+
+_CHECK_MS: Final = 150
+_MOST_SHOWN: Final = 3
+_LARGEST: Final = 100_000
+"""Characters and parts of a schema; a larger one is filled in as JSON …"""
+_LARGEST_DEFAULT: Final = 5_000
+"""… and so is one with a larger default, which takes long to show."""
+
+
+class SchemaForm(QWidget):
+    """Form and JSON editor for one object.
+
+    While the JSON has a mistake the form stands still, so that neither side overwrites the other.
+    Problems appear a moment after the last change; that something required is still missing only
+    once `check` insists.
+    """
+
+    changed = Signal()
+    remade = Signal()
+    """The controls may have changed: the tab order must be set again."""
+
+    def __init__(
+        self, appearance: Appearance, parent: QWidget | None = None, *, name: str = ""
+    ) -> None:
+        """A form of arguments, unless what is filled in has another `name`."""
+        super().__init__(parent)
+        self._appearance = appearance
+        self._name = name or "Arguments"
+        self._schema: Schema = {}
+        self._insists = False
+        self._field: ValueField | None = None
+        self._work = FormBuild(self)
+        self._page: QWidget | None = None
+        """The form while it is being made."""
+        self._is_json_shown = True
+        self._note = plain_label(self)
+        self._wrong = plain_label(self)
+        self._unchecked = plain_label(self)
+        for label in (self._note, self._wrong, self._unchecked):
+            label.hide()
+        self._area = QScrollArea(self)
+        self._area.setWidgetResizable(True)
+        self._area.setFrameShape(QFrame.Shape.NoFrame)
+        self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._area.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._editor = JsonEditor(appearance, self, name=self._name)
+        self._splitter = QSplitter(Qt.Orientation.Horizontal, self)
+        self._checking = QTimer(self)
+        self._checking.setSingleShot(True)
+        self._checking.setInterval(_CHECK_MS)
+        self._checking.timeout.connect(self._on_check_due)
+        self._editor.value_changed.connect(self._on_json_changed)
+        self._editor.mistake_changed.connect(self._on_mistake_changed)
+        self._lay_out()
+        self.set_schema({})
+
+    @property
+    def editor(self) -> JsonEditor:
+        """The JSON side."""
+        return self._editor
+
+    @property
+    def is_finished(self) -> bool:
+        """Whether all fields are made; asking for the value makes those that are not."""
+        return self._work.is_finished
+
+    def set_schema(self, schema: Schema, value: object = UNSET) -> None:
+        """Rebuild the form for `schema`, with `value` or else its defaults.
+
+        More fields than people can fill in are left to the JSON side.
+        """
+        self._schema = schema
+        self._insists = False
+        self._work.stop()
+        self._work.deleteLater()
+        if self._page is not None:
+            self._page.deleteLater()
+            self._page = None
+        self._work = FormBuild(self)
+        self._work.finished.connect(self._on_finished)
+        self._show_wrong(())
+        self._show_unchecked(())
+        field_count = len(properties_of(resolved(schema, schema)))
+        if field_count > MOST_FIELDS or _is_too_large(schema):
+            self._show_json_alone(field_count, value)
+        else:
+            self._show_fields(schema, value)
+        self._area.setEnabled(True)
+        self.remade.emit()
+
+    def _show_json_alone(self, field_count: int, value: object) -> None:
+        self._field = None
+        before = self._area.takeWidget()
+        if before is not None:
+            before.deleteLater()
+        self._area.hide()
+        self._editor.show()
+        words = "The schema is too large for a form: enter the values as JSON."
+        if field_count > MOST_FIELDS:
+            words = "The schema has {count} fields, too many for a form: enter the values as JSON."
+            words = words.format(count=number(field_count))
+        if value is not UNSET and is_beyond(value, _LARGEST_DEFAULT):
+            value = UNSET
+            words += " " + "The suggested values are too large to display."
+        self._editor.show_value({} if value is UNSET else value)
+        self._note.setText(words)
+        self._note.show()
+
+    def _show_fields(self, schema: Schema, value: object) -> None:
+        self._note.hide()
+        self._area.show()
+        self._editor.setVisible(self._is_json_shown)
+        # Arguments are always an object, whatever a server writes.
+        shown = schema if schema.get("type") == "object" else {**schema, "type": "object"}
+        page = QWidget()
+        column = QVBoxLayout(page)
+        column.setContentsMargins(GAP, GAP, GAP, GAP)
+        field = root_field(shown, self._appearance, self._work, page)
+        field.set_name(self._name)
+        field.begin_required()
+        if value is not UNSET:
+            field.set_value(value)
+        field.changed.connect(self._on_form_changed)
+        if not schema.get("properties"):
+            column.addWidget(QLabel("The schema describes no fields.", page))
+        column.addWidget(field)
+        column.addStretch(1)
+        self._field = field
+        if self._work.is_finished:
+            self._area.setWidget(page)
+            self._editor.show_value(self.value())
+        else:  # laid out once, when all of it is there
+            self._page = page
+            self._area.setWidget(plain_label(self._area, "Building the form…"))
+
+    def show_json(self, *, is_shown: bool) -> None:
+        """Show the JSON beside the form, or the form alone; both stay in step."""
+        self._is_json_shown = is_shown
+        self._editor.setVisible(is_shown or self._field is None)
+
+    def show_refused(self, problems: Sequence[SchemaViolation]) -> None:
+        """Show what somebody else found wrong, at its fields."""
+        if self._field is None:
+            self._show_wrong(problems)
+        else:
+            with laid_out_once(self._field):
+                self._field.show_problems(problems)
+
+    def set_value(self, value: object) -> None:
+        """Show other arguments on both sides."""
+        if self._field is None:
+            self._editor.show_value(value)
+        else:
+            with laid_out_once(self._field):
+                self._field.set_value(value)
+            self._editor.show_value(self.value())
+        self.remade.emit()
+
+    def value(self) -> dict[str, Any]:
+        """Return the arguments as entered."""
+        value = self._editor.value() if self._field is None else self._field.value()
+        return value if isinstance(value, dict) else {}
+
+    def check(self) -> list[SchemaViolation]:
+        """Return everything that is wrong, and from now on show what is missing as well."""
+        self._editor.apply()
+        self._insists = True
+        self._checking.stop()
+        if self._editor.mistake:
+            return [SchemaViolation((), self._editor.mistake)]
+        return self._checked()
+
+    def _lay_out(self) -> None:
+        self._splitter.addWidget(self._area)
+        self._splitter.addWidget(self._editor)
+        self._splitter.setStretchFactor(0, 3)
+        self._splitter.setStretchFactor(1, 2)
+        self._splitter.setChildrenCollapsible(False)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addWidget(self._note)
+        column.addWidget(self._splitter, 1)
+        column.addWidget(self._wrong)
+        column.addWidget(self._unchecked)
+        set_text_colour(self._wrong, self._appearance, Tone.BAD)
+        set_text_colour(self._note, self._appearance, Tone.WARNING)
+        set_text_colour(self._unchecked, self._appearance, Tone.WARNING)
+
+    def _checked(self) -> list[SchemaViolation]:
+        found: Validation = validate(self._schema, self.value())
+        self._show_unchecked(found.unchecked)
+        if self._field is None:
+            self._show_wrong([each for each in found.problems if self._shows(each)])
+            return found.problems
+        problems = [*self._field.own_problems(), *found.problems]
+        with laid_out_once(self._field):
+            self._field.show_problems([each for each in problems if self._shows(each)])
+        return problems
+
+    def _shows(self, problem: SchemaViolation) -> bool:
+        return self._insists or not problem.is_missing
+
+    def _show_wrong(self, problems: Sequence[SchemaViolation]) -> None:
+        """Show what is wrong where there are no fields to show it at."""
+        shown = [_placed(each) for each in problems[:_MOST_SHOWN]]
+        more = len(problems) - len(shown)
+        if more:
+            shown.append(f"and {number(more)} more")
+        self._wrong.setText("\n".join(shown))
+        self._wrong.setVisible(bool(shown))
+
+    def _show_unchecked(self, unchecked: Sequence[str]) -> None:
+        """Say what could not be checked: nothing is known to be wrong with it, nor right."""
+        words = "; ".join(one_line(each) for each in unchecked[:_MOST_SHOWN])
+        if len(unchecked) > _MOST_SHOWN:
+            words += "; …"
+        self._unchecked.setText(f"Not checked: {words}.")
+        self._unchecked.setVisible(bool(unchecked))
+
+    @Slot()
+    def _on_finished(self) -> None:
+        """Show what was made, and on the JSON side what the fields have."""
+        if self._page is not None:
+            page, self._page = self._page, None
+            self._area.setWidget(page)
+        if not self._editor.mistake:
+            self._editor.show_value(self.value())
+        self.remade.emit()
+
+    @Slot()
+    def _on_form_changed(self) -> None:
+        self._editor.show_value(self.value())
+        self._checking.start()
+        self.remade.emit()
+        self.changed.emit()
+
+    @Slot(object)
+    def _on_json_changed(self, value: object) -> None:
+        if self._field is not None:
+            with laid_out_once(self._field):
+                self._field.set_value(value)
+        self._checking.start()
+        self.remade.emit()
+        self.changed.emit()
+
+    @Slot(object)
+    def _on_mistake_changed(self, mistake: str) -> None:
+        self._area.setEnabled(not mistake)
+
+    @Slot()
+    def _on_check_due(self) -> None:
+        self._checked()
+
+
+def _is_too_large(schema: Schema) -> bool:
+    """Whether the form, or the values that it would begin with, take long to show."""
+    return is_beyond(schema, _LARGEST) or has_large_default(schema, _LARGEST_DEFAULT)
+
+
+def _placed(problem: SchemaViolation) -> str:
+    where = ".".join(str(step) for step in problem.path)
+    return one_line(f"{where}: {problem.message}" if where else problem.message)

@@ -1,0 +1,321 @@
+"""What a form needs to know of a JSON Schema: types, choices, variants, references.
+
+A server's schema may be wrong in any way. Whatever is not understood becomes a field for raw
+JSON; nothing here raises, fetches, or follows references without end.
+"""
+
+from __future__ import annotations
+
+import enum
+import itertools
+import json
+from typing import Any, Final, TypeAlias, cast
+from urllib.parse import unquote
+
+Schema: TypeAlias = dict[str, Any]
+
+DEEPEST: Final = 12
+"""Levels of nested fields; what lies deeper is entered as JSON."""
+
+_REFERENCES: Final = 32
+_OFFERED: Final = 1_000
+_MOST_VARIANTS: Final = 50
+_MOST_MERGED: Final = 1_000
+"""Members of schemas that are put together; a form shows far fewer."""
+_TICKED: Final = 40
+"""Values that get a box to tick each; of more, some are added one by one."""
+
+
+class Unset(enum.Enum):
+    """The type of `UNSET`."""
+
+    UNSET = "unset"
+
+
+UNSET: Final = Unset.UNSET
+"""Stands for no value at all: the member is left out, which is not the same as null or empty."""
+
+
+class FieldKind(enum.Enum):
+    """Which field a schema wants."""
+
+    OBJECT = "object"
+    ARRAY = "array"
+    STRING = "string"
+    INTEGER = "integer"
+    NUMBER = "number"
+    BOOLEAN = "boolean"
+    NULL = "null"
+    CHOICE = "choice"
+    """One of listed values."""
+    SELECTION = "selection"
+    """Any of listed values, each once, in the order of the list."""
+    VARIANTS = "variants"
+    """One of several schemas."""
+    ANY = "any"
+    """Raw JSON."""
+
+
+_TYPES: Final = {
+    kind.value: kind
+    for kind in FieldKind
+    if kind not in {FieldKind.CHOICE, FieldKind.SELECTION, FieldKind.VARIANTS, FieldKind.ANY}
+}
+
+
+def resolved(schema: object, root: Schema) -> Schema:
+    """Return `schema` with its reference followed and the parts of `allOf` put together.
+
+    Only references within `root` are followed (`#/$defs/…`, `#`), at most `_REFERENCES` in a row;
+    others leave what stands beside them. Members beside a reference win over what it refers to.
+    """
+    found = _as_schema(schema)
+    for _ in range(_REFERENCES):
+        if "$ref" in found:
+            beside = {key: value for key, value in found.items() if key != "$ref"}
+            found = {**_target(found["$ref"], root), **beside}
+        elif isinstance(found.get("allOf"), list):
+            found = _put_together(found, root)
+        else:
+            return found
+    return {key: value for key, value in found.items() if key not in {"$ref", "allOf"}}
+
+
+def kind_of(schema: Schema) -> FieldKind:
+    """Say which field a resolved schema wants."""
+    if _has_choices(schema):
+        return FieldKind.CHOICE
+    if selectable(schema):
+        return FieldKind.SELECTION
+    if len(variants(schema)) > 1:
+        return FieldKind.VARIANTS
+    named = schema.get("type")
+    if isinstance(named, list) and len(named) == 1:
+        named = named[0]
+    if isinstance(named, str):
+        return _TYPES.get(named, FieldKind.ANY)
+    return FieldKind.OBJECT if isinstance(schema.get("properties"), dict) else FieldKind.ANY
+
+
+def choices(schema: Schema) -> list[tuple[str, Any]]:
+    """Return the listed values with their titles: of `enum`, `const`, or `oneOf` constants."""
+    if "const" in schema:
+        return [(title_of_value(schema["const"]), schema["const"])]
+    listed = schema.get("enum")
+    if isinstance(listed, list) and 0 < len(listed) <= _OFFERED:
+        return [(title_of_value(value), value) for value in listed]
+    for key in ("oneOf", "anyOf"):
+        branches = schema.get(key)
+        if isinstance(branches, list) and _are_constants(branches):
+            return [(_title(branch, branch["const"]), branch["const"]) for branch in branches]
+    return []
+
+
+def _has_choices(schema: Schema) -> bool:
+    """Whether `choices` returns any, without making their titles."""
+    listed = schema.get("enum")
+    if "const" in schema or (isinstance(listed, list) and 0 < len(listed) <= _OFFERED):
+        return True
+    return any(_are_constants(schema.get(key)) for key in ("oneOf", "anyOf"))
+
+
+def _are_constants(branches: object) -> bool:
+    return (
+        isinstance(branches, list)
+        and 0 < len(branches) <= _OFFERED
+        and all(isinstance(branch, dict) and "const" in branch for branch in branches)
+    )
+
+
+def selectable(schema: Schema) -> list[tuple[str, Any]]:
+    """Return the listed values of which an array may hold any, with their titles; else nothing.
+
+    2025-11-25 "Elicitation" has such fields ("multi-select enum").
+    """
+    items = schema.get("items")
+    if schema.get("type") != "array" or not isinstance(items, dict) or "prefixItems" in schema:
+        return []
+    offered = choices(items)
+    return offered if len(offered) <= _TICKED else []
+
+
+def variants(schema: Schema) -> list[Schema]:
+    """Return the schemas of which one is to be chosen: `oneOf`, `anyOf`, several types."""
+    for key in ("oneOf", "anyOf"):
+        branches = schema.get(key)
+        if isinstance(branches, list) and 0 < len(branches) <= _MOST_VARIANTS:
+            beside = {name: value for name, value in schema.items() if name not in {key, "default"}}
+            return [_beside(beside, branch) for branch in branches]
+    named = schema.get("type")
+    if isinstance(named, list) and 1 < len(named) <= _MOST_VARIANTS:
+        beside = {name: value for name, value in schema.items() if name != "default"}
+        return [{**beside, "type": each} for each in named]
+    return []
+
+
+def fits_kind(kind: FieldKind, schema: Schema, value: object) -> bool:
+    """Say whether a field of `kind` can show `value`, right or wrong by its limits."""
+    match kind:
+        case FieldKind.ANY | FieldKind.VARIANTS:
+            return True
+        case FieldKind.CHOICE:
+            return any(is_same(value, offered) for _, offered in choices(schema))
+        case FieldKind.SELECTION:
+            return _is_selection(schema, value)
+        case FieldKind.INTEGER:
+            is_whole = isinstance(value, float) and value.is_integer()
+            return is_whole or (isinstance(value, int) and not isinstance(value, bool))
+        case FieldKind.NUMBER:
+            return isinstance(value, int | float) and not isinstance(value, bool)
+        case FieldKind.NULL:
+            return value is None
+        case _:
+            return isinstance(value, _PYTHON[kind])
+
+
+def _is_selection(schema: Schema, value: object) -> bool:
+    """Whether `value` holds offered values alone, each once and in their order."""
+    if not isinstance(value, list):
+        return False
+    kept = [each for _, each in selectable(schema) if any(is_same(each, one) for one in value)]
+    return len(kept) == len(value) and all(map(is_same, kept, value))
+
+
+_PYTHON: Final[dict[FieldKind, type]] = {
+    FieldKind.OBJECT: dict,
+    FieldKind.ARRAY: list,
+    FieldKind.STRING: str,
+    FieldKind.BOOLEAN: bool,
+}
+
+
+def is_same(one: object, other: object) -> bool:
+    """Say whether two JSON values are the same; `1` and `true` are not."""
+    return type(one) is type(other) and one == other
+
+
+def properties_of(schema: Schema) -> dict[str, Any]:
+    """Return the members an object schema names."""
+    return _as_schema(schema.get("properties"))
+
+
+def is_beyond(value: object, most: int) -> bool:
+    """Whether a JSON value has more than `most` characters and parts in all."""
+    size, stack = 0, [value]
+    while stack and size <= most:
+        part = stack.pop()
+        size += 1
+        if isinstance(part, dict):
+            size += sum(map(len, part))
+            stack.extend(part.values())
+        elif isinstance(part, list):
+            stack.extend(part)
+        elif isinstance(part, str):
+            size += len(part)
+    return size > most
+
+
+def has_large_default(schema: object, most: int) -> bool:
+    """Whether a default anywhere in a schema has more than `most` characters and parts."""
+    stack = [schema]
+    while stack:
+        part = stack.pop()
+        if isinstance(part, dict):
+            if "default" in part and is_beyond(part["default"], most):
+                return True
+            stack.extend(part.values())
+        elif isinstance(part, list):
+            stack.extend(part)
+    return False
+
+
+def required_of(schema: Schema) -> frozenset[str]:
+    """Return the names of the members that must be there."""
+    listed = schema.get("required")
+    names = listed if isinstance(listed, list) else []
+    return frozenset(name for name in names if isinstance(name, str))
+
+
+def words(schema: Schema, key: str) -> str:
+    """Return the string under `key`, such as the title; empty when it is none."""
+    value = schema.get(key)
+    return value if isinstance(value, str) else ""
+
+
+def title_of_value(value: object) -> str:
+    """Return a listed value as text: strings as they are, all else as JSON."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def variant_title(schema: Schema, root: Schema) -> str:
+    """Return a name for a variant: its title, the name it is referred to by, or its type."""
+    found = resolved(schema, root)
+    title = words(found, "title")
+    if title:
+        return title
+    reference = schema.get("$ref")
+    if isinstance(reference, str) and "/" in reference:
+        return reference.rpartition("/")[2]
+    kind = kind_of(found)
+    return "JSON" if kind is FieldKind.ANY else kind.value
+
+
+def _as_schema(value: object) -> Schema:
+    return cast("Schema", value) if isinstance(value, dict) else {}
+
+
+def _title(schema: Schema, value: object) -> str:
+    return words(schema, "title") or title_of_value(value)
+
+
+def _beside(beside: Schema, branch: object) -> Schema:
+    own = _as_schema(branch)
+    # A description of the whole stands over the choice already.
+    kept = {key: value for key, value in beside.items() if key not in {"title", "description"}}
+    return {**kept, **own}
+
+
+def _put_together(schema: Schema, root: Schema) -> Schema:
+    whole = {key: value for key, value in schema.items() if key != "allOf"}
+    for part in schema["allOf"][:_REFERENCES]:
+        found = _as_schema(part)
+        if "$ref" in found:
+            found = {
+                **_target(found["$ref"], root),
+                **{k: v for k, v in found.items() if k != "$ref"},
+            }
+        for key, value in found.items():
+            whole[key] = _joined(key, whole[key], value) if key in whole else value
+    return whole
+
+
+def _joined(key: str, one: Any, other: Any) -> Any:
+    if not isinstance(one, dict | list) or len(one) > _MOST_MERGED:
+        return one
+    if key in {"properties", "$defs"} and isinstance(one, dict) and isinstance(other, dict):
+        return {**dict(itertools.islice(other.items(), _MOST_MERGED)), **one}
+    if key in {"required", "allOf"} and isinstance(one, list) and isinstance(other, list):
+        return [*one, *other[:_REFERENCES]] if key == "allOf" else _names_of(one, other)
+    return one
+
+
+def _names_of(*lists: list[Any]) -> list[str]:
+    """The names in all of the lists, each once."""
+    names = (each for each in itertools.chain(*lists) if isinstance(each, str))
+    return list(dict.fromkeys(names))
+
+
+def _target(reference: object, root: Schema) -> Schema:
+    """Follow a JSON pointer within `root`; nothing when it leads nowhere or elsewhere."""
+    if not isinstance(reference, str) or not reference.startswith("#"):
+        return {}
+    found: object = root
+    for step in reference[1:].split("/")[1:]:
+        name = unquote(step).replace("~1", "/").replace("~0", "~")
+        if isinstance(found, dict):
+            found = found.get(name)
+        elif isinstance(found, list) and name.isdecimal() and int(name) < len(found):
+            found = found[int(name)]
+        else:
+            return {}
+    return _as_schema(found)

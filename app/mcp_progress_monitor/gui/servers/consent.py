@@ -1,0 +1,276 @@
+"""Approval: exactly what would run or be contacted, shown and approved first."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QTextOption
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QHeaderView,
+    QLabel,
+    QPlainTextEdit,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor.catalogue.passed_values import without_gaps
+from mcp_progress_monitor.formatting import count, elide, one_line, visible
+from mcp_progress_monitor.gui.common.layout import fit_to_screen
+from mcp_progress_monitor.gui.theme import GAP, emphasised, monospaced
+from mcp_progress_monitor.wording.approval import (
+    CHANGED,
+    CHANGED_BEFORE,
+    OTHER_DEFINITION,
+    PROMISE,
+    differs_in_values,
+    rows,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from mcp_progress_monitor.catalogue.trust import EarlierApproval
+    from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+    from mcp_progress_monitor.tracker.snapshot import JobId
+
+_ORIGIN: Final = 300
+"""Characters of a path that are shown."""
+_LINE: Final = 68
+"""Characters in a line of a command."""
+_NAME: Final = 60
+_LONG: Final = 1000
+"""Characters of a value from which on their number is told: its end is out of sight at first."""
+
+
+def in_lines(words: str) -> str:
+    """All of a long text in lines that a window has room for, cut within a word if need be."""
+    return "\n".join(textwrap.wrap(words, _LINE, drop_whitespace=False) or [words])
+
+
+class ConsentDialog(QDialog):
+    """Shows servers with command, folder and the names of variables, each of them whole.
+
+    Of several, nothing is ticked at first: a command runs only when the user ticked it. Consent is
+    for exactly what is shown; what is changed is asked for again.
+    """
+
+    servers_agreed = Signal(object)
+
+    def __init__(
+        self,
+        origin: str,
+        definitions: Sequence[ServerDefinition],
+        parent: QWidget | None = None,
+        *,
+        earlier: Sequence[EarlierApproval | None] = (),
+    ) -> None:
+        """`earlier` has the earlier approval of each definition, in their order."""
+        super().__init__(parent)
+        self._definitions = tuple(definitions)
+        self._earlier = (*earlier, *(None for _ in self._definitions[len(earlier) :]))
+        self._is_one = len(self._definitions) == 1
+        one, several = "Connect this server?", "Connect these servers?"
+        self.setWindowTitle(one if self._is_one else several)
+        self.tree = QTreeWidget(self)
+        self.tree.setHeaderLabels(["Server", "Runs or connects to"])
+        self.tree.setAccessibleName("Servers and what they run")
+        # Nothing is left out: what is wider than the window is scrolled to.
+        self.tree.header().setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
+        self.tree.header().setStretchLastSection(False)
+        self.tree.setTextElideMode(Qt.TextElideMode.ElideNone)
+        self.tree.setHorizontalScrollMode(QTreeWidget.ScrollMode.ScrollPerPixel)
+        # By rows, the end of a command that is higher than the window could never be seen.
+        self.tree.setVerticalScrollMode(QTreeWidget.ScrollMode.ScrollPerPixel)
+        pairs = zip(self._definitions, self._earlier, strict=True)
+        self._items = [self._added(definition, before) for definition, before in pairs]
+        self.tree.expandAll()
+        self.tree.resizeColumnToContents(0)
+        self.tree.itemChanged.connect(self._on_item_changed)
+        self._buttons = QDialogButtonBox(self)
+        words = "&Approve and start" if self._is_one else "&Start selected servers"
+        self._start = self._buttons.addButton(words, QDialogButtonBox.ButtonRole.AcceptRole)
+        cancel = self._buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
+        self._start.setAutoDefault(False)
+        cancel.setDefault(True)
+        self._buttons.accepted.connect(self.accept)
+        self._buttons.rejected.connect(self.reject)
+        self._lay_out(origin)
+        self._on_item_changed()
+        fit_to_screen(self, QSize(720, 300 if self._is_one else 420))
+        (cancel if self._is_one else self.tree).setFocus()
+
+    @property
+    def keys(self) -> frozenset[str]:
+        """The definitions in question, to tell one dialog from another."""
+        return frozenset(each.approval_key for each in self._definitions)
+
+    def agreed(self) -> tuple[ServerDefinition, ...]:
+        """The definitions that are ticked; a single one needs no tick."""
+        if self._is_one:
+            return self._definitions
+        return tuple(
+            definition
+            for item, definition in zip(self._items, self._definitions, strict=True)
+            if item.checkState(0) is Qt.CheckState.Checked
+        )
+
+    @Slot()
+    def accept(self) -> None:
+        """Emit what is ticked and close."""
+        self.servers_agreed.emit(self.agreed())
+        super().accept()
+
+    def _added(
+        self, definition: ServerDefinition, earlier: EarlierApproval | None
+    ) -> QTreeWidgetItem:
+        item = QTreeWidgetItem([one_line(definition.name, _NAME), ""])
+        if not self._is_one:
+            item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
+            item.setCheckState(0, Qt.CheckState.Unchecked)
+        if earlier is not None:
+            words = earlier.changes or (OTHER_DEFINITION,)
+            changed = self._row(CHANGED, *words)
+            for column in range(2):
+                changed.setFont(column, emphasised(self.font()))
+            item.addChild(changed)
+        for label, value in list(rows(definition).items())[1:]:
+            item.addChild(self._row(label, value))
+        self.tree.addTopLevelItem(item)
+        item.setFirstColumnSpanned(True)  # a long name takes no room from what is run
+        return item
+
+    def _row(self, label: str, *values: str) -> QTreeWidgetItem:
+        """A row under a server; each value begins a line."""
+        shown = [without_gaps(visible(value)) for value in values]
+        size = sum(map(len, shown))
+        length = f"\n({count(size, 'character')})" if size > _LONG else ""
+        row = QTreeWidgetItem([label + length, "\n".join(map(in_lines, shown))])
+        row.setTextAlignment(0, Qt.AlignmentFlag.AlignTop)
+        row.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
+        return row
+
+    def _lay_out(self, origin: str) -> None:
+        label = QLabel(self)
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        label.setWordWrap(True)
+        one = "It is defined in {}. It runs only if you approve it."
+        several = "They are defined in {}. Only the selected ones run."
+        words = (one if self._is_one else several).format(elide(visible(origin), _ORIGIN))
+        label.setText(" ".join(filter(None, [words, self._said_of_changes(), PROMISE])))
+        layout = QVBoxLayout(self)
+        layout.addWidget(label)
+        layout.addWidget(self.tree, 1)
+        layout.addWidget(self._buttons)
+
+    def _said_of_changes(self) -> str:
+        if not any(self._earlier):
+            return ""
+        if self._is_one:
+            return CHANGED_BEFORE
+        return "You approved different definitions of some of them: they have changed."
+
+    @Slot()
+    def _on_item_changed(self) -> None:
+        self._start.setEnabled(bool(self.agreed()))
+
+
+class SavedServerDialog(QDialog):
+    """Shows the exact saved command, folder and names of variables, beside what is there now.
+
+    Nothing is run before the user agrees. Values of variables are secrets: never shown, but that
+    one differs is said.
+    """
+
+    saved_server_agreed = Signal(object)
+    """`tuple[JobId, ...]`, to be resumed by the saved definition."""
+
+    def __init__(
+        self,
+        problem: ErrorDetails,
+        saved: ServerDefinition,
+        now: ServerDefinition | None = None,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Server of a saved job")
+        self._saved = saved
+        self._jobs: list[JobId] = []
+        self.text = self._made_text(now)
+        self._buttons = QDialogButtonBox(self)
+        self.use = self._buttons.addButton(
+            "&Start the saved command and resume", QDialogButtonBox.ButtonRole.AcceptRole
+        )
+        cancel = self._buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
+        for button in (self.use, cancel):
+            button.setAutoDefault(False)
+        cancel.setDefault(True)
+        self._buttons.accepted.connect(self.accept)
+        self._buttons.rejected.connect(self.reject)
+        self._lay_out(problem)
+        fit_to_screen(self, QSize(720, 300))
+        cancel.setFocus()
+
+    def add_job(self, job: JobId) -> None:
+        """Let the answer be for `job` as well."""
+        if job not in self._jobs:
+            self._jobs.append(job)
+
+    @Slot()
+    def accept(self) -> None:
+        """Emit what was approved and close."""
+        self.saved_server_agreed.emit(tuple(self._jobs))
+        super().accept()
+
+    def _made_text(self, now: ServerDefinition | None) -> QPlainTextEdit:
+        """Everything is in sight, however long: wrapped, never cut off."""
+        text = QPlainTextEdit(self)
+        text.setReadOnly(True)
+        text.setTabChangesFocus(True)
+        text.setFont(monospaced(self.font()))
+        text.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        text.setAccessibleName("What the saved definition runs")
+        text.setPlainText("\n".join(self._lines(now)))
+        return text
+
+    def _lines(self, now: ServerDefinition | None) -> Iterator[str]:
+        # With the folder that each would be started in: it was saved with the job.
+        others = {} if now is None else rows(now.settled())
+        for label, words in rows(self._saved.settled()).items():
+            other = others.get(label, words)
+            if other == words:
+                yield f"{label}: {visible(words)}"
+            else:
+                yield f"{label} differs"
+                yield "    " + f"saved: {visible(words)}"
+                yield "    " + f"now:   {visible(other)}"
+        if now is not None and differs_in_values(self._saved, now):
+            yield "Variable values differ"
+
+    def _lay_out(self, problem: ErrorDetails) -> None:
+        head = self._label(problem.what, problem.where)
+        head.setFont(emphasised(self.font()))
+        layout = QVBoxLayout(self)
+        layout.setSpacing(GAP)
+        layout.addWidget(head)
+        layout.addWidget(
+            self._label(
+                "A resume token works only with the server that issued it. Start only a "
+                "command that you recognise."
+            )
+        )
+        layout.addWidget(self.text, 1)
+        layout.addWidget(self._buttons)
+
+    def _label(self, *parts: str) -> QLabel:
+        label = QLabel(self)
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        label.setWordWrap(True)
+        label.setText(" — ".join(visible(part)[:1000] for part in parts if part))
+        return label

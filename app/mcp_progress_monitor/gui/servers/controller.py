@@ -1,0 +1,448 @@
+"""Saves, clones, moves, disables and removes servers; connects them once the user approved."""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+from typing import TYPE_CHECKING, Final
+
+import anyio.to_thread
+from PySide6.QtCore import QObject, Signal, Slot
+
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.formatting import one_line
+from mcp_progress_monitor.gui.servers.consent_gate import Consents
+from mcp_progress_monitor.gui.servers.saved_servers import FILE_NAME, SavedServers
+from mcp_progress_monitor.protocol.messages import CALL_TOOL
+from mcp_progress_monitor.snapshots.servers import not_connected
+from mcp_progress_monitor.wording.approval import not_approved
+from mcp_progress_monitor.wording.servers import disabled
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine, Iterable, Sequence
+    from pathlib import Path
+
+    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+    from mcp_progress_monitor.engine.engine import Engine
+    from mcp_progress_monitor.gui.aio import BackgroundTasks
+    from mcp_progress_monitor.gui.servers.draft import EditedServer
+    from mcp_progress_monitor.secrets.references import Keyring
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+
+_NAMES: Final = 2000
+"""Characters of variables' names that are shown."""
+_BEATS: Final = 4
+"""Beats of the window from one look at the file to the next: a second."""
+_AT_ONCE: Final = 8
+"""How many of many servers are started at the same time: each has a limit to be ready in."""
+
+
+class ServersController(QObject):
+    """Saves servers and connects them; asks for approval first where it is missing."""
+
+    restart_wanted = Signal(str)
+    """A server is to be connected as it was just saved; that may end jobs."""
+    consent_wanted = Signal(object, object)
+    """Where definitions come from, and the definitions to show the user."""
+    turns_changed = Signal(object)
+    """The names of the servers that are to be connected when their turn comes."""
+    entries_changed = Signal(object)
+    """The saved servers, by name."""
+    edit_saved = Signal(object)
+    """The `EditedServer` that is on disk now."""
+    edit_refused = Signal(object, object)
+    """The `EditedServer` that could not be saved, and the problem."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        tasks: BackgroundTasks,
+        tell: Callable[[ErrorDetails], None],
+        folder: Path,
+        keyring: Keyring,
+        parent: QObject | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._engine = engine
+        self._tasks = tasks
+        self._tell = tell
+        self.keyring = keyring
+        """Where secrets are put; never within the window's own thread."""
+        self._folder = folder
+        self.approvals = Consents(folder)
+        self.saved = SavedServers(folder / FILE_NAME, engine, self.approvals, tell)
+        self._offered: set[str] = set()  # consent keys of what is not to be saved
+        self._beat = 0
+        self._turn: collections.deque[str] = collections.deque()
+        self._taking_turns = 0
+
+    def refusal(self, definition: ServerDefinition) -> ErrorDetails | None:
+        """Why a definition must not be connected by anyone; None when it may be."""
+        hint = "Connect it from the server list to review and approve what it runs."
+        return not_approved(definition.name, hint) if self.saved.refuses(definition) else None
+
+    def begin(self) -> None:
+        """Show what is saved, and connect what is to be connected at start."""
+        self.saved.look()
+        self.entries_changed.emit(self.saved.entries)
+        at_start = [
+            entry.name
+            for entry in self.saved.entries.values()
+            if entry.connects_at_start and not entry.is_disabled
+        ]
+        self.connect_servers(at_start)
+
+    @Slot()
+    def look(self) -> None:
+        """Take in, once a second, what others changed in the file."""
+        self._beat = (self._beat + 1) % _BEATS
+        if not self._beat and self.saved.look():
+            self.entries_changed.emit(self.saved.entries)
+
+    # Connecting
+
+    @Slot(str)
+    def connect_server(self, name: str) -> None:
+        """Connect a server; one that is not approved is shown first."""
+        self.connect_servers([name])
+
+    @Slot(str)
+    def restart_server(self, name: str) -> None:
+        """End a server and connect it as it is saved now."""
+        self.connect_servers([name], is_restart=True)
+
+    def connect_servers(self, names: Iterable[str], *, is_restart: bool = False) -> None:
+        """Connect several in their order; one question for all that are not approved."""
+        asked: list[ServerDefinition] = []
+        agreed: list[str] = []
+        for name in names:
+            definition = self._wanted(name)
+            if definition is None:
+                continue
+            if self.saved.refuses(definition):
+                asked.append(definition)
+                continue
+            self.saved.apply(name)
+            if is_restart and self._engine.servers.snapshot(name).state.is_up:
+                self._start(f"restart {name}", self._engine.servers.restart, name)
+            else:
+                agreed.append(name)
+        if len(agreed) == 1:  # not behind others that take their time
+            self._connect(agreed[0])
+        else:
+            self._connect_in_turn(agreed)
+        if asked:
+            self.consent_wanted.emit(self._origin(asked), tuple(asked))
+
+    def _connect(self, name: str) -> None:
+        self._forgo_turn(name)
+        self._start(f"connect {name}", self._engine.servers.connect, name)
+
+    def _start(
+        self, title: str, connect: Callable[[str], Coroutine[object, object, object]], name: str
+    ) -> None:
+        self._tasks.start(title, self._unless_unwanted, connect, name)
+
+    async def _unless_unwanted(
+        self, connect: Callable[[str], Coroutine[object, object, object]], name: str
+    ) -> None:
+        """Connect a server; that the user disconnected it meanwhile is no news to the user."""
+        try:
+            await connect(name)
+        except UserError as error:
+            if error.problem != not_connected(name):
+                raise
+
+    def _connect_in_turn(self, names: Iterable[str]) -> None:
+        """Connect several servers in their order, a few at the same time."""
+        self._turn.extend(names)
+        for _ in range(min(_AT_ONCE - self._taking_turns, len(self._turn))):
+            self._taking_turns += 1
+            self._tasks.start("connect in turn", self._take_turns)
+        self._show_turns()
+
+    async def _take_turns(self) -> None:
+        """Connect one after the other of those whose turn has not come, and which still wait."""
+        try:
+            while self._turn:
+                name = self._turn.popleft()
+                self._show_turns()
+                if name not in self._engine.servers.names():
+                    continue  # removed or disabled meanwhile
+                try:
+                    await self._unless_unwanted(self._engine.servers.connect, name)
+                except UserError as error:
+                    self._tell(error.problem)
+        finally:
+            self._taking_turns -= 1
+
+    def _forgo_turn(self, name: str) -> None:
+        if name in self._turn:
+            self._turn.remove(name)
+            self._show_turns()
+
+    def _show_turns(self) -> None:
+        self.turns_changed.emit(frozenset(self._turn))
+
+    @Slot(str)
+    def disconnect_server(self, name: str) -> None:
+        """Stop a server politely; one that waits for its turn is not to be started."""
+        self._forgo_turn(name)
+        self._tasks.start(f"disconnect {name}", self._engine.servers.disconnect, name)
+
+    @Slot()
+    def start_demo(self) -> None:
+        """Connect the bundled server and start its ten calls."""
+        self._tasks.start("demo", self._run_demo)
+
+    async def _run_demo(self) -> None:
+        from mcp_progress_monitor.demo.scenes import DEMO_CALLS  # late: no start waits for it
+        from mcp_progress_monitor.snapshots.definitions import (
+            demo_definition,  # with pydantic, as above
+        )
+
+        name = self._engine.servers.add(demo_definition())
+        await self._unless_unwanted(self._engine.servers.connect, name)
+        if not self._engine.servers.snapshot(name).state.is_up:
+            return
+        for scene in DEMO_CALLS:
+            params = {"name": scene.tool, "arguments": dict(scene.arguments)}
+            call = Call(server=name, method=CALL_TOOL, params=params)
+            self._tasks.start(f"demo {scene.tool}", self._engine.calls.make, call)
+
+    @Slot(str)
+    def sign_out(self, name: str) -> None:
+        """End a server and forget what lets us in there: the next connection asks to sign in."""
+        self._tasks.start(f"sign out from {name}", self._sign_out, name)
+
+    async def _sign_out(self, name: str) -> None:
+        if not await self._engine.servers.sign_out(name):
+            what = "You were not signed in to this server"
+            self._tell(ErrorDetails(what, name, "No saved sign-in was found."))
+
+    def offer(self, origin: str, definitions: Sequence[ServerDefinition]) -> None:
+        """Take in what a file names for this run: what is approved is connected."""
+        known = [each for each in definitions if self.approvals.is_agreed(each)]
+        self.add_for_now(known)
+        asked = tuple(each for each in definitions if each not in known)
+        self._offered.update(each.approval_key for each in asked)
+        if asked:
+            self.consent_wanted.emit(origin, asked)
+
+    def add_for_now(self, definitions: Iterable[ServerDefinition]) -> None:
+        """Connect servers that the user named for this run; one that is saved is that one."""
+        for definition in definitions:
+            self.approvals.approve_once(definition)
+            entry = self.saved.entries.get(definition.name)
+            if entry is not None and entry.definition == definition and not entry.is_disabled:
+                self.connect_server(definition.name)
+            else:
+                self._connect(self._engine.servers.add(definition))
+
+    @Slot(object)
+    def approve(self, definitions: Sequence[ServerDefinition]) -> None:
+        """Save the user's approval, and connect what was approved."""
+        self._told(self.approvals.approve, definitions)
+        for_now = [each for each in definitions if each.approval_key in self._offered]
+        self._offered.difference_update(each.approval_key for each in for_now)
+        self.add_for_now(for_now)
+        # What was changed again since it was shown is asked for again.
+        saved = [each.name for each in definitions if each not in for_now]
+        self.connect_servers(saved, is_restart=True)
+
+    def _wanted(self, name: str) -> ServerDefinition | None:
+        entry = self.saved.entries.get(name)
+        if entry is not None and entry.is_disabled:
+            hint = "Enable it first."
+            self._tell(disabled(name, hint))
+            return None
+        try:
+            return self.saved.wanted(name)
+        except UserError as error:
+            self._tell(error.problem)
+            return None
+
+    def _origin(self, definitions: Sequence[ServerDefinition]) -> str:
+        entries = [self.saved.entries.get(each.name) for each in definitions]
+        origins = {entry.origin for entry in entries if entry is not None and entry.origin}
+        return ", ".join(sorted(origins)) or str(self.saved.path)
+
+    # Saving
+
+    @Slot(object)
+    def save(self, edited: EditedServer) -> None:
+        """Save what the user entered, which approves it; secrets are saved first."""
+        self._tasks.start(f"save {edited.entry.name}", self._save, edited)
+
+    async def _save(self, edited: EditedServer) -> None:
+        try:
+            for name, secret in edited.secrets.items():
+                await anyio.to_thread.run_sync(
+                    self.keyring.put, name, secret, abandon_on_cancel=True
+                )
+            name = self._put(edited)
+        except UserError as error:
+            self.edit_refused.emit(edited, error.problem)
+            return
+        self.refresh()
+        self.edit_saved.emit(edited)
+        if edited.is_to_connect:
+            self.restart_wanted.emit(name)
+        elif edited.was:
+            self._tell_when_it_counts(name, edited.entry.definition)
+
+    def _put(self, edited: EditedServer) -> str:
+        entry, was = edited.entry, edited.was
+        if not was:
+            self.approvals.approve([entry.definition])
+            return self.saved.catalogue.add(entry)
+        is_there = was in self._engine.servers.names()
+        if entry.name != was and is_there and self._engine.servers.snapshot(was).state.is_up:
+            what = "Cannot rename a connected server"
+            raise UserError(ErrorDetails(what, was, "Disconnect it first."))
+        if was in self.saved.entries:
+            self.saved.catalogue.replace(was, entry)
+        else:
+            self._must_be_free(entry.name)
+            self.saved.catalogue.add(entry)
+            self.saved.claim(was)
+        self.approvals.approve([entry.definition])
+        if is_there:
+            self.saved.rename(was, entry.definition)
+        return entry.name
+
+    def _tell_when_it_counts(self, name: str, definition: ServerDefinition) -> None:
+        if name in self._engine.servers.names() and self._engine.servers.snapshot(name).state.is_up:
+            what = "Changes take effect at the next connection"
+            self._tell(ErrorDetails(what, definition.name, "Restart the server to apply them now."))
+
+    @Slot(str)
+    def keep(self, name: str) -> None:
+        """Save a server that was there for this run only."""
+        self._told(self._keep, name)
+
+    def _keep(self, name: str) -> None:
+        from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+
+        self._must_be_free(name)
+        definition = self._engine.servers.newest(name)
+        self.saved.catalogue.add(CatalogueEntry(definition))
+        self.approvals.approve([definition])
+        self.saved.claim(name)
+        self.refresh()
+
+    def _must_be_free(self, name: str) -> None:
+        """`UserError` when what is there for this run cannot be saved under its own name."""
+        if self.saved.catalogue.is_taken(name):
+            what = "A saved server with this name already exists"
+            hint = "Rename one of them; if the saved one is invalid, rename it in the file."
+            raise UserError(ErrorDetails(what, name, hint))
+
+    @Slot(str)
+    def clone(self, name: str) -> None:
+        """Save a copy of a server, which does the same and needs no further consent."""
+        self._told(self._clone, name)
+
+    def _clone(self, name: str) -> None:
+        self.saved.catalogue.clone(name)
+        self.refresh()
+
+    @Slot(str, bool)
+    def set_connects_at_start(self, name: str, is_wanted: bool) -> None:
+        """Connect a server when the program starts, or no more."""
+        self._told(self._set_connects_at_start, name, is_wanted)
+
+    def _set_connects_at_start(self, name: str, is_wanted: bool) -> None:
+        entry = self.saved.catalogue.entry(name)
+        self._replace(dataclasses.replace(entry, connects_at_start=is_wanted))
+
+    @Slot(str, bool)
+    def set_disabled(self, name: str, is_disabled: bool) -> None:
+        """Switch a server off, which ends it, or on."""
+        self._tasks.start(f"disable {name}", self._set_disabled, name, is_disabled)
+
+    async def _set_disabled(self, name: str, is_disabled: bool) -> None:
+        if is_disabled and name in self._engine.servers.names():
+            await self._engine.servers.disconnect(name)
+        entry = self.saved.catalogue.entry(name)
+        self._replace(dataclasses.replace(entry, is_disabled=is_disabled))
+
+    def _replace(self, entry: CatalogueEntry) -> None:
+        self.saved.catalogue.replace(entry.name, entry)
+        self.refresh()
+
+    @Slot(str, int)
+    def move(self, name: str, position: int) -> None:
+        """Put a server at another place: among the saved ones if it is saved."""
+        self._told(self._move, name, position)
+
+    def _move(self, name: str, position: int) -> None:
+        if name in self.saved.entries:
+            self.saved.catalogue.move(name, position)
+            self.refresh()
+        else:
+            others = [each for each in self._engine.servers.names() if self.saved.is_saved(each)]
+            self._engine.servers.place(name, len(others) + position)
+
+    @Slot(str, object)
+    def remove(self, name: str, secrets: Sequence[str] = ()) -> None:
+        """Disconnect a server and forget it with its approval; its jobs stay.
+
+        `secrets` of the keyring go with it, by name, if it is still the only one to refer to them.
+        """
+        self._tasks.start(f"remove {name}", self._remove, name, tuple(secrets))
+
+    def secrets_of_alone(self, name: str) -> tuple[str, ...]:
+        """Secrets in the keyring that a saved server refers to, and no other server here."""
+        if name not in self.saved.entries:
+            return ()
+        from mcp_progress_monitor.catalogue.secrets import (
+            keyring_names,  # with pydantic, which is there by now
+        )
+
+        others = [self._engine.servers.newest(each) for each in self._engine.servers.names()]
+        used = [keyring_names(each.model_dump()) for each in others if each.name != name]
+        alone = self.saved.catalogue.secrets_of_alone([name])
+        return tuple(each for each in alone if not any(each in names for names in used))
+
+    async def _remove(self, name: str, secrets: Sequence[str]) -> None:
+        if name in self._engine.servers.names():
+            await self._engine.servers.disconnect(name)
+        entry = self.saved.entries.get(name)
+        if entry is None:
+            self.saved.release(name)
+            if name in self._engine.servers.names():  # else a look at the file has taken it away
+                self._engine.servers.remove(name)
+            return
+        unwanted = [each for each in self.secrets_of_alone(name) if each in secrets]
+        self.saved.catalogue.remove(name)
+        self.refresh()
+        if not self._is_elsewhere(entry):
+            self.approvals.forget(entry.definition)
+        for each in unwanted:
+            await anyio.to_thread.run_sync(self.keyring.forget, each, abandon_on_cancel=True)
+
+    def _is_elsewhere(self, entry: CatalogueEntry) -> bool:
+        key = entry.definition.approval_key
+        return any(each.definition.approval_key == key for each in self.saved.entries.values())
+
+    def report_variables(self, names: Iterable[str]) -> None:
+        """Tell which variables the user has to set for what was saved; nothing without any."""
+        wanted = sorted(set(names))
+        if wanted:
+            what = "Imported servers read secrets from environment variables"
+            hint = "Set the variables before you start this program."
+            self._tell(ErrorDetails(what, one_line(", ".join(wanted), _NAMES), hint))
+
+    def refresh(self) -> None:
+        """Show what is saved by now."""
+        self.saved.take_in()
+        self.entries_changed.emit(self.saved.entries)
+
+    def _told(self, work: Callable[..., object], *given: object, **named: object) -> None:
+        """Run an action that takes no time, and report its error."""
+        try:
+            work(*given, **named)
+        except UserError as error:
+            self._tell(error.problem)

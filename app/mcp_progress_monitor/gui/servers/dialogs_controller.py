@@ -1,0 +1,174 @@
+"""Opens the dialogs about saved servers: add, edit, consent, remove.
+
+They are imported when first opened, which keeps the start of the window short.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, Slot
+
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.gui.servers.import_controller import keyring_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from PySide6.QtWidgets import QDialog, QWidget
+
+    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+    from mcp_progress_monitor.engine.engine import Engine
+    from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.gui.aio import BackgroundTasks
+    from mcp_progress_monitor.gui.servers.consent import ConsentDialog
+    from mcp_progress_monitor.gui.servers.controller import ServersController
+    from mcp_progress_monitor.gui.servers.draft import EditedServer, ServerKind
+    from mcp_progress_monitor.gui.servers.editor import ServerEditor
+    from mcp_progress_monitor.gui.theme import Appearance
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+
+
+class ServerDialogs(QObject):
+    """Opens the dialogs and passes their results to `ServersController`."""
+
+    def __init__(
+        self,
+        parent: QWidget,
+        engine: Engine,
+        cataloguing: ServersController,
+        tasks: BackgroundTasks,
+        appearance: Appearance,
+    ) -> None:
+        super().__init__(parent)
+        self._parent = parent
+        self._engine = engine
+        self._cataloguing = cataloguing
+        self._tasks = tasks
+        self._appearance = appearance
+        self._editors: list[ServerEditor] = []
+        self._approvals: list[ConsentDialog] = []
+        cataloguing.consent_wanted.connect(self.ask_for_approval)
+        cataloguing.edit_saved.connect(self._on_edit_saved)
+        cataloguing.edit_refused.connect(self._on_edit_refused)
+
+    @Slot()
+    def ask_for_command(self) -> None:
+        """Ask for a server that is run here."""
+        from mcp_progress_monitor.gui.servers.draft import ServerKind
+
+        self._edit(None, ServerKind.COMMAND)
+
+    @Slot()
+    def ask_for_url(self) -> None:
+        """Ask for a server that is reached by a URL."""
+        from mcp_progress_monitor.gui.servers.draft import ServerKind
+
+        self._edit(None, ServerKind.URL)
+
+    @Slot(str)
+    def edit(self, name: str) -> None:
+        """Edit a server; one that is there for this run only is saved by that."""
+        from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+        from mcp_progress_monitor.gui.servers.draft import kind_of
+
+        try:
+            entry = self._cataloguing.saved.entries.get(name)
+            entry = entry or CatalogueEntry(self._engine.servers.newest(name))
+        except UserError:  # it was removed meanwhile
+            return
+        self._edit(entry, kind_of(entry.definition))
+
+    @Slot(object, object)
+    def ask_for_approval(self, origin: str, definitions: Sequence[ServerDefinition]) -> None:
+        """Show what would be run or contacted; only what is approved will be."""
+        from mcp_progress_monitor.gui.servers.consent import ConsentDialog
+
+        earlier = self._cataloguing.approvals.earlier(definitions)
+        dialog = ConsentDialog(origin, definitions, self._parent, earlier=earlier)
+        for open_one in self._approvals:
+            if open_one.keys == dialog.keys:
+                dialog.deleteLater()
+                _raise(open_one)
+                return
+        dialog.servers_agreed.connect(self._cataloguing.approve)
+        dialog.finished.connect(self._on_consent_finished)
+        self._approvals.append(dialog)
+        _open(dialog)
+
+    @Slot(str)
+    def ask_to_remove(self, name: str) -> None:
+        """Remove a server: at once if that loses nothing."""
+        from mcp_progress_monitor.gui.confirmations import running_jobs
+
+        running = running_jobs(map(self._engine.jobs.snapshot, self._engine.jobs.ids()), name)
+        is_saved = name in self._cataloguing.saved.entries
+        if not running and not is_saved:
+            self._cataloguing.remove(name)
+            return
+        from mcp_progress_monitor.gui.confirmations import RemoveQuestion
+
+        question = RemoveQuestion(
+            name,
+            running,
+            self._parent,
+            is_saved=is_saved,
+            secrets=self._cataloguing.secrets_of_alone(name),
+        )
+        question.remove_confirmed.connect(self._cataloguing.remove)
+        _open(question)
+
+    def _edit(self, entry: CatalogueEntry | None, kind: ServerKind) -> None:
+        from mcp_progress_monitor.gui.servers.editor import ServerEditor
+
+        name = "" if entry is None else entry.name
+        for open_one in self._editors:
+            if name and open_one.server_name == name:
+                _raise(open_one)
+                return
+        known = {*self._cataloguing.saved.entries, *self._engine.servers.names()}
+        editor = ServerEditor(
+            self._appearance, self._parent, kind=kind, entry=entry, names=known - {name}
+        )
+        editor.save_requested.connect(self._cataloguing.save)
+        editor.finished.connect(self._on_editor_finished)
+        self._editors.append(editor)
+        _open(editor)
+        self._tasks.start("look for a keyring", self._look_for_keyring, editor)
+
+    async def _look_for_keyring(self, editor: ServerEditor) -> None:
+        problem = await keyring_problem()
+        if problem is not None and editor in self._editors:
+            editor.set_keyring(problem)
+
+    @Slot(object)
+    def _on_edit_saved(self, edited: EditedServer) -> None:
+        for editor in self._editors:
+            if editor.handed_over is edited:
+                editor.close_saved()
+                return
+
+    @Slot(object, object)
+    def _on_edit_refused(self, edited: EditedServer, problem: ErrorDetails) -> None:
+        for editor in self._editors:
+            if editor.handed_over is edited:
+                editor.show_refusal(problem)
+                return
+
+    @Slot()
+    def _on_editor_finished(self) -> None:
+        self._editors = [each for each in self._editors if each is not self.sender()]
+
+    @Slot()
+    def _on_consent_finished(self) -> None:
+        self._approvals = [each for each in self._approvals if each is not self.sender()]
+
+
+def _open(dialog: QDialog) -> None:
+    dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+    dialog.open()
+
+
+def _raise(dialog: QDialog) -> None:
+    dialog.raise_()
+    dialog.activateWindow()

@@ -1,0 +1,125 @@
+"""Opens the connection doctor and keeps its report up to date."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QObject, QTimer, Slot
+
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.filtering.filter import LogFilter
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_progress_monitor.engine.servers import Servers
+    from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.gui.feed import Feed
+    from mcp_progress_monitor.gui.main_window import MainWindow
+    from mcp_progress_monitor.gui.servers.doctor_pane import DoctorPane
+    from mcp_progress_monitor.gui.theme import Appearance
+
+_REFRESH_MS: Final = 1000
+
+
+class DoctorController(QObject):
+    """Opens the doctor's window on request and refreshes it; a child of the main window.
+
+    Its own wishes go the way of the list's: whoever serves those, serves these.
+    """
+
+    def __init__(
+        self,
+        window: MainWindow,
+        servers: Servers,
+        now: Callable[[], float],
+        feed: Feed,
+        appearance: Appearance,
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._servers = servers
+        self._now = now
+        self._appearance = appearance
+        self._pane: DoctorPane | None = None
+        self._timer = QTimer(self)
+        self._timer.setInterval(_REFRESH_MS)
+        self._timer.timeout.connect(self.refresh)
+        window.servers.doctor_requested.connect(self.open)
+        window.notices.set_doctor(self._can_help)
+        window.notices.doctor_requested.connect(self._on_problem_chosen)
+        feed.servers_changed.connect(self._on_servers_changed)
+
+    @property
+    def pane(self) -> DoctorPane | None:
+        """The doctor's window; None before it was first opened."""
+        return self._pane
+
+    @Slot(str)
+    def open(self, server: str) -> None:
+        """Show what is known of a server's connection, from now on until the window is closed."""
+        pane = self._pane or self._made()
+        if self._show(pane, server):
+            pane.show()
+            pane.raise_()
+            pane.activateWindow()
+            self._timer.start()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Show what is known now; a server that is gone closes the window."""
+        if self._pane is None or not self._pane.isVisible():
+            self._timer.stop()
+        elif not self._show(self._pane, self._pane.server):
+            self._pane.close()
+
+    def _made(self) -> DoctorPane:
+        from mcp_progress_monitor.gui.servers.doctor_pane import DoctorPane
+
+        pane, servers = DoctorPane(self._appearance, self._window), self._window.servers
+        pane.connect_requested.connect(servers.connect_requested)
+        pane.restart_requested.connect(servers.restart_requested)
+        pane.edit_requested.connect(servers.edit_requested)
+        pane.stderr_requested.connect(servers.stderr_requested)
+        pane.log_requested.connect(self._on_log_requested)
+        pane.closed.connect(self._timer.stop)
+        self._pane = pane
+        return pane
+
+    def _show(self, pane: DoctorPane, server: str) -> bool:
+        try:
+            report = self._servers.doctor(server)
+        except UserError:
+            return False
+        pane.show_report(report, self._now())
+        return True
+
+    def _server_of(self, problem: ErrorDetails) -> str | None:
+        """The server that has this problem now."""
+        for server in self._servers.snapshots():
+            if server.problem == problem:
+                return server.name
+        return None
+
+    def _can_help(self, problem: ErrorDetails) -> bool:
+        return self._server_of(problem) is not None
+
+    @Slot(object)
+    def _on_problem_chosen(self, problem: ErrorDetails) -> None:
+        server = self._server_of(problem)
+        if server is not None:
+            self.open(server)
+
+    @Slot(object)
+    def _on_servers_changed(self, changed: frozenset[str]) -> None:
+        if self._pane is not None and self._pane.server in changed:
+            self.refresh()
+
+    @Slot(str)
+    def _on_log_requested(self, server: str) -> None:
+        from mcp_progress_monitor.filtering.language import term  # late: no start waits for it
+
+        self._window.open_dock("log")
+        self._window.log_pane.set_filter(LogFilter(text=term("server", "==", server)))
+        self._window.raise_()
+        self._window.activateWindow()

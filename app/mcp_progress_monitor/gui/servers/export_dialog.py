@@ -1,0 +1,222 @@
+"""Exports saved servers in the format of any known client, to a file or the clipboard."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QTextOption
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QHBoxLayout,
+    QLabel,
+    QListWidget,
+    QListWidgetItem,
+    QPlainTextEdit,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor.formatting import count, elide, one_line, visible
+from mcp_progress_monitor.gui.common.controls import QuietComboBox, plain_label, set_text_colour
+from mcp_progress_monitor.gui.common.layout import fit_to_screen, order_tabs
+from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone, monospaced
+from mcp_progress_monitor.wording.imports import SecretsAs
+from mcp_progress_monitor.wording.servers import replaced_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp_progress_monitor.catalogue.clients import McpClient
+    from mcp_progress_monitor.errors import ErrorDetails
+
+
+class ServerExportRequest(NamedTuple):
+    """Servers by name, the key of a client's format, and a file; without one only the text."""
+
+    names: tuple[str, ...]
+    form: str
+    path: Path | None = None
+    with_secrets: bool = False
+
+
+class ImportRequest(NamedTuple):
+    """An import: the servers of a file by their names in it, with the required values."""
+
+    path: Path
+    names: tuple[str, ...]
+    answers: dict[str, str]
+    secrets: SecretsAs = SecretsAs.KEYRING
+
+
+_SHOWN: Final = 20_000
+"""Characters of the text that are shown; all of it is copied and saved."""
+_LEFT_OUT: Final = 20
+
+
+class ServerExportDialog(QDialog):
+    """Chooses servers and format with a preview; requests the text by a signal."""
+
+    text_wanted = Signal(object)
+    """An `ExportWish` without a path: what it is, is to be shown."""
+    export_requested = Signal(object)
+    """An `ExportWish` with the path of the file to be written."""
+
+    def __init__(
+        self,
+        names: Sequence[str],
+        forms: Sequence[McpClient],
+        appearance: Appearance,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Export servers")
+        self._appearance = appearance
+        self._forms = tuple(forms)
+        self._text = ""
+        self.servers = self._made_list(names)
+        self.form = QuietComboBox(self)
+        self.form.addItems([client.title for client in self._forms])
+        self.form.setAccessibleName("Format")
+        self.form.setSizeAdjustPolicy(QComboBox.SizeAdjustPolicy.AdjustToContents)
+        self.with_secrets = QCheckBox("&Include values of variables and headers", self)
+        self.shown = QPlainTextEdit(self)
+        self.note = plain_label(self)
+        self.copy = QPushButton("&Copy", self)
+        self.save = QPushButton("&Save as…", self)
+        self._set_up()
+        self._lay_out()
+        self.servers.itemChanged.connect(self._on_changed)
+        self.form.currentIndexChanged.connect(self._on_changed)
+        self.with_secrets.toggled.connect(self._on_changed)
+        self.copy.clicked.connect(self._on_copy)
+        self.save.clicked.connect(self._on_save)
+        fit_to_screen(self, QSize(760, 520))
+        order_tabs(self)
+
+    def request(self, path: Path | None = None) -> ServerExportRequest:
+        """What is chosen."""
+        items = (self.servers.item(row) for row in range(self.servers.count()))
+        names = tuple(
+            item.data(Qt.ItemDataRole.UserRole)
+            for item in items
+            if item.checkState() is Qt.CheckState.Checked
+        )
+        client = self._forms[self.form.currentIndex()]
+        return ServerExportRequest(
+            names, client.key, path, with_secrets=self.with_secrets.isChecked()
+        )
+
+    def ask(self) -> None:
+        """Ask for the text of what is chosen."""
+        self.text_wanted.emit(self.request())
+
+    def show_text(self, text: str, left_out: Sequence[str]) -> None:
+        """Show what would be written, and what is left out of it."""
+        self._text = text
+        shown = elide(visible(text, keep_line_ends=True), _SHOWN)
+        self.shown.setPlainText(shown)
+        words = [one_line(each) for each in left_out[:_LEFT_OUT]]
+        if len(left_out) > _LEFT_OUT:
+            words.append(f"and {len(left_out) - _LEFT_OUT} more")
+        if words:
+            self._say("Omitted: {}".format("; ".join(words)), Tone.WARNING)
+        elif self.with_secrets.isChecked():
+            self._say("Contains secrets in plain text.", Tone.WARNING)
+        else:
+            self._say("", Tone.MUTED)
+        for button in (self.copy, self.save):
+            button.setEnabled(bool(self.request().names))
+
+    def show_saved(self, path: Path, kept: Path | None = None) -> None:
+        """Tell that the file is written; `kept` is a copy of it as it was."""
+        words = [f"Saved: {visible(str(path))}"]
+        if kept is not None:
+            words.append(replaced_text(kept))
+        self._say("\n".join(words), Tone.GOOD)
+
+    def show_refusal(self, problem: ErrorDetails) -> None:
+        """Tell why it could not be written."""
+        self._say(problem.as_text(), Tone.BAD)
+
+    def _made_list(self, names: Sequence[str]) -> QListWidget:
+        servers = QListWidget(self)
+        servers.setAccessibleName("Servers to export")
+        for name in names:
+            item = QListWidgetItem(one_line(name, 100))
+            item.setData(Qt.ItemDataRole.UserRole, name)
+            item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
+            item.setCheckState(Qt.CheckState.Checked)
+            servers.addItem(item)
+        return servers
+
+    def _set_up(self) -> None:
+        self.shown.setReadOnly(True)
+        self.shown.setTabChangesFocus(True)
+        self.shown.setFont(monospaced(self.font()))
+        self.shown.setWordWrapMode(QTextOption.WrapMode.NoWrap)
+        self.shown.setAccessibleName("Preview")
+        self.with_secrets.setToolTip(
+            "Include the values; otherwise they are references to environment variables"
+        )
+
+    def _lay_out(self) -> None:
+        label = QLabel("&Format", self)
+        label.setBuddy(self.form)
+        top = QHBoxLayout()
+        top.addWidget(label)
+        top.addWidget(self.form)
+        top.addWidget(self.with_secrets)
+        top.addStretch(1)
+        middle = QHBoxLayout()
+        middle.addWidget(self.servers, 1)
+        middle.addWidget(self.shown, 3)
+        buttons = QDialogButtonBox(self)
+        for button in (self.copy, self.save):
+            buttons.addButton(button, QDialogButtonBox.ButtonRole.ActionRole)
+            button.setAutoDefault(False)
+        buttons.addButton(QDialogButtonBox.StandardButton.Close)
+        buttons.rejected.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP_L)
+        column.setSpacing(GAP)
+        column.addLayout(top)
+        column.addLayout(middle, 1)
+        column.addWidget(self.note)
+        column.addWidget(buttons)
+
+    def _say(self, words: str, tone: Tone) -> None:
+        self.note.setText(words)
+        set_text_colour(self.note, self._appearance, tone)
+
+    @Slot()
+    def _on_changed(self) -> None:
+        self.ask()
+
+    @Slot()
+    def _on_copy(self) -> None:
+        QGuiApplication.clipboard().setText(self._text)
+        copied = count(len(self.request().names), "server")
+        self._say(f"Copied: {copied}", Tone.GOOD)
+
+    @Slot()
+    def _on_save(self) -> None:
+        dialog = QFileDialog(self, "Save servers as")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setAcceptMode(QFileDialog.AcceptMode.AcceptSave)
+        is_toml = self.request().form == "codex"
+        dialog.selectFile("config.toml" if is_toml else "mcp.json")
+        # What is in a file beside the servers is kept: it is written into, not over.
+        dialog.setOption(QFileDialog.Option.DontConfirmOverwrite)
+        dialog.fileSelected.connect(self._on_file_selected)
+        dialog.open()
+
+    @Slot(str)
+    def _on_file_selected(self, path: str) -> None:
+        self.export_requested.emit(self.request(Path(path)))

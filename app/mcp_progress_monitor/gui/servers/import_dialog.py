@@ -1,0 +1,532 @@
+"""Imports servers from other programs' files: previewed, selected and saved, but not run."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QStandardItemModel, QTextOption
+from PySide6.QtWidgets import (
+    QComboBox,
+    QDialog,
+    QDialogButtonBox,
+    QFileDialog,
+    QFormLayout,
+    QHBoxLayout,
+    QHeaderView,
+    QLabel,
+    QLineEdit,
+    QPlainTextEdit,
+    QPushButton,
+    QScrollArea,
+    QSplitter,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor.catalogue.import_preview import ImportStatus
+from mcp_progress_monitor.formatting import count, one_line
+from mcp_progress_monitor.gui.common.controls import (
+    QuietComboBox,
+    plain_label,
+    plain_tip,
+    set_text_colour,
+)
+from mcp_progress_monitor.gui.common.layout import ScreenFit, fit_to_screen, order_tabs
+from mcp_progress_monitor.gui.servers.editor_fields import FieldBox
+from mcp_progress_monitor.gui.servers.export_dialog import ImportRequest
+from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone, monospaced
+from mcp_progress_monitor.wording.imports import (
+    SecretsAs,
+    asked_in,
+    detail_lines,
+    found_name,
+    holds_secrets,
+    problem_lines,
+    secrets_words,
+    standing_word,
+    what_it_is,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from mcp_progress_monitor.catalogue.clients import FoundFile
+    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+    from mcp_progress_monitor.catalogue.import_preview import ImportRow
+    from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.wording.imports import Asked
+
+_ROWS_SHOWN: Final = 4
+_LABEL: Final = 240
+_MOST: Final = 100
+"""Fields; a file that asks for more is imported in parts."""
+
+
+class ImportInputs(QScrollArea):
+    """Fields for required values; secrets are masked."""
+
+    changed = Signal()
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._asked: dict[str, Asked] = {}
+        self._boxes: dict[str, FieldBox] = {}
+        self.setWidgetResizable(True)
+        self.setFrameShape(QScrollArea.Shape.NoFrame)
+        self.setAccessibleName("Values the servers need")
+        self.changed.connect(self._on_changed)
+        self._clear()
+
+    @property
+    def asked(self) -> tuple[Asked, ...]:
+        """What is asked."""
+        return tuple(self._asked.values())
+
+    def field(self, name: str) -> QWidget:
+        """The control for the answer to `name`."""
+        return self._boxes[name].control
+
+    def show_asked(self, asked: Iterable[Asked], *, is_new: bool) -> None:
+        """Ask also for `asked`; with `is_new`, for nothing else, and forget all answers."""
+        if is_new:
+            self._clear()
+        for each in asked:
+            if each.input.id not in self._asked and len(self._asked) < _MOST:
+                self._asked[each.input.id] = each
+                self._add(each)
+        self.setVisible(bool(self._asked))
+        self._fit()
+
+    def answers(self) -> dict[str, str]:
+        """What was answered, by id; what was not is left out."""
+        given = {name: _answer(box.control) for name, box in self._boxes.items()}
+        return {name: answer for name, answer in given.items() if answer}
+
+    def secret_ids(self) -> set[str]:
+        """The ids of secret answers."""
+        return {each.input.id for each in self.asked if each.input.is_secret}
+
+    def show_missing(self, servers: Sequence[str]) -> QWidget | None:
+        """Mark what `servers` ask for and was not answered; returns the first such control."""
+        first = None
+        answers = self.answers()
+        for name, asked in self._asked.items():
+            wanted = [each for each in asked.servers if each in servers]
+            is_missing = bool(wanted) and name not in answers
+            words = "{} needs this" if len(wanted) == 1 else "{} need this"
+            words = words.format(one_line(", ".join(wanted), 80))
+            self._boxes[name].show_problem(words if is_missing else "")
+            if is_missing and first is None:
+                first = self._boxes[name].control
+        self._fit()
+        return first
+
+    @Slot()
+    def _on_changed(self) -> None:
+        """Take away what was said of fields that are answered now."""
+        answers = self.answers()
+        answered = [box for name, box in self._boxes.items() if box.problem and name in answers]
+        for box in answered:
+            box.show_problem("")
+        if answered:
+            self._fit()
+
+    def _clear(self) -> None:
+        self._asked.clear()
+        self._boxes.clear()
+        inner = QWidget(self)
+        self._form = QFormLayout(inner)
+        self._form.setContentsMargins(0, 0, GAP_S, 0)
+        self._form.setSpacing(GAP_S)
+        self._form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        self.setWidget(inner)
+
+    def _add(self, asked: Asked) -> None:
+        described = one_line(asked.input.description or asked.input.id, 120)
+        control = self._made(asked)
+        control.setAccessibleName(described)
+        control.setToolTip(plain_tip(one_line(asked.input.id, 120)))
+        hint = ""
+        if asked.input.is_secret and asked.input.stands_as_text:
+            hint = "Part of a command or URL: readable in the catalogue file."
+        box = FieldBox(control, self._appearance, self, hint)
+        label = QLabel(self)
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        label.setText(described)
+        label.setWordWrap(True)
+        label.setFixedWidth(min(label.fontMetrics().horizontalAdvance(described) + GAP, _LABEL))
+        self._boxes[asked.input.id] = box
+        self._form.addRow(label, box)
+
+    def _made(self, asked: Asked) -> QWidget:
+        if asked.input.choices:
+            box = QuietComboBox(self)
+            box.setEditable(True)
+            box.addItems([each[:1000] for each in asked.input.choices[:_MOST]])
+            box.setCurrentText(asked.input.default or "")
+            box.currentTextChanged.connect(self.changed)
+            return box
+        line = QLineEdit(asked.input.default or "", self)
+        if asked.input.is_secret:
+            line.setEchoMode(QLineEdit.EchoMode.Password)
+        line.textChanged.connect(self.changed)
+        return line
+
+    def _fit(self) -> None:
+        inner = self.widget()
+        if inner is not None:
+            line = self.fontMetrics().lineSpacing() + 2 * GAP
+            most = line * _ROWS_SHOWN
+            self.setFixedHeight(min(inner.sizeHint().height() + GAP_S, most))
+
+
+def _answer(control: QWidget) -> str:
+    if isinstance(control, QComboBox):
+        return control.currentText()
+    return control.text() if isinstance(control, QLineEdit) else ""
+
+
+_ANSWER_MS: Final = 300
+_HIDDEN: Final = "••••"
+"""Stands for a secret answer where a command is shown."""
+_NAME, _STANDING, _WHAT = range(3)
+_TONES: Final = {
+    ImportStatus.NEW: Tone.GOOD,
+    ImportStatus.CHANGED: Tone.WARNING,
+    ImportStatus.SAME: Tone.MUTED,
+    ImportStatus.UNUSABLE: Tone.BAD,
+}
+
+
+class ImportDialog(QDialog):
+    """The import dialog; requests a file by a signal and shows it by a method."""
+
+    file_chosen = Signal(object)
+    """The `Path` of a file whose servers are to be shown."""
+    answers_entered = Signal(object, object)
+    """The file's path and the answers, secret ones hidden: requests the list of servers again."""
+    import_requested = Signal(object)
+    """An `ImportWish`."""
+
+    def __init__(
+        self, files: Sequence[FoundFile], appearance: Appearance, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Import servers")
+        self._appearance = appearance
+        self._path: Path | None = None
+        self._rows: list[ImportRow] = []
+        self._saved: Mapping[str, CatalogueEntry] = {}
+        self.files = QuietComboBox(self)
+        self.choose = QPushButton("C&hoose file…", self)
+        self.problems = self._made_text("Errors in the file")
+        self.tree = self._made_tree()
+        self.inputs = ImportInputs(appearance, self)
+        self.details = self._made_text("Details of the selected server")
+        self.secrets = self._made_choice()
+        self.note = plain_label(self)
+        self._usual_place = 0
+        self._timer = QTimer(self)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(_ANSWER_MS)
+        self._add_buttons()
+        self._lay_out()
+        self._connect()
+        self.set_files(files)
+        self._begin()
+        fit_to_screen(self, QSize(820, 560))
+        order_tabs(self)
+
+    def set_files(self, files: Sequence[FoundFile]) -> None:
+        """Offer the files that were found on this machine."""
+        is_first = not self.files.isEnabled() and self.focusWidget() is self.choose
+        self.files.clear()
+        self.files.addItem("Choose one of {}".format(count(len(files), "found file")))
+        if not files:
+            self.files.setItemText(0, "No configuration file found")
+        for found in files:
+            words = f"{found.client.title} — {one_line(str(found.path), 200)}"
+            self.files.addItem(words, str(found.path))
+        self.files.setEnabled(bool(files))
+        if is_first and files:  # found only now, and where one begins
+            self.files.setFocus()
+
+    def set_keyring(self, problem: ErrorDetails) -> None:
+        """Tell that there is no keyring to be used, and choose another place for secrets."""
+        place = self.secrets.findData(SecretsAs.KEYRING.value)
+        words = f"{secrets_words(SecretsAs.KEYRING)}: {one_line(problem.what, 100)}"
+        self.secrets.setItemText(place, words)
+        model = self.secrets.model()
+        if isinstance(model, QStandardItemModel):
+            model.item(place).setEnabled(False)
+        self._usual_place = self.secrets.findData(SecretsAs.VARIABLES.value)
+        if self.secrets.currentIndex() == place:
+            self.secrets.setCurrentIndex(self._usual_place)
+
+    def open_file(self, path: Path) -> None:
+        """Ask for what a file holds."""
+        self._path = path
+        place = self.files.findData(str(path))
+        if place < 0:
+            self.files.addItem(one_line(str(path), 200), str(path))
+            self.files.setEnabled(True)
+            place = self.files.count() - 1
+        self.files.setCurrentIndex(place)
+        self._begin()
+        self.file_chosen.emit(path)
+
+    def show_rows(
+        self,
+        path: Path,
+        rows: Iterable[ImportRow],
+        problems: Iterable[ErrorDetails],
+        saved: Mapping[str, CatalogueEntry],
+    ) -> None:
+        """Show the servers of the file at `path`; those of another one come too late."""
+        if path != self._path:
+            return
+        is_new = not self._rows
+        ticked = None if is_new else set(self.ticked())
+        current = self.tree.currentIndex().row()
+        self._rows = list(rows)
+        self._saved = saved
+        self._fill(ticked)
+        self.inputs.show_asked(asked_in(self._rows), is_new=is_new)
+        self._show_problems(problem_lines(problems), are_all=not self._rows)
+        self.tree.setCurrentIndex(self.tree.model().index(max(current, 0), _NAME))
+        self._show_current()
+        self._enable()
+        order_tabs(self)
+
+    def show_unreadable(self, path: Path, problem: ErrorDetails) -> None:
+        """Tell in place why a file cannot be read."""
+        if path == self._path:
+            self._begin()
+            self._show_problems(problem_lines([problem]), are_all=True)
+
+    def show_refusal(self, problem: ErrorDetails, *, is_of_keyring: bool = False) -> None:
+        """Tell why the import failed; with `is_of_keyring` that secrets can be kept elsewhere."""
+        self._enable()
+        instead = "Or choose another place for secrets." if is_of_keyring else ""
+        self._say("\n".join(filter(None, [problem.as_text(), instead])), Tone.BAD)
+        if is_of_keyring:
+            self.secrets.setFocus()
+
+    def close_imported(self) -> None:
+        """Close: what was ticked is saved."""
+        super().accept()
+
+    def ticked(self) -> list[str]:
+        """The names, in the file, of the ticked servers."""
+        items = (self.tree.topLevelItem(row) for row in range(self.tree.topLevelItemCount()))
+        return [
+            found_name(row)
+            for row, item in zip(self._rows, items, strict=True)
+            if item is not None and item.checkState(_NAME) is Qt.CheckState.Checked
+        ]
+
+    @Slot()
+    def accept(self) -> None:
+        """Ask for the import of what is ticked; stay open while something is missing."""
+        names = self.ticked()
+        if not names or self._path is None:
+            return
+        missing = self.inputs.show_missing(names)
+        if missing is not None:
+            self._say("Enter the values that the selected servers need.", Tone.BAD)
+            missing.setFocus()
+            self.inputs.ensureWidgetVisible(missing)
+            return
+        self._import.setEnabled(False)
+        self._timer.stop()  # or rows that come later would take a refusal's place
+        chosen = SecretsAs(self.secrets.currentData())
+        request = ImportRequest(self._path, tuple(names), self.inputs.answers(), chosen)
+        self.import_requested.emit(request)
+
+    def _fill(self, ticked: set[str] | None) -> None:
+        self.tree.blockSignals(True)
+        self.tree.clear()
+        for row in self._rows:
+            self.tree.addTopLevelItem(self._item(row, ticked))
+        self.tree.blockSignals(False)
+        for column in (_NAME, _STANDING):
+            self.tree.resizeColumnToContents(column)
+            self.tree.setColumnWidth(column, min(self.tree.columnWidth(column) + GAP, 260))
+
+    def _item(self, row: ImportRow, ticked: set[str] | None) -> QTreeWidgetItem:
+        name = found_name(row)
+        words = [one_line(name, 100), standing_word(row.standing), one_line(what_it_is(row), 300)]
+        item = QTreeWidgetItem(words)
+        item.setForeground(_STANDING, self._appearance.colour(_TONES[row.standing]))
+        item.setToolTip(_NAME, plain_tip(one_line(name, 200)))
+        can_be = row.standing in {ImportStatus.NEW, ImportStatus.CHANGED}
+        flags = item.flags() & ~Qt.ItemFlag.ItemIsUserCheckable
+        if can_be:
+            is_ticked = row.standing is ImportStatus.NEW if ticked is None else name in ticked
+            state = Qt.CheckState.Checked if is_ticked else Qt.CheckState.Unchecked
+            flags |= Qt.ItemFlag.ItemIsUserCheckable
+            item.setCheckState(_NAME, state)
+        item.setFlags(flags)
+        return item
+
+    def _begin(self) -> None:
+        """Show no file."""
+        self._rows = []
+        self.tree.clear()
+        self.details.clear()
+        self.inputs.show_asked((), is_new=True)
+        self._show_problems("", are_all=False)
+        self.secrets.setCurrentIndex(self._usual_place)
+        self._enable()
+
+    def _show_problems(self, words: str, *, are_all: bool) -> None:
+        """`are_all`: there is nothing but these problems to be shown."""
+        self.problems.setPlainText(words)
+        self.problems.setVisible(bool(words))
+        self._body.setVisible(not are_all)
+        lines = 40 if are_all else 4
+        height = self.problems.fontMetrics().lineSpacing() * lines + GAP
+        self.problems.setMaximumHeight(height)
+
+    def _say(self, words: str, tone: Tone) -> None:
+        self.note.setText(words)
+        set_text_colour(self.note, self._appearance, tone)
+
+    def _made_text(self, name: str) -> QPlainTextEdit:
+        text = QPlainTextEdit(self)
+        text.setReadOnly(True)
+        text.setTabChangesFocus(True)
+        text.setFont(monospaced(self.font()))
+        text.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        text.setAccessibleName(name)
+        return text
+
+    def _made_choice(self) -> QComboBox:
+        """Where secrets go; in the keyring if there is one, unless something else is chosen."""
+        choice = QuietComboBox(self)
+        for each in SecretsAs:
+            choice.addItem(secrets_words(each), each.value)
+        choice.setAccessibleName("Keep secrets")
+        self._secrets_label = QLabel("&Keep secrets", self)
+        self._secrets_label.setBuddy(choice)
+        return choice
+
+    def _made_tree(self) -> QTreeWidget:
+        tree = QTreeWidget(self)
+        tree.setHeaderLabels(["Server", "State", "Command or URL"])
+        tree.setRootIsDecorated(False)
+        tree.setUniformRowHeights(True)
+        tree.setAllColumnsShowFocus(True)
+        tree.header().setSectionResizeMode(_WHAT, QHeaderView.ResizeMode.Stretch)
+        tree.setAccessibleName("Servers to import")
+        return tree
+
+    def _add_buttons(self) -> None:
+        self.buttons = QDialogButtonBox(self)
+        self._import = QPushButton("&Import", self)
+        self._import.setDefault(True)
+        self.buttons.addButton(self._import, QDialogButtonBox.ButtonRole.AcceptRole)
+        self.buttons.addButton(QDialogButtonBox.StandardButton.Cancel)
+        self.choose.setAutoDefault(False)
+
+    def _lay_out(self) -> None:
+        top = QHBoxLayout()
+        label = QLabel("&File", self)
+        label.setBuddy(self.files)
+        self.files.setAccessibleName("File")
+        self.files.setSizeAdjustPolicy(
+            QComboBox.SizeAdjustPolicy.AdjustToMinimumContentsLengthWithIcon
+        )
+        top.addWidget(label)
+        top.addWidget(self.files, 1)
+        top.addWidget(self.choose)
+        secrets = QHBoxLayout()
+        secrets.addWidget(self._secrets_label)
+        secrets.addWidget(self.secrets, 1)
+        self._body = QSplitter(Qt.Orientation.Vertical, self)
+        self._body.setChildrenCollapsible(False)
+        self._body.addWidget(self.tree)
+        self._body.addWidget(self.details)
+        self._body.setStretchFactor(0, 3)
+        self._body.setStretchFactor(1, 2)
+        found = QWidget(self)
+        page = QVBoxLayout(found)
+        page.setContentsMargins(0, 0, 0, 0)
+        page.setSpacing(GAP)
+        page.addLayout(top)
+        page.addWidget(self.problems)
+        page.addWidget(self._body, 1)
+        page.addWidget(self.inputs)
+        page.addLayout(secrets)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP_L)
+        column.setSpacing(GAP)
+        column.addWidget(ScreenFit(found, QSize(2 * GAP_L, 130), self), 1)
+        column.addWidget(self.note)
+        column.addWidget(self.buttons)
+
+    def _connect(self) -> None:
+        self.files.activated.connect(self._on_file_chosen)
+        self.choose.clicked.connect(self._on_choose)
+        self.tree.itemChanged.connect(self._enable)
+        self.tree.currentItemChanged.connect(self._show_current)
+        self.secrets.currentIndexChanged.connect(self._enable)
+        self.inputs.changed.connect(self._timer.start)
+        self._timer.timeout.connect(self._on_answers)
+        self.buttons.accepted.connect(self.accept)
+        self.buttons.rejected.connect(self.reject)
+
+    @Slot()
+    def _enable(self) -> None:
+        ticked = set(self.ticked())
+        number = len(ticked)
+        rows = [row for row in self._rows if found_name(row) in ticked]
+        has_secrets = any(map(holds_secrets, rows)) or bool(rows and self.inputs.secret_ids())
+        self.secrets.setVisible(has_secrets)
+        self._secrets_label.setVisible(has_secrets)
+        self._import.setEnabled(bool(number))
+        words = "&Import {}".format(count(number, "server")) if number else ""
+        self._import.setText(words or "&Import")
+        self._say(
+            "Importing runs nothing: what a server runs is shown before it first starts.",
+            Tone.MUTED,
+        )
+
+    @Slot()
+    def _show_current(self) -> None:
+        place = self.tree.currentIndex().row()
+        is_there = 0 <= place < len(self._rows)
+        lines = detail_lines(self._rows[place], self._saved) if is_there else []
+        self.details.setPlainText("\n".join(lines))
+
+    @Slot(int)
+    def _on_file_chosen(self, place: int) -> None:
+        path = self.files.itemData(place)
+        if isinstance(path, str):
+            self.open_file(Path(path))
+
+    @Slot()
+    def _on_choose(self) -> None:
+        dialog = QFileDialog(self, "Choose a configuration file")
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters(["Configurations (*.json *.jsonc *.toml)", "All files (*)"])
+        dialog.fileSelected.connect(self._on_file_selected)
+        dialog.open()
+
+    @Slot(str)
+    def _on_file_selected(self, path: str) -> None:
+        self.open_file(Path(path))
+
+    @Slot()
+    def _on_answers(self) -> None:
+        if self._path is not None and self._rows:
+            secrets = self.inputs.secret_ids()
+            answers = self.inputs.answers()
+            hidden = {key: _HIDDEN if key in secrets else value for key, value in answers.items()}
+            self.answers_entered.emit(self._path, hidden)

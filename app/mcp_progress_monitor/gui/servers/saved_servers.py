@@ -1,0 +1,200 @@
+"""Keeps the engine's servers in step with the catalogue, as far as they are approved."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Final
+
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.formatting import one_line
+from mcp_progress_monitor.snapshots.servers import ServerState
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+    from pathlib import Path
+
+    from mcp_progress_monitor.catalogue.catalogue import Catalogue
+    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+    from mcp_progress_monitor.engine.engine import Engine
+    from mcp_progress_monitor.gui.servers.consent_gate import Consents
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+
+FILE_NAME: Final = "servers.json"
+"""As in `catalogue.catalogue`, which loads pydantic: no start waits for that."""
+_NAME: Final = 60
+_NAMES: Final = 400
+
+
+class SavedServers:
+    """Synchronizes the engine's servers with the enabled ones of the catalogue.
+
+    What is connected stays as it is until it ends. A changed command is not even put in the place
+    of one that was agreed to: whatever connects the server by itself meanwhile runs the old one.
+    """
+
+    def __init__(
+        self, path: Path, engine: Engine, approvals: Consents, tell: Callable[[ErrorDetails], None]
+    ) -> None:
+        self.path: Final = path
+        self._engine = engine
+        self._approvals = approvals
+        self._tell = tell
+        self._catalogue: Catalogue | None = None
+        self._seen: dict[str, CatalogueEntry] = {}
+        self._brought: set[str] = set()  # consent keys of all that stood in the file
+        self._placed: set[str] = set()
+        self._leaving: set[str] = set()
+        self._told: set[ErrorDetails] = set()
+
+    @property
+    def catalogue(self) -> Catalogue:
+        """The saved servers; read when first asked for."""
+        if self._catalogue is None:
+            from mcp_progress_monitor.catalogue.catalogue import Catalogue
+
+            self._catalogue = Catalogue(self.path)
+        return self._catalogue
+
+    @property
+    def entries(self) -> Mapping[str, CatalogueEntry]:
+        """The saved servers as they were taken in last, by name, in the user's order."""
+        return self._seen
+
+    def is_saved(self, name: str) -> bool:
+        """Whether the monitor's server of that name is one of the catalogue."""
+        return name in self._placed
+
+    def wanted(self, name: str) -> ServerDefinition:
+        """What is to be connected under a name; `UserError` when there is no such server."""
+        if name in self._placed and name in self._seen:
+            return self._seen[name].definition
+        return self._engine.servers.newest(name)
+
+    def refuses(self, definition: ServerDefinition) -> bool:
+        """Whether this is or was in the catalogue and is not approved."""
+        is_of_file = definition.approval_key in self._brought
+        return is_of_file and not self._approvals.is_agreed(definition)
+
+    def look(self) -> bool:
+        """Take in what others changed in the file; whether there was anything."""
+        # Not Path.exists: in a folder that may not be entered it raises (before Python 3.14).
+        if self._catalogue is None and not os.path.lexists(self.path):
+            return False
+        self.catalogue.look()
+        self._tell_of_file()
+        return self.take_in(is_news=True)
+
+    def take_in(self, *, is_news: bool = False) -> bool:
+        """Let the monitor have what the catalogue says; whether that differs from before.
+
+        With `is_news` somebody else changed it: what that means is told.
+        """
+        now = {entry.name: entry for entry in self.catalogue.entries()}
+        before, self._seen = self._seen, now
+        self._brought.update(entry.definition.approval_key for entry in now.values())
+        gone = self._dropped(is_news=is_news)
+        if before == now and list(before) == list(now) and not gone:
+            return False
+        if is_news and before and not now:
+            names = ", ".join(before)
+            what = "The file of saved servers no longer contains any"
+            self._tell(ErrorDetails(what, str(self.path), f"Removed: {one_line(names, _NAMES)}."))
+        for name, entry in now.items():
+            if not entry.is_disabled:
+                self._give(entry, is_news=is_news and before.get(name) != entry)
+        return True
+
+    def apply(self, name: str) -> None:
+        """Add what is saved under a name to the engine, once the user has approved it."""
+        entry = self._seen.get(name)
+        if entry is not None and name in self._placed:
+            self._redefine(entry, is_news=False)
+
+    def rename(self, name: str, definition: ServerDefinition) -> None:
+        """Let the monitor's server `name` be `definition`, as the catalogue has it by now.
+
+        Raises:
+            UserError: it is connected, and can have no other name.
+        """
+        self._engine.servers.set_definition(name, definition)
+        if name in self._placed:
+            self._placed.discard(name)
+            self._placed.add(definition.name)
+
+    def claim(self, name: str) -> None:
+        """Take the monitor's server of that name, which is in the catalogue now, for its own."""
+        self._placed.add(name)
+
+    def release(self, name: str) -> None:
+        """Leave the monitor's server of that name, which the catalogue has no more, to others."""
+        self._placed.discard(name)
+        self._leaving.discard(name)
+
+    def _dropped(self, *, is_news: bool) -> bool:
+        """Take away what is saved no more, or disabled, as soon as it is not connected."""
+        dropped = False
+        for name in sorted(self._placed):
+            entry = self._seen.get(name)
+            if entry is not None and not entry.is_disabled:
+                continue
+            if not self._engine.servers.snapshot(name).state.is_up:
+                self._engine.servers.remove(name)
+                self.release(name)
+                dropped = True
+            elif is_news and name not in self._leaving:
+                self._leaving.add(name)
+                self._tell_of(
+                    "A connected server was removed from the file of saved servers or disabled",
+                    name,
+                    "It stays connected until you disconnect it.",
+                )
+        return dropped
+
+    def _give(self, entry: CatalogueEntry, *, is_news: bool) -> None:
+        name = entry.name
+        if name in self._placed:
+            self._redefine(entry, is_news=is_news)
+        elif name in self._engine.servers.names():
+            self._tell_of(
+                "A saved server has the same name as one added only for this run",
+                name,
+                "Remove the latter from the list, or rename one of them.",
+            )
+        else:
+            self._engine.servers.add(entry.definition)
+            self._placed.add(name)
+
+    def _redefine(self, entry: CatalogueEntry, *, is_news: bool) -> None:
+        name, new = entry.name, entry.definition
+        server = self._engine.servers.snapshot(name)
+        old = self._engine.servers.newest(name)
+        if new == old:
+            return
+        is_other = new.approval_key != old.approval_key
+        was_run = self._approvals.is_agreed(old) or server.state is not ServerState.IDLE
+        if is_other and not self._approvals.is_agreed(new) and was_run:
+            if is_news:
+                self._report_changed(name, is_up=server.state.is_up)
+            return
+        self._engine.servers.set_definition(name, new)
+        if is_other and is_news and server.state.is_up:
+            what = "A connected server was changed in the file of saved servers"
+            self._tell_of(what, name, "The change takes effect when the server is connected again.")
+
+    def _report_changed(self, name: str, *, is_up: bool) -> None:
+        what = "What a server runs was changed in the file of saved servers"
+        hint = "You will be asked before the new command runs."
+        if is_up:
+            hint = f"The change takes effect when the server is connected again. {hint}"
+        self._tell_of(what, name, hint)
+
+    def _tell_of_file(self) -> None:
+        """Tell what is wrong with the file and with consents, each thing once until mended."""
+        found = [self.catalogue.problem, self._approvals.problem, *self.catalogue.problems]
+        now = {problem for problem in found if problem is not None}
+        for problem in sorted(now - self._told):
+            self._tell(problem)
+        self._told = now
+
+    def _tell_of(self, what: str, name: str, hint: str) -> None:
+        self._tell(ErrorDetails(what, one_line(name, _NAME), hint))

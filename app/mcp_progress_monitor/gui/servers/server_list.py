@@ -1,0 +1,429 @@
+"""The list of servers with their actions, and a filter by name once there are many."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QModelIndex, QPoint, QSortFilterProxyModel, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QShortcut
+from PySide6.QtWidgets import QLineEdit, QListView, QMenu, QToolButton, QVBoxLayout, QWidget
+
+from mcp_progress_monitor.gui.common.controls import SideHeading
+from mcp_progress_monitor.gui.common.layout import order_tabs
+from mcp_progress_monitor.gui.servers.actions import (
+    LevelMenu,
+    ResourceMenu,
+    ServerAction,
+    ServerActions,
+    can,
+    can_all,
+)
+from mcp_progress_monitor.gui.servers.delegate import ServerDelegate
+from mcp_progress_monitor.gui.servers.model import (
+    ROW,
+    SEARCHED,
+    STORY,
+    ServerRow,
+    ServersModel,
+    lists_tasks,
+    tells_of_resources,
+)
+from mcp_progress_monitor.gui.theme import GAP_S
+from mcp_progress_monitor.snapshots.servers import ServerState
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from PySide6.QtCore import QObject
+
+    from mcp_progress_monitor.gui.theme import Appearance
+    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
+
+MANY: Final = 12
+"""From so many servers on the field is there."""
+
+
+class ServerFilter(QSortFilterProxyModel):
+    """Shows the servers whose name, title, command or URL contains a text."""
+
+    def __init__(self, servers: ServersModel, parent: QObject) -> None:
+        super().__init__(parent)
+        self.servers = servers
+        """What is filtered. `sourceModel` would do, but each object it returned is never freed."""
+        self.setFilterRole(SEARCHED)
+        self.setFilterCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        self.setSourceModel(servers)
+
+    @property
+    def is_on(self) -> bool:
+        """Whether servers may be hidden."""
+        return bool(self.filterRegularExpression().pattern())
+
+
+class ServerFilterEdit(QLineEdit):
+    """A filter field, visible when there are many servers or a filter; Escape clears it."""
+
+    def __init__(self, shown: ServerFilter, appearance: Appearance, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._shown = shown
+        self._appearance = appearance
+        self._glass = QAction(self)
+        self.addAction(self._glass, QLineEdit.ActionPosition.LeadingPosition)
+        self.setClearButtonEnabled(True)
+        self.setPlaceholderText("Filter servers")
+        self.setAccessibleName("Filter servers by name, command or URL")
+        self.setToolTip("Show only servers whose name, command or URL matches (Esc clears)")
+        self.textChanged.connect(self._on_text_changed)
+        servers = shown.servers
+        for signal in (servers.rowsInserted, servers.rowsRemoved, servers.modelReset):
+            signal.connect(self.show_if_needed)
+        appearance.changed.connect(self._recolour)
+        self._recolour()
+        self.show_if_needed()
+
+    @Slot()
+    def show_if_needed(self) -> None:
+        """Be there when there are many servers, or some are hidden."""
+        is_needed = self._shown.servers.rowCount() >= MANY or bool(self.text())
+        if is_needed is self.isHidden():
+            self.setVisible(is_needed)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Empty the field by Escape."""
+        if event.key() == Qt.Key.Key_Escape and self.text():
+            self.clear()
+        else:
+            super().keyPressEvent(event)
+
+    @Slot(str)
+    def _on_text_changed(self, words: str) -> None:
+        self._shown.setFilterFixedString(words.strip())
+        self.show_if_needed()
+
+    @Slot()
+    def _recolour(self) -> None:
+        self._glass.setIcon(self._appearance.icon("search"))
+
+
+_CHANGES: Final = {
+    ServerAction.EDIT: "edit_requested",
+    ServerAction.CLONE: "clone_requested",
+    ServerAction.KEEP: "keep_requested",
+    ServerAction.DOCTOR: "doctor_requested",
+    ServerAction.STDERR: "stderr_requested",
+    ServerAction.RULES: "rules_requested",
+    ServerAction.ROOTS: "roots_requested",
+    ServerAction.TASKS: "tasks_requested",
+    ServerAction.SIGN_OUT: "sign_out_requested",
+    ServerAction.REMOVE: "server_remove_requested",
+    ServerAction.CONNECT: "connect_requested",
+    ServerAction.DISCONNECT: "disconnect_requested",
+    ServerAction.RESTART: "restart_requested",
+}
+"""The signals that name a server and nothing more."""
+
+
+class ServerList(QWidget):
+    """One row for each server; every action is a signal."""
+
+    connect_requested = Signal(str)
+    disconnect_requested = Signal(str)
+    """Of a server that waits to be restarted: it is not to be."""
+    restart_requested = Signal(str)
+    sign_out_requested = Signal(str)
+    """The tokens of a sign-in in the browser are to be forgotten."""
+    edit_requested = Signal(str)
+    clone_requested = Signal(str)
+    keep_requested = Signal(str)
+    """A server that was only added for now is to be saved in the catalogue."""
+    disable_requested = Signal(str, bool)
+    """A server's name, and whether it is to be disabled (or enabled)."""
+    connect_at_start_requested = Signal(str, bool)
+    move_requested = Signal(str, int)
+    """A server's name and its new place, from 0: among the saved ones if it is saved."""
+    server_remove_requested = Signal(str)
+    doctor_requested = Signal(str)
+    stderr_requested = Signal(str)
+    server_opened = Signal(str)
+    """Double click or Enter on a server that is up: its details are wanted."""
+    server_add_requested = Signal()
+    url_add_requested = Signal()
+    import_requested = Signal()
+    export_requested = Signal()
+    rules_requested = Signal(str)
+    """The rules for what a server asks are to be shown."""
+    roots_requested = Signal(str)
+    """The folders that a server may use are to be shown."""
+    log_level_requested = Signal(str, object)
+    """A server's name, and the level of log messages wanted; None for as it likes."""
+    tasks_requested = Signal(str)
+    """The tasks that a server knows are to be listed."""
+    subscription_requested = Signal(str, str, bool)
+    """A server's name, a resource's URI, and whether news of it are wanted."""
+
+    def __init__(
+        self, servers: ServersModel, appearance: Appearance, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._servers = servers
+        self._appearance = appearance
+        self._is_read_only = False
+        self.shown = ServerFilter(servers, self)
+        self.view = QListView(self)
+        self.filter = ServerFilterEdit(self.shown, appearance, self)
+        self.actions_ = ServerActions(self.view, appearance, self)
+        self._menu = QMenu(self)
+        self._levels = LevelMenu(self)
+        self._resources = ResourceMenu(self)
+        self._add = QToolButton(self)
+        self._adding = QMenu(self)
+        self._heading = SideHeading("Servers", appearance, self)
+        self._set_up_view()
+        self._set_up_add()
+        self._lay_out()
+        self._connect()
+        self._recolour()
+        self._enable()
+
+    def current(self) -> ServerSnapshot | None:
+        """The server that the keyboard acts on."""
+        row = self._current()
+        return None if row is None else row.server
+
+    def selected(self) -> list[ServerRow]:
+        """The selected servers, from the top."""
+        indexes = sorted(self.view.selectionModel().selectedRows(), key=QModelIndex.row)
+        return [row for row in (index.data(ROW) for index in indexes) if isinstance(row, ServerRow)]
+
+    def set_read_only(self, why: str) -> None:
+        """Disable every action that changes servers; `why` becomes the tool tip."""
+        self._is_read_only = True
+        self._add.hide()
+        self.actions_.set_tips(why)
+        self._enable()
+
+    def _current(self) -> ServerRow | None:
+        row = self.view.currentIndex().data(ROW)
+        return row if isinstance(row, ServerRow) else None
+
+    def _set_up_view(self) -> None:
+        view = self.view
+        view.setModel(self.shown)
+        view.setItemDelegate(ServerDelegate(self._appearance, view))
+        view.setFrameShape(view.Shape.NoFrame)
+        view.setMouseTracking(True)
+        view.setUniformItemSizes(True)
+        view.setSelectionMode(view.SelectionMode.ExtendedSelection)
+        view.setEditTriggers(view.EditTrigger.NoEditTriggers)
+        view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        view.setVerticalScrollMode(view.ScrollMode.ScrollPerPixel)
+        view.viewport().setAutoFillBackground(False)
+        view.setAccessibleName("Servers")
+        view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+
+    def _set_up_add(self) -> None:
+        self._add.setAutoRaise(True)
+        self._add.setAccessibleName("Add a server")
+        self._add.setToolTip("Add a server; open the arrow for more options (Ins)")
+        self._add.setPopupMode(QToolButton.ToolButtonPopupMode.MenuButtonPopup)
+        for words, wanted in (
+            ("By &command…", self.server_add_requested),
+            ("By &URL…", self.url_add_requested),
+            ("&Import…", self.import_requested),
+            ("&Export…", self.export_requested),
+        ):
+            self._adding.addAction(words).triggered.connect(wanted)
+        self._add.setMenu(self._adding)
+        self._heading.add_button(self._add)
+        self._heading.set_buddy(self.view)
+        self._insert = QShortcut("Ins", self.view)
+        self._insert.setContext(Qt.ShortcutContext.WidgetShortcut)
+
+    def _lay_out(self) -> None:
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self._heading)
+        row = QVBoxLayout()
+        row.setContentsMargins(GAP_S, 0, GAP_S, GAP_S)
+        row.addWidget(self.filter)
+        layout.addLayout(row)
+        layout.addWidget(self.view, 1)
+        order_tabs(self)
+        self.setFocusProxy(self.view)
+
+    def _connect(self) -> None:
+        view = self.view
+        self._add.clicked.connect(self.server_add_requested)
+        self._insert.activated.connect(self._on_insert)
+        self._levels.level_chosen.connect(self._on_level_chosen)
+        self._resources.subscription_changed.connect(self._on_subscription_changed)
+        self.actions_.wished.connect(self._on_wished)
+        view.customContextMenuRequested.connect(self._on_menu_requested)
+        view.doubleClicked.connect(self._on_open)
+        view.selectionModel().selectionChanged.connect(self._enable)
+        view.selectionModel().currentChanged.connect(self._enable)
+        self._servers.dataChanged.connect(self._on_data_changed)
+        for signal in (self._servers.rowsMoved, self.shown.rowsRemoved, self.shown.rowsInserted):
+            signal.connect(self._enable)
+        self._appearance.changed.connect(self._recolour)
+
+    def _offers(self, row: ServerRow) -> frozenset[ServerAction]:
+        has_tasks = lists_tasks(row.server)
+        return can(row, has_catalogue=self._servers.has_catalogue, lists_tasks=has_tasks)
+
+    def _moves(self, row: ServerRow) -> frozenset[ServerAction]:
+        """Where a server may be moved: nowhere while some are hidden."""
+        at = self._servers.row_of(row.name)
+        if at is None or self.shown.is_on or not self._servers.has_catalogue:
+            return frozenset()
+        place, count = self._servers.place(at)
+        found = {ServerAction.UP: place > 0, ServerAction.DOWN: place < count - 1}
+        return frozenset(request for request, is_offered in found.items() if is_offered)
+
+    @Slot()
+    def _enable(self) -> None:
+        """Let exactly that be chosen which can work now for what is selected."""
+        rows = self.selected()
+        wishes = can_all([self._offers(row) for row in rows]) if rows else frozenset()
+        if len(rows) == 1:
+            wishes |= self._moves(rows[0])
+        self.actions_.offer(wishes & {ServerAction.COPY} if self._is_read_only else wishes)
+        at_start = [row.entry.connects_at_start for row in rows if row.entry is not None]
+        self.actions_[ServerAction.AT_START].setChecked(bool(at_start) and all(at_start))
+
+    @Slot(QModelIndex, QModelIndex)
+    def _on_data_changed(self, first: QModelIndex, last: QModelIndex) -> None:
+        """Update the actions if a selected server changed."""
+        chosen = self.view.selectionModel()
+        for at in range(first.row(), last.row() + 1):
+            if chosen.isSelected(self.shown.mapFromSource(self._servers.index(at))):
+                self._enable()
+                return
+
+    @Slot()
+    def _recolour(self) -> None:
+        self._add.setIcon(self._appearance.icon("add"))
+        self.view.viewport().update()
+
+    @Slot(QPoint)
+    def _on_menu_requested(self, place: QPoint) -> None:
+        self._menu.clear()
+        rows = self.selected() if self.view.indexAt(place).isValid() else []
+        if rows:
+            self._fill_menu(rows)
+        elif not self._is_read_only:
+            self._menu.addAction("&Add a server…").triggered.connect(self.server_add_requested)
+            self._menu.addActions(self._adding.actions()[1:])
+        self._menu.popup(self.view.viewport().mapToGlobal(place))
+
+    def _fill_menu(self, rows: Sequence[ServerRow]) -> None:
+        """What can be done with `rows`; what cannot is left out."""
+        self._add_group(
+            ServerAction.CONNECT,
+            ServerAction.DISCONNECT,
+            ServerAction.RESTART,
+            ServerAction.SIGN_OUT,
+        )
+        self._add_group(ServerAction.DOCTOR, ServerAction.STDERR, ServerAction.COPY)
+        if len(rows) == 1 and rows[0].is_there and not self._is_read_only:
+            self._add_settings(rows[0].server)
+        self._add_group(
+            ServerAction.EDIT,
+            ServerAction.CLONE,
+            ServerAction.KEEP,
+            ServerAction.AT_START,
+            ServerAction.DISABLE,
+            ServerAction.ENABLE,
+        )
+        self._add_group(ServerAction.UP, ServerAction.DOWN)
+        self._add_group(ServerAction.REMOVE)
+        self.actions_[ServerAction.DISCONNECT].setText(self._stop_words(rows))
+
+    def _stop_words(self, rows: Sequence[ServerRow]) -> str:
+        """What disconnecting is called, where there is no connection yet."""
+        if len(rows) == 1 and rows[0].awaits_turn:
+            return "S&top waiting"
+        is_restarting = len(rows) == 1 and rows[0].server.state is ServerState.WAITING
+        return "S&top restarting" if is_restarting else "&Disconnect"
+
+    def _add_group(self, *wishes: ServerAction) -> None:
+        offered = [
+            self.actions_[request] for request in wishes if self.actions_[request].isEnabled()
+        ]
+        if offered and self._menu.actions():
+            self._menu.addSeparator()
+        self._menu.addActions(offered)
+
+    def _add_settings(self, server: ServerSnapshot) -> None:
+        self._add_group(ServerAction.RULES, ServerAction.ROOTS)
+        self._levels.show_level(server.settings.log_level)
+        self._menu.addMenu(self._levels)
+        if tells_of_resources(server):
+            self._resources.show_server(server)
+            self._menu.addMenu(self._resources)
+        if self.actions_[ServerAction.TASKS].isEnabled():
+            self._menu.addAction(self.actions_[ServerAction.TASKS])
+
+    @Slot()
+    def _on_insert(self) -> None:
+        if not self._is_read_only:
+            self.server_add_requested.emit()
+
+    @Slot(object)
+    def _on_wished(self, request: ServerAction) -> None:
+        """Emit an action for each selected server that it applies to."""
+        if request is ServerAction.OPEN:
+            self._on_open()
+        elif request is ServerAction.COPY:
+            self._copy()
+        else:
+            for row in self.selected():
+                if request in self._offers(row) | self._moves(row):
+                    self._ask(request, row)
+
+    def _ask(self, request: ServerAction, row: ServerRow) -> None:
+        if request in _CHANGES:
+            getattr(self, _CHANGES[request]).emit(row.name)
+        elif request in {ServerAction.DISABLE, ServerAction.ENABLE}:
+            self.disable_requested.emit(row.name, request is ServerAction.DISABLE)
+        elif request is ServerAction.AT_START:
+            is_wanted = self.actions_[ServerAction.AT_START].isChecked()
+            self.connect_at_start_requested.emit(row.name, is_wanted)
+        else:
+            self._move(row, -1 if request is ServerAction.UP else 1)
+
+    def _move(self, row: ServerRow, by: int) -> None:
+        at = self._servers.row_of(row.name)
+        if at is not None:
+            place, _count = self._servers.place(at)
+            self.move_requested.emit(row.name, place + by)
+
+    @Slot()
+    @Slot(QModelIndex)
+    def _on_open(self) -> None:
+        row = self._current()
+        if row is None or self._is_read_only or not row.is_there:
+            return
+        if row.server.state.is_up:
+            self.server_opened.emit(row.name)
+        elif not row.is_disabled:
+            self.connect_requested.emit(row.name)
+
+    def _copy(self) -> None:
+        chosen = sorted(self.view.selectionModel().selectedRows(), key=QModelIndex.row)
+        words = "\n\n".join(str(index.data(STORY)) for index in chosen)
+        if words:
+            QGuiApplication.clipboard().setText(words)
+
+    @Slot(object)
+    def _on_level_chosen(self, level: str | None) -> None:
+        server = self.current()
+        if server is not None:
+            self.log_level_requested.emit(server.name, level)
+
+    @Slot(str, bool)
+    def _on_subscription_changed(self, uri: str, is_wanted: bool) -> None:
+        server = self.current()
+        if server is not None:
+            self.subscription_requested.emit(server.name, uri, is_wanted)

@@ -1,0 +1,167 @@
+"""The sign-ins that servers wait for: a bar that shows, opens and cancels them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import Qt, Signal, Slot
+from PySide6.QtGui import QGuiApplication, QTextOption
+from PySide6.QtWidgets import (
+    QFrame,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QSizePolicy,
+    QVBoxLayout,
+)
+
+from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
+from mcp_progress_monitor.gui.theme import GAP, GAP_S, Tone, emphasised, monospaced
+from mcp_progress_monitor.wording.addresses import url_parts
+from mcp_progress_monitor.wording.servers import sign_in_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from PySide6.QtWidgets import QWidget
+
+    from mcp_progress_monitor.gui.theme import Appearance
+    from mcp_progress_monitor.snapshots.servers import SignIn
+    from mcp_progress_monitor.wording.addresses import UrlParts
+
+_LINES: Final = 3
+_LONGEST_NAME: Final = 60
+
+
+class SignInBar(QFrame):
+    """Shows one sign-in at a time, the oldest first; hidden when there is none.
+
+    The address comes from a server: it is plain text, its host stands apart, and it is opened by a
+    click alone.
+    """
+
+    open_requested = Signal(object)
+    """`str`: the address of a page to be opened."""
+    cancel_requested = Signal(str)
+    """The name of a server that is not to be signed in to."""
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setFrameShape(QFrame.Shape.StyledPanel)
+        self.setAccessibleName("Sign-in")
+        self._appearance = appearance
+        self._waiting: tuple[SignIn, ...] = ()
+        self.what = plain_label(self)
+        self.what.setFont(emphasised(self.what.font()))
+        self.more = plain_label(self)
+        self.more.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Preferred)
+        self.host = plain_label(self)
+        font = emphasised(self.host.font())
+        font.setPointSizeF(font.pointSizeF() * 1.3)
+        self.host.setFont(font)
+        self.whole = self._address()
+        self.warnings = plain_label(self)
+        self.open = QPushButton("&Open in browser", self)
+        self.open.clicked.connect(self._on_open_clicked)
+        self.copy = QPushButton("Cop&y", self)
+        self.copy.setToolTip("Copy the full address")
+        self.copy.clicked.connect(self._on_copy_clicked)
+        self.cancel = QPushButton("Cancel", self)
+        self.cancel.setToolTip("Cancel the sign-in and disconnect the server")
+        self.cancel.clicked.connect(self._on_cancel_clicked)
+        self._caption = QLabel("Host", self)
+        self._caption.setTextFormat(Qt.TextFormat.PlainText)
+        appearance.changed.connect(self._on_recoloured)
+        self._lay_out()
+        self._on_recoloured()
+        self.hide()
+
+    def show_sign_ins(self, waiting: Sequence[SignIn]) -> None:
+        """Show the oldest of those that are waited for; those that stay keep their places."""
+        kept = [each for each in self._waiting if each in waiting]
+        self._waiting = (*kept, *(each for each in waiting if each not in kept))
+        self._refresh()
+
+    @property
+    def shown(self) -> SignIn | None:
+        """What is asked of the user now."""
+        return self._waiting[0] if self._waiting else None
+
+    def _address(self) -> QPlainTextEdit:
+        edit = QPlainTextEdit(self)
+        edit.setReadOnly(True)
+        edit.setTabChangesFocus(True)
+        edit.setWordWrapMode(QTextOption.WrapMode.WrapAnywhere)
+        edit.setFont(monospaced(self.font()))
+        edit.setAccessibleName("Full address")
+        line = edit.fontMetrics().lineSpacing()
+        edit.setMinimumHeight(line + 12)  # in a low window the rest is scrolled to
+        edit.setMaximumHeight(line * _LINES + 12)
+        return edit
+
+    def _lay_out(self) -> None:
+        first = QHBoxLayout()
+        first.addWidget(self.what, 1)
+        first.addWidget(self.more)
+        second = QHBoxLayout()
+        second.setSpacing(GAP)
+        second.addWidget(self._caption)
+        second.addWidget(self.host, 1)
+        for button in (self.open, self.copy, self.cancel):
+            button.setAutoDefault(False)
+            second.addWidget(button)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(10, 6, 8, 8)
+        column.setSpacing(GAP_S)
+        column.addLayout(first)
+        column.addLayout(second)
+        column.addWidget(self.whole)
+        column.addWidget(self.warnings)
+
+    def _refresh(self) -> None:
+        sign_in = self.shown
+        self.setVisible(sign_in is not None)
+        if sign_in is None:
+            return
+        parts = url_parts(sign_in.url)
+        self.what.setText(sign_in_text(sign_in.server))
+        others = len(self._waiting) - 1
+        self.more.setText(f"{others} more waiting")
+        self.more.setVisible(others > 0)
+        self.host.setText(parts.host or "no host")
+        self.host.setAccessibleName(f"Host: {parts.host}")
+        if self.whole.toPlainText() != parts.shown:  # else a selection would be lost
+            self.whole.setPlainText(parts.shown)
+        self._warn(parts)
+        self.open.setEnabled(not parts.refusal)
+        tip = parts.refusal or "Open the full address in your browser"
+        self.open.setToolTip(plain_tip(tip))
+
+    def _warn(self, parts: UrlParts) -> None:
+        self.warnings.setText(" ".join((*parts.warnings, parts.refusal)).strip())
+        tone = Tone.BAD if parts.refusal else Tone.WARNING
+        set_text_colour(self.warnings, self._appearance, tone)
+        self.warnings.setVisible(bool(self.warnings.text()))
+
+    @Slot()
+    def _on_recoloured(self) -> None:
+        self.open.setIcon(self._appearance.icon("open"))
+        for label in (self.more, self._caption):
+            set_text_colour(label, self._appearance, Tone.MUTED)
+        self._refresh()
+
+    @Slot()
+    def _on_open_clicked(self) -> None:
+        if self.shown is not None:
+            self.open_requested.emit(self.shown.url)
+
+    @Slot()
+    def _on_copy_clicked(self) -> None:
+        if self.shown is not None:
+            QGuiApplication.clipboard().setText(self.shown.url)
+
+    @Slot()
+    def _on_cancel_clicked(self) -> None:
+        if self.shown is not None:
+            self.cancel_requested.emit(self.shown.server)

@@ -1,0 +1,92 @@
+"""The window before its program: built and painted before anything behind it is loaded."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QObject, Slot
+from PySide6.QtGui import QGuiApplication
+
+from mcp_progress_monitor import paths
+from mcp_progress_monitor.clock import Clock
+from mcp_progress_monitor.gui.deferred_startup import DeferredStartup
+from mcp_progress_monitor.gui.lifetime import Failures, Lifetime
+from mcp_progress_monitor.gui.main_window import MainWindow
+from mcp_progress_monitor.gui.models import Models
+from mcp_progress_monitor.gui.preferences import Preferences
+from mcp_progress_monitor.gui.status_bar import StatusBar
+from mcp_progress_monitor.gui.theme import Appearance
+from mcp_progress_monitor.recording.recorder import recorder_for
+
+if TYPE_CHECKING:
+    from PySide6.QtWidgets import QApplication
+
+    from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.gui.options import WindowOptions
+
+
+FIRST: Final = "window/first"
+"""What the window showed last, and shows first the next time."""
+
+
+class WindowStartup(QObject):
+    """The window by itself: it looks as it will, and whoever closes it ends the program.
+
+    What acts, the monitor above all, takes as long to load as the window takes to be there. It
+    follows with the first painting, before anybody could have a wish.
+    """
+
+    window: MainWindow
+
+    def __init__(self, application: QApplication, options: WindowOptions) -> None:
+        super().__init__()
+        self.application: Final = application
+        self.options: Final = options
+        self.life: Final = Lifetime(application, self)
+        self.failures: Final = Failures(options.data_dir / "monitor.log", self.tell)
+        self.clock: Final = Clock()
+        folder = options.data_dir.absolute()
+        self.recorder, self._problem = recorder_for(folder, options.record, self.clock)
+        self._is_shown = False
+
+    async def painted(self) -> None:
+        """Show the window, if it is not shown yet, and wait for its first painting."""
+        if not self._is_shown:
+            self._is_shown = True
+            self.failures.install()
+            self._build()
+            if self._problem is not None:
+                self.tell(self._problem)
+            self._show()
+        await self.afterwards.painted()
+
+    @Slot()
+    def quit(self) -> None:
+        """End the program: for as long as there is nothing behind the window that has work."""
+        self.window.hide()
+        self.life.quit()
+
+    def tell(self, problem: ErrorDetails) -> None:
+        """Show a problem in the window."""
+        self.window.notices.show_problem(problem)
+
+    def _build(self) -> None:
+        self.preferences = Preferences(self.options.data_dir)
+        self.appearance = Appearance(QGuiApplication.palette(), paths.resource("icons"), self)
+        self.models = Models(self.recorder.timeline, self)
+        self.status = StatusBar(
+            self.recorder, self.models.servers, self.models.log, self.appearance
+        )
+        self.window = MainWindow(self.models, self.status, self.appearance, self.preferences)
+        self.window.close_requested.connect(self.quit)
+        self.window.session_ended.connect(self.life.quit)
+        self.window.actions_.quit.triggered.connect(self.quit)
+
+    def _show(self) -> None:
+        """Show the window as it was last left, until what was saved is read."""
+        options = self.options
+        kept = self.preferences.json_of(FIRST)
+        named = options.config or options.definitions or options.saved or options.is_demo
+        self.window.show_jobs(are_any=bool(named or kept.get("has_jobs")))
+        self.afterwards = DeferredStartup(self.window)
+        self.life.show(self.window)

@@ -1,0 +1,195 @@
+"""The status bar: connections, messages per second, and the state of the recording."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Final, Protocol
+
+from PySide6.QtCore import Qt, QTimer, Slot
+from PySide6.QtWidgets import QLabel, QStatusBar, QWidget
+
+from mcp_progress_monitor.formatting import count_in_short, number, size
+from mcp_progress_monitor.gui.common.controls import ElidedLabel, plain_tip, set_text_colour
+from mcp_progress_monitor.gui.theme import Appearance, Tone, emphasised
+from mcp_progress_monitor.snapshots.servers import ServerState
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.gui.traffic.model import TrafficModel
+    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
+
+_WINDOW_S: Final = 2.0
+"""Over how long the rate is taken: short enough to follow, long enough to be read."""
+
+
+class ServersRead(Protocol):
+    """Where the server states come from; `models.servers.ServersModel` fits."""
+
+    def servers(self) -> Sequence[ServerSnapshot]:
+        """All servers."""
+
+
+class RecordingRead(Protocol):
+    """What is read of a recorder; `recording.recorder.Recorder` fits."""
+
+    @property
+    def problem(self) -> ErrorDetails | None:
+        """Why recording has stopped; None while it runs."""
+
+    @property
+    def is_recording(self) -> bool:
+        """Whether frames go to the disk, not into memory only."""
+
+    @property
+    def size(self) -> int:
+        """Bytes recorded."""
+
+    @property
+    def count(self) -> int:
+        """Frames recorded."""
+
+
+class StatusBar(QStatusBar):
+    """Counts the feed's messages; idle when nothing arrives.
+
+    Without a recorder the messages of the log are counted.
+    """
+
+    def __init__(
+        self,
+        recorder: RecordingRead | None,
+        servers: ServersRead,
+        log: TrafficModel,
+        appearance: Appearance,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._recorder = recorder
+        self._counted = servers
+        self._appearance = appearance
+        self._log = log
+        self._seen = 0
+        self._servers: list[str] = []
+        self._dropped_jobs = 0
+        self._marks: list[tuple[float, int]] = [(time.monotonic(), 0)]
+        self._label = ElidedLabel(self)
+        self._label.set_accessible_name("Status")
+        self._warning = QLabel(self)
+        self._warning.setTextFormat(Qt.TextFormat.PlainText)
+        self._warning.setAccessibleName("Recording")
+        self._warning.setFont(emphasised(self.font()))
+        appearance.changed.connect(self.refresh)
+        self.addWidget(self._label, 1)
+        self.addPermanentWidget(self._warning)
+        self._second = QTimer(self)
+        self._second.setInterval(1000)
+        self._second.timeout.connect(self._on_second)
+        self.refresh()
+
+    @property
+    def text(self) -> str:
+        """What the bar says."""
+        return self._label.text()
+
+    @property
+    def warning(self) -> str:
+        """What it says of messages that are not recorded; empty while they are."""
+        return "" if self._warning.isHidden() else self._warning.text()
+
+    @Slot(object)
+    def count_frames(self, count: int) -> None:
+        """Count so many frames."""
+        self._seen += count
+        if not self._second.isActive():
+            self._marks = [(time.monotonic(), self._seen - count)]
+            self._second.start()
+            self.refresh()
+
+    def count_dropped_jobs(self, count: int) -> None:
+        """Say that so many ended jobs have left the list for newer ones."""
+        if count != self._dropped_jobs:
+            self._dropped_jobs = count
+            self._say()
+
+    @Slot()
+    def refresh(self) -> None:
+        """Refresh the text and count the servers again."""
+        self._servers = self._server_parts()
+        self._say()
+
+    def _say(self) -> None:
+        recorder = self._recorder
+        self._label.set_text(" · ".join(self._parts(recorder)))
+        why = "" if recorder is None else self._why_not(recorder)
+        self._warning.setText("Not recorded")
+        set_text_colour(self._warning, self._appearance, Tone.WARNING)
+        self._warning.setToolTip(plain_tip(why))
+        self._warning.setAccessibleDescription(why)
+        self._warning.setVisible(bool(why))
+
+    def rate(self) -> float:
+        """Messages a second over the last two seconds."""
+        now = time.monotonic()
+        while len(self._marks) > 1 and now - self._marks[1][0] >= _WINDOW_S:
+            del self._marks[0]
+        began, count = self._marks[0]
+        return (self._seen - count) / max(now - began, 1.0)
+
+    def _parts(self, recorder: RecordingRead | None) -> list[str]:
+        parts = [
+            *self._servers,
+            f"{number(round(self.rate()))} msg/s",
+            self._kept(recorder),
+        ]
+        if self._log.dropped:
+            gone = count_in_short(self._log.dropped)
+            is_on_disk = self._log.is_closed and recorder is not None and recorder.is_recording
+            words = (
+                "the oldest {count} are only in the recording"
+                if is_on_disk
+                else "the oldest {count} were dropped"
+            )
+            parts.append(words.format(count=gone))
+        if self._dropped_jobs:
+            gone = count_in_short(self._dropped_jobs)
+            parts.append(f"{gone} older jobs only in Traffic")
+        return parts
+
+    def _server_parts(self) -> list[str]:
+        """How many servers are connected, and what the others wait for."""
+        servers = self._counted.servers()
+        states = [server.state for server in servers]
+        connected, all_of_them = states.count(ServerState.CONNECTED), len(states)
+        words = "{count} of {all} connected" if all_of_them else "0 connected"
+        parts = [words.format(count=number(connected), all=number(all_of_them))]
+        for count, wording in (
+            (states.count(ServerState.CONNECTING), "{count} connecting"),
+            (states.count(ServerState.WAITING), "{count} restarting"),
+            (sum(each.sign_in is not None for each in servers), "{count} need sign-in"),
+        ):
+            if count:
+                parts.append(wording.format(count=number(count)))
+        return parts
+
+    def _kept(self, recorder: RecordingRead | None) -> str:
+        if recorder is None or not (recorder.is_recording or recorder.problem):
+            count = count_in_short(self._log.timeline.end)
+            return f"{count} messages"
+        return f"{count_in_short(recorder.count)} recorded ({size(recorder.size)})"
+
+    def _why_not(self, recorder: RecordingRead) -> str:
+        problem = recorder.problem
+        if problem is not None:
+            return problem.as_text()
+        if not recorder.is_recording:
+            return "Recording is off: only the newest messages are kept in memory."
+        return ""
+
+    @Slot()
+    def _on_second(self) -> None:
+        self._marks.append((time.monotonic(), self._seen))
+        self._say()
+        if self.rate() == 0:
+            self._second.stop()

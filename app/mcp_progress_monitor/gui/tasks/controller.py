@@ -1,0 +1,143 @@
+"""Lists and cancels the tasks of a server, and subscribes to its resources."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Qt, Slot
+
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.protocol.messages import CANCEL_TASK, TASK_ID
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_progress_monitor.engine.engine import Engine
+    from mcp_progress_monitor.gui.aio import BackgroundTasks
+    from mcp_progress_monitor.gui.main_window import MainWindow
+    from mcp_progress_monitor.gui.tasks.dialog import TasksDialog
+    from mcp_progress_monitor.gui.tasks.model import ListedTask
+    from mcp_progress_monitor.gui.theme import Appearance
+    from mcp_progress_monitor.tracker.snapshot import JobId
+
+
+class TasksController(QObject):
+    """Connects task lists and resource subscriptions to the window; a child of it.
+
+    One dialog for each server; what goes wrong in it is told in it, as long as it is open.
+    """
+
+    def __init__(
+        self,
+        window: MainWindow,
+        engine: Engine,
+        tasks: BackgroundTasks,
+        appearance: Appearance,
+        tell: Callable[[ErrorDetails], None],
+        open_job: Callable[[JobId], None],
+    ) -> None:
+        super().__init__(window)
+        self._window = window
+        self._engine = engine
+        self._tasks = tasks
+        self._appearance = appearance
+        self._tell = tell
+        self._open_job = open_job
+        self._dialogs: dict[str, TasksDialog] = {}
+        window.servers.tasks_requested.connect(self.show_tasks)
+        window.servers.subscription_requested.connect(self.subscribe)
+
+    @Slot(str)
+    def show_tasks(self, server: str) -> None:
+        """Open the list of a server's tasks, and fill it."""
+        dialog = self._dialogs.get(server)
+        if dialog is None:
+            from mcp_progress_monitor.gui.tasks.dialog import TasksDialog
+
+            dialog = TasksDialog(server, self._appearance, self._window)
+            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            dialog.refresh_requested.connect(self._on_refresh_requested)
+            dialog.cancel_requested.connect(self._on_cancel_requested)
+            dialog.job_opened.connect(self._on_job_opened)
+            dialog.finished.connect(self._on_finished)
+            self._dialogs[server] = dialog
+            dialog.show()
+        dialog.raise_()
+        dialog.activateWindow()
+        dialog.ask()
+
+    @Slot(str, str, bool)
+    def subscribe(self, server: str, uri: str, is_wanted: bool) -> None:
+        """Subscribe to updates of a resource, or unsubscribe."""
+        try:
+            self._engine.servers.subscribe_resource(server, uri, is_wanted=is_wanted)
+        except UserError as error:
+            self._tell(error.problem)
+
+    async def _list(self, server: str) -> None:
+        try:
+            views = await self._engine.tasks.list_at(server)
+        except UserError as error:
+            self._show_problem(server, error.problem)
+            return
+        dialog = self._dialogs.get(server)
+        if dialog is not None:
+            from mcp_progress_monitor.gui.tasks.model import ListedTask
+
+            find = self._engine.tasks.job_of
+            dialog.show_tasks([ListedTask(view, find(server, view.id)) for view in views])
+
+    async def _cancel(self, server: str, listed: ListedTask) -> None:
+        """Cancel a task: with its job if there is one that is not over, else by its id alone."""
+        try:
+            found = None if listed.job is None else self._engine.jobs.snapshot(listed.job)
+            if found is not None and not found.state.is_over:
+                await self._engine.calls.cancel(found.id)
+            else:
+                await self._cancel_alone(server, listed.view.id)
+        except UserError as error:
+            self._show_problem(server, error.problem)
+        else:
+            await self._list(server)
+
+    async def _cancel_alone(self, server: str, task: str) -> None:
+        call = Call(server, CANCEL_TASK, {TASK_ID: task}, token=None)
+        outcome = await self._engine.calls.make(call)
+        if outcome.failure is not None:
+            what = f"Cannot cancel the task: {outcome.failure.message}"
+            raise UserError(ErrorDetails(what, server))
+
+    def _show_problem(self, server: str, problem: ErrorDetails) -> None:
+        dialog = self._dialogs.get(server)
+        if dialog is None:
+            self._tell(problem)
+        else:
+            dialog.show_problem(problem)
+
+    def _asking(self) -> TasksDialog | None:
+        """The dialog that speaks."""
+        return next((each for each in self._dialogs.values() if each is self.sender()), None)
+
+    @Slot()
+    def _on_refresh_requested(self) -> None:
+        dialog = self._asking()
+        if dialog is not None:
+            self._tasks.start(f"list tasks of {dialog.server}", self._list, dialog.server)
+
+    @Slot(object)
+    def _on_cancel_requested(self, listed: ListedTask) -> None:
+        dialog = self._asking()
+        if dialog is not None:
+            name = f"cancel a task of {dialog.server}"
+            self._tasks.start(name, self._cancel, dialog.server, listed)
+
+    @Slot(object)
+    def _on_job_opened(self, job: JobId) -> None:
+        self._open_job(job)
+
+    @Slot()
+    def _on_finished(self) -> None:
+        self._dialogs = {
+            name: each for name, each in self._dialogs.items() if each is not self.sender()
+        }

@@ -1,0 +1,154 @@
+"""The tasks of a server: list, open as jobs, cancel."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QItemSelectionModel, QModelIndex, QSize, QTimer, Signal, Slot
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QHBoxLayout,
+    QHeaderView,
+    QPushButton,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor.formatting import count, one_line, visible
+from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
+from mcp_progress_monitor.gui.common.layout import fit_to_screen
+from mcp_progress_monitor.gui.common.tables import PlainTable
+from mcp_progress_monitor.gui.tasks.model import LISTED, ListedTask, ServerTasksModel
+from mcp_progress_monitor.gui.theme import GAP, Appearance, Tone
+from mcp_progress_monitor.protocol.facts import is_terminal
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp_progress_monitor.errors import ErrorDetails
+
+_SECOND_MS = 1000
+_ID, _MESSAGE = 0, 2
+
+
+class TasksDialog(QDialog):
+    """A table of one server's tasks; every action is a signal."""
+
+    refresh_requested = Signal()
+    cancel_requested = Signal(object)
+    """The `ListedTask` to be cancelled."""
+    job_opened = Signal(object)
+    """`JobId` of the task."""
+
+    def __init__(self, server: str, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self.server = server
+        self.setWindowTitle(f"Tasks on {visible(server[:60])}")
+        self.model = ServerTasksModel(self)
+        self.table = PlainTable(self.model, "Tasks on the server", self)
+        self.table.activated.connect(self._on_activated)
+        self.table.selectionModel().selectionChanged.connect(self._enable)
+        self.message = plain_label(self)
+        self.refresh = self._button("&Refresh", "Refresh the list of tasks (F5)")
+        self.refresh.setShortcut("F5")
+        self.cancel = self._button("&Cancel task", "Cancel the task on the server (Del)")
+        self.cancel.setShortcut("Del")
+        self.open_job = self._button("&Open job", "Open the job of the task (Return)")
+        self.refresh.clicked.connect(self.ask)
+        self.cancel.clicked.connect(self._on_cancel)
+        self.open_job.clicked.connect(self._on_open)
+        self._second = QTimer(self)
+        self._second.setInterval(_SECOND_MS)
+        self._second.timeout.connect(self.table.viewport().update)
+        self._second.start()
+        self._lay_out()
+        fit_to_screen(self, QSize(880, 340))
+
+    @Slot()
+    def ask(self) -> None:
+        """Ask for the tasks."""
+        self.refresh.setEnabled(False)
+        self._say("Loading tasks…", Tone.MUTED)
+        self.refresh_requested.emit()
+
+    def show_tasks(self, tasks: Sequence[ListedTask]) -> None:
+        """Show what the server listed; the task that was selected stays so."""
+        before = self._selected()
+        self.model.show_tasks(tasks)
+        self.refresh.setEnabled(True)
+        self._say(count(len(tasks), "task", "tasks"), Tone.MUTED)
+        row = None if before is None else self.model.row_of(before.view.id)
+        if tasks:
+            self.select(row or 0)
+        self._enable()
+
+    def show_problem(self, problem: ErrorDetails) -> None:
+        """Say why what was asked for did not work; the tasks stay as they were."""
+        self.refresh.setEnabled(True)
+        self._say(one_line(problem.as_text(), 600), Tone.BAD)
+
+    def _lay_out(self) -> None:
+        header = self.table.horizontalHeader()
+        for column in (_ID, _MESSAGE):
+            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
+        digit = self.table.fontMetrics().horizontalAdvance("0")
+        for column, digits in ((1, 18), (3, 15), (4, 24), (5, 9)):
+            self.table.setColumnWidth(column, digit * digits)
+        close = QDialogButtonBox(QDialogButtonBox.StandardButton.Close, self)
+        close.rejected.connect(self.reject)
+        buttons = QHBoxLayout()
+        buttons.setSpacing(GAP)
+        for button in (self.refresh, self.cancel, self.open_job):
+            buttons.addWidget(button)
+        buttons.addStretch()
+        buttons.addWidget(close)
+        layout = QVBoxLayout(self)
+        layout.addWidget(self.table, 1)
+        layout.addWidget(self.message)
+        layout.addLayout(buttons)
+        self._enable()
+
+    def _button(self, words: str, tip: str) -> QPushButton:
+        button = QPushButton(words, self)
+        button.setToolTip(plain_tip(tip))
+        button.setAutoDefault(False)
+        return button
+
+    def select(self, row: int) -> None:
+        """Choose a row, whatever keys are held: Qt's `selectRow` goes by them."""
+        flags = QItemSelectionModel.SelectionFlag
+        wanted = flags.ClearAndSelect | flags.Rows
+        self.table.selectionModel().setCurrentIndex(self.model.index(row, 0), wanted)
+
+    def _selected(self) -> ListedTask | None:
+        rows = self.table.selectionModel().selectedRows()
+        listed = rows[0].data(LISTED) if rows else None
+        return listed if isinstance(listed, ListedTask) else None
+
+    def _say(self, words: str, tone: Tone) -> None:
+        self.message.setText(words)
+        set_text_colour(self.message, self._appearance, tone)
+
+    @Slot()
+    def _enable(self) -> None:
+        listed = self._selected()
+        self.cancel.setEnabled(listed is not None and not is_terminal(listed.view.status))
+        self.open_job.setEnabled(listed is not None and listed.job is not None)
+
+    @Slot()
+    def _on_cancel(self) -> None:
+        listed = self._selected()
+        if listed is not None:
+            self.cancel_requested.emit(listed)
+
+    @Slot()
+    def _on_open(self) -> None:
+        listed = self._selected()
+        if listed is not None and listed.job is not None:
+            self.job_opened.emit(listed.job)
+
+    @Slot(QModelIndex)
+    def _on_activated(self, _index: QModelIndex) -> None:
+        self._on_open()

@@ -1,0 +1,407 @@
+"""The one palette: colours, spacing and icons, light or dark, and the user's choice of theme.
+
+Every colour of the window is a `Tone` of `Appearance`, derived from the palette in use. Icons are
+drawn when they are first shown: drawing all of them in every size and mode took 5 % of the time
+until the window is there.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from PySide6.QtCore import QByteArray, QObject, QRect, QRectF, QSize, Qt, Signal, Slot
+from PySide6.QtGui import (
+    QAction,
+    QActionGroup,
+    QColor,
+    QFont,
+    QFontDatabase,
+    QGuiApplication,
+    QIcon,
+    QIconEngine,
+    QPainter,
+    QPalette,
+    QPixmap,
+)
+from PySide6.QtSvg import QSvgRenderer
+from PySide6.QtWidgets import QApplication
+
+from mcp_progress_monitor.tracker.snapshot import JobState
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QMenu
+
+    from mcp_progress_monitor.gui.preferences import Preferences
+    from mcp_progress_monitor.tracker.snapshot import JobSnapshot
+
+
+class Drawing(NamedTuple):
+    """An icon's SVG (with `currentColor`) and its colours: normal, selected, disabled."""
+
+    svg: bytes
+    normal: QColor
+    selected: QColor
+    disabled: QColor
+
+
+class DrawnIcon(QIconEngine):
+    """The engine of a `QIcon`, which owns it; caches pixmaps."""
+
+    def __init__(self, drawing: Drawing) -> None:
+        super().__init__()
+        self._drawing = drawing
+        self._drawn: dict[tuple[int, QIcon.Mode], QPixmap] = {}
+        _keep(self)
+
+    def clone(self) -> QIconEngine:
+        """Another one, for a copy of the `QIcon` that is changed; nothing here changes one."""
+        return DrawnIcon(self._drawing)
+
+    def pixmap(self, size: QSize, mode: QIcon.Mode, _state: QIcon.State) -> QPixmap:
+        """The drawing in `size` pixels of the screen, as large as fits a square."""
+        side = min(size.width(), size.height())
+        if side < 1:  # a row that is squeezed to nothing
+            return QPixmap()
+        key = (side, mode)
+        if key not in self._drawn:
+            self._drawn[key] = drawn(self._drawing.svg, self._colour(mode), side)
+        return self._drawn[key]
+
+    def paint(self, painter: QPainter, rect: QRect, mode: QIcon.Mode, state: QIcon.State) -> None:
+        """Paint the drawing in the middle of `rect`, sharp on any screen."""
+        ratio = painter.device().devicePixelRatio()
+        pixmap = QPixmap(self.pixmap(rect.size() * ratio, mode, state))
+        if pixmap.isNull():
+            return
+        pixmap.setDevicePixelRatio(ratio)
+        side = round(pixmap.width() / ratio)
+        place = QRect(0, 0, side, side)
+        place.moveCenter(rect.center())
+        painter.drawPixmap(place.topLeft(), pixmap)
+
+    def _colour(self, mode: QIcon.Mode) -> QColor:
+        if mode is QIcon.Mode.Selected:
+            return self._drawing.selected
+        return self._drawing.disabled if mode is QIcon.Mode.Disabled else self._drawing.normal
+
+
+def _keep(engine: DrawnIcon) -> None:
+    """Never let Python free what Qt deletes: a kilobyte for each icon and palette.
+
+    Python's collector would take an engine apart under the `QIcon` that has it (seen as a crash).
+    """
+    import ctypes
+
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(engine))
+
+
+def drawn(svg: bytes, colour: QColor, side: int) -> QPixmap:
+    """A drawing in one colour, `side` pixels square."""
+    pixmap = QPixmap(QSize(side, side))
+    pixmap.fill(Qt.GlobalColor.transparent)
+    painter = QPainter(pixmap)
+    renderer = QSvgRenderer(QByteArray(svg.replace(b"currentColor", colour.name().encode())))
+    renderer.render(painter, QRectF(0, 0, side, side))
+    painter.end()
+    return pixmap
+
+
+GAP_S: Final = 4
+GAP: Final = 8
+GAP_L: Final = 12
+"""Spacing in device-independent pixels: within a group, between things, around panes."""
+
+
+class Tone(enum.Enum):
+    """The meaning of a colour; an icon or a word always says the same."""
+
+    TEXT = "text"
+    MUTED = "muted"
+    ACCENT = "accent"
+    GOOD = "good"
+    WARNING = "warning"
+    BAD = "bad"
+
+
+STATE_TONES: Final = {
+    JobState.RUNNING: Tone.ACCENT,
+    JobState.STALLED: Tone.WARNING,
+    JobState.NEEDS_YOU: Tone.WARNING,
+    JobState.CANCELLING: Tone.MUTED,
+    JobState.RESUMABLE: Tone.ACCENT,
+    JobState.DONE: Tone.GOOD,
+    JobState.FAILED: Tone.BAD,
+    JobState.CANCELLED: Tone.MUTED,
+    JobState.TIMED_OUT: Tone.BAD,
+    JobState.LOST: Tone.BAD,
+}
+
+_SIGNALS: Final = {
+    False: {Tone.GOOD: "#1f8a4c", Tone.WARNING: "#a86a00", Tone.BAD: "#c4282f"},
+    True: {Tone.GOOD: "#5cc48d", Tone.WARNING: "#e3ad48", Tone.BAD: "#f37f7f"},
+}
+_CONTRAST: Final = 4.5  # WCAG 2.2, 1.4.3
+
+
+def tone_of(job: JobSnapshot) -> Tone:
+    """The tone of a job: its state's, but quiet where the user wanted it to end."""
+    is_wanted = job.failure is not None and job.failure.is_wanted and job.state is JobState.LOST
+    return Tone.MUTED if is_wanted else STATE_TONES[job.state]
+
+
+def state_icon(state: JobState) -> str:
+    """The name of the icon that draws `state`."""
+    return "state-" + state.value.lower().replace(" ", "-")
+
+
+def mixed(one: QColor, other: QColor, share: float) -> QColor:
+    """`one` with `share` (0 to 1) of `other` in it."""
+    keep = 1.0 - share
+    return QColor.fromRgbF(
+        one.redF() * keep + other.redF() * share,
+        one.greenF() * keep + other.greenF() * share,
+        one.blueF() * keep + other.blueF() * share,
+    )
+
+
+def contrast(one: QColor, other: QColor) -> float:
+    """The contrast ratio of two colours, 1 to 21, as WCAG 2.2 defines it."""
+    low, high = sorted((_luminance(one), _luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+def _luminance(colour: QColor) -> float:
+    red, green, blue = (_linear(part) for part in (colour.redF(), colour.greenF(), colour.blueF()))
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _linear(part: float) -> float:
+    return part / 12.92 if part <= 0.04045 else float(((part + 0.055) / 1.055) ** 2.4)
+
+
+def _readable(colour: QColor, base: QColor, text: QColor) -> QColor:
+    """`colour`, moved towards the text colour until it can be read on `base`."""
+    for step in range(11):
+        moved = mixed(colour, text, step / 10)
+        if contrast(moved, base) >= _CONTRAST:
+            return moved
+    return text
+
+
+class Appearance(QObject):
+    """The colours and icons of every pane; built once and passed down.
+
+    `icons` is the folder of the SVG drawings. Panes call `follow` when their palette changes;
+    the first call of a new palette emits `changed`, after which icons must be asked for again.
+    """
+
+    changed = Signal()
+
+    def __init__(self, palette: QPalette, icons: Path, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._folder = icons
+        self._drawings: dict[str, bytes] = {}
+        self._palette = QPalette(palette)
+        self._colours: dict[Tone, QColor] = {}
+        self._grounds: dict[tuple[Tone, float], QColor] = {}
+        self._pixmaps: dict[tuple[str, Tone, int, float], QPixmap] = {}
+        self._icons: dict[tuple[str, Tone], QIcon] = {}
+        self._derive()
+
+    @property
+    def is_dark(self) -> bool:
+        """Whether text is lighter than its ground; `colorScheme()` is unknown on many desktops."""
+        return self._base().lightnessF() < self._text().lightnessF()
+
+    def follow(self, palette: QPalette) -> None:
+        """Take the colours of `palette`; does nothing when they are in use already."""
+        if palette == self._palette:
+            return
+        self._palette = QPalette(palette)
+        self._derive()
+        self.changed.emit()
+
+    def colour(self, tone: Tone) -> QColor:
+        """The colour of `tone`, readable as text on the palette's base."""
+        return self._colours[tone]
+
+    def ground(self, tone: Tone, strength: float) -> QColor:
+        """The base colour with `strength` (0 to 1) of `tone` in it: tracks, badges, selections."""
+        key = (tone, strength)
+        if key not in self._grounds:
+            self._grounds[key] = mixed(self._base(), self._colours[tone], strength)
+        return self._grounds[key]
+
+    def line(self) -> QColor:
+        """The colour of hairlines between rows and panes."""
+        return self.ground(Tone.TEXT, 0.12)
+
+    def icon(self, name: str, tone: Tone = Tone.TEXT) -> QIcon:
+        """The drawing `name` in the colour of `tone`, in whatever size is asked of it."""
+        key = (name, tone)
+        if key not in self._icons:
+            chosen = self._palette.color(QPalette.ColorRole.HighlightedText)
+            faint = self.ground(Tone.TEXT, 0.35)
+            drawing = Drawing(self._drawing(name), self._colours[tone], chosen, faint)
+            self._icons[key] = QIcon(DrawnIcon(drawing))
+        return self._icons[key]
+
+    def pixmap(self, name: str, tone: Tone, side: int, ratio: float = 1.0) -> QPixmap:
+        """The drawing `name`, `side` device-independent pixels square, sharp at `ratio`."""
+        key = (name, tone, side, ratio)
+        if key not in self._pixmaps:
+            pixmap = drawn(self._drawing(name), self._colours[tone], round(side * ratio))
+            pixmap.setDevicePixelRatio(ratio)
+            self._pixmaps[key] = pixmap
+        return self._pixmaps[key]
+
+    def _derive(self) -> None:
+        base, text = self._base(), self._text()
+        signals = {tone: QColor(name) for tone, name in _SIGNALS[self.is_dark].items()}
+        accent = self._palette.color(QPalette.ColorGroup.Active, QPalette.ColorRole.Accent)
+        self._colours = {
+            tone: _readable(colour, base, text)
+            for tone, colour in ({Tone.ACCENT: accent} | signals).items()
+        }
+        self._colours[Tone.TEXT] = text
+        self._colours[Tone.MUTED] = _readable(mixed(text, base, 0.42), base, text)
+        self._grounds.clear()
+        self._pixmaps.clear()
+        self._icons.clear()
+
+    def _base(self) -> QColor:
+        return self._palette.color(QPalette.ColorGroup.Active, QPalette.ColorRole.Base)
+
+    def _text(self) -> QColor:
+        return self._palette.color(QPalette.ColorGroup.Active, QPalette.ColorRole.Text)
+
+    def _drawing(self, name: str) -> bytes:
+        if name not in self._drawings:
+            self._drawings[name] = (self._folder / f"{name}.svg").read_bytes()
+        return self._drawings[name]
+
+
+def monospaced(size_of: QFont) -> QFont:
+    """The system's fixed-width font in the size of another font."""
+    font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+    font.setPointSizeF(size_of.pointSizeF())
+    return font
+
+
+def emphasised(font: QFont) -> QFont:
+    """The same font, heavier."""
+    heavy = QFont(font)
+    heavy.setWeight(QFont.Weight.DemiBold)
+    return heavy
+
+
+_KEY: Final = "appearance"
+_BASES: Final = {
+    # button, window, base, text, accent
+    "dark": ("#3d3d42", "#222225", "#2c2c30", "#e6e6e8", "#3d8fd1"),
+    "light": ("#efefef", "#efefef", "#ffffff", "#1a1a1a", "#2a6fa8"),
+}
+_LINES: Final = "#a0a0a8"
+_WITH_BOXES: Final = ("QListWidget", "QTreeWidget", "QCheckBox", "QRadioButton")
+"""Classes of widgets that draw boxes to be ticked, and paint no window: but for their headers, and
+the corner between two scroll bars that a table is likely to have."""
+_THEMES: Final = {
+    "system": Qt.ColorScheme.Unknown,
+    "light": Qt.ColorScheme.Light,
+    "dark": Qt.ColorScheme.Dark,
+}
+
+
+class ThemeChoice(QObject):
+    """Three exclusive actions; the chosen one is applied at once and kept."""
+
+    def __init__(self, preferences: Preferences, parent: QObject) -> None:
+        super().__init__(parent)
+        self._preferences = preferences
+        self._group = QActionGroup(self)
+        words = {
+            "system": "&System",
+            "light": "&Light",
+            "dark": "&Dark",
+        }
+        chosen = preferences.json_of(_KEY).get("scheme", "system")
+        for name in _THEMES:
+            action = QAction(words[name], self)
+            action.setCheckable(True)
+            action.setData(name)
+            action.setChecked(name == chosen)
+            self._group.addAction(action)
+        self._group.triggered.connect(self._on_triggered)
+        self._apply(chosen if isinstance(chosen, str) else "system")
+
+    def add_to(self, menu: QMenu) -> None:
+        """Offer the choice in `menu`."""
+        menu.addActions(self._group.actions())
+
+    def choose(self, name: str) -> None:
+        """Choose "system", "light" or "dark"."""
+        for action in self._group.actions():
+            if action.data() == name:
+                action.trigger()
+
+    @Slot(QAction)
+    def _on_triggered(self, action: QAction) -> None:
+        name = str(action.data())
+        self._preferences.keep_json(_KEY, {"scheme": name})
+        self._apply(name)
+
+    def _apply(self, name: str) -> None:
+        scheme = _THEMES.get(name, Qt.ColorScheme.Unknown)
+        QGuiApplication.styleHints().setColorScheme(scheme)
+        # A desktop without a theme of its own ignores the wish: then the palette is ours.
+        QGuiApplication.setPalette(QPalette())
+        if name in _BASES and is_dark(QGuiApplication.palette()) != (name == "dark"):
+            palette = _palette(*_BASES[name])
+            QGuiApplication.setPalette(palette)
+            if name == "dark":
+                _outline(palette)
+
+
+def is_dark(palette: QPalette) -> bool:
+    """Whether text is lighter than its ground."""
+    text, base = palette.color(QPalette.ColorRole.Text), palette.color(QPalette.ColorRole.Base)
+    return text.lightnessF() > base.lightnessF()
+
+
+def _outline(palette: QPalette) -> None:
+    """Let empty boxes be seen on a dark ground: their lines are drawn darker than the window."""
+    lines = QPalette(palette)
+    lines.setColor(QPalette.ColorRole.Window, QColor(_LINES))
+    for name in _WITH_BOXES:
+        QApplication.setPalette(lines, name)  # type: ignore[arg-type]  # bytes are refused
+    QApplication.setPalette(palette, "QHeaderView")  # type: ignore[arg-type]
+
+
+def _palette(button: str, window: str, base: str, text: str, link: str) -> QPalette:
+    """Qt derives the bevels from two colours; grounds and texts are set by hand."""
+    palette = QPalette(QColor(button), QColor(window))
+    roles = QPalette.ColorRole
+    for role, colour in {
+        roles.Base: base,
+        roles.AlternateBase: window,
+        roles.ToolTipBase: window,
+        roles.Text: text,
+        roles.WindowText: text,
+        roles.ButtonText: text,
+        roles.ToolTipText: text,
+        roles.Highlight: link,
+        roles.Accent: link,
+        roles.Link: link,
+        roles.HighlightedText: "#ffffff",
+    }.items():
+        palette.setColor(role, QColor(colour))
+    faint = QColor(text)
+    faint.setAlphaF(0.45)
+    for role in (roles.Text, roles.WindowText, roles.ButtonText):
+        palette.setColor(QPalette.ColorGroup.Disabled, role, faint)
+    faint.setAlphaF(0.55)
+    palette.setColor(roles.PlaceholderText, faint)
+    return palette

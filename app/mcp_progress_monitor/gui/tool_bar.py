@@ -1,0 +1,193 @@
+"""The tool bar: the most frequent actions, beside the field that filters jobs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from PySide6.QtCore import QPoint, QSize, Qt, Signal, Slot
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import QMenu, QSizePolicy, QToolBar, QToolButton, QWidget
+
+from mcp_progress_monitor.formatting import one_line
+from mcp_progress_monitor.gui.common.controls import plain_tip
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from PySide6.QtGui import QKeyEvent, QMouseEvent
+
+    from mcp_progress_monitor.gui.actions import Actions
+    from mcp_progress_monitor.gui.jobs.filters import JobFilterEdit
+    from mcp_progress_monitor.gui.jobs.job_list import JobList
+    from mcp_progress_monitor.gui.theme import Appearance
+
+_ARROW: Final = 16  # pixels at the end that belong to the arrow
+
+
+class SplitButton(QToolButton):
+    """A button with a menu, opened by its arrow, a long press or the Down key.
+
+    Qt's own kind of button in two parts draws the arrow far from the words and wants half as much
+    room again.
+    """
+
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Open the menu where the arrow is."""
+        is_left = event.button() is Qt.MouseButton.LeftButton
+        if is_left and self.isEnabled() and self._is_on_arrow(event.position().x()):
+            self.open_menu()
+        else:
+            super().mousePressEvent(event)
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Open the menu by the keyboard."""
+        if event.key() == Qt.Key.Key_Down:
+            self.open_menu()
+        else:
+            super().keyPressEvent(event)
+
+    def open_menu(self) -> None:
+        """Show the menu below the button."""
+        menu = self.menu()
+        if menu is not None:
+            # Not `showMenu`: that runs a loop of its own, in which other tasks stand still.
+            menu.popup(self.mapToGlobal(QPoint(0, self.height())))
+
+    def _is_on_arrow(self, x: float) -> bool:
+        if self.layoutDirection() is Qt.LayoutDirection.RightToLeft:
+            return x < _ARROW
+        return x >= self.width() - _ARROW
+
+
+_ICON = 18
+_OFFERED = 30
+_NAME = 60
+
+
+class SavedServer(NamedTuple):
+    """A saved server in the menu."""
+
+    name: str
+    is_up: bool = False
+    is_disabled: bool = False
+
+
+class ToolBar(QToolBar):
+    """Connect, new call, cancel, resume, re-issue; the filter at the right."""
+
+    connect_requested = Signal(str)
+    """The name of a saved server, chosen in the menu."""
+
+    def __init__(
+        self,
+        actions: Actions,
+        jobs: JobList,
+        search: JobFilterEdit,
+        appearance: Appearance,
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Toolbar")
+        self.setObjectName("toolbar")
+        self.setMovable(False)
+        self.setIconSize(QSize(_ICON, _ICON))
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self._appearance = appearance
+        self._resumption = (jobs.action("resume"), jobs.action("automatic"))
+        self.connect_button = self._made_button(
+            QToolButton(self),
+            "Connect",
+            "Connect to a server",
+            [actions.command, actions.url, actions.imports, actions.demo],
+        )
+        self._adding = (actions.command, actions.url, actions.imports, actions.demo)
+        self._servers: tuple[SavedServer, ...] = ()
+        self.connect_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.resume_button = self._made_button(
+            SplitButton(self),
+            "Resume",
+            self._resumption[0].toolTip(),
+            self._resumption,
+        )
+        self.resume_button.clicked.connect(self._resumption[0].trigger)
+        self._resumption[0].enabledChanged.connect(self._enable)
+        self._lay_out(actions, jobs, search)
+        self._enable()
+        self._recolour()
+        appearance.changed.connect(self._recolour)
+
+    def set_servers(self, servers: Sequence[SavedServer]) -> None:
+        """Offer saved servers below the ways to add one; of many, the first."""
+        if tuple(servers) == self._servers:
+            return
+        self._servers = tuple(servers)
+        menu = self.connect_button.menu()
+        for action in menu.actions():
+            menu.removeAction(action)
+            if action not in self._adding:
+                action.deleteLater()  # else the menu has it for as long as it lasts itself
+        menu.addActions(list(self._adding))
+        if servers:
+            menu.addSeparator()
+        for server in self._servers[:_OFFERED]:
+            # An ampersand would be taken for a key.
+            action = QAction(one_line(server.name, _NAME).replace("&", "&&"), menu)
+            action.setData(server.name)
+            action.setEnabled(not server.is_disabled and not server.is_up)
+            words = "Disabled" if server.is_disabled else "Already connected"
+            action.setToolTip(plain_tip("Connect the server" if action.isEnabled() else words))
+            action.triggered.connect(self._on_server_triggered)
+            menu.addAction(action)
+        left_out = len(self._servers) - _OFFERED
+        if left_out > 0:
+            more = menu.addAction(f"{left_out} more in the server list")
+            more.setEnabled(False)
+
+    def set_read_only(self, actions: Actions) -> None:
+        """Take away what asks something of a server; offer other recordings in its place."""
+        *live, gap, _search = self.actions()
+        for action in live:
+            self.removeAction(action)
+        self.insertActions(gap, [actions.open_recording, actions.recordings])
+
+    def _lay_out(self, actions: Actions, jobs: JobList, search: JobFilterEdit) -> None:
+        self.addWidget(self.connect_button)
+        self.addSeparator()
+        self.addActions([actions.call, jobs.action("cancel")])
+        self.addWidget(self.resume_button)
+        self.addAction(jobs.action("reissue"))
+        gap = QWidget(self)
+        gap.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+        self.addWidget(gap)
+        search.setMaximumWidth(320)
+        self.addWidget(search)
+
+    def _made_button(
+        self, button: QToolButton, words: str, tip: str, choices: Iterable[QAction]
+    ) -> QToolButton:
+        menu = QMenu(button)
+        menu.setToolTipsVisible(True)
+        menu.addActions(list(choices))
+        button.setText(words)
+        button.setMenu(menu)
+        button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        button.setAccessibleName(words)
+        button.setToolTip(plain_tip(tip))
+        button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        return button
+
+    @Slot()
+    def _enable(self) -> None:
+        """Offer what can work; to resume automatically later is in the menus of the jobs."""
+        self.resume_button.setEnabled(self._resumption[0].isEnabled())
+
+    @Slot()
+    def _on_server_triggered(self) -> None:
+        action = self.sender()
+        if isinstance(action, QAction):
+            self.connect_requested.emit(action.data())
+
+    @Slot()
+    def _recolour(self) -> None:
+        self.connect_button.setIcon(self._appearance.icon("connect"))
+        self.resume_button.setIcon(self._appearance.icon("resume"))

@@ -1,0 +1,1 @@
+"""Every JSON-RPC message in one timeline: filtered, read in full, annotated."""

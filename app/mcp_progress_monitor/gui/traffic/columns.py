@@ -1,0 +1,185 @@
+"""The columns of the traffic: which are shown, and how wide, in the room there is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from PySide6.QtCore import QByteArray, QObject, Qt, Slot
+from PySide6.QtWidgets import QMenu
+
+from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from PySide6.QtCore import QPoint
+    from PySide6.QtGui import QAction
+    from PySide6.QtWidgets import QTableView
+
+FIRST: Final = {
+    TrafficColumn.TIME: 12,
+    TrafficColumn.DELTA: 8,
+    TrafficColumn.DIRECTION: 10,
+    TrafficColumn.SERVER: 10,
+    TrafficColumn.KIND: 12,
+    TrafficColumn.METHOD: 22,
+    TrafficColumn.KEY: 11,
+    TrafficColumn.SUMMARY: 28,
+    TrafficColumn.SIZE: 9,
+    TrafficColumn.DURATION: 10,
+}
+"""Characters in each column where there is room; the summary takes what is left over as well."""
+
+_STEPS: Final = (
+    (TrafficColumn.DIRECTION, 1),
+    (TrafficColumn.SIZE, 0),
+    (TrafficColumn.DURATION, 8),
+    (TrafficColumn.DELTA, 0),
+    (TrafficColumn.METHOD, 12),
+    (TrafficColumn.KIND, 10),
+    (TrafficColumn.SERVER, 8),
+    (TrafficColumn.KEY, 9),
+    (TrafficColumn.DURATION, 0),
+    (TrafficColumn.SUMMARY, 22),
+    (TrafficColumn.METHOD, 0),
+    (TrafficColumn.SERVER, 0),
+    (TrafficColumn.SUMMARY, 12),
+)
+"""What gives way first where there is less room, to how many characters; 0 is left out.
+
+Direction is told by its arrow, most of a method by the kind, size and delta by the details.
+"""
+
+
+def fitted(
+    room: int,
+    width_of: Callable[[int], int],
+    own: Mapping[TrafficColumn, int],
+    hidden: Collection[TrafficColumn],
+    shown: Collection[TrafficColumn],
+) -> dict[TrafficColumn, int]:
+    """The width of every column for `room` pixels, 0 for those left out.
+
+    `own` widths are kept as the user made them, `hidden` columns stay away, and of those `shown`
+    none is left out. `width_of` is the width of so many characters.
+    """
+    widths = {
+        column: 0 if column in hidden else own.get(column, width_of(characters))
+        for column, characters in FIRST.items()
+    }
+    for column, characters in _STEPS:
+        if sum(widths.values()) <= room:
+            break
+        is_fixed = column in own or (column in shown and not characters)
+        if widths[column] and not is_fixed:
+            widths[column] = width_of(characters) if characters else 0
+    left = room - sum(widths.values())
+    widths[TrafficColumn.SUMMARY] += max(0, left)
+    return widths
+
+
+class TrafficColumns(QObject):
+    """Fits the columns of `view` to its width, except those that the user has resized."""
+
+    def __init__(self, view: QTableView, width_of: Callable[[int], int]) -> None:
+        super().__init__(view)
+        self._view = view
+        self._width_of = width_of
+        self._own: dict[TrafficColumn, int] = {}
+        self._hidden: set[TrafficColumn] = set()
+        self._shown: set[TrafficColumn] = set()
+        self._is_fitting = False
+        header = view.horizontalHeader()
+        header.setMinimumSectionSize(1)
+        header.setSectionsMovable(True)
+        header.setHighlightSections(False)
+        header.setTextElideMode(Qt.TextElideMode.ElideRight)
+        header.setDefaultAlignment(Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter)
+        header.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        header.customContextMenuRequested.connect(self._on_menu_requested)
+        header.sectionResized.connect(self._on_section_resized)
+
+    def fit(self) -> None:
+        """Give every column its width for the room of now."""
+        if self._is_fitting:
+            return
+        self._is_fitting = True
+        room = self._view.viewport().width()
+        widths = fitted(room, self._width_of, self._own, self._hidden, self._shown)
+        for column, width in widths.items():
+            self._view.setColumnHidden(column, not width)
+            if width:
+                self._view.setColumnWidth(column, width)
+        self._is_fitting = False
+
+    def state(self) -> dict[str, Any]:
+        """What to remember, as JSON values: order of the columns, and what the user set."""
+        header = self._view.horizontalHeader().saveState().toBase64().toStdString()
+        return {
+            "header": header,
+            "widths": {column.name: width for column, width in self._own.items()},
+            "hidden": sorted(column.name for column in self._hidden),
+            "shown": sorted(column.name for column in self._shown),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take up what was remembered; what makes no sense is left out."""
+        header, widths = state.get("header"), state.get("widths")
+        if isinstance(header, str):
+            self._is_fitting = True
+            raw = QByteArray.fromBase64(QByteArray(header.encode(errors="replace")))
+            self._view.horizontalHeader().restoreState(raw)
+            self._is_fitting = False
+        named = widths if isinstance(widths, dict) else {}
+        self._own = {
+            TrafficColumn[name]: min(width, 4_000)
+            for name, width in named.items()
+            if name in TrafficColumn.__members__ and isinstance(width, int) and width > 0
+        }
+        self._hidden = _columns(state.get("hidden")) - {TrafficColumn.SUMMARY}
+        self._shown = _columns(state.get("shown"))
+        self.fit()
+
+    @Slot(int, int, int)
+    def _on_section_resized(self, section: int, _old: int, new: int) -> None:
+        if self._is_fitting or not new:
+            return
+        if section != TrafficColumn.SUMMARY:
+            self._own[TrafficColumn(section)] = new
+            self.fit()
+
+    @Slot(object)
+    def _on_menu_requested(self, point: QPoint) -> None:
+        menu = QMenu(self._view)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        for column in TrafficColumn:
+            title = self._view.model().headerData(column, Qt.Orientation.Horizontal)
+            action = menu.addAction(str(title))
+            action.setData(int(column))
+            action.setCheckable(True)
+            action.setChecked(not self._view.isColumnHidden(column))
+            action.setEnabled(column is not TrafficColumn.SUMMARY)
+        menu.addSeparator()
+        menu.addAction("Fit columns to width")
+        menu.triggered.connect(self._on_column_chosen)
+        menu.popup(self._view.horizontalHeader().mapToGlobal(point))
+
+    @Slot(object)
+    def _on_column_chosen(self, action: QAction) -> None:
+        if not action.isCheckable():
+            self._own.clear()
+            self._hidden.clear()
+            self._shown.clear()
+        else:
+            column = TrafficColumn(action.data())
+            to, out_of = self._shown, self._hidden
+            if not action.isChecked():
+                to, out_of = out_of, to
+            to.add(column)
+            out_of.discard(column)
+        self.fit()
+
+
+def _columns(names: object) -> set[TrafficColumn]:
+    found = names if isinstance(names, list) else []
+    return {TrafficColumn[name] for name in found if name in TrafficColumn.__members__}

@@ -1,0 +1,432 @@
+"""The actions on a message: filter, jump, mark, copy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from PySide6.QtCore import QMimeData, QObject, Qt, Signal, Slot
+from PySide6.QtGui import QAction, QActionGroup, QGuiApplication, QKeySequence
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
+
+from mcp_progress_monitor.formatting import number
+from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.traffic.related import Jump, job_at, target
+from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, decode
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+
+    from PySide6.QtCore import QPoint
+
+    from mcp_progress_monitor.gui.theme import Appearance
+    from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
+    from mcp_progress_monitor.gui.traffic.model import TrafficModel
+    from mcp_progress_monitor.gui.traffic.related import JobFinder
+    from mcp_progress_monitor.gui.traffic.view import TrafficView
+    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.tracker.snapshot import JobSnapshot
+
+
+class _Offer(NamedTuple):
+    """An action; one that `is_wide` works by its key in all of the pane, others in the table."""
+
+    name: str
+    words: str
+    key: str = ""
+    icon: str = ""
+    is_wide: bool = False
+
+
+_OFFERS: Final = (
+    (
+        _Offer("filter", "Filter by this value", "Ctrl+Return", "filter"),
+        _Offer("exclude", "Exclude this value", "Ctrl+Shift+Return"),
+    ),
+    (
+        _Offer("token", "Follow this token", "Ctrl+T"),
+        _Offer("request", "Follow this request", "Ctrl+Shift+T"),
+        _Offer("task", "Follow this task"),
+        _Offer("job", "Follow this job"),
+    ),
+    (
+        _Offer("show_job", "Show in job", "Ctrl+J", "jobs", True),
+        _Offer("jump_request", "Jump to request", "Alt+Home", "sent", True),
+        _Offer("jump_reply", "Jump to reply", "Alt+End", "received", True),
+        _Offer(
+            "jump_previous",
+            "Jump to previous in exchange",
+            "Alt+Up",
+            "previous",
+            True,
+        ),
+        _Offer(
+            "jump_next",
+            "Jump to next in exchange",
+            "Alt+Down",
+            "next",
+            True,
+        ),
+    ),
+    (
+        _Offer("mark", "Mark", "Ctrl+M", "mark", True),
+        _Offer("note", "Note…", "Ctrl+Shift+M", "note", True),
+        _Offer("next_mark", "Next mark", "F2", "", True),
+        _Offer("previous_mark", "Previous mark", "Shift+F2", "", True),
+    ),
+    (
+        _Offer("copy_line", "Copy as line", "Ctrl+C", "copy"),
+        _Offer("copy_json", "Copy as JSON", "Ctrl+Shift+C", "json"),
+        _Offer("copy_raw", "Copy raw bytes", "Ctrl+Alt+C"),
+        _Offer("copy_python", "Copy as Python snippet"),
+        _Offer("export", "Export…", "", "save"),
+    ),
+)
+LOOKED_UP: Final = ("filter", "exclude", "token", "request", "task", "job", "show_job")
+"""What can be offered is found out for the menu alone; by key, what is missing is said."""
+JUMPS: Final = ("jump_request", "jump_reply", "jump_previous", "jump_next")
+MARKS: Final = ("mark", "note")
+
+
+class TrafficActions(QObject):
+    """The actions by name; emits the triggered one and enables those that apply."""
+
+    wanted = Signal(object)
+    """The name of the action."""
+
+    def __init__(self, table: QWidget, pane: QWidget, appearance: Appearance) -> None:
+        super().__init__(pane)
+        self._appearance = appearance
+        self._group = QActionGroup(self)
+        self._group.setExclusionPolicy(QActionGroup.ExclusionPolicy.None_)
+        self._actions: dict[str, QAction] = {}
+        self._icons: dict[str, str] = {}
+        self._menu = QMenu(table)
+        for section in _OFFERS:
+            for offer in section:
+                self._add(offer, pane if offer.is_wide else table)
+            self._menu.addSeparator()
+        self._group.triggered.connect(self._on_triggered)
+        self._menu.aboutToHide.connect(self._on_menu_hiding)
+        appearance.changed.connect(self._on_appearance_changed)
+        self._use_icons()
+
+    def action(self, name: str) -> QAction:
+        """The action of that name."""
+        return self._actions[name]
+
+    def offer(self, name: str, *, is_offered: bool) -> None:
+        """Enable an action, or not."""
+        self._actions[name].setEnabled(is_offered)
+
+    def show_menu(self, at: QPoint) -> None:
+        """Show all of them as a menu at a point of the screen."""
+        self._menu.popup(at)
+
+    def buttons(self, names: Collection[str], parent: QWidget) -> list[QToolButton]:
+        """Small buttons for some of the actions."""
+        made = []
+        for name in names:
+            button = QToolButton(parent)
+            button.setDefaultAction(self._actions[name])
+            button.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonIconOnly)
+            button.setAutoRaise(True)
+            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+            button.setAccessibleName(self._actions[name].text())
+            made.append(button)
+        return made
+
+    def _add(self, offer: _Offer, place: QWidget) -> None:
+        words = offer.words
+        action = QAction(words, self._group)
+        action.setData(offer.name)
+        key = QKeySequence(offer.key)
+        action.setShortcut(key)
+        is_wide = offer.is_wide
+        contexts = Qt.ShortcutContext
+        action.setShortcutContext(
+            contexts.WidgetWithChildrenShortcut if is_wide else contexts.WidgetShortcut
+        )
+        native = key.toString(QKeySequence.SequenceFormat.NativeText)
+        action.setToolTip(plain_tip(f"{words} ({native})" if native else words))
+        place.addAction(action)
+        self._menu.addAction(action)
+        self._actions[offer.name] = action
+        if offer.icon:
+            self._icons[offer.name] = offer.icon
+
+    def _use_icons(self) -> None:
+        for name, icon in self._icons.items():
+            self._actions[name].setIcon(self._appearance.icon(icon))
+
+    @Slot(QAction)
+    def _on_triggered(self, action: QAction) -> None:
+        self.wanted.emit(action.data())
+
+    @Slot()
+    def _on_menu_hiding(self) -> None:
+        for name in LOOKED_UP:
+            self._actions[name].setEnabled(True)
+
+    @Slot()
+    def _on_appearance_changed(self) -> None:
+        self._use_icons()
+
+
+COPIED_BYTES: Final = 64_000_000
+"""Bytes copied at one go, unless one message alone has more."""
+
+
+class TrafficCommands(QObject):
+    """Carries out actions on the selected rows and the message at `place`.
+
+    What concerns all of the pane is asked for by signals.
+    """
+
+    term_wanted = Signal(object, bool)
+    """A comparison to narrow the filter by, and whether it is to be left out."""
+    filter_wanted = Signal(object)
+    """The text of a filter in place of the one in force."""
+    place_wanted = Signal(object)
+    """The place to stand on."""
+    job_wanted = Signal(object)
+    """The `JobId` to be shown."""
+    said = Signal(object)
+    """Words for the user; empty when there is nothing more to say."""
+    snippet_requested = Signal(object)
+    export_requested = Signal()
+
+    def __init__(
+        self,
+        model: TrafficModel,
+        view: TrafficView,
+        notes: TrafficNotes,
+        jobs: JobFinder,
+        actions: TrafficActions,
+    ) -> None:
+        super().__init__(view)
+        self._model = model
+        self._view = view
+        self._notes = notes
+        self._jobs = jobs
+        self._actions = actions
+        self.place: int | None = None
+        self._does: dict[str, Callable[[], None]] = {
+            "filter": self._filter,
+            "exclude": self._exclude,
+            "show_job": self._show_job,
+            "mark": self._mark,
+            "note": self._edit_note,
+            "next_mark": self._go_to_next_mark,
+            "previous_mark": self._go_to_previous_mark,
+            "copy_line": self.copy_lines,
+            "copy_json": self._copy_json,
+            "copy_raw": self._copy_raw,
+            "copy_python": self._copy_python,
+            "export": self.export_requested.emit,
+        }
+        actions.wanted.connect(self._on_wanted)
+
+    def stand_on(self, place: int) -> None:
+        """Take the message at `place` for the one in question."""
+        self.place = place
+        is_exchange = bool(self._model.timeline.exchange(place))
+        for jump in Jump:
+            self._actions.offer(f"jump_{jump.value}", is_offered=is_exchange)
+
+    def show_menu(self, at: QPoint) -> None:
+        """Show what can be done with the message in question, at a point of the screen."""
+        for name in ("token", "request", "task", "job"):
+            self._actions.offer(name, is_offered=bool(self._followed(name)))
+        is_term = bool(self._cell_term())
+        self._actions.offer("filter", is_offered=is_term)
+        self._actions.offer("exclude", is_offered=is_term)
+        self._actions.offer("show_job", is_offered=self._job() is not None)
+        self._actions.show_menu(at)
+
+    def copy_lines(self) -> None:
+        """Copy the selected rows, a line each."""
+        rows = self._view.selected_rows()
+        self._say_copied(len(rows))
+        QGuiApplication.clipboard().setText("\n".join(self._model.line(row) for row in rows))
+
+    @Slot(object)
+    def _on_wanted(self, name: str) -> None:
+        self.said.emit("")
+        if name in self._does:
+            self._does[name]()
+        elif name.startswith("jump_"):
+            self._jump(Jump(name.removeprefix("jump_")))
+        else:
+            self._follow(name)
+
+    def _frame(self) -> Frame | None:
+        """The message in question; of a large one only so much that it is seen to be large."""
+        return None if self.place is None else self._model.timeline.frame(self.place, OVERSIZED + 1)
+
+    def _followed(self, what: str) -> str:
+        from mcp_progress_monitor.gui.traffic.filtering import (
+            job_term,
+            request_term,
+            task_term,
+            token_term,
+        )
+
+        frame, place = self._frame(), self.place
+        if frame is None or place is None:
+            return ""
+        if what == "token":
+            return token_term(self._model.timeline, frame, place)
+        if what == "request":
+            return request_term(self._model.timeline, place)
+        if what == "task":
+            return task_term(frame)
+        job = self._job()
+        return "" if job is None else job_term(job.id)
+
+    def _follow(self, what: str) -> None:
+        text = self._followed(what)
+        if text:
+            self.filter_wanted.emit(text)
+            return
+        none = {
+            "token": "This message has no progress token.",
+            "request": "This message does not belong to a request.",
+            "task": "This message does not belong to a task.",
+        }
+        self.said.emit(none.get(what, "This message does not belong to a job."))
+
+    def _job(self) -> JobSnapshot | None:
+        frame, place = self._frame(), self.place
+        if frame is None or place is None:
+            return None
+        envelope = None
+        if frame.channel in (Channel.SENT, Channel.RECEIVED) and len(frame.raw) <= OVERSIZED:
+            envelope = decode(frame.raw, is_complete=frame.is_complete)
+        return job_at(self._model.timeline, place, frame, envelope, self._jobs)
+
+    def _show_job(self) -> None:
+        job = self._job()
+        if job is None:
+            self.said.emit("This message does not belong to a job.")
+        else:
+            self.job_wanted.emit(job.id)
+
+    def _cell_term(self) -> str:
+        from mcp_progress_monitor.gui.traffic.filtering import (
+            cell_term,  # late: no start waits for it
+        )
+
+        index, place = self._view.currentIndex(), self.place
+        frame = self._frame()
+        if not index.isValid() or frame is None or place is None:
+            return ""
+        return cell_term(self._model.timeline, frame, place, index.column())
+
+    def _filter(self) -> None:
+        self._narrow(is_excluded=False)
+
+    def _exclude(self) -> None:
+        self._narrow(is_excluded=True)
+
+    def _narrow(self, *, is_excluded: bool) -> None:
+        term = self._cell_term()
+        if term:
+            self.term_wanted.emit(term, is_excluded)
+        else:
+            self.said.emit("This cell has no value to filter by. Choose a value in the tree.")
+
+    def _jump(self, jump: Jump) -> None:
+        place = None
+        if self.place is not None:
+            place = target(self._model.timeline, self.place, jump)
+        if place is not None:
+            self.place_wanted.emit(place)
+            return
+        none = {
+            Jump.REQUEST: "The request of this message is not in Traffic.",
+            Jump.REPLY: "Traffic has no reply to this request.",
+            Jump.PREVIOUS: "This is the first message of its exchange.",
+            Jump.NEXT: "This is the last message of its exchange.",
+        }
+        self.said.emit(none[jump])
+
+    def _number(self) -> int:
+        return -1 if self.place is None else self._model.timeline.number(self.place)
+
+    def _mark(self) -> None:
+        timeline, model = self._model.timeline, self._model
+        numbers = [timeline.number(model.place(row)) for row in self._view.selected_rows()]
+        if not numbers and self._frame() is not None:
+            numbers = [self._number()]
+        if numbers:
+            self._notes.toggle(numbers)
+
+    def _edit_note(self) -> None:
+        from mcp_progress_monitor.gui.traffic.details import NoteEditor
+
+        if self._frame() is None:
+            return
+        editor = NoteEditor(self._number(), self._notes.note(self._number()), self._view)
+        editor.saved.connect(self._notes.set_note)
+        editor.show()
+
+    def _go_to_next_mark(self) -> None:
+        self._go_to_mark(self._notes.after(self._number()))
+
+    def _go_to_previous_mark(self) -> None:
+        self._go_to_mark(self._notes.before(self._number()))
+
+    def _go_to_mark(self, frame_number: int | None) -> None:
+        if frame_number is None:
+            self.said.emit("No more marks. Press Ctrl+M to mark a message.")
+            return
+        place = self._model.timeline.place_of(frame_number)
+        if place is None:
+            self.said.emit(
+                f"The marked message no. {number(frame_number)} is no longer in Traffic."
+            )
+        else:
+            self.place_wanted.emit(place)
+
+    def _chosen(self) -> list[Frame]:
+        """The frames of the selected rows, as many as are copied."""
+        rows = self._view.selected_rows()
+        frames: list[Frame] = []
+        room = COPIED_BYTES
+        for row in rows:
+            room -= self._model.timeline.size(self._model.place(row))
+            if room < 0 and frames:
+                break
+            frame = self._model.timeline.frame(self._model.place(row))
+            if frame is not None:
+                frames.append(frame)
+        self._say_copied(len(frames))
+        return frames
+
+    def _say_copied(self, copied: int) -> None:
+        count = self._view.selected_count()
+        if count > copied:
+            self.said.emit(f"Copied the first {number(copied)} of {number(count)} rows.")
+
+    def _copy_json(self) -> None:
+        from mcp_progress_monitor.gui.traffic.details import as_json  # late: no start waits for it
+
+        QGuiApplication.clipboard().setText(as_json(self._chosen()))
+
+    def _copy_raw(self) -> None:
+        from mcp_progress_monitor.gui.traffic.details import as_raw  # late: no start waits for it
+
+        raw, text = as_raw(self._chosen())
+        data = QMimeData()
+        data.setText(text)
+        data.setData("application/octet-stream", raw)
+        QGuiApplication.clipboard().setMimeData(data)
+
+    def _copy_python(self) -> None:
+        """Repeat the request that the message belongs to."""
+        request = 0 if self.place is None else self._model.timeline.exchange(self.place)
+        if request:
+            self.snippet_requested.emit(request)
+        else:
+            self.said.emit("This message does not belong to a request.")

@@ -1,0 +1,260 @@
+"""Paints one cell of the traffic: text in the colour of its kind, cut to what fits."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from PySide6.QtCore import (
+    QEvent,
+    QModelIndex,
+    QPersistentModelIndex,
+    QPointF,
+    QRect,
+    QSize,
+    Qt,
+    Slot,
+)
+from PySide6.QtGui import QColor, QFontMetricsF, QHelpEvent, QPainter, QPalette
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QStyle,
+    QStyledItemDelegate,
+    QStyleOptionViewItem,
+    QToolTip,
+)
+
+from mcp_progress_monitor.gui.common.controls import plain_tip
+from mcp_progress_monitor.gui.common.row_painting import CellCache
+from mcp_progress_monitor.gui.theme import Appearance, Tone
+from mcp_progress_monitor.gui.traffic.cells import RIGHT_ALIGNED, TrafficColumn
+from mcp_progress_monitor.protocol.frames import FrameKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from PySide6.QtGui import QFont, QPaintDevice, QPixmap
+    from PySide6.QtWidgets import QWidget
+
+    from mcp_progress_monitor.gui.traffic.model import TrafficModel
+
+PADDING: Final = 5
+
+TONES: Final = {
+    FrameKind.REQUEST: Tone.ACCENT,
+    FrameKind.REPLY: Tone.GOOD,
+    FrameKind.ERROR: Tone.BAD,
+    FrameKind.PROGRESS: Tone.TEXT,
+    FrameKind.NOTIFICATION: Tone.TEXT,
+    FrameKind.STDERR: Tone.WARNING,
+    FrameKind.EVENT: Tone.MUTED,
+    FrameKind.UNREADABLE: Tone.BAD,
+    FrameKind.BATCH: Tone.ACCENT,
+}
+
+_QUIET: Final = frozenset(
+    {TrafficColumn.TIME, TrafficColumn.DELTA, TrafficColumn.SIZE, TrafficColumn.DURATION}
+)
+_TINTED: Final = frozenset({TrafficColumn.DIRECTION, TrafficColumn.KIND, TrafficColumn.METHOD})
+_LOUD: Final = frozenset({FrameKind.ERROR, FrameKind.STDERR, FrameKind.UNREADABLE, FrameKind.EVENT})
+_LEFT_ALIGNED: Final = (
+    Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
+)
+_RIGHT_ALIGNED: Final = (
+    Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter | Qt.TextFlag.TextSingleLine
+)
+_ALIGNMENTS: Final = tuple(
+    int(_RIGHT_ALIGNED if column in RIGHT_ALIGNED else _LEFT_ALIGNED) for column in TrafficColumn
+)
+_CUT_BEFORE_END: Final[dict[int, int]] = {TrafficColumn.METHOD: 0, TrafficColumn.KEY: 3}
+"""Columns whose words differ at their end, and how much of the beginning is kept."""
+# Plain integers: combining enumeration members costs as much as painting a cell.
+_SELECTED: Final = QStyle.StateFlag.State_Selected.value
+_ACTIVE: Final = QStyle.StateFlag.State_Active.value
+
+
+class RowLook(NamedTuple):
+    """The look of all rows of a kind; `ink` is None where the text has its own colour."""
+
+    ground: QColor
+    ink: QColor | None
+    cells: tuple[tuple[int, int, int], ...]
+    """Column, left edge and width of what is in sight, from the row's left edge."""
+
+
+class TrafficDelegate(QStyledItemDelegate):
+    """Paints whole rows, from a cached pixmap while the text is unchanged.
+
+    Measured on 11 rows of 10 cells, cell by cell: 5.5 ms; from pictures: 1 ms.
+    """
+
+    def __init__(self, model: TrafficModel, appearance: Appearance, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._appearance = appearance
+        self._metrics = QFontMetricsF(parent.font())
+        self._advance = 8.0
+        self._font = parent.font()
+        self._pictures = CellCache()
+        appearance.changed.connect(self._on_appearance_changed)
+
+    def set_font(self, font: QFont) -> None:
+        """Measure the font of the cells; its characters must be of one width."""
+        self._metrics = QFontMetricsF(font)
+        self._advance = max(1.0, self._metrics.horizontalAdvance("0"))
+        self._font = font
+        self._pictures.forget()
+
+    def width_of(self, characters: int) -> int:
+        """Return how wide a cell of so many characters is."""
+        return round(self._advance * characters) + 2 * PADDING + 1
+
+    def row_height(self) -> int:
+        """Return the height of every row."""
+        return round(self._metrics.height()) + 4
+
+    def look(self, palette: QPalette, cells: Iterable[tuple[int, int, int]], state: int) -> RowLook:
+        """How rows look whose cells are in sight like that, selected or not."""
+        if not state & _SELECTED:
+            return RowLook(self._appearance.ground(Tone.TEXT, 0.0), None, tuple(cells))
+        group, role = _group(state), QPalette.ColorRole
+        ink = palette.color(group, role.HighlightedText)
+        return RowLook(palette.color(group, role.Highlight), ink, tuple(cells))
+
+    def paint_row(self, painter: QPainter, place: QRect, row: int, look: RowLook) -> None:
+        """Paint the cells of a row that are in sight."""
+        if not place.isEmpty():
+            picture, _is_new = self._picture(painter.device(), place.size(), row, look)
+            painter.drawPixmap(place.topLeft(), picture)
+
+    def prepare_row(self, view: QWidget, size: QSize, row: int, look: RowLook) -> bool:
+        """Paint the pixmap of a row unless it is cached; False if it was."""
+        return not size.isEmpty() and self._picture(view, size, row, look)[1]
+
+    def _picture(
+        self, view: QPaintDevice, size: QSize, row: int, look: RowLook
+    ) -> tuple[QPixmap, bool]:
+        words = tuple(self._model.text(row, column) for column, _left, _width in look.cells)
+        signs = tuple(self._signs(row))
+        kind, ink = self._model.kind(row), None if look.ink is None else look.ink.rgba()
+        if kind is FrameKind.ERROR and self._model.is_expected(row):
+            kind = FrameKind.EVENT  # as quiet as what this program says itself
+
+        def paint(on_picture: QPainter, area: QRect) -> None:
+            on_picture.setFont(self._font)
+            for (column, left, width), text in zip(look.cells, words, strict=True):
+                cell = QRect(left, 0, width, area.height())
+                if column == TrafficColumn.SUMMARY:
+                    for icon, tone in signs:
+                        cell = self._mark(on_picture, cell, icon, tone)
+                on_picture.setPen(look.ink or self._colour(kind, column))
+                self._write(on_picture, cell.adjusted(PADDING, 0, -PADDING, 0), column, text)
+
+        shown = (words, kind, signs, ink, look.cells)
+        return self._pictures.of(view, size, shown, look.ground, paint)
+
+    def paint(
+        self,
+        painter: QPainter,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> None:
+        """Paint one cell."""
+        cells = [(index.column(), 0, option.rect.width())]
+        look = self.look(option.palette, cells, int(option.state.value))
+        self.paint_row(painter, option.rect, index.row(), look)
+
+    def _write(self, painter: QPainter, area: QRect, column: int, text: str) -> None:
+        fitting = self._fitting(text, column, area.width())
+        if not fitting.isascii():
+            painter.drawText(area, _ALIGNMENTS[column], fitting)
+            return
+        # All letters are of one width: Qt needs a third longer to find out where they begin.
+        spare = area.width() - self._advance * len(fitting)
+        left = area.left() + (spare if column in RIGHT_ALIGNED else 0)
+        top = area.top() + (area.height() - self._metrics.height()) / 2
+        painter.drawText(QPointF(left, round(top + self._metrics.ascent())), fitting)
+
+    @Slot()
+    def _on_appearance_changed(self) -> None:
+        self._pictures.forget()
+
+    def sizeHint(
+        self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
+    ) -> QSize:
+        """Return what the cell's words need; asked for only when a column is fitted to them."""
+        text = self._model.text(index.row(), index.column())
+        return QSize(self.width_of(min(len(text), 200)), self.row_height())
+
+    def _colour(self, kind: FrameKind | None, column: int) -> QColor:
+        if column in _QUIET:
+            return self._appearance.colour(Tone.MUTED)
+        if kind is None or not (column in _TINTED or kind in _LOUD):
+            return self._appearance.colour(Tone.TEXT)
+        return self._appearance.colour(TONES[kind])
+
+    def helpEvent(
+        self,
+        event: QHelpEvent,
+        view: QAbstractItemView,
+        option: QStyleOptionViewItem,
+        index: QModelIndex | QPersistentModelIndex,
+    ) -> bool:
+        """Say what is wrong with the message, and the whole of a cell that is cut."""
+        if event.type() is not QEvent.Type.ToolTip or not index.isValid():
+            return super().helpEvent(event, view, option, index)
+        QToolTip.showText(event.globalPos(), plain_tip(self.tip(index, option.rect.width())), view)
+        return True
+
+    def tip(self, index: QModelIndex | QPersistentModelIndex, width: int) -> str:
+        """Return the words of a cell's tool tip where the cell is `width` wide."""
+        row, column = index.row(), index.column()
+        mark, text = self._model.mark_of(row), self._model.text(row, column)
+        note = self._model.note_of(row)
+        words = [f"Note: {note}"] if note else []
+        if mark:
+            words.append(f"Finding: {mark}")
+        if self._fitting(text, column, width - 2 * PADDING) != text:
+            words.append(text)
+        return "\n".join(words)
+
+    def _signs(self, row: int) -> Iterator[tuple[str, Tone]]:
+        """The icons before a summary: a person's mark and note, a broken rule."""
+        if self._model.is_marked(row):
+            yield "mark", Tone.ACCENT
+        if self._model.note_of(row):
+            yield "note", Tone.ACCENT
+        if self._model.mark_of(row):
+            yield "warning", Tone.WARNING
+
+    def _mark(self, painter: QPainter, rect: QRect, icon: str, tone: Tone) -> QRect:
+        """Paint a sign; what is left of the cell."""
+        side = round(self._metrics.height() * 0.9)
+        ratio = painter.device().devicePixelRatioF()
+        place = QRect(rect.left() + PADDING, rect.center().y() - side // 2, side, side)
+        # A ground of its own: colours are readable on it in a selected row as well.
+        painter.fillRect(place, self._appearance.ground(tone, 0.15))
+        painter.drawPixmap(place, self._appearance.pixmap(icon, tone, side, ratio))
+        return rect.adjusted(side + PADDING, 0, 0, 0)
+
+    def _fitting(self, text: str, column: int, width: int) -> str:
+        room = int(width / self._advance)
+        if len(text) <= room and (text.isascii() or column == TrafficColumn.DIRECTION):
+            return text
+        if column == TrafficColumn.DIRECTION:
+            return text[:1]
+        if column in _CUT_BEFORE_END and text.isascii():
+            return cut_words(text, room, _CUT_BEFORE_END[column])
+        if text.isascii():
+            return text[: room - 1] + "…" if room > 1 else ""
+        # Other scripts have other widths; never measure more than could fit.
+        return self._metrics.elidedText(text[: room + 1], Qt.TextElideMode.ElideRight, width)
+
+
+def cut_words(text: str, room: int, head: int) -> str:
+    """The end of `text`, and `head` characters of its beginning, in so many characters."""
+    tail = room - head - 1
+    return f"{text[:head]}…{text[-tail:]}" if tail > 0 else ""
+
+
+def _group(state: int) -> QPalette.ColorGroup:
+    return QPalette.ColorGroup.Active if state & _ACTIVE else QPalette.ColorGroup.Inactive

@@ -1,0 +1,498 @@
+"""One message in full: facts, note and job, the tree, the exact bytes; as text to copy."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from PySide6.QtCore import QSize, Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QHBoxLayout,
+    QLabel,
+    QPlainTextEdit,
+    QPushButton,
+    QTabWidget,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.findings.finding import Finding, texts
+from mcp_progress_monitor.formatting import clock, duration, number, one_line, size, visible
+from mcp_progress_monitor.gui.common.controls import plain_label, set_text_colour, typed_text
+from mcp_progress_monitor.gui.common.json_view import JsonTree, TreeSearch
+from mcp_progress_monitor.gui.common.layout import fit_to_screen
+from mcp_progress_monitor.gui.common.raw_view import RawView
+from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
+from mcp_progress_monitor.gui.traffic.related import job_at
+from mcp_progress_monitor.protocol.frames import Channel, server_name
+from mcp_progress_monitor.protocol.jsonrpc import (
+    OVERSIZED,
+    Elided,
+    Envelope,
+    Kind,
+    classify,
+    decode,
+)
+from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value
+from mcp_progress_monitor.protocol.outline import outlined
+from mcp_progress_monitor.wording.json_values import pretty
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
+    from mcp_progress_monitor.gui.traffic.related import JobFinder
+    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.protocol.lenient_json import LenientJson
+    from mcp_progress_monitor.protocol.outline import Slices
+    from mcp_progress_monitor.recording.timeline import Timeline
+    from mcp_progress_monitor.tracker.snapshot import JobId
+
+
+class Message(NamedTuple):
+    """`value` is the JSON value with all its members; None, and `is_json` False, for other bytes.
+
+    `envelope` says what it is; None for stderr and connection events.
+    """
+
+    value: Any
+    is_json: bool
+    envelope: Envelope | None
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What is wrong with it, in sentences."""
+        return () if self.envelope is None else self.envelope.problems
+
+
+def read_message(frame: Frame) -> Slices[Message]:
+    """Read `frame`, pausing by yielding None every few milliseconds; never raises."""
+    if frame.channel is Channel.STDERR or not frame.raw.strip():
+        return Message(None, is_json=False, envelope=None)
+    try:
+        reading = yield from _reading(frame.raw)
+    except NotJsonError:
+        return _unreadable(frame)
+    if frame.channel is Channel.EVENT:
+        return Message(reading.value, is_json=True, envelope=None)
+    envelope = classify(reading.value, reading.findings)
+    return Message(reading.value, is_json=True, envelope=envelope)
+
+
+def _reading(raw: bytes) -> Slices[LenientJson]:
+    if len(raw) <= OVERSIZED:
+        try:
+            return read_value(raw)
+        except TooDeepError:
+            pass
+    return (yield from outlined(raw))
+
+
+def _unreadable(frame: Frame) -> Message:
+    if len(frame.raw) > OVERSIZED:
+        envelope = Envelope(Kind.GARBAGE, findings=(Finding(rules.LONG_NOT_JSON),))
+    else:
+        envelope = decode(frame.raw, is_complete=frame.is_complete)
+    return Message(None, is_json=False, envelope=envelope)
+
+
+_WAYS = {
+    Channel.SENT: "sent to {server}",
+    Channel.RECEIVED: "received from {server}",
+    Channel.STDERR: "standard error of {server}",
+    Channel.EVENT: "connection of {server}",
+}
+
+
+def facts_of(timeline: Timeline, place: int, frame: Frame, delta: str = "") -> str:
+    """Time, time since the row before (`delta`, in words), direction, size, duration, number."""
+    return ", ".join(_facts(timeline, place, frame, delta))
+
+
+def _facts(timeline: Timeline, place: int, frame: Frame, delta: str) -> Iterator[str]:
+    yield clock(frame.when)
+    if delta:
+        yield f"Δ {delta}\u00a0s"
+    server = one_line(server_name(frame.connection), 80)
+    yield _WAYS[frame.channel].format(server=server)
+    yield f"{number(timeline.size(place))} bytes"
+    took = timeline.duration_s(place)
+    if took is not None:
+        yield f"took {duration(took)}"
+    yield f"no. {number(frame.number)}"
+    if frame.part is not None:
+        yield f"part {number(frame.part.index)} of a batch of {number(frame.part.count)}"
+
+
+def as_json(frames: Iterable[Frame]) -> str:
+    """Return messages as indented JSON, one after the other; other bytes as they came."""
+    return "\n".join(_json(frame) for frame in frames)
+
+
+def as_raw(frames: Iterable[Frame]) -> tuple[bytes, str]:
+    r"""Return the exact bytes, one message a line, and the same as text.
+
+    In the text, bytes that are no UTF-8 are written as escapes such as `\xff`.
+    """
+    raw = b"\n".join(frame.raw for frame in frames)
+    return raw, raw.decode(errors="backslashreplace")
+
+
+def _json(frame: Frame) -> str:
+    if frame.channel is Channel.STDERR or len(frame.raw) > OVERSIZED:
+        return as_raw([frame])[1]
+    try:
+        return pretty(read_value(frame.raw).value)
+    except (NotJsonError, TooDeepError):
+        return as_raw([frame])[1]
+
+
+LONGEST: Final = 10_000
+"""Characters of a note."""
+
+
+class NoteEditor(QDialog):
+    """A note editor beside Traffic; several may be open."""
+
+    saved = Signal(object, object)
+    """The message's number, and the text; empty to take the note away."""
+
+    def __init__(self, frame_number: int, text: str, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._number = frame_number
+        self._edit = QPlainTextEdit(self)
+        self._edit.setPlainText(text)
+        self._edit.setTabChangesFocus(True)
+        self._buttons = QDialogButtonBox(self)
+        self._room = QLabel(self)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        title = f"Note on message no. {number(frame_number)}"
+        self.setWindowTitle(title)
+        self._edit.setAccessibleName(title)
+        self._lay_out()
+        self._on_text_changed()
+
+    def _lay_out(self) -> None:
+        kinds = QDialogButtonBox.StandardButton
+        self._save = self._buttons.addButton(kinds.Save)
+        self._save.setToolTip("Save the note; an empty note is removed (Ctrl+Return)")
+        self._buttons.addButton(kinds.Cancel).setToolTip("Discard the changes (Esc)")
+        self._buttons.accepted.connect(self._on_accepted)
+        self._buttons.rejected.connect(self.close)
+        save = QShortcut(QKeySequence("Ctrl+Return"), self)
+        save.activated.connect(self._on_accepted)
+        self._edit.textChanged.connect(self._on_text_changed)
+        self._room.setTextFormat(Qt.TextFormat.PlainText)
+        column = QVBoxLayout(self)
+        column.setSpacing(GAP)
+        column.addWidget(self._edit, 1)
+        column.addWidget(self._room)
+        column.addWidget(self._buttons)
+        fit_to_screen(self, QSize(380, 200))
+        self._edit.setFocus()
+
+    def _text(self) -> str:
+        return typed_text(self._edit.document()).strip()
+
+    @Slot()
+    def _on_text_changed(self) -> None:
+        beyond = len(self._text()) - LONGEST
+        self._save.setEnabled(beyond <= 0)
+        self._room.setVisible(beyond > 0)
+        self._room.setText(f"{number(max(0, beyond))} characters too many")
+
+    @Slot()
+    def _on_accepted(self) -> None:
+        if self._save.isEnabled():
+            self.saved.emit(self._number, self._text())
+            self.close()
+
+
+RAW_SHOWN: Final = 2_000_000
+"""Bytes of one message in the raw view; copying takes all of them."""
+_PROBLEMS_SHOWN: Final = 400
+_NOTE_SHOWN: Final = 1_000
+_TREE, _RAW, _VALUE = range(3)
+
+
+class MessageDetails(QWidget):
+    """Shows one frame: its first bytes at once, a large tree in slices."""
+
+    job_opened = Signal(object)
+    """The `JobId` the user wants to see."""
+    search_requested = Signal(object)
+    """Words to search the log for."""
+    filter_requested = Signal(object)
+    """A `FilterWish` of the tree's."""
+
+    def __init__(
+        self,
+        jobs: JobFinder,
+        notes: TrafficNotes,
+        appearance: Appearance,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._jobs = jobs
+        self._notes = notes
+        self._appearance = appearance
+        self._mark = ""
+        self._findings: tuple[Finding, ...] = ()
+        self._timeline: Timeline | None = None
+        self._place = -1
+        self._frame: Frame | None = None
+        self._message: Message | None = None
+        self._job: JobId | None = None
+        self._reading: Slices[Message] | None = None
+        self._slices = QTimer(self)
+        self._slices.setInterval(0)
+        self._slices.timeout.connect(self._on_slice_due)
+        self._head = self._label()
+        self._note = self._label()
+        self._problems = self._label()
+        self._cut = self._label()
+        self._open_job = QPushButton(self)
+        self._tree = JsonTree(self)
+        self._raw = RawView(appearance, self)
+        self._value = RawView(appearance, self)
+        self._tabs = QTabWidget(self)
+        self._search = TreeSearch(self._tree, appearance, self)
+        self._lay_out()
+        self._connect()
+        self.clear()
+
+    @property
+    def frame(self) -> Frame | None:
+        """The frame in view, with `RAW_SHOWN` of its bytes at most."""
+        return self._frame
+
+    @property
+    def place(self) -> int:
+        """The place of the frame in view; -1 when there is none."""
+        return self._place
+
+    @property
+    def message(self) -> Message | None:
+        """What the frame holds, None while it is being read."""
+        return self._message
+
+    def add_buttons(self, buttons: Sequence[QWidget]) -> None:
+        """Place the pane's buttons beside that of the job."""
+        for button in buttons:
+            self._top.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
+
+    def clear(self) -> None:
+        """Say that no message is chosen."""
+        self._show(None, "Select a row to see the full message.")
+
+    def show_place(
+        self,
+        timeline: Timeline,
+        place: int,
+        *,
+        delta: str = "",
+        mark: str = "",
+        findings: tuple[Finding, ...] = (),
+    ) -> bool:
+        """Show the frame at `place`; False when it is gone, and what was shown stays.
+
+        `delta` is the time since the row before, in words; `mark` says which rule is broken, and
+        `findings` what is still known of that.
+        """
+        frame = timeline.frame(place, RAW_SHOWN)
+        if frame is None:
+            return False
+        self._timeline, self._place, self._mark = timeline, place, mark
+        self._findings = findings
+        self._show(frame, facts_of(timeline, place, frame, delta))
+        return True
+
+    def _show(self, frame: Frame | None, facts: str) -> None:
+        self._frame = frame
+        self._message = None
+        self._job = None
+        self._reading = None
+        self._open_job.hide()
+        self._show_problems(())
+        self._tree.clear()
+        self._search.begin()
+        self._tabs.setTabVisible(_VALUE, False)
+        self._tabs.setVisible(frame is not None)
+        self._raw.show_bytes(b"" if frame is None else frame.raw)
+        self._head.setText(facts)
+        self._show_note()
+        self._show_cut()
+        if frame is not None:
+            self._begin_reading(frame)
+
+    def _begin_reading(self, frame: Frame) -> None:
+        """Read at once what is small; a large message is fetched when the first bytes are seen."""
+        self._show_job(None)
+        if self._is_cut(frame):
+            self._slices.start()
+        else:
+            self._reading = read_message(frame)
+            self._read_slice()
+
+    def _is_cut(self, frame: Frame) -> bool:
+        return self._timeline is not None and self._timeline.size(self._place) > len(frame.raw)
+
+    def _label(self) -> QLabel:
+        label = plain_label(self)
+        label.setContentsMargins(GAP, 0, GAP, GAP_S)
+        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        return label
+
+    def _lay_out(self) -> None:
+        self._head.setContentsMargins(0, 0, 0, 0)
+        self._open_job.setToolTip("Show the job that this message belongs to (Ctrl+J)")
+        self._tree.offer_filters()
+        self._tabs.setDocumentMode(True)
+        self._tabs.setAccessibleName("Full message")
+        raw = QWidget(self)
+        column = QVBoxLayout(raw)
+        column.setContentsMargins(0, GAP_S, 0, 0)
+        column.setSpacing(0)
+        column.addWidget(self._cut)
+        column.addWidget(self._raw, 1)
+        self._tabs.addTab(self._tree, "Tree")
+        self._tabs.addTab(raw, "Raw")
+        self._tabs.addTab(self._value, "Value")
+        self._tabs.setCornerWidget(self._search)
+        self._top = QHBoxLayout()
+        self._top.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
+        self._top.setSpacing(GAP_S)
+        self._top.addWidget(self._head, 1)
+        self._top.addWidget(self._open_job, 0, Qt.AlignmentFlag.AlignTop)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(0)
+        whole.addLayout(self._top)
+        whole.addWidget(self._note)
+        whole.addWidget(self._problems)
+        whole.addWidget(self._tabs, 1)
+
+    def _connect(self) -> None:
+        self._open_job.clicked.connect(self.open_job)
+        self._tree.value_opened.connect(self._on_value_opened)
+        self._tree.search_requested.connect(self.search_requested)
+        self._tree.filter_requested.connect(self.filter_requested)
+        self._tabs.currentChanged.connect(self._on_tab_changed)
+        self._notes.changed.connect(self._on_notes_changed)
+        self._appearance.changed.connect(self._on_appearance_changed)
+
+    def _read_slice(self) -> None:
+        reading = self._reading or self._reading_of_whole()
+        if reading is None:
+            self._slices.stop()
+            return
+        self._reading = reading
+        try:
+            next(reading)
+        except StopIteration as stop:
+            self._reading = None
+            self._slices.stop()
+            self._show_message(stop.value)
+        else:
+            self._slices.start()
+
+    def _reading_of_whole(self) -> Slices[Message] | None:
+        """Get all of a large message; its bytes are held only while they are read."""
+        if self._timeline is None or self._frame is None or self._message is not None:
+            return None
+        whole = self._timeline.frame(self._place)
+        is_same = whole is not None and whole.number == self._frame.number
+        return read_message(whole) if whole is not None and is_same else None
+
+    def _show_message(self, message: Message) -> None:
+        self._message = message
+        self._show_problems(() if message.envelope is None else message.envelope.findings)
+        self._tabs.setTabEnabled(_TREE, message.is_json)
+        if message.is_json:
+            self._tree.show_value(message.value)
+            self._search.begin()
+        else:
+            self._tabs.setCurrentIndex(_RAW)
+        self._show_job(message)
+
+    def _show_problems(self, found: tuple[Finding, ...]) -> None:
+        """Say why the message is marked, and what else is wrong with its form."""
+        others = texts(each for each in found if each not in self._findings)
+        words = "Finding: {problems}".format(
+            problems="; ".join(filter(None, [self._mark, *others]))
+        )
+        self._problems.setText(one_line(words, _PROBLEMS_SHOWN))
+        set_text_colour(self._problems, self._appearance, Tone.WARNING)
+        self._problems.setVisible(bool(self._mark or others))
+
+    def _show_note(self) -> None:
+        number = 0 if self._frame is None else self._frame.number
+        note = self._notes.note(number)
+        is_marked = self._notes.is_marked(number)
+        words = ["Marked"] if is_marked else []
+        if note:
+            words.append(f"Note: {visible(note[:_NOTE_SHOWN], keep_line_ends=True)}")
+        self._note.setText(". ".join(words))
+        set_text_colour(self._note, self._appearance, Tone.ACCENT)
+        self._note.setVisible(bool(words))
+
+    def _show_cut(self) -> None:
+        is_cut = self._frame is not None and self._is_cut(self._frame)
+        self._cut.setVisible(is_cut)
+        if is_cut and self._timeline is not None:
+            self._cut.setText(
+                f"Showing the first {size(RAW_SHOWN)} of "
+                f"{size(self._timeline.size(self._place))}. “Copy raw bytes” copies all of them "
+                "(Ctrl+Alt+C in the table)"
+            )
+
+    def _show_job(self, message: Message | None) -> None:
+        if self._frame is None or self._timeline is None or self._job is not None:
+            return
+        envelope = None if message is None else message.envelope
+        job = job_at(self._timeline, self._place, self._frame, envelope, self._jobs)
+        if job is not None:
+            self._job = job.id
+            self._open_job.setText(f"Job: {_escaped(job.name)}")
+            self._open_job.show()
+
+    @Slot()
+    def open_job(self) -> None:
+        """Ask for the job of the message in view, if it has one."""
+        if self._job is not None:
+            self.job_opened.emit(self._job)
+
+    @Slot()
+    def _on_slice_due(self) -> None:
+        self._read_slice()
+
+    @Slot()
+    def _on_notes_changed(self) -> None:
+        self._show_note()
+
+    @Slot(int)
+    def _on_tab_changed(self, at: int) -> None:
+        self._search.setEnabled(at == _TREE)
+
+    @Slot()
+    def _on_appearance_changed(self) -> None:
+        set_text_colour(self._problems, self._appearance, Tone.WARNING)
+        set_text_colour(self._note, self._appearance, Tone.ACCENT)
+
+    @Slot(object)
+    def _on_value_opened(self, value: Any) -> None:
+        if isinstance(value, Elided):
+            self._tabs.setCurrentIndex(_RAW)
+            return
+        text = value if isinstance(value, str) else pretty(value)
+        self._value.show_bytes(text.encode(errors="surrogatepass"), keep_lines=True)
+        self._tabs.setTabVisible(_VALUE, True)
+        self._tabs.setCurrentIndex(_VALUE)
+
+
+def _escaped(name: str) -> str:
+    """A server's words on a button: no mnemonic is made of an ampersand."""
+    return one_line(name, 60).replace("&", "&&")

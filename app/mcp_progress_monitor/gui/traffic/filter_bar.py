@@ -1,0 +1,427 @@
+"""The bar above the traffic: the filter, recent filters, kinds to show, pause and clear."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeVar
+
+from PySide6.QtCore import Qt, QTimer, Signal, Slot
+from PySide6.QtGui import QAction, QKeySequence
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
+
+from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.formatting import one_line
+from mcp_progress_monitor.gui.common.controls import (
+    ElidedLabel,
+    plain_label,
+    plain_tip,
+    set_text_colour,
+)
+from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone
+from mcp_progress_monitor.gui.traffic.filter_field import FilterField
+from mcp_progress_monitor.protocol.frames import Channel, FrameKind
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from PySide6.QtGui import QResizeEvent
+
+    from mcp_progress_monitor.filtering.completion import Completion
+    from mcp_progress_monitor.filtering.filter import FilterError
+    from mcp_progress_monitor.gui.traffic.filter_help import FilterHelp
+
+MOST: Final = 20
+_LONGEST: Final = 4_000
+"""Characters of a filter that is remembered."""
+_SHOWN: Final = 90
+
+
+class RecentFilters(QToolButton):
+    """A button with a menu of recent filters, newest first, without duplicates."""
+
+    chosen = Signal(object)
+    """The text of the filter wanted again."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._texts: list[str] = []
+        self._menu = QMenu(self)
+        self._menu.triggered.connect(self._on_triggered)
+        self.setMenu(self._menu)
+        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.setAccessibleName("Recent filters")
+        self.setToolTip("Choose a recent filter")
+        self._show()
+
+    @property
+    def texts(self) -> Sequence[str]:
+        """The filters, the last one first."""
+        return self._texts
+
+    def add(self, text: str) -> None:
+        """Put a filter first."""
+        text = text.strip()
+        if text and len(text) <= _LONGEST:
+            others = [other for other in self._texts if other != text]
+            self._texts = [text, *others][:MOST]
+            self._show()
+
+    def restore(self, texts: object) -> None:
+        """Take up remembered filters; what is none is left out."""
+        found: Iterable[object] = texts if isinstance(texts, list) else ()
+        self._texts = []
+        for text in [text for text in found if isinstance(text, str)][MOST - 1 :: -1]:
+            self.add(text)
+        self._show()
+
+    def _show(self) -> None:
+        self._menu.clear()
+        for text in self._texts:
+            action = self._menu.addAction(one_line(text, _SHOWN).replace("&", "&&"))
+            action.setData(text)
+        if not self._texts:
+            self._menu.addAction("No recent filters").setEnabled(False)
+
+    @Slot(QAction)
+    def _on_triggered(self, action: QAction) -> None:
+        self.chosen.emit(action.data())
+
+
+_Key = TypeVar("_Key", Channel, FrameKind)
+_OF_CHANNELS = frozenset({FrameKind.STDERR, FrameKind.EVENT})
+"""No messages: their channel alone shows or hides them."""
+
+
+class KindsButton(QToolButton):
+    """A menu of kinds to show; the button has a dot while some are hidden."""
+
+    changed = Signal()
+
+    def __init__(self, appearance: Appearance, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._menu = QMenu(self)
+        self._channels = self._checks(
+            {
+                Channel.SENT: "Sent",
+                Channel.RECEIVED: "Received",
+                Channel.STDERR: "Standard error",
+                Channel.EVENT: "Connection events",
+            }
+        )
+        self._kinds = self._checks(
+            {
+                FrameKind.REQUEST: "Requests",
+                FrameKind.REPLY: "Replies",
+                FrameKind.ERROR: "Error replies",
+                FrameKind.PROGRESS: "Progress",
+                FrameKind.NOTIFICATION: "Other notifications",
+                FrameKind.UNREADABLE: "Unreadable",
+                FrameKind.BATCH: "Batches",
+            }
+        )
+        self._irregular = self._check("Only messages with findings")
+        self._irregular.setChecked(False)
+        self._all = self._menu.addAction("Show all")
+        self._menu.triggered.connect(self._on_triggered)
+        self.setMenu(self._menu)
+        self.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        self.setToolButtonStyle(Qt.ToolButtonStyle.ToolButtonTextBesideIcon)
+        self.setAccessibleName("Kinds")
+        self.setToolTip("Choose directions and kinds of messages to show")
+        self._show_dot()
+        self.use_icons(appearance)
+
+    def applied_to(self, wanted: LogFilter) -> LogFilter:
+        """`wanted` with what is checked here."""
+        kinds = {kind for kind, action in self._kinds.items() if action.isChecked()}
+        return wanted._replace(
+            channels=frozenset(
+                channel for channel, action in self._channels.items() if action.isChecked()
+            ),
+            kinds=frozenset(kinds | _OF_CHANNELS),
+            irregular_only=self._irregular.isChecked(),
+        )
+
+    def show_filter(self, wanted: LogFilter) -> None:
+        """Check what `wanted` shows; emits no signal."""
+        for channel, action in self._channels.items():
+            action.setChecked(channel in wanted.channels)
+        for kind, action in self._kinds.items():
+            action.setChecked(kind in wanted.kinds)
+        self._irregular.setChecked(wanted.irregular_only)
+        self._show_dot()
+
+    def use_icons(self, appearance: Appearance) -> None:
+        """Take the icons of the palette in use."""
+        self.setIcon(appearance.icon("filter"))
+        self._irregular.setIcon(appearance.icon("warning", Tone.WARNING))
+
+    def _checks(self, names: Mapping[_Key, str]) -> dict[_Key, QAction]:
+        actions = {key: self._check(name) for key, name in names.items()}
+        self._menu.addSeparator()
+        return actions
+
+    def _check(self, name: str) -> QAction:
+        action = self._menu.addAction(name)
+        action.setCheckable(True)
+        action.setChecked(True)
+        return action
+
+    def _show_dot(self) -> None:
+        is_narrowed = self.applied_to(LogFilter()).is_narrowed
+        self.setText("Kinds •" if is_narrowed else "Kinds")
+
+    @Slot(QAction)
+    def _on_triggered(self, action: QAction) -> None:
+        if action is self._all:
+            self.show_filter(LogFilter())
+        self._show_dot()
+        self.changed.emit()
+
+
+_TYPING_MS: Final = 150
+_WIDE: Final = 820
+"""From this width on, in device-independent pixels, buttons have words beside their icons."""
+
+
+class TrafficFilterBar(QWidget):
+    """Emits a new `LogFilter` a moment after the last key, and at once for everything else.
+
+    While the text is no filter, the last one that was stays in force. `complete` suggests how a
+    text goes on from a position of the cursor.
+    """
+
+    filter_changed = Signal(object)
+    """The `LogFilter` asked for."""
+    paused_changed = Signal(bool)
+    clear_requested = Signal()
+    show_all_requested = Signal()
+
+    def __init__(
+        self,
+        complete: Callable[[str, int], Completion],
+        appearance: Appearance,
+        parent: QWidget | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._filter = LogFilter()
+        self._typing = QTimer(self)
+        self._typing.setSingleShot(True)
+        self._typing.setInterval(_TYPING_MS)
+        self._field = FilterField(complete, appearance, self)
+        self._mistake = plain_label(self)
+        self._recent = RecentFilters(self)
+        self._help = QToolButton(self)
+        self._help_window: FilterHelp | None = None
+        self._kinds = KindsButton(appearance, self)
+        self._pause = QToolButton(self)
+        self._clear = QToolButton(self)
+        self._show_all = QToolButton(self)
+        self._status = ElidedLabel(self)
+        self._set_up_field()
+        self._set_up_buttons()
+        self._lay_out()
+        self._connect()
+        self._use_icons()
+
+    @property
+    def recent(self) -> RecentFilters:
+        """The filters used last."""
+        return self._recent
+
+    @property
+    def mistake(self) -> str:
+        """The error in the text; empty without one."""
+        return "" if self._mistake.isHidden() else self._mistake.text()
+
+    def filter(self) -> LogFilter:
+        """Return what is in force."""
+        return self._filter
+
+    def set_filter(self, wanted: LogFilter) -> None:
+        """Show `wanted` in the controls and ask for it."""
+        self._field.setText(wanted.text)
+        self._kinds.show_filter(wanted)
+        self._apply()
+        self._remember()
+
+    def add_term(self, term: str, *, is_excluded: bool = False) -> None:
+        """Narrow the filter in force by one more comparison, or leave out what it lets through."""
+        from mcp_progress_monitor.filtering.language import with_term  # late: no start waits for it
+
+        text = with_term(self._filter.text, term, exclude=is_excluded)
+        self.set_filter(self._filter._replace(text=text))
+
+    def set_paused(self, *, is_paused: bool) -> None:
+        """Press or release the pause button."""
+        self._pause.setChecked(is_paused)
+
+    def set_status(self, rows: str, *more: str) -> None:
+        """Say how many rows are shown, always in full, and how many searched for or waiting."""
+        words = ", ".join((rows, *more))
+        self._status.set_text(words, rows)
+        self._status.setToolTip(plain_tip(words))
+
+    def set_hidden(self, count: int) -> None:
+        """Offer to show again what was cleared away."""
+        self._show_all.setVisible(count > 0)
+
+    def add_button(self, button: QToolButton) -> None:
+        """Place a button of the table's at the end."""
+        self._row.addWidget(button)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Give the field the room of words that icons say as well."""
+        super().resizeEvent(event)
+        is_wide = event.size().width() >= _WIDE
+        styles = Qt.ToolButtonStyle
+        style = styles.ToolButtonTextBesideIcon if is_wide else styles.ToolButtonIconOnly
+        for button in (self._pause, self._clear, self._show_all):
+            button.setToolButtonStyle(style)
+
+    @Slot()
+    def focus_search(self) -> None:
+        """Put the cursor into the filter field."""
+        self._field.setFocus(Qt.FocusReason.ShortcutFocusReason)
+        self._field.selectAll()
+
+    def _set_up_field(self) -> None:
+        self._field.setPlaceholderText("Filter traffic: text, or token == 7 and dt > 2")
+        self._field.setClearButtonEnabled(True)
+        self._field.setAccessibleName("Filter traffic")
+        self._field.setToolTip(
+            "Show only messages that match the filter; Ctrl+Space completes, F1 explains (Ctrl+F)"
+        )
+        self._field.setMinimumWidth(140)
+        self._mistake.setContentsMargins(GAP, 0, GAP, GAP_S)
+        self._mistake.setAccessibleName("Error in the filter")
+        self._mistake.hide()
+
+    def _set_up_buttons(self) -> None:
+        self._help.setAccessibleName("Fields and examples")
+        self._help.setToolTip("Show examples, fields and operators of filters (F1)")
+        self._pause.setText("Pause")
+        self._pause.setCheckable(True)
+        self._pause.setShortcut(QKeySequence("Ctrl+Shift+P"))
+        self._pause.setToolTip("Pause the view; recording continues (Ctrl+Shift+P)")
+        self._clear.setText("Clear view")
+        self._clear.setShortcut(QKeySequence("Ctrl+L"))
+        self._clear.setToolTip("Hide the current rows without deleting them (Ctrl+L)")
+        self._show_all.setText("Show cleared")
+        self._show_all.setToolTip("Show the cleared rows again")
+        self._show_all.hide()
+        for button in (self._pause, self._clear, self._show_all):
+            button.setAccessibleName(button.text())
+        for button in self._buttons():
+            button.setAutoRaise(True)
+            button.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def _buttons(self) -> tuple[QToolButton, ...]:
+        return (
+            self._recent,
+            self._help,
+            self._kinds,
+            self._pause,
+            self._clear,
+            self._show_all,
+        )
+
+    def _lay_out(self) -> None:
+        self._row = row = QHBoxLayout()
+        row.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
+        row.setSpacing(GAP_S)
+        row.addWidget(self._field, 1)
+        for button in self._buttons():
+            row.addWidget(button)
+        row.addWidget(self._status)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(row)
+        column.addWidget(self._mistake)
+
+    def _connect(self) -> None:
+        self._field.textChanged.connect(self._on_text_changed)
+        self._field.popup.closed.connect(self._on_text_changed)
+        self._field.confirmed.connect(self._on_confirmed)
+        self._field.help_requested.connect(self._on_help_requested)
+        self._typing.timeout.connect(self._on_apply_due)
+        self._recent.chosen.connect(self._on_text_chosen)
+        self._help.clicked.connect(self._on_help_requested)
+        self._kinds.changed.connect(self._on_apply_due)
+        self._pause.toggled.connect(self.paused_changed)
+        self._clear.clicked.connect(self.clear_requested)
+        self._show_all.clicked.connect(self.show_all_requested)
+        self._appearance.changed.connect(self._on_appearance_changed)
+
+    def _use_icons(self) -> None:
+        for button, name in (
+            (self._recent, "recent"),
+            (self._help, "help"),
+            (self._pause, "pause"),
+            (self._clear, "clear"),
+            (self._show_all, "log"),
+        ):
+            button.setIcon(self._appearance.icon(name))
+        self._kinds.use_icons(self._appearance)
+        set_text_colour(self._mistake, self._appearance, Tone.BAD)
+
+    def _apply(self) -> None:
+        from mcp_progress_monitor.filtering.filter import FilterError  # late: no start waits for it
+        from mcp_progress_monitor.filtering.language import parse
+
+        self._typing.stop()
+        wanted = self._kinds.applied_to(self._filter)
+        text = self._field.text().strip()
+        try:
+            parse(self._field.text())
+        except FilterError as error:
+            # What is missing at the end may be among the suggestions that are in sight.
+            is_unfinished = not error.length and self._field.popup.isVisible()
+            self._show_mistake(None if is_unfinished else error)
+        else:
+            self._show_mistake(None)
+            wanted = wanted._replace(text=text)
+        if wanted != self._filter:
+            self._filter = wanted
+            self.filter_changed.emit(wanted)
+
+    def _show_mistake(self, error: FilterError | None) -> None:
+        self._field.show_mistake(None if error is None else (error.position, error.length))
+        self._mistake.setText("" if error is None else str(error))
+        self._mistake.setVisible(error is not None)
+
+    def _remember(self) -> None:
+        if self._field.text().strip() == self._filter.text:
+            self._recent.add(self._filter.text)
+
+    @Slot()
+    def _on_text_changed(self) -> None:
+        self._typing.start()
+
+    @Slot()
+    def _on_apply_due(self) -> None:
+        self._apply()
+
+    @Slot()
+    def _on_confirmed(self) -> None:
+        self._apply()
+        self._remember()
+
+    @Slot(object)
+    def _on_text_chosen(self, text: str) -> None:
+        self.set_filter(self._filter._replace(text=text))
+
+    @Slot()
+    def _on_help_requested(self) -> None:
+        from mcp_progress_monitor.gui.traffic.filter_help import FilterHelp
+
+        if self._help_window is None:
+            self._help_window = FilterHelp(self)
+            self._help_window.example_chosen.connect(self._on_text_chosen)
+        self._help_window.show()
+        self._help_window.raise_()
+
+    @Slot()
+    def _on_appearance_changed(self) -> None:
+        self._use_icons()

@@ -1,0 +1,210 @@
+"""The search behind a filter as the traffic grows, and filters made from a value or a cell.
+
+Imported late: it needs the compiler of the filter language.
+"""
+
+from __future__ import annotations
+
+import bisect
+import datetime
+import math
+from array import array
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_progress_monitor.filtering.fields import ROOTS
+from mcp_progress_monitor.filtering.language import path_text, term, text_term
+from mcp_progress_monitor.filtering.search import Search, compiled
+from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
+from mcp_progress_monitor.protocol.frames import Channel, server_name
+from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, decode
+from mcp_progress_monitor.protocol.messages import TASK_PATHS, TOKEN_PATHS
+from mcp_progress_monitor.recording.index import NONE
+from mcp_progress_monitor.wording.json_values import searchable
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from mcp_progress_monitor.filtering.filter import LogFilter
+    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.recording.timeline import Timeline
+
+
+class TrafficSearch:
+    """Finds the places that match a filter, in ascending order.
+
+    A search may run ahead of the `end` that the view knows, because the timeline grows between two
+    batches or because the view is paused: what it finds there is kept until the end has come.
+
+    Raises:
+        FilterError: the filter's text has a mistake.
+    """
+
+    def __init__(
+        self,
+        wanted: LogFilter,
+        timeline: Timeline,
+        requests_of: Callable[[int], Collection[int]],
+        place: int,
+    ) -> None:
+        self._search = Search(timeline, compiled(wanted, timeline, requests_of), place)
+        self._found = array("q")
+
+    @property
+    def undecided(self) -> int:
+        """How many texts a regular expression took too long for: they are taken for no match."""
+        return self._search.timed_out
+
+    def left(self, first: int, end: int) -> int:
+        """How many frames between `first` and `end` have not been searched."""
+        return max(0, end - max(self._search.place, first))
+
+    def run(self, end: int, budget_s: float) -> None:
+        """Search for about `budget_s` seconds, unless `end` has been reached."""
+        if self._search.place < end:
+            self._found.extend(self._search.run(budget_s))
+
+    def take(self, first: int, end: int) -> array[int]:
+        """Hand over what was found since the last time between `first` and `end`."""
+        until = bisect.bisect_left(self._found, end)
+        taken = self._found[bisect.bisect_left(self._found, first) : until]
+        self._found = self._found[until:]
+        return taken
+
+
+_LONG: Final = 1_000
+"""Longer texts are not compared: their beginning is looked for."""
+_BEGINNING: Final = 200
+_MOST_DIGITS: Final = 4_000
+_BY_KEYS: Final[dict[tuple[str | int, ...], str]] = {
+    ("id",): "id",
+    ("method",): "method",
+    **dict.fromkeys(TOKEN_PATHS, "token"),
+    **dict.fromkeys(TASK_PATHS, "task"),
+}
+
+
+def value_term(keys: Sequence[str | int], value: Any) -> str:
+    """The comparison of what lies at `keys` in a message with `value`; empty if there is none.
+
+    What the language has no path to is searched for in the whole message.
+    """
+    if isinstance(value, int | float) and not _is_written(value):
+        return ""
+    field = _BY_KEYS.get(tuple(keys))
+    if field is not None:
+        return _term(field, (), value)
+    if keys and keys[0] in ROOTS:
+        return _term(str(keys[0]), tuple(keys[1:]), value)
+    words = searchable(value)[:_BEGINNING]
+    return text_term(words) if words else ""
+
+
+def cell_term(timeline: Timeline, frame: Frame, place: int, column: int) -> str:
+    """The comparison that a cell stands for; empty for a cell without one.
+
+    Time, size and duration are compared with "at least": equal ones are no use.
+    """
+    if column in _AT_LEAST:
+        return _least(timeline, frame, place, column)
+    match column:
+        case TrafficColumn.DIRECTION:
+            return _term("dir", (), frame.channel.name.lower())
+        case TrafficColumn.SERVER:
+            return _term("server", (), server_name(frame.connection))
+        case TrafficColumn.KIND:
+            kind = timeline.kind(place)
+            return "" if kind is None else _term("kind", (), kind.word)
+        case TrafficColumn.METHOD:
+            method = _method(frame)
+            return _term("method", (), method) if method else ""
+        case TrafficColumn.KEY:
+            return token_term(timeline, frame, place) or _id_term(frame)
+        case _:
+            return ""
+
+
+_AT_LEAST: Final = frozenset({TrafficColumn.TIME, TrafficColumn.SIZE, TrafficColumn.DURATION})
+
+
+def _least(timeline: Timeline, frame: Frame, place: int, column: int) -> str:
+    if column == TrafficColumn.TIME:
+        local = datetime.datetime.fromtimestamp(frame.when, datetime.UTC).astimezone()
+        stamp = local.strftime("%Y-%m-%d %H:%M:%S.%f")[:-3]
+        return f'time >= "{stamp}"'
+    if column == TrafficColumn.SIZE:
+        return f"size >= {timeline.size(place)}"
+    duration = timeline.duration_s(place)
+    return "" if duration is None else f"duration >= {math.floor(duration * 1000)}ms"
+
+
+def token_term(timeline: Timeline, frame: Frame, place: int) -> str:
+    """The comparison with the progress token of a message; empty without one."""
+    found = timeline.columns.locate(place)
+    if found is None:
+        return ""
+    number = found[0].tokens[found[1]]
+    if number == NONE:
+        return ""
+    token = timeline.columns.tokens.value(number)
+    if token is None:  # one of too many, or a long one: the message has it
+        token = _first(frame, TOKEN_PATHS)
+    return "" if isinstance(token, dict | list | None) else _term("token", (), token)
+
+
+def request_term(timeline: Timeline, place: int) -> str:
+    """What shows a request with its ticks and its reply; empty for a message of no request."""
+    request = timeline.exchange(place)
+    return f"request == {request}" if request else ""
+
+
+def task_term(frame: Frame) -> str:
+    """The comparison with the id of the task that a message is about; empty without one."""
+    task = _first(frame, TASK_PATHS)
+    return _term("task", (), task) if isinstance(task, str) else ""
+
+
+def job_term(job: int) -> str:
+    """What shows all messages of a job."""
+    return f"job == {job}"
+
+
+def _term(field: str, path: tuple[str | int, ...], value: Any) -> str:
+    if isinstance(value, str) and len(value) > _LONG:
+        return term(path_text(field, path), "contains", value[:_BEGINNING])
+    return term(path_text(field, path), "==", value)
+
+
+def _is_written(value: float) -> bool:
+    """Whether JSON has digits for a number, and not more than a filter has room for."""
+    if isinstance(value, int):
+        return value.bit_length() < 3 * _MOST_DIGITS
+    return math.isfinite(value)
+
+
+def _first(frame: Frame, places: Sequence[Sequence[str]]) -> Any:
+    """The first value found at one of some places in a message."""
+    if frame.channel not in (Channel.SENT, Channel.RECEIVED) or len(frame.raw) > OVERSIZED:
+        return None
+    envelope = decode(frame.raw, is_complete=frame.is_complete)
+    for root, *keys in places:
+        value: Any = envelope.params if root == "params" else envelope.result
+        for key in keys:
+            value = value.get(key) if isinstance(value, dict) else None
+        if value is not None:
+            return value
+    return None
+
+
+def _method(frame: Frame) -> str:
+    if frame.channel not in (Channel.SENT, Channel.RECEIVED) or len(frame.raw) > OVERSIZED:
+        return ""
+    return decode(frame.raw, is_complete=frame.is_complete).method or ""
+
+
+def _id_term(frame: Frame) -> str:
+    if frame.channel not in (Channel.SENT, Channel.RECEIVED) or len(frame.raw) > OVERSIZED:
+        return ""
+    identity = decode(frame.raw, is_complete=frame.is_complete).id
+    if identity is None or not (isinstance(identity, str) or _is_written(identity)):
+        return ""
+    return _term("id", (), identity)

@@ -1,0 +1,434 @@
+"""The traffic as rows: every frame of a timeline, appended in batches, filtered in slices."""
+
+from __future__ import annotations
+
+import bisect
+import time
+from array import array
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Final, overload
+
+from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, Qt, QTimer, Signal, Slot
+
+from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.findings.finding import joined
+from mcp_progress_monitor.gui.traffic.cells import RIGHT_ALIGNED, TrafficCells, TrafficColumn
+from mcp_progress_monitor.gui.traffic.marks import TrafficFindings
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Mapping
+
+    from PySide6.QtCore import QPersistentModelIndex
+
+    from mcp_progress_monitor.findings.finding import Finding
+    from mcp_progress_monitor.gui.traffic.filtering import TrafficSearch
+    from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
+    from mcp_progress_monitor.protocol.frames import Frame, FrameKind
+    from mcp_progress_monitor.recording.timeline import Timeline
+
+
+class SparseRange(Sequence[int]):
+    """Two ranges in one; `before` ends where, or before, `after` begins."""
+
+    def __init__(self, before: range, after: range) -> None:
+        self.before = before
+        self.after = after
+
+    def __len__(self) -> int:
+        return len(self.before) + len(self.after)
+
+    @overload
+    def __getitem__(self, index: int) -> int: ...
+    @overload
+    def __getitem__(self, index: slice) -> SparseRange: ...
+    def __getitem__(self, index: int | slice) -> int | SparseRange:
+        count = len(self.before)
+        if isinstance(index, slice):
+            start, stop, _ = index.indices(len(self))
+            after = self.after[max(start - count, 0) : max(stop - count, 0)]
+            return SparseRange(self.before[start:stop], after)
+        if index < 0:
+            index += len(self)
+        return self.before[index] if index < count else self.after[index - count]
+
+
+def without(start: int, end: int, gap: range) -> range | SparseRange:
+    """The numbers from `start` up to `end`, but for those of a gap."""
+    if not gap or end <= gap.start or start >= gap.stop:
+        return range(start, end)
+    before, after = range(start, max(start, gap.start)), range(gap.stop, max(end, gap.stop))
+    return SparseRange(before, after) if before else after
+
+
+SLICE_S: Final = 0.004
+"""Longest stretch of searching at one go, so that painting and typing come between."""
+
+_SLICE_PAUSE_MS: Final = 1
+
+_SHOWN_EVERY_S: Final = 0.05
+"""How often rows are added during a search: each time costs a repaint."""
+
+
+class TrafficModel(QAbstractTableModel):
+    """Frames of a `Timeline` as rows; one call of `refresh` per batch, nothing per frame.
+
+    Rows hold places of the timeline. Without a filter they are a range, so that ten million rows
+    take no memory and a batch costs the same however large it is. What rows there are changes in
+    `refresh` and while a search goes on, never between: the timeline itself may be ahead. Pausing
+    remembers an end, clearing a beginning. Bytes are read by `LogCells`, for painted rows.
+    """
+
+    KIND = Qt.ItemDataRole.UserRole + 2
+    """The row's `FrameKind`."""
+    MARK = Qt.ItemDataRole.UserRole + 3
+    """The finding of the row's message as text."""
+
+    dropped_changed = Signal(object)
+    """How many frames are gone."""
+    waiting_changed = Signal(object)
+    """How many frames came since the view was paused; 0 when it is not."""
+    search_changed = Signal(object)
+    """How many frames are still to be searched."""
+    rows_dropping = Signal(object)
+    """The range of rows that are about to be removed because their frames are gone."""
+
+    def __init__(
+        self,
+        timeline: Timeline,
+        requests_of: Callable[[int], Collection[int]],
+        parent: QObject | None = None,
+    ) -> None:
+        """Show all of `timeline`; `requests_of` gives the requests of a job, for filters."""
+        super().__init__(parent)
+        self._timeline = timeline
+        self._requests_of = requests_of
+        self._cells = TrafficCells(timeline, self)
+        self._marks = TrafficFindings()
+        self._notes: TrafficNotes | None = None
+        self._filter = LogFilter()
+        self._finding: TrafficSearch | None = None
+        self._columns = timeline.columns
+        self._gone = timeline.first
+        self._end = timeline.end
+        self._floor = 0
+        self._gap = timeline.gap
+        self._rows: range | SparseRange | array[int] = without(self._gone, self._end, self._gap)
+        self._is_paused = False
+        self._shown_at = 0.0
+        self._slices = QTimer(self)
+        self._slices.setSingleShot(True)
+        self._slices.setInterval(_SLICE_PAUSE_MS)
+        self._slices.timeout.connect(self._on_slice_due)
+
+    @property
+    def timeline(self) -> Timeline:
+        """Where the frames are."""
+        return self._timeline
+
+    @property
+    def filter(self) -> LogFilter:
+        """What is shown."""
+        return self._filter
+
+    @property
+    def is_paused(self) -> bool:
+        """Whether the view is paused while the timeline grows."""
+        return self._is_paused
+
+    @property
+    def waiting(self) -> int:
+        """How many frames came since the view was paused."""
+        return self._timeline.end - self._end if self._is_paused else 0
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the oldest are gone from memory alone: the recording's files may have them."""
+        return 0 < self._gone == self._timeline.closed
+
+    @property
+    def dropped(self) -> int:
+        """How many frames are gone: the oldest, and those between that memory gave up."""
+        return self._gone + len(self._gap)
+
+    @property
+    def hidden(self) -> int:
+        """How many frames that are still there `clear_view` hides."""
+        floor = min(self._floor, self._end)
+        return max(0, floor - self._gone - max(0, min(floor, self._gap.stop) - self._gap.start))
+
+    @property
+    def unsearched(self) -> int:
+        """How many frames are still to be searched."""
+        return self._finding.left(self._gone, self._end) if self._finding else 0
+
+    @property
+    def undecided(self) -> int:
+        """How many texts the filter's regular expressions were given up on, as no match."""
+        return self._finding.undecided if self._finding else 0
+
+    @Slot()
+    def refresh(self) -> None:
+        """Take in what came to the timeline, and what went, since the last time."""
+        if self._timeline.columns is not self._columns:
+            self._restart()
+        first, gap = self._timeline.first, self._timeline.gap
+        if (first, gap) != (self._gone, self._gap):
+            self._gone, self._gap = first, gap
+            self._marks.forget_before(self._timeline.number(first))
+            self.dropped_changed.emit(self.dropped)
+        if self._is_paused:
+            self.waiting_changed.emit(self.waiting)
+        else:
+            self._end = self._timeline.end
+        self._catch_up()
+
+    @Slot(object)
+    def mark(self, marked: Mapping[int, tuple[Finding, ...]]) -> None:
+        """Take what is wrong with frames, by their numbers; the timeline notes that they are."""
+        self._marks.add(marked)
+
+    def set_notes(self, notes: TrafficNotes) -> None:
+        """Take in the marks and notes that rows are signed with."""
+        self._notes = notes
+        notes.changed.connect(self._on_notes_changed)
+
+    def set_filter(self, wanted: LogFilter) -> None:
+        """Show only what `wanted` matches; rows appear as they are found.
+
+        Raises:
+            FilterError: the filter's text has a mistake; what was shown stays.
+        """
+        if wanted != self._filter:
+            self._show_from(wanted, self._floor)
+
+    def set_paused(self, paused: bool) -> None:
+        """Let the view stand still, or show what came meanwhile."""
+        if paused == self._is_paused:
+            return
+        self._is_paused = paused
+        self.refresh()
+        self.waiting_changed.emit(self.waiting)
+
+    def clear_view(self) -> None:
+        """Hide every row of now; nothing is wiped, see `show_all`."""
+        self._show_from(self._filter, self._end)
+
+    def show_all(self) -> None:
+        """Show again what `clear_view` hid."""
+        self._show_from(self._filter, 0)
+
+    def frame(self, row: int, limit: int | None = None) -> Frame | None:
+        """Return the frame of a row; None when there is no such row or its frame is gone.
+
+        With `limit`, `raw` are its first bytes at most: see `size` for how many there are.
+        """
+        if not 0 <= row < len(self._rows):
+            return None
+        return self._timeline.frame(self._rows[row], limit)
+
+    def size(self, row: int) -> int:
+        """Return how many bytes the frame of a row has; 0 when it is gone."""
+        return self._timeline.size(self._rows[row]) if 0 <= row < len(self._rows) else 0
+
+    def place(self, row: int) -> int:
+        """Return the place of an existing row; it stays the same while rows come and go."""
+        return self._rows[row]
+
+    def row_of(self, place: int) -> int | None:
+        """Return the row at `place`; None when it is not shown."""
+        row = bisect.bisect_left(self._rows, place)
+        return row if row < len(self._rows) and self._rows[row] == place else None
+
+    def row_from(self, place: int) -> int:
+        """Return the first row at `place` or after it; the number of rows when there is none."""
+        return bisect.bisect_left(self._rows, place)
+
+    def row_of_number(self, number: int) -> int | None:
+        """Return the row of the frame with that number; None when it is gone or not shown."""
+        place = self._timeline.place_of(number)
+        return None if place is None else self.row_of(place)
+
+    def kind(self, row: int) -> FrameKind | None:
+        """Return what the frame of a row is."""
+        return self._cells.kind(self._rows[row]) if 0 <= row < len(self._rows) else None
+
+    def is_expected(self, row: int) -> bool:
+        """Return whether the frame of a row is an error that our own question provokes."""
+        return 0 <= row < len(self._rows) and self._cells.is_expected(self._rows[row])
+
+    def mark_of(self, row: int) -> str:
+        """Return what is wrong with the frame of a row; empty when nothing is known to be."""
+        if not 0 <= row < len(self._rows):
+            return ""
+        found = self.findings_of(row)
+        if not found and self._timeline.is_marked(self._rows[row]):
+            return "violates a rule; which one is no longer in memory"
+        return joined(found)
+
+    def findings_of(self, row: int) -> tuple[Finding, ...]:
+        """Return what is known to be wrong with the frame of a row."""
+        is_row = 0 <= row < len(self._rows) and len(self._marks) > 0
+        return self._marks.of(self._timeline.number(self._rows[row])) if is_row else ()
+
+    def is_marked(self, row: int) -> bool:
+        """Return whether a person marked the frame of a row."""
+        return self._notes is not None and self._notes.is_marked(self._number(row))
+
+    def note_of(self, row: int) -> str:
+        """Return the note on the frame of a row; empty without one."""
+        return "" if self._notes is None else self._notes.note(self._number(row))
+
+    def text(self, row: int, column: int) -> str:
+        """Return the words of one cell; empty for a frame that is gone."""
+        if not 0 <= row < len(self._rows):
+            return ""
+        if column == TrafficColumn.DELTA:
+            return self._cells.delta(self._rows[row], self._rows[row - 1]) if row else ""
+        return self._cells.text(self._rows[row], column)
+
+    def line(self, row: int) -> str:
+        """Return a row as one line, its cells apart by tabs; what is wrong with it comes last."""
+        cells = [self.text(row, column) for column in TrafficColumn]
+        return "\t".join([*cells, *filter(None, [self.mark_of(row)])])
+
+    def rowCount(self, parent: QModelIndex | QPersistentModelIndex = QModelIndex()) -> int:
+        """Return the number of frames shown."""
+        return 0 if parent.isValid() else len(self._rows)
+
+    def columnCount(self, parent: QModelIndex | QPersistentModelIndex = QModelIndex()) -> int:
+        """Return the number of columns."""
+        return 0 if parent.isValid() else len(TrafficColumn)
+
+    def data(self, index: QModelIndex | QPersistentModelIndex, role: int = 0) -> Any:
+        """Return a cell's words, and a row's kind and mark."""
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self.text(index.row(), index.column())
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            return self._spoken(index.row(), index.column())
+        if role == Qt.ItemDataRole.TextAlignmentRole and index.column() in RIGHT_ALIGNED:
+            return Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
+        if role == self.MARK:
+            return self.mark_of(index.row())
+        return self.kind(index.row()) if role == self.KIND else None
+
+    def headerData(
+        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
+    ) -> Any:
+        """Return a column's title, and in its tool tip what it shows."""
+        if orientation is not Qt.Orientation.Horizontal or not 0 <= section < len(TrafficColumn):
+            return None
+        if role == Qt.ItemDataRole.DisplayRole:
+            return self._cells.title(TrafficColumn(section))
+        if role == Qt.ItemDataRole.ToolTipRole:
+            return self._cells.explanation(TrafficColumn(section))
+        return None
+
+    def _spoken(self, row: int, column: int) -> str:
+        words = self.text(row, column)
+        if column != TrafficColumn.SUMMARY:
+            return words
+        mark, note = self.mark_of(row), self.note_of(row)
+        signs = ["Marked"] if self.is_marked(row) else []
+        if note:
+            signs.append(f"Note: {note}")
+        if mark:
+            signs.append(f"Finding: {mark}")
+        return ". ".join([*signs, words])
+
+    def _number(self, row: int) -> int:
+        return self._timeline.number(self._rows[row]) if 0 <= row < len(self._rows) else -1
+
+    def _restart(self) -> None:
+        """The frames start again at place 0: a replay was restarted."""
+        self._columns = self._timeline.columns
+        self._gone, self._end = self._timeline.first, self._timeline.end
+        self._gap = self._timeline.gap
+        self._cells.forget()
+        self._marks = TrafficFindings()
+        self._show_from(self._filter, 0)
+
+    def _show_from(self, wanted: LogFilter, floor: int) -> None:
+        """Rebuild the rows for a changed filter or a changed beginning."""
+        from mcp_progress_monitor.gui.traffic.filtering import TrafficSearch
+
+        first = max(self._gone, floor)
+        finding = None
+        if not wanted.shows_all:
+            finding = TrafficSearch(wanted, self._timeline, self._requests_of, first)
+        self.beginResetModel()
+        self._filter, self._floor, self._finding = wanted, floor, finding
+        self._rows = self._range(first) if finding is None else array("q")
+        self._shown_at = 0.0
+        self.endResetModel()
+        self._catch_up()
+
+    def _catch_up(self) -> None:
+        """Make the rows agree with the timeline: drop what is gone, add what is new."""
+        if self._rows and self._rows[0] < self._gone:
+            self._remove(0, bisect.bisect_left(self._rows, self._gone))
+        if self._gap:
+            begin = bisect.bisect_left(self._rows, self._gap.start)
+            self._remove(begin, bisect.bisect_left(self._rows, self._gap.stop))
+        if self._finding is None:
+            self._add_range()
+        else:
+            self._search_slice(self._finding)
+
+    def _remove(self, begin: int, end: int) -> None:
+        if end <= begin:
+            return
+        self.rows_dropping.emit(range(begin, end))
+        self.beginRemoveRows(QModelIndex(), begin, end - 1)
+        if isinstance(self._rows, array):
+            del self._rows[begin:end]
+        elif begin:
+            self._rows = without(self._rows[0], self._rows[-1] + 1, self._gap)
+        else:
+            self._rows = self._rows[end:]
+        self.endRemoveRows()
+        if begin < len(self._rows):
+            # The row has lost the one its time difference was counted from.
+            following = self.index(begin, TrafficColumn.DELTA)
+            self.dataChanged.emit(following, following)
+
+    def _range(self, start: int) -> range | SparseRange:
+        return without(start, max(start, self._end), self._gap)
+
+    def _add_range(self) -> None:
+        rows = self._range(self._rows[0] if self._rows else max(self._gone, self._floor))
+        count = len(rows) - len(self._rows)
+        if count > 0:
+            self.beginInsertRows(QModelIndex(), len(self._rows), len(rows) - 1)
+            self._rows = rows
+            self.endInsertRows()
+
+    def _search_slice(self, finding: TrafficSearch) -> None:
+        finding.run(self._end, SLICE_S)
+        left = finding.left(self._gone, self._end)
+        if left:
+            self._slices.start()
+        now = time.perf_counter()
+        if not left or now - self._shown_at >= _SHOWN_EVERY_S:
+            self._shown_at = now
+            found = finding.take(self._gone, self._end)
+            begin, end = self._gap.start, self._gap.stop
+            del found[bisect.bisect_left(found, begin) : bisect.bisect_left(found, end)]
+            self._show_found(found)
+            self.search_changed.emit(left)
+
+    def _show_found(self, found: array[int]) -> None:
+        if found and isinstance(self._rows, array):
+            count = len(self._rows)
+            self.beginInsertRows(QModelIndex(), count, count + len(found) - 1)
+            self._rows.extend(found)
+            self.endInsertRows()
+
+    @Slot()
+    def _on_slice_due(self) -> None:
+        self._catch_up()
+
+    @Slot()
+    def _on_notes_changed(self) -> None:
+        if self._rows:
+            last = self.index(len(self._rows) - 1, TrafficColumn.SUMMARY)
+            self.dataChanged.emit(self.index(0, TrafficColumn.SUMMARY), last)

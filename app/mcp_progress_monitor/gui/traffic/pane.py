@@ -1,0 +1,361 @@
+"""The Traffic pane: filter bar, every message in one timeline, and the selected one in full."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from PySide6.QtCore import QModelIndex, Qt, Signal, Slot
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QLabel, QSplitter, QVBoxLayout, QWidget
+
+from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.formatting import number
+from mcp_progress_monitor.gui.common.layout import order_tabs
+from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance
+from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
+from mcp_progress_monitor.gui.traffic.commands import JUMPS, MARKS, TrafficActions, TrafficCommands
+from mcp_progress_monitor.gui.traffic.filter_bar import TrafficFilterBar
+from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
+from mcp_progress_monitor.gui.traffic.view import TrafficView
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from PySide6.QtCore import QPoint
+    from PySide6.QtGui import QResizeEvent, QShowEvent
+
+    from mcp_progress_monitor.filtering.completion import Completion
+    from mcp_progress_monitor.gui.common.json_view import FilterRequest
+    from mcp_progress_monitor.gui.traffic.details import MessageDetails
+    from mcp_progress_monitor.gui.traffic.model import TrafficModel
+    from mcp_progress_monitor.gui.traffic.related import JobFinder
+    from mcp_progress_monitor.tracker.snapshot import JobId
+
+_WIDE = 900
+"""From this width on, in device-independent pixels, table and details stand side by side."""
+_FIRST_SHARES = [600, 400]
+"""Of the table and the details, until the user moves the line between them."""
+_LEAST_DETAILS = 110
+"""Its head and a row or two: less than it would ask for, so that the pane fits a small window."""
+
+
+class TrafficPane(QWidget):
+    """Filter bar, table and details; every action is a signal.
+
+    `jobs` tells which job a message belongs to, `notes` are the marks and notes on messages, in
+    memory alone unless they were given. Pausing and clearing concern the view alone.
+    """
+
+    job_opened = Signal(object)
+    """The `JobId` the user wants to see."""
+    filter_changed = Signal(object)
+    """The `LogFilter` in use."""
+    snippet_requested = Signal(object)
+    """The number of the request to be copied as a Python snippet."""
+    export_requested = Signal()
+
+    def __init__(
+        self,
+        model: TrafficModel,
+        jobs: JobFinder,
+        appearance: Appearance,
+        parent: QWidget | None = None,
+        notes: TrafficNotes | None = None,
+    ) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._notes = TrafficNotes(parent=self) if notes is None else notes
+        self._bar = TrafficFilterBar(self._complete, appearance, self)
+        self._view = TrafficView(model, appearance, self)
+        self._jobs = jobs
+        self._appearance = appearance
+        self._made_details: MessageDetails | None = None
+        self._actions = TrafficActions(self._view, self, appearance)
+        self._commands = TrafficCommands(model, self._view, self._notes, jobs, self._actions)
+        self._splitter = QSplitter(Qt.Orientation.Vertical, self)
+        self._notice = QLabel(self)
+        self._is_divided = False
+        model.set_notes(self._notes)
+        self._lay_out()
+        self._connect_bar()
+        self._connect()
+        self._show_status()
+
+    @property
+    def view(self) -> TrafficView:
+        """The table."""
+        return self._view
+
+    @property
+    def details(self) -> MessageDetails:
+        """The chosen message in full; made at its first use."""
+        return self._made_details or self.make_details()
+
+    @property
+    def bar(self) -> TrafficFilterBar:
+        """The filter bar."""
+        return self._bar
+
+    @property
+    def actions_(self) -> TrafficActions:
+        """What can be done with a row."""
+        return self._actions
+
+    @property
+    def notes(self) -> TrafficNotes:
+        """The marks and notes on messages."""
+        return self._notes
+
+    def make_details(self) -> MessageDetails:
+        """Make the details, hidden yet; nothing is done where they are made."""
+        if self._made_details is not None:
+            return self._made_details
+        from mcp_progress_monitor.gui.traffic.details import MessageDetails
+
+        details = self._made_details = MessageDetails(
+            self._jobs, self._notes, self._appearance, self
+        )
+        details.add_buttons(self._actions.buttons((*JUMPS, *MARKS), details))
+        details.setMinimumHeight(_LEAST_DETAILS)
+        details.hide()
+        self._splitter.replaceWidget(1, details)
+        self._place.deleteLater()
+        self._splitter.setStretchFactor(1, 2)
+        details.job_opened.connect(self.job_opened)
+        details.search_requested.connect(self.search_for)
+        details.filter_requested.connect(self._on_value_chosen)
+        order_tabs(self)  # made late, they would come behind the window's last control
+        return details
+
+    def set_filter(self, wanted: LogFilter) -> None:
+        """Show only what `wanted` lets through."""
+        self._bar.set_filter(wanted)
+
+    @Slot(object)
+    def search_for(self, words: str) -> None:
+        """Show only messages that hold `words` as one phrase."""
+        from mcp_progress_monitor.filtering.language import text_term  # late: no start waits for it
+
+        self._set_text(text_term(words))
+
+    @Slot(object)
+    def follow_job(self, job: JobId) -> None:
+        """Show only the messages of a job."""
+        from mcp_progress_monitor.gui.traffic.filtering import (
+            job_term,  # late: no start waits for it
+        )
+
+        self._set_text(job_term(job))
+
+    @Slot(object)
+    def follow_frame(self, frame_number: int) -> None:
+        """Stand on the frame of that number; what hides it is taken away."""
+        row = self._model.row_of_number(frame_number)
+        if row is None:
+            self._model.show_all()
+            self.set_filter(LogFilter())
+            row = self._model.row_of_number(frame_number)
+        if row is None:
+            self._say(f"Message no. {number(frame_number)} is no longer in Traffic.")
+            return
+        self._say("")
+        self._view.choose(row)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Put the details where there is room: beside the table in a wide pane, else below."""
+        super().resizeEvent(event)
+        is_wide = event.size().width() >= _WIDE and event.size().width() > 2 * event.size().height()
+        wanted = Qt.Orientation.Horizontal if is_wide else Qt.Orientation.Vertical
+        if self._splitter.orientation() is not wanted:
+            self._splitter.setOrientation(wanted)
+
+    def state(self) -> dict[str, Any]:
+        """Return what to remember of the pane, as JSON values."""
+        return {
+            **self._view.columns.state(),
+            "sizes": self._splitter.sizes(),
+            "recent": list(self._bar.recent.texts),
+        }
+
+    def restore(self, state: dict[str, Any]) -> None:
+        """Take up what was remembered; what does not fit is left out."""
+        self._view.columns.restore(state)
+        self._bar.recent.restore(state.get("recent"))
+        sizes = state.get("sizes")
+        if isinstance(sizes, list) and all(isinstance(size, int) for size in sizes):
+            self._splitter.setSizes(sizes)
+            self._is_divided = all(sizes)
+
+    def _lay_out(self) -> None:
+        self._notice.setTextFormat(Qt.TextFormat.PlainText)
+        self._notice.setContentsMargins(GAP, GAP_S, GAP, GAP_S)
+        self._notice.hide()
+        self._bar.add_button(self._view.jump)
+        self._view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        self._splitter.addWidget(self._view)
+        self._place = QWidget(self)  # of the details
+        self._splitter.addWidget(self._place)
+        self._place.hide()  # the table has the whole room until a message is chosen
+        self._splitter.setStretchFactor(0, 3)
+        self._splitter.setStretchFactor(1, 2)
+        self._splitter.setChildrenCollapsible(True)
+        self._splitter.setCollapsible(0, False)
+        whole = QVBoxLayout(self)
+        whole.setContentsMargins(0, 0, 0, 0)
+        whole.setSpacing(0)
+        whole.addWidget(self._bar)
+        whole.addWidget(self._notice)
+        whole.addWidget(self._splitter, 1)
+
+    def _connect_bar(self) -> None:
+        find = QShortcut(QKeySequence.StandardKey.Find, self)
+        find.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
+        find.activated.connect(self._bar.focus_search)
+        self._bar.filter_changed.connect(self._on_filter_changed)
+        self._bar.paused_changed.connect(self._on_paused_changed)
+        self._bar.clear_requested.connect(self._on_clear_requested)
+        self._bar.show_all_requested.connect(self._on_show_all_requested)
+
+    def _connect(self) -> None:
+        self._view.customContextMenuRequested.connect(self._on_menu_requested)
+        self._view.copy_requested.connect(self._commands.copy_lines)
+        self._view.place_chosen.connect(self._on_place_chosen)
+        self._commands.term_wanted.connect(self._on_term_wanted)
+        self._commands.filter_wanted.connect(self._set_text)
+        self._commands.place_wanted.connect(self._on_place_wanted)
+        self._commands.job_wanted.connect(self.job_opened)
+        self._commands.said.connect(self._say)
+        self._commands.snippet_requested.connect(self.snippet_requested)
+        self._commands.export_requested.connect(self.export_requested)
+        self._model.waiting_changed.connect(self._on_counts_changed)
+        self._model.search_changed.connect(self._on_counts_changed)
+        self._model.rowsInserted.connect(self._on_rows_changed)
+        self._model.rowsRemoved.connect(self._on_rows_changed)
+        self._model.modelReset.connect(self._on_model_reset)
+
+    def _complete(self, text: str, cursor: int) -> Completion:
+        from mcp_progress_monitor.filtering.completion import (
+            complete,  # late: no start waits for it
+        )
+
+        return complete(text, cursor, self._model.timeline)
+
+    @Slot(object)
+    def _set_text(self, text: str) -> None:
+        self.set_filter(self._bar.filter()._replace(text=text))
+
+    @Slot(object)
+    def _say(self, words: str) -> None:
+        """Show a text below the filter until the next one."""
+        self._notice.setText(words)
+        self._notice.setVisible(bool(words))
+
+    def _show_status(self) -> None:
+        self._bar.set_status(*self._status_words())
+        self._bar.set_hidden(self._model.hidden)
+
+    def _status_words(self) -> Iterator[str]:
+        rows = number(self._model.rowCount())
+        yield f"{rows} rows"
+        if self._model.unsearched:
+            yield f"{number(self._model.unsearched)} to search"
+        if self._model.undecided:
+            yield f"pattern too slow: {number(self._model.undecided)} texts skipped"
+        if self._model.is_paused:
+            yield f"paused, {number(self._model.waiting)} waiting"
+        if self._model.hidden:
+            yield f"{number(self._model.hidden)} cleared"
+        if self._model.dropped:
+            words = (
+                "{count} older not in memory" if self._model.is_closed else "{count} older dropped"
+            )
+            yield words.format(count=number(self._model.dropped))
+
+    def _show_place(self, place: int) -> None:
+        row = self._model.row_of(place)
+        delta = "" if row is None else self._model.text(row, TrafficColumn.DELTA)
+        mark = "" if row is None else self._model.mark_of(row)
+        found = () if row is None else self._model.findings_of(row)
+        timeline = self._model.timeline
+        if not self.details.show_place(timeline, place, delta=delta, mark=mark, findings=found):
+            return
+        self._commands.stand_on(place)
+        is_first = self.details.isHidden() and not self._is_divided
+        self.details.show()
+        if is_first:
+            self._splitter.setSizes(_FIRST_SHARES)
+
+    @Slot(object)
+    def _on_place_chosen(self, place: int) -> None:
+        if place != self.details.place:
+            self._say("")
+            self._show_place(place)
+
+    @Slot(object)
+    def _on_place_wanted(self, place: int) -> None:
+        row = self._model.row_of(place)
+        if row is not None:
+            self._view.choose(row)
+            return
+        self._show_place(place)
+        self._say(
+            f"Message no. {number(self._model.timeline.number(place))} is not among the "
+            "visible rows; the details show it."
+        )
+
+    @Slot(object)
+    def _on_menu_requested(self, at: QPoint) -> None:
+        self._commands.show_menu(self._view.viewport().mapToGlobal(at))
+
+    @Slot(object)
+    def _on_value_chosen(self, request: FilterRequest) -> None:
+        from mcp_progress_monitor.gui.traffic.filtering import (
+            value_term,  # late: no start waits for it
+        )
+
+        term = value_term(request.keys, request.value)
+        if term:
+            self._bar.add_term(term, is_excluded=request.is_excluded)
+        else:
+            self._say("This value cannot be used in a filter.")
+
+    @Slot(object, bool)
+    def _on_term_wanted(self, term: str, is_excluded: bool) -> None:
+        self._bar.add_term(term, is_excluded=is_excluded)
+
+    @Slot(object)
+    def _on_filter_changed(self, wanted: LogFilter) -> None:
+        self._model.set_filter(wanted)
+        self.filter_changed.emit(wanted)
+        self._show_status()
+
+    @Slot(bool)
+    def _on_paused_changed(self, paused: bool) -> None:
+        self._model.set_paused(paused)
+        self._show_status()
+
+    @Slot()
+    def _on_clear_requested(self) -> None:
+        self._model.clear_view()
+
+    @Slot()
+    def _on_show_all_requested(self) -> None:
+        self._model.show_all()
+
+    @Slot(object)
+    def _on_counts_changed(self, _count: int) -> None:
+        self._show_status()
+
+    @Slot(QModelIndex, int, int)
+    def _on_rows_changed(self, _parent: QModelIndex, _first: int, _last: int) -> None:
+        if not self.isHidden():  # as behind another tab
+            self._show_status()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        """Catch up with what came out of sight."""
+        super().showEvent(event)
+        self._show_status()
+
+    @Slot()
+    def _on_model_reset(self) -> None:
+        self._show_status()

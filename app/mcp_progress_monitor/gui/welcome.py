@@ -1,0 +1,122 @@
+"""The welcome page: four large choices, a sentence each."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtWidgets import QCommandLinkButton, QLabel, QScrollArea, QVBoxLayout, QWidget
+
+from mcp_progress_monitor.formatting import count, one_line
+from mcp_progress_monitor.gui.theme import Appearance, Tone
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from PySide6.QtGui import QResizeEvent
+
+_BESIDE_SENTENCE: Final = 70
+"""Icon and margins of a choice, in device-independent pixels."""
+_WITH_TITLE: Final = 300
+_NAMES: Final = 70
+"""Characters of found programs' names."""
+
+
+class Welcome(QWidget):
+    """Shown while there is neither a job nor a server; each choice is a signal."""
+
+    demo_requested = Signal()
+    server_add_requested = Signal()
+    url_add_requested = Signal()
+    import_requested = Signal()
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self._appearance = appearance
+        self._layout = QVBoxLayout()
+        self._layout.setSpacing(2)
+        self._title = title = QLabel("Watch a long MCP call", self)
+        title.setTextFormat(Qt.TextFormat.PlainText)
+        font = title.font()
+        font.setPointSizeF(font.pointSizeF() * 1.5)
+        title.setFont(font)
+        self._layout.addWidget(title)
+        self.demo = self._choice(
+            "Try the &demo",
+            "Run ten calls on a bundled server: known and unknown totals, a stall.",
+        )
+        self.command = self._choice(
+            "Connect to a &command…",
+            "Start a stdio server from its command line, as an MCP client would.",
+        )
+        self.url = self._choice(
+            "Connect to a &URL…",
+            "Connect to a server over HTTP, with headers or a sign-in if needed.",
+        )
+        self.imports = self._choice(
+            "&Import from other programs…",
+            ("Import servers from their configuration files; nothing runs before you approve it."),
+        )
+        self.demo.clicked.connect(self.demo_requested)
+        self.command.clicked.connect(self.server_add_requested)
+        self.url.clicked.connect(self.url_add_requested)
+        self.imports.clicked.connect(self.import_requested)
+        self._centre()
+        self._recolour()
+        appearance.changed.connect(self._recolour)
+
+    def show_found(self, programs: Sequence[str]) -> None:
+        """Name the programs whose files were found here; nothing of these was read."""
+        if programs:
+            files = count(len(programs), "file")
+            names = one_line(", ".join(dict.fromkeys(programs)), _NAMES)
+            sentence = f"Found {files} of {names}."
+            self.imports.setDescription(sentence)
+            self.imports.setAccessibleDescription(sentence)
+            self._widen(self.imports, sentence)
+
+    @Slot()
+    def _recolour(self) -> None:
+        for button, icon in (
+            (self.demo, "demo"),
+            (self.command, "connect"),
+            (self.url, "server"),
+            (self.imports, "open"),
+        ):
+            button.setIcon(self._appearance.icon(icon, Tone.ACCENT))
+
+    def _choice(self, text: str, sentence: str) -> QCommandLinkButton:
+        button = QCommandLinkButton(text, sentence, self)
+        button.setIconSize(QSize(24, 24))
+        self._widen(button, sentence)
+        button.setAccessibleName(text.replace("&", ""))
+        button.setAccessibleDescription(sentence)
+        self._layout.addWidget(button)
+        return button
+
+    def _widen(self, button: QCommandLinkButton, sentence: str) -> None:
+        """Make room for the sentence, which the button's own hint forgets and cuts."""
+        width = button.fontMetrics().horizontalAdvance(sentence) + _BESIDE_SENTENCE
+        button.setMinimumWidth(max(button.minimumWidth(), width))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        """Do without the title where it would take the room of a choice."""
+        super().resizeEvent(event)
+        self._title.setVisible(self.height() > _WITH_TITLE)
+
+    def _centre(self) -> None:
+        inner = QWidget(self)
+        column = QVBoxLayout(inner)
+        column.addStretch(1)
+        column.addLayout(self._layout)
+        column.setAlignment(self._layout, Qt.AlignmentFlag.AlignHCenter)
+        column.addStretch(2)
+        # A small window, or large letters, must not hide the last choice.
+        scrolled = QScrollArea(self)
+        scrolled.setWidgetResizable(True)
+        scrolled.setFrameShape(QScrollArea.Shape.NoFrame)
+        scrolled.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        scrolled.setWidget(inner)
+        outer = QVBoxLayout(self)
+        outer.setContentsMargins(0, 0, 0, 0)
+        outer.addWidget(scrolled)

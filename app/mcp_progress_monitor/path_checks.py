@@ -1,0 +1,107 @@
+"""Checks of paths that may be unreadable.
+
+`Path` itself raises where a folder may not be entered; these functions never do.
+"""
+
+from __future__ import annotations
+
+import enum
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+
+_NOWHERE: Final = (FileNotFoundError, NotADirectoryError, ValueError)
+"""How the system says that nothing is there; `ValueError` of a path that no file can have."""
+
+
+class PathKind(enum.Enum):
+    """What is to be seen at a path, links followed."""
+
+    NOTHING = "does not exist"
+    FILE = "is a file"
+    FOLDER = "is a folder"
+    OTHER = "is a device or a pipe"
+    HIDDEN = "cannot be accessed: permission denied for a folder on its path"
+
+
+def path_kind(path: Path | str) -> PathKind:
+    """What is there; never raises, and never says that nothing is there without knowing it."""
+    try:
+        mode = Path(path).stat().st_mode
+    except _NOWHERE:
+        return PathKind.NOTHING
+    except PermissionError:
+        return PathKind.HIDDEN
+    except OSError:  # a link to itself, a name too long: the system finds nothing there either
+        return PathKind.NOTHING
+    if stat.S_ISDIR(mode):
+        return PathKind.FOLDER
+    return PathKind.FILE if stat.S_ISREG(mode) else PathKind.OTHER
+
+
+def is_there(path: Path | str) -> bool:
+    """Whether anything is to be seen there."""
+    return path_kind(path) not in {PathKind.NOTHING, PathKind.HIDDEN}
+
+
+def is_file(path: Path | str) -> bool:
+    """Whether an ordinary file is to be seen there."""
+    return path_kind(path) is PathKind.FILE
+
+
+def is_folder(path: Path | str) -> bool:
+    """Whether a folder is to be seen there; whether it may be entered is another matter."""
+    return path_kind(path) is PathKind.FOLDER
+
+
+def is_closed(folder: Path | str) -> bool:
+    """Whether a folder is there that we may not enter."""
+    return is_folder(folder) and not os.access(folder, os.X_OK)
+
+
+def expanded(path: Path) -> Path:
+    """The path with a home in the place of its `~`; as it is where the system knows no such home.
+
+    Without that home `Path.expanduser` raises.
+    """
+    try:
+        return path.expanduser()
+    except RuntimeError:
+        return path
+
+
+def absolute(path: Path) -> Path:
+    """The whole path, with a home in the place of its `~`.
+
+    Raises:
+        UserError: the system knows no such home; or it is a relative path, and the folder that
+            we are in was deleted.
+    """
+    try:
+        return path.expanduser().absolute()
+    except RuntimeError as error:
+        what, hint = "Unknown home folder", "Enter the full path."
+        raise UserError(ErrorDetails(what, str(path), hint)) from error
+    except OSError as error:
+        what = "Cannot resolve a relative path: the current folder no longer exists"
+        hint = "Enter the full path, or start the program in another folder."
+        raise UserError(ErrorDetails(what, str(path), hint)) from error
+
+
+def home() -> Path | None:
+    """The user's home; None where the system knows none."""
+    try:
+        return Path.home()
+    except RuntimeError:
+        return None
+
+
+def here() -> Path | None:
+    """The folder that we are in; None where it was deleted."""
+    try:
+        return Path.cwd()
+    except OSError:
+        return None

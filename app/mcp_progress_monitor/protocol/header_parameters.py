@@ -1,0 +1,132 @@
+"""Tool arguments that a schema has repeated as HTTP headers (`x-mcp-header`)."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.findings.finding import Finding
+from mcp_progress_monitor.formatting import one_line
+from mcp_progress_monitor.protocol.eras import as_object
+from mcp_progress_monitor.protocol.lenient_json import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+    from mcp_progress_monitor.protocol.facts import JsonObject
+
+_MARK: Final = "x-mcp-header"
+_PLACE_SHOWN: Final = 200
+_TOKEN: Final = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_TYPES: Final = {"string", "integer", "boolean"}
+_BELOW: Final = frozenset(
+    {
+        *("items", "contains", "unevaluatedItems", "additionalProperties", "propertyNames", "not"),
+        *("unevaluatedProperties", "if", "then", "else", "contentSchema", "additionalItems"),
+    }
+)
+"""Keywords whose value is a schema (JSON Schema 2020-12 and before)."""
+_LISTED: Final = frozenset({"allOf", "anyOf", "oneOf", "prefixItems", "items"})
+"""Those whose value is a list of schemas."""
+_NAMED: Final = frozenset({"patternProperties", "dependentSchemas", "$defs", "definitions"})
+"""Those whose value is an object of schemas."""
+
+
+class HeaderParameter(NamedTuple):
+    """One mark: the name it gives, where it stands, the type there, and the argument, if any.
+
+    `through` is the keyword because of which no argument can be told to be meant; empty where one
+    can.
+    """
+
+    name: Any
+    place: str
+    kind: Any
+    value: Any
+    through: str = ""
+
+    @property
+    def finding(self) -> Finding | None:
+        """Which rule it breaks by itself; None where it breaks none."""
+        if not self.place:
+            return Finding(rules.HEADER_OF_NOTHING)
+        where = one_line(self.place, _PLACE_SHOWN)
+        if self.through:
+            return Finding(rules.HEADER_BELOW, (where, self.through))
+        if not isinstance(self.name, str) or not _TOKEN.fullmatch(self.name):
+            return Finding(rules.HEADER_NAME, (where, shown(self.name)))
+        if not isinstance(self.kind, str) or self.kind not in _TYPES:
+            return Finding(rules.HEADER_TYPE, (where,))
+        return None
+
+
+def marked_arguments(schema: JsonObject, arguments: JsonObject) -> Mapping[str, Any]:
+    """Arguments by the name of their header, None where one is not given.
+
+    None at all for a schema whose marks break the rules: each header would be a guess.
+    """
+    marks = list(_marks(schema, arguments))
+    return {} if _broken(marks) else {mark.name: mark.value for mark in marks}
+
+
+def header_parameters_problem(schema: JsonObject) -> str:
+    """Which rule the marks of a tool's schema break; nothing where they break none."""
+    finding = _broken(list(_marks(schema, {})))
+    return "" if finding is None else finding.text
+
+
+def _broken(marks: list[HeaderParameter]) -> Finding | None:
+    names: set[str] = set()
+    for mark in marks:
+        if finding := mark.finding:
+            return finding
+        if mark.name.lower() in names:
+            return Finding(rules.HEADER_TWICE, (shown(mark.name),))
+        names.add(mark.name.lower())
+    return None
+
+
+class _SchemaPart(NamedTuple):
+    """A schema within a schema, and the value of the arguments that it is about, if any."""
+
+    schema: JsonObject
+    value: Any
+    place: str
+    through: str
+
+
+def _marks(schema: JsonObject, arguments: JsonObject) -> Iterator[HeaderParameter]:
+    """All marks, in their order, at any depth."""
+    parts = [_SchemaPart(schema, arguments, "", "")]
+    while parts:
+        part = parts.pop()
+        if _MARK in part.schema:
+            kind = part.schema.get("type")
+            yield HeaderParameter(part.schema[_MARK], part.place, kind, part.value, part.through)
+        parts += reversed(list(_within(part)))
+
+
+def _within(part: _SchemaPart) -> Iterator[_SchemaPart]:
+    """The schemas right below one."""
+    begin = f"{part.place}." if part.place else ""
+    for keyword, value in part.schema.items():
+        if keyword == "properties":
+            given = as_object(part.value)
+            for name, below in as_object(value).items():
+                yield _SchemaPart(as_object(below), given.get(name), f"{begin}{name}", part.through)
+            continue
+        for name, below in _schemas_of(keyword, value):
+            yield _SchemaPart(as_object(below), None, f"{begin}{name}", part.through or keyword)
+
+
+def _schemas_of(keyword: str, value: Any) -> list[tuple[str, Any]]:
+    """The schemas that a keyword other than `properties` holds, with what is said of their place.
+
+    Values of other keywords are data: what looks like a mark there is none.
+    """
+    if keyword in _LISTED and isinstance(value, list):
+        return [(f"{keyword}[{number}]", below) for number, below in enumerate(value)]
+    if keyword in _NAMED:
+        return [(f"{keyword}.{name}", below) for name, below in as_object(value).items()]
+    return [(keyword, value)] if keyword in _BELOW else []

@@ -1,0 +1,254 @@
+"""Reads JSON leniently: the value, and a description of every rule that its bytes break."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.findings.finding import Finding, Rule, texts
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+DEEPEST = 200
+"""Deepest nesting that is decoded, the limit of pydantic's parser; see `TooDeepError`."""
+
+BOM = b"\xef\xbb\xbf"
+
+COLON_ESCAPE = b"\\u003"
+"""Begins the escape of a colon, and of a few other characters."""
+
+_MOST_FINDINGS = 8
+_SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+_ESCAPE = re.compile(
+    r"(?P<sound>\\u[dD][89abAB][0-9a-fA-F]{2}\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+    r"|\\(?!u[dD][89a-fA-F]).)"
+    r"|\\u[dD][89a-fA-F][0-9a-fA-F]{2}"
+)
+
+
+class Elided(NamedTuple):
+    """Stands for a value that was left undecoded because of its `size` in bytes, or its depth."""
+
+    size: int
+    is_too_deep: bool = False
+
+
+class LenientJson(NamedTuple):
+    """A decoded value, and what was wrong with its text."""
+
+    value: Any
+    findings: tuple[Finding, ...]
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What was wrong, in sentences."""
+        return texts(self.findings)
+
+
+class NotJsonError(ValueError):
+    """The bytes are no JSON text, however leniently read; the message says where and why."""
+
+
+class TooDeepError(ValueError):
+    """The value is nested deeper than `DEEPEST`: it would break whoever walks it by recursion."""
+
+
+def read_value(raw: bytes) -> LenientJson:
+    """Decode one JSON value.
+
+    A byte order mark, invalid UTF-8, lone surrogates, NaN, control characters in strings and
+    repeated keys are read and described. Strings of the value can always be written as UTF-8.
+
+    Raises:
+        NotJsonError: no reading makes sense of the bytes.
+        TooDeepError: the value is nested too deep to be handed on.
+    """
+    try:
+        value = _parser()(raw, allow_inf_nan=False, cache_strings="keys")
+    except ValueError as error:
+        if "recursion limit" in str(error):
+            raise TooDeepError(str(error)) from None
+        return _read_leniently(raw)
+    return LenientJson(value, repeated_keys(raw, value))
+
+
+@functools.cache
+def _parser() -> Callable[..., Any]:
+    from pydantic_core import from_json  # here and not above: no start of the window waits for it
+
+    return from_json
+
+
+def repeated_keys(raw: bytes, value: Any) -> tuple[Finding, ...]:
+    """Describe keys that occur twice in one object of `value`, which was decoded from `raw`.
+
+    Every key has its colon. If there are as many colons as decoded keys and colons in decoded
+    strings, no key was lost. Only otherwise is the text decoded a second time.
+    """
+    if raw.count(b":") == _colon_count(value) and COLON_ESCAPE not in raw:
+        return ()
+    notes = _Notes()
+    try:
+        json.loads(raw, object_pairs_hook=notes.as_dict)
+    except (ValueError, RecursionError):  # pydantic has read it: then no repeated key is known
+        return ()
+    return notes.as_tuple()
+
+
+def _colon_count(value: Any) -> int:
+    """How many colons the JSON text of `value` has, if none is written as an escape.
+
+    Written anew and counted: an eighth of what walking a value takes, which for fifty servers'
+    lists of tools was a quarter of all that connecting them cost.
+    """
+    import msgspec  # with the first message: 8 ms that no empty window waits for
+
+    try:
+        return msgspec.json.encode(value).count(b":")
+    except (TypeError, ValueError, OverflowError, RecursionError):  # what no JSON can hold
+        return _counted_colons(value)
+
+
+def _counted_colons(value: Any) -> int:
+    """The same, of any value."""
+    count = 0
+    pending = [value]
+    while pending:
+        item = pending.pop()
+        kind = type(item)
+        if kind is str:
+            count += item.count(":")
+        elif kind is dict:
+            count += len(item)
+            pending.extend(item)
+            pending.extend(item.values())
+        elif kind is list:
+            pending.extend(item)
+    return count
+
+
+class _Notes:
+    """Collects findings while `json` decodes: each once, at most `_MOST_FINDINGS`."""
+
+    def __init__(self) -> None:
+        self._findings: dict[Finding, None] = {}
+
+    def add(self, rule: Rule, *arguments: str | int) -> None:
+        finding = Finding(rule, arguments)
+        if len(self._findings) < _MOST_FINDINGS:
+            self._findings[finding] = None
+        elif finding not in self._findings:
+            self._findings[Finding(rules.MORE_OF_THE_KIND)] = None
+
+    def as_tuple(self) -> tuple[Finding, ...]:
+        return tuple(self._findings)
+
+    def as_dict(self, pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        members = dict(pairs)
+        if len(members) != len(pairs):
+            self._note_repeated(pairs)
+        return members
+
+    def _note_repeated(self, pairs: list[tuple[str, Any]]) -> None:
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                self.add(rules.REPEATED_KEY, shown(key))
+            seen.add(key)
+
+    def constant(self, name: str) -> float:
+        self.add(rules.NO_NUMBER, name)
+        return float(name)
+
+    def integer(self, digits: str) -> int | Elided:
+        try:
+            return int(digits)
+        except ValueError:
+            self.add(rules.LONG_INTEGER, len(digits))
+            return Elided(len(digits))
+
+
+def _read_leniently(raw: bytes) -> LenientJson:
+    notes = _Notes()
+    if raw.startswith(BOM):
+        notes.add(rules.BYTE_ORDER_MARK)
+        raw = raw[len(BOM) :]
+    text = _without_lone_surrogates(_as_text(raw, notes), notes)
+    try:
+        value = _decode(text, notes)
+    except RecursionError:
+        raise TooDeepError("nested too deeply") from None
+    if _is_too_deep(value):
+        raise TooDeepError("nested too deeply")
+    return LenientJson(value, notes.as_tuple())
+
+
+def _as_text(raw: bytes, notes: _Notes) -> str:
+    try:
+        return raw.decode()
+    except UnicodeDecodeError as error:
+        notes.add(rules.INVALID_UTF8, error.start + 1)
+        return raw.decode(errors="replace")
+
+
+def _without_lone_surrogates(text: str, notes: _Notes) -> str:
+    """Replace escapes of half a surrogate pair, which no file, terminal or window would take."""
+    if not _SURROGATE.search(text):
+        return text
+    sound = _ESCAPE.sub(lambda escape: escape["sound"] or r"\ufffd", text)
+    if sound != text:
+        notes.add(rules.HALF_SURROGATE)
+    return sound
+
+
+def _decode(text: str, notes: _Notes) -> Any:
+    try:
+        return _decoder(notes, is_strict=True).decode(text)
+    except json.JSONDecodeError as error:
+        if not error.msg.startswith("Invalid control character"):
+            raise NotJsonError(f"{error.msg} at character {error.pos + 1:,}") from None
+        notes.add(rules.CONTROL_CHARACTER, error.pos + 1)
+    try:
+        return _decoder(notes, is_strict=False).decode(text)
+    except json.JSONDecodeError as error:
+        raise NotJsonError(f"{error.msg} at character {error.pos + 1:,}") from None
+
+
+def _decoder(notes: _Notes, *, is_strict: bool) -> json.JSONDecoder:
+    return json.JSONDecoder(
+        strict=is_strict,
+        parse_constant=notes.constant,
+        parse_int=notes.integer,
+        object_pairs_hook=notes.as_dict,
+    )
+
+
+def _is_too_deep(value: Any) -> bool:
+    level = [value]
+    for _ in range(DEEPEST):
+        below: list[Any] = []
+        for item in level:
+            if type(item) is dict:
+                below.extend(item.values())
+            elif type(item) is list:
+                below.extend(item)
+        if not below:
+            return False
+        level = below
+    return True
+
+
+def shown(value: Any, limit: int = 40) -> str:
+    """`value` as short JSON in ASCII, for use within a sentence about it."""
+    if isinstance(value, Elided):
+        depth = ", nested too deeply to decode" if value.is_too_deep else ""
+        return f"a value of {value.size:,} bytes{depth}"
+    if isinstance(value, str):
+        value = value[: limit + 1]
+    text = json.dumps(value)
+    return text if len(text) <= limit else f"{text[: limit - 1]}…"

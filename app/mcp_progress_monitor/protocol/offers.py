@@ -1,0 +1,279 @@
+"""What servers offer: tools, resources and prompts, read leniently from list results."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+
+from mcp_progress_monitor.protocol.eras import as_object
+from mcp_progress_monitor.protocol.lenient_json import Elided, TooDeepError, read_value, shown
+from mcp_progress_monitor.protocol.outline import Slices, array_elements, finish, object_members
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_progress_monitor.protocol.facts import JsonObject
+
+
+def read_list_result(raw: bytes, key: str) -> JsonObject:
+    """The result of the reply `raw`, of which `key` is the list; empty if it has none.
+
+    Takes as long as decoding takes. Values nested too deep become `Elided`: of the list's items
+    only their members, elsewhere whole members of the result.
+
+    Raises:
+        NotJsonError: the reply cannot be read after all, as is known of large ones only now.
+    """
+    try:
+        return as_object(as_object(read_value(raw).value).get("result"))
+    except TooDeepError:
+        return finish(_shallow_result(raw, key))
+
+
+def _shallow_result(raw: bytes, key: str) -> Slices[JsonObject]:
+    members = yield from object_members(raw)
+    result: JsonObject = {}
+    for name, value in (yield from _members_if_object(members.get("result", b""))).items():
+        is_list = name == key and value.startswith(b"[")
+        result[name] = (yield from _items(value)) if is_list else _value(value)
+    return result
+
+
+def _items(raw: bytes) -> Slices[list[Any]]:
+    items = []
+    for element in (yield from array_elements(raw)):
+        item = _value(element)
+        if isinstance(item, Elided) and element.startswith(b"{"):
+            members = yield from object_members(element)
+            item = {name: _value(value) for name, value in members.items()}
+        items.append(item)
+    return items
+
+
+def _members_if_object(raw: bytes) -> Slices[dict[str, bytes]]:
+    return (yield from object_members(raw)) if raw.startswith(b"{") else {}
+
+
+def _value(raw: bytes) -> Any:
+    try:
+        return read_value(raw).value
+    except TooDeepError:
+        return Elided(len(raw), is_too_deep=True)
+
+
+T = TypeVar("T")
+
+ALL_LISTS = frozenset({"tools", "resources", "prompts"})
+"""What a server may offer, each named as its capability."""
+
+TASK_SUPPORT = ("forbidden", "optional", "required")
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool. `task_support` is one of `TASK_SUPPORT` (2025-11-25, "Tool-Level Negotiation")."""
+
+    name: str
+    title: str | None
+    description: str | None
+    input_schema: JsonObject
+    task_support: str
+    raw: JsonObject
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Resource:
+    """A resource; `size` in bytes, None if unknown."""
+
+    uri: str
+    name: str
+    title: str | None
+    description: str | None
+    mime_type: str | None
+    size: int | None
+    raw: JsonObject
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ResourceTemplate:
+    """A template of the URIs of resources (RFC 6570)."""
+
+    uri_template: str
+    name: str
+    title: str | None
+    description: str | None
+    mime_type: str | None
+    raw: JsonObject
+
+
+class PromptArgument(NamedTuple):
+    """One argument of a prompt; its value is a string."""
+
+    name: str
+    title: str | None
+    description: str | None
+    is_required: bool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Prompt:
+    """A prompt template."""
+
+    name: str
+    title: str | None
+    description: str | None
+    arguments: tuple[PromptArgument, ...]
+    raw: JsonObject
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ListPage(Generic[T]):
+    """One page of a list; `next_cursor` asks for the next one, None on the last."""
+
+    items: tuple[T, ...]
+    next_cursor: str | None
+    problems: tuple[str, ...]
+
+
+class _OfferedItem:
+    """One object of a list, read member by member; notes what is wrong with it."""
+
+    def __init__(self, entry: Any, label: str, problems: list[str]) -> None:
+        received = as_object(entry)
+        self.undecoded = {k: shown(v) for k, v in received.items() if isinstance(v, Elided)}
+        self.members = {k: v for k, v in received.items() if k not in self.undecoded}
+        self.raw = received | self.undecoded
+        self._label = label
+        self._problems = problems
+        for key, words in self.undecoded.items():
+            self.note(f'"{key}" is {words}')
+
+    def text(self, key: str) -> str | None:
+        """An optional string."""
+        value = self.members.get(key)
+        if value is None or isinstance(value, str):
+            return value
+        self.note(f'"{key}" is {shown(value)}, not a string')
+        return None
+
+    def note(self, problem: str) -> None:
+        self._problems.append(f"{self._label}: {problem}")
+
+
+def read_tools(result: JsonObject) -> ListPage[Tool]:
+    """Read the result of `tools/list`."""
+    return _read_page(result, "tools", "name", _tool)
+
+
+def read_resources(result: JsonObject) -> ListPage[Resource]:
+    """Read the result of `resources/list`."""
+    return _read_page(result, "resources", "uri", _resource)
+
+
+def read_templates(result: JsonObject) -> ListPage[ResourceTemplate]:
+    """Read the result of `resources/templates/list`."""
+    return _read_page(result, "resourceTemplates", "uriTemplate", _template)
+
+
+def read_prompts(result: JsonObject) -> ListPage[Prompt]:
+    """Read the result of `prompts/list`."""
+    return _read_page(result, "prompts", "name", _prompt)
+
+
+def _read_page(
+    result: JsonObject, key: str, identity: str, build: Callable[[_OfferedItem, str], T]
+) -> ListPage[T]:
+    """Read the list `key`, whose items must have the string `identity`."""
+    problems: list[str] = []
+    listed = result.get(key)
+    if not isinstance(listed, list):
+        problems.append(f'"{key}" is {_instead_of_list(result, key)}')
+        listed = []
+    items = []
+    for index, entry in enumerate(listed, 1):
+        item = _OfferedItem(entry, f"{key} {index}", problems)
+        name = item.members.get(identity)
+        if isinstance(name, str):
+            items.append(build(item, name))
+        else:
+            item.note(f'left out: "{identity}" is {shown(name)}, not a string')
+    return ListPage(tuple(items), _next_cursor(result, problems), tuple(problems))
+
+
+def _instead_of_list(result: JsonObject, key: str) -> str:
+    value = result.get(key)
+    if isinstance(value, Elided) and value.is_too_deep:
+        return shown(value)  # which may be a list
+    return f"{shown(value) if key in result else 'missing'}, not a list"
+
+
+def _next_cursor(result: JsonObject, problems: list[str]) -> str | None:
+    cursor = result.get("nextCursor")
+    if cursor is None or isinstance(cursor, str):
+        return cursor
+    problems.append(f'"nextCursor" is {shown(cursor)}, not a string')
+    return None
+
+
+def _tool(item: _OfferedItem, name: str) -> Tool:
+    schema = item.members.get("inputSchema")
+    if not isinstance(schema, dict) and "inputSchema" not in item.undecoded:
+        item.note('"inputSchema" is missing or not an object')
+    support = as_object(item.members.get("execution")).get("taskSupport", TASK_SUPPORT[0])
+    if support not in TASK_SUPPORT:
+        item.note(f'"taskSupport" is {shown(support)}')
+        support = TASK_SUPPORT[0]
+    # `annotations.title` is where titles were before 2025-06-18.
+    title = item.text("title") or _string(as_object(item.members.get("annotations")).get("title"))
+    return Tool(name, title, item.text("description"), as_object(schema), support, item.raw)
+
+
+def _resource(item: _OfferedItem, uri: str) -> Resource:
+    size = item.members.get("size")
+    return Resource(
+        uri,
+        item.text("name") or uri,
+        item.text("title"),
+        item.text("description"),
+        item.text("mimeType"),
+        size if type(size) is int else None,
+        item.raw,
+    )
+
+
+def _template(item: _OfferedItem, uri_template: str) -> ResourceTemplate:
+    return ResourceTemplate(
+        uri_template,
+        item.text("name") or uri_template,
+        item.text("title"),
+        item.text("description"),
+        item.text("mimeType"),
+        item.raw,
+    )
+
+
+def _prompt(item: _OfferedItem, name: str) -> Prompt:
+    arguments = item.members.get("arguments") or []
+    if not isinstance(arguments, list):
+        item.note(f'"arguments" is {shown(arguments)}, not a list')
+        arguments = []
+    return Prompt(
+        name,
+        item.text("title"),
+        item.text("description"),
+        tuple(
+            PromptArgument(
+                entry["name"],
+                _string(entry.get("title")),
+                _string(entry.get("description")),
+                entry.get("required") is True,
+            )
+            for entry in map(as_object, arguments)
+            if isinstance(entry.get("name"), str)
+        ),
+        item.raw,
+    )
+
+
+def _string(value: Any) -> str | None:
+    return value if isinstance(value, str) else None

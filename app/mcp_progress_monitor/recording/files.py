@@ -1,0 +1,357 @@
+"""The files that make up a recording: their headers, the stamps of frames, what is damaged."""
+
+from __future__ import annotations
+
+import math
+import re
+import stat
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.protocol.eras import as_object
+from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value
+from mcp_progress_monitor.recording.format import HEADER, LINE_FORMATS, NUMBER, SUFFIX, VERSION
+from mcp_progress_monitor.recording.index import FrameSource
+from mcp_progress_monitor.recording.timeline import FileBytes
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.recording.format import LineFormat
+
+
+class _Fault(NamedTuple):
+    problem: ErrorDetails
+    times: int
+
+
+class RecordingFaults:
+    """Problems met while a recording is read: of each kind the first one, and how many there were.
+
+    A kind is the words of `what`; these never hold anything that a file says.
+    """
+
+    def __init__(self) -> None:
+        self._faults: dict[str, _Fault] = {}
+
+    def note(self, what: str, where: str, hint: str = "", detail: str = "") -> None:
+        """Count one more case; the first one's place and details stay."""
+        known = self._faults.get(what)
+        if known is None:
+            self._faults[what] = _Fault(ErrorDetails(what, where, hint, detail), 1)
+        else:
+            self._faults[what] = known._replace(times=known.times + 1)
+
+    @property
+    def problems(self) -> list[ErrorDetails]:
+        """One problem for each kind, in the order of their first cases."""
+        return [_told(fault) for fault in self._faults.values()]
+
+
+def _told(fault: _Fault) -> ErrorDetails:
+    problem, times = fault
+    if times == 1:
+        return problem
+    more = f"{formatting.count(times - 1, 'more case')} in this recording"
+    detail = f"{problem.detail}\n{more}" if problem.detail else more
+    return problem._replace(detail=detail)
+
+
+_CHANNELS: Final = {
+    b">": Channel.SENT,
+    b"<": Channel.RECEIVED,
+    b"!": Channel.STDERR,
+    b"*": Channel.EVENT,
+}
+_SOURCES_KEPT: Final = 4096
+_MICRO: Final = 1_000_000
+# Skips the named tuple's own constructor, which takes as long again for every line.
+_new = tuple.__new__
+
+
+class FrameStamp(NamedTuple):
+    """What stands before a frame: whence and when it came, and its own `length` in bytes.
+
+    `when` is seconds since the epoch, `at` monotonic seconds.
+    """
+
+    source: FrameSource
+    when: float
+    at: float
+    length: int
+
+
+class StampReader:
+    """Reads the stamps of one part. Sources are the same objects as long as they are known.
+
+    Times are whole microseconds, so that the very floats come back that were written.
+    """
+
+    def __init__(self, form: LineFormat, base_us: int) -> None:
+        """Read lines of `form`; monotonic times count from `base_us` microseconds."""
+        self._form = form
+        self._match = form.pattern.match
+        self._base_us = base_us
+        self._second = b""
+        self._second_us = 0
+        self._sources: dict[tuple[bytes, bytes], FrameSource] = {}
+
+    def read(self, line: bytes) -> FrameStamp | None:
+        """The stamp of a line; None when the line is no frame."""
+        found = self._match(line)
+        if found is None:
+            return None
+        second, micros, seconds, rest, name, mark = found.groups()
+        if second != self._second and not self._turn(second):
+            return None
+        source = self._sources.get((name, mark))
+        if source is None:
+            source = self._source(name, mark)
+        when = (self._second_us + int(micros)) / _MICRO
+        at = (self._base_us + int(seconds + rest)) / _MICRO
+        return _new(FrameStamp, (source, when, at, found.end()))
+
+    def _turn(self, second: bytes) -> bool:
+        """Take a new second; whether it is a time at all."""
+        try:
+            epoch_s = self._form.epoch_s(second)
+        except ValueError:
+            return False
+        self._second, self._second_us = second, epoch_s * _MICRO
+        return True
+
+    def _source(self, name: bytes, mark: bytes) -> FrameSource:
+        if len(self._sources) >= _SOURCES_KEPT:
+            self._sources.clear()
+        source = FrameSource(
+            self._form.connection(name),
+            _CHANNELS[mark[:1]],
+            is_complete=b"~" not in mark,
+            is_escaped=b"+" in mark,
+        )
+        self._sources[name, mark] = source
+        return source
+
+
+_LONGEST_HEADER: Final = 64 * 1024
+_MOST_PARTS: Final = 10_000
+_NAME: Final = re.compile(r"(?P<base>.+?)(?:\.\d{1,6})?" + re.escape(SUFFIX), re.DOTALL)
+_NEWER_HINT: Final = "Update this program to open it."
+_BOM: Final = b"\xef\xbb\xbf"
+_EDITED: Final = (
+    "Save it as UTF-8 without a byte order mark and with Unix line endings (LF), or open "
+    "the original."
+)
+_FOREIGN_HINT: Final = (
+    f"Recordings are files written by this program, with names that end in {SUFFIX}."
+)
+
+
+class RecordingPart(NamedTuple):
+    """One file of a recording. `number` counts from 1, in the order in which parts were written.
+
+    `fields` are the header's, `begin` is where the first frame may stand, `base_us` what its
+    monotonic times count from, in microseconds. `first` is the number of its first frame, None
+    when it is not told.
+    """
+
+    path: Path
+    fields: JsonObject
+    version: int
+    number: int
+    first: int | None
+    base_us: int
+    begin: int
+    size: int
+
+    @property
+    def stamps(self) -> StampReader:
+        """A new reader of this part's stamps."""
+        return StampReader(LINE_FORMATS[self.version], self.base_us)
+
+
+def open_part(path: Path) -> RecordingPart:
+    """Read the header of a file.
+
+    A file without one whose first line is a frame is a recording that something was cut out of,
+    as with `grep`.
+
+    Raises:
+        UserError: there is no such file, it cannot be read, or it is no recording that this
+            version of the program can read.
+    """
+    try:
+        is_file = not _is_stream(path)
+        head, size = _beginning(path) if is_file else (b"", 0)
+    except OSError as error:
+        what = "The recording cannot be read"
+        hint = "Check the path and its permissions."
+        raise UserError(
+            ErrorDetails(what, str(path), hint, error.strerror or str(error))
+        ) from error
+    if not is_file:
+        what, hint = "The recording is not a regular file", "Save it as a file and open that."
+        raise UserError(ErrorDetails(what, str(path), hint))
+    if not head:
+        raise UserError(ErrorDetails("The recording is empty", str(path), _FOREIGN_HINT))
+    line, feed, _ = head.partition(b"\n")
+    bare = line.removeprefix(_BOM).removesuffix(b"\r")
+    if bare.startswith(HEADER) and bare != line:
+        raise UserError(ErrorDetails("The recording was modified by an editor", str(path), _EDITED))
+    if not line.startswith(HEADER):
+        return _without_header(path, line, size)
+    if not feed and size > len(head):
+        raise UserError(
+            ErrorDetails("The recording's header is incomplete", str(path), _FOREIGN_HINT)
+        )
+    return read_header(path, line, size)
+
+
+def _is_stream(path: Path) -> bool:
+    """Whether it is a pipe or a device: opening one may wait for ever, and it is read but once."""
+    mode = path.stat().st_mode
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))  # a folder is refused by opening it
+
+
+def _beginning(path: Path) -> tuple[bytes, int]:
+    """The bytes that a header may take, and the size of the file."""
+    with path.open("rb") as file:
+        head = file.read(_LONGEST_HEADER)
+        return head, file.seek(0, 2)
+
+
+def read_header(path: Path, line: bytes, size: int) -> RecordingPart:
+    """What a header line says of the frames behind it; `UserError` as of `open_part`."""
+    try:
+        fields = as_object(read_value(line.removeprefix(HEADER)).value)
+    except (NotJsonError, TooDeepError) as error:
+        what = "The recording's header cannot be read"
+        raise UserError(ErrorDetails(what, str(path), _FOREIGN_HINT, str(error))) from error
+    version = fields.get("version")
+    if type(version) is not int or version not in LINE_FORMATS:
+        raise UserError(_of_version(version, path))
+    number, first = _natural(fields.get("part")), _natural(fields.get("first"))
+    base_us = _micros(fields.get("at"))
+    begin = min(len(line) + 1, size)
+    return RecordingPart(path, fields, version, number or 1, first, base_us, begin, size)
+
+
+def _without_header(path: Path, line: bytes, size: int) -> RecordingPart:
+    for version, form in sorted(LINE_FORMATS.items(), reverse=True):
+        if line.startswith(NUMBER) or StampReader(form, 0).read(line) is not None:
+            return RecordingPart(path, {}, version, 1, None, 0, 0, size)
+    raise UserError(ErrorDetails("This is not a recording", str(path), _FOREIGN_HINT))
+
+
+def _of_version(version: object, path: Path) -> ErrorDetails:
+    if type(version) is int and VERSION < version < 1 << 32:
+        what = (
+            f"The recording has version {version}; this program supports versions up to {VERSION}"
+        )
+        return ErrorDetails(what, str(path), _NEWER_HINT)
+    return ErrorDetails("The recording's version cannot be read", str(path), _FOREIGN_HINT)
+
+
+def _natural(value: object) -> int | None:
+    is_natural = type(value) is int and 0 < value < 1 << 32
+    return value if is_natural else None  # type: ignore[return-value]  # it is an int
+
+
+def _micros(value: object) -> int:
+    if type(value) is int:
+        value = float(value) if abs(value) < 1 << 60 else 0.0
+    is_sound = type(value) is float and math.isfinite(value) and abs(value) < 1e15
+    return round(value * 1_000_000) if is_sound else 0  # type: ignore[operator]  # a float
+
+
+def parts_of(path: Path, faults: RecordingFaults) -> list[RecordingPart]:
+    """All parts of the run that a file belongs to, oldest first.
+
+    `UserError` for the file itself; what is wrong with the others goes to `faults`.
+    """
+    given = open_part(path)
+    run = given.fields.get("run")
+    if not given.fields:
+        faults.note(
+            "The recording has no header",
+            str(path),
+            "It was cut out of another recording: frames are renumbered, and times start at zero.",
+        )
+    if not isinstance(run, str):
+        return [given]
+    found = {given.number: given}
+    for beside in _beside(path):
+        part = _opened(beside, faults)
+        if part is not None and part.fields.get("run") == run:
+            found.setdefault(part.number, part)
+    parts = [found[number] for number in sorted(found)]
+    _tell_missing(parts, faults)
+    return parts
+
+
+def _beside(path: Path) -> list[Path]:
+    """Files in the same folder whose names say that they are parts of the same recording."""
+    named = _NAME.fullmatch(path.name)
+    if named is None:
+        return []
+    base = re.escape(named["base"])
+    part = re.compile(rf"{base}(?:\.\d{{1,6}})?{re.escape(SUFFIX)}")
+    try:
+        beside = [other for other in path.parent.iterdir() if part.fullmatch(other.name)]
+    except OSError:
+        return []
+    return sorted(other for other in beside if other.name != path.name)[:_MOST_PARTS]
+
+
+def _opened(path: Path, faults: RecordingFaults) -> RecordingPart | None:
+    try:
+        return open_part(path)
+    except UserError as error:
+        problem = error.problem
+        faults.note("A part of the recording was skipped", str(path), problem.hint, problem.what)
+        return None
+
+
+def _tell_missing(parts: list[RecordingPart], faults: RecordingFaults) -> None:
+    expected = 1
+    for part in parts:
+        if part.number != expected:
+            missing = f"part {expected}" + ("" if part.number == expected + 1 else " and others")
+            faults.note(
+                "A part of the recording is missing",
+                str(parts[0].path.parent),
+                "The oldest parts are deleted when recordings exceed their size limit.",
+                f"{missing}, before {part.path.name}",
+            )
+        expected = part.number + 1
+
+
+_NEAR: Final = 64 * 1024
+_FAR: Final = 4 * 1024 * 1024
+
+
+def first_stamp(part: RecordingPart) -> FrameStamp | None:
+    """The stamp of the first frame; None when none is found within some kilobytes."""
+    read = part.stamps.read
+    head = FileBytes(part.path).read(part.begin, _NEAR)
+    return next(filter(None, map(read, head.split(b"\n"))), None)
+
+
+def last_stamp(part: RecordingPart) -> FrameStamp | None:
+    """The stamp of the last frame; None when none is found within some megabytes.
+
+    The last line counts although it may be cut off.
+    """
+    read, source = part.stamps.read, FileBytes(part.path)
+    for reach in (_NEAR, _FAR):
+        begin = max(part.begin, part.size - reach)
+        lines = source.read(begin, part.size - begin).split(b"\n")
+        if begin > part.begin:
+            del lines[0]  # its beginning is not here
+        found = next(filter(None, map(read, reversed(lines))), None)
+        if found is not None or begin == part.begin:
+            return found
+    return None

@@ -1,0 +1,562 @@
+"""The index of a recording: some thirty bytes a frame, in columns, enough to find and filter.
+
+Values that rows have in common are kept once and named by a small number.
+"""
+
+from __future__ import annotations
+
+import bisect
+import itertools
+from array import array
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeVar
+
+from mcp_progress_monitor.protocol.facts import (
+    CallEnded,
+    CallTimedOut,
+    CancelRequested,
+    NotificationReceived,
+    OutputChecked,
+    ProgressReceived,
+    RequestAnswered,
+    RequestCancelled,
+    RequestMade,
+    StreamBroken,
+    StreamResumed,
+)
+from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameKind, Part, TickRun, kind_of
+from mcp_progress_monitor.protocol.framing import may_be_batch
+from mcp_progress_monitor.protocol.messages import CANCELLED, PROGRESS
+
+if TYPE_CHECKING:
+    from collections.abc import Hashable, Iterator, Sequence
+
+    from mcp_progress_monitor.protocol.facts import Fact
+
+_Value = TypeVar("_Value")
+
+NONE: Final = 0
+"""The number of "there is none"."""
+_LONGEST: Final = 200
+"""Longer texts are not kept: the frame has them."""
+
+
+class FrameSource(NamedTuple):
+    """Where frames came from: all that is alike in the rows of one connection's channel.
+
+    `is_escaped` says that the bytes on disk have their line feeds escaped (see `format`).
+    """
+
+    connection: str
+    channel: Channel
+    is_complete: bool = True
+    is_escaped: bool = False
+
+
+class SharedValues(Generic[_Value]):
+    """Numbers from 1 for values, in order of their coming; `many` is the number of all beyond.
+
+    A value numbered `many` has to be looked up in its frame: there were too many, or it is long.
+    """
+
+    def __init__(self, many: int) -> None:
+        self.many: Final = many
+        self.ids: dict[Hashable, int] = {}
+        """For reading only; a token's key is its type and value (see `key_of`)."""
+        self._values: list[_Value] = []
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __iter__(self) -> Iterator[tuple[int, _Value]]:
+        """Every number with its value."""
+        return iter(enumerate(self._values, 1))
+
+    def number(self, key: Hashable, value: _Value) -> int:
+        """The number of a value, a new one if need be."""
+        known = self.ids.get(key)
+        if known is not None:
+            return known
+        if len(self._values) >= self.many - 1 or is_long(value):
+            return self.many
+        self._values.append(value)
+        self.ids[key] = number = len(self._values)
+        return number
+
+    def value(self, number: int) -> _Value | None:
+        """The value of a number; None for `NONE` and `many`."""
+        return self._values[number - 1] if 0 < number <= len(self._values) else None
+
+
+def is_long(value: Any) -> bool:
+    """Whether a value takes more room than an index gives one."""
+    return len(value) > _LONGEST if isinstance(value, str) else isinstance(value, list | dict)
+
+
+def key_of(token: Any) -> Hashable:
+    """The key of a token: strings and integers are their own; `7`, `"7"`, `7.0`, `true` differ."""
+    kind = type(token)
+    if kind is str or kind is int:
+        key: Hashable = token
+        return key
+    return None if token is None else (kind.__name__, repr(token)[:_LONGEST])
+
+
+ROWS: Final = 1 << 16
+"""Most rows of a segment."""
+_SPAN: Final = 1 << 32
+"""Bytes of a file that a segment's offsets can reach."""
+_MASK: Final = _SPAN - 1
+_TOKENS_KEPT: Final = 100_000
+"""Requests whose token is remembered for their replies."""
+
+_DRIFT_S: Final = 0.0005
+"""How far wall time may move against monotonic time before it is noted."""
+_ONLY_PROGRESS: Final = {ProgressReceived}
+_OF_REQUEST: Final = (
+    CancelRequested,
+    CallTimedOut,
+    OutputChecked,
+    CallEnded,
+    StreamBroken,
+    StreamResumed,
+)
+_TICK: Final = bytes([FrameKind.PROGRESS])
+_COLUMNS: Final = (
+    "ats",
+    "exchanges",
+    "kinds",
+    "methods",
+    "offsets",
+    "sizes",
+    "sources",
+    "tokens",
+)
+_request_of = itemgetter(6)
+_at_of = itemgetter(4)
+
+
+class Segment:
+    """Rows `first` to `end` of the index, all of one part of the recording.
+
+    One entry a row in each column. `offsets` count from `base`, in bytes, and with `sizes` tell
+    where the frame's bytes stand; `ats` are monotonic seconds; `kinds` are `FrameKind`, with
+    `MARKED` set on those that break a rule; `sources`, `methods`, `tokens` are numbers in the
+    tables of `Columns`, 0 for none. `exchanges` are the number of the request that the frame is,
+    answers, cancels or reports on; 0 for none. A reply has the token of its request.
+    """
+
+    MARKED: Final = 0x80
+    KIND: Final = 0x7F
+
+    __slots__ = (
+        "ats",
+        "base",
+        "exchanges",
+        "first",
+        "kinds",
+        "methods",
+        "offsets",
+        "part",
+        "sizes",
+        "sources",
+        "tokens",
+    )
+
+    def __init__(self, first: int, part: int, base: int) -> None:
+        self.first = first
+        self.part = part
+        self.base = base
+        self.offsets = array("I")
+        self.sizes = array("I")
+        self.ats = array("d")
+        self.kinds = bytearray()
+        self.sources = array("H")
+        self.methods = array("H")
+        self.tokens = array("I")
+        self.exchanges = array("I")
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    def enter_places(self, offsets: Sequence[int], sizes: Sequence[int]) -> None:
+        """Enter where the bytes of further rows stand; their other columns follow."""
+        base = self.base
+        self.offsets += array("I", [offset - base for offset in offsets] if base else offsets)
+        self.sizes += array("I", sizes)
+
+    @property
+    def end(self) -> int:
+        """One past the place of the last row."""
+        return self.first + len(self.kinds)
+
+    def until(self, row: int) -> Segment:
+        """The rows before one; whoever looks at this segment meanwhile sees no change."""
+        cut = Segment(self.first, self.part, self.base)
+        for name in _COLUMNS:
+            setattr(cut, name, getattr(self, name)[:row])
+        return cut
+
+
+class _Ticks(NamedTuple):
+    """Of each tick the number of its request and that of its token."""
+
+    requests: Sequence[int]
+    tokens: Sequence[int]
+
+
+class _Runs:
+    """A value by place that seldom changes: written down only where it does."""
+
+    def __init__(self, typecode: str) -> None:
+        self.places = array("Q")
+        self.values: array[Any] = array(typecode)
+
+    def note(self, place: int, value: float) -> None:
+        self.places.append(place)
+        self.values.append(value)
+
+    def at(self, place: int) -> tuple[int, Any]:
+        """The place from which a value holds for `place`, and the value."""
+        run = bisect.bisect_right(self.places, place) - 1
+        return (self.places[run], self.values[run]) if run >= 0 else (place, 0)
+
+    def until(self, place: int) -> float:
+        """One past the last place that has the value of `place`; without bounds, infinite."""
+        run = bisect.bisect_right(self.places, place)
+        return self.places[run] if run < len(self.places) else float("inf")
+
+
+class Columns:
+    """All segments, the tables their numbers refer to, and what is not worth a column."""
+
+    def __init__(self) -> None:
+        self.segments: list[Segment] = []
+        """Oldest first; those of parts that are gone are dropped."""
+        self.sources: SharedValues[FrameSource] = SharedValues(0xFFFF)
+        self.methods: SharedValues[str] = SharedValues(0xFFFF)
+        self.tokens: SharedValues[Any] = SharedValues(0xFFFF_FFFF)
+        self.end = 0
+        """One past the place of the newest frame: how many there were."""
+        self.gap = range(0)
+        """Places between others whose frames are gone (see `give_up`); empty where none are."""
+        self._numbers = _Runs("Q")
+        # The same the other way round, in the order of numbers.
+        self._first_numbers = array("Q")
+        self._first_places = array("Q")
+        self._wall = _Runs("d")
+        self._batches: dict[str, array[int]] = {name: array("Q") for name in ("at", "index", "of")}
+        self._next_number = -1
+        self._wall_ahead = float("nan")
+        self._token_of: dict[int, int] = {}
+        self._progress = self.methods.number(PROGRESS, PROGRESS)
+        self._cancelled = self.methods.number(CANCELLED, CANCELLED)
+
+    @property
+    def first(self) -> int:
+        """The place of the oldest frame still there."""
+        return self.segments[0].first if self.segments else self.end
+
+    def take(
+        self,
+        frames: Sequence[Frame],
+        facts: Sequence[Fact],
+        part: int,
+        offsets: Sequence[int],
+        sizes: Sequence[int],
+        *,
+        is_escaped: Sequence[bool] | None = None,
+        is_mixed: bool = False,
+    ) -> bool:
+        """Enter frames of one connection, with the facts read from them.
+
+        With `is_mixed` they may be of several, all of them complete and none of a batch.
+
+        `offsets` and `sizes` tell where each one's bytes stand in `part`; they rise, but for the
+        elements of a batch. `is_escaped` tells of each whether its line feeds are escaped there.
+        Returns whether all are ticks of known requests, the messages that come in floods.
+        """
+        ticks = self._ticks(frames, facts) if is_escaped is None else None
+        done = 0
+        while done < len(frames):
+            segment, room = self._room(part, offsets[done], offsets[-1])
+            until = min(len(frames), done + room)
+            some = slice(done, until) if (done or until < len(frames)) else slice(None)
+            segment.enter_places(offsets[some], sizes[some])
+            if ticks is not None:
+                entered = frames[some]
+                self._enter_ticks(segment, entered, ticks.requests[some], ticks.tokens[some])
+                sources = [self._source(frame) for frame in (entered if is_mixed else entered[:1])]
+                segment.sources += array("H", sources) * (1 if is_mixed else len(entered))
+            else:
+                escaped = None if is_escaped is None else is_escaped[some]
+                self._enter(segment, frames[some], facts, escaped)
+            done = until
+            self.end = segment.end
+        return ticks is not None
+
+    def drop_part(self, part: int) -> None:
+        """Forget the rows of all parts up to `part`.
+
+        Elements of a batch may have come when a newer part had begun: their rows stay until those
+        before them go, without bytes, so that there is no gap.
+        """
+        gone = 0
+        while gone < len(self.segments) and self.segments[gone].part <= part:
+            gone += 1
+        del self.segments[:gone]
+        self._forget_batches(0, self.first)
+
+    def keep_newest(self, rows: int) -> None:
+        """Forget the oldest segments while there are more than so many rows."""
+        gone = bisect.bisect_left(self.segments, self.end - rows, key=_first_of)
+        if not gone or len(self.segments) == 1:
+            return
+        del self.segments[: min(gone, len(self.segments) - 1)]
+        if self.gap and self.gap.stop <= self.first:
+            self.gap = range(0)
+        self._forget_batches(0, self.first)
+
+    def give_up(self, start: int, end: int) -> None:
+        """Forget the rows from place `start` up to `end`: those before them are there still.
+
+        There is one gap at most: what is given up next follows on what was.
+        """
+        begin = min(start, self.gap.start) if self.gap else start
+        kept: list[Segment] = []
+        for segment in self.segments:
+            if segment.end <= begin or segment.first >= end:
+                kept.append(segment)
+            elif segment.first < begin:
+                kept.append(segment.until(begin - segment.first))
+        self.segments = kept
+        is_first = not kept or kept[0].first >= end
+        self.gap = range(0) if is_first else range(begin, end)
+        self._forget_batches(begin, end)
+
+    def after(self, place: int) -> int:
+        """The place, or the next behind the gap if it lies within."""
+        return self.gap.stop if place in self.gap else place
+
+    def before(self, place: int) -> int:
+        """The place, or the last before the gap if it lies within."""
+        return self.gap.start - 1 if place in self.gap else place
+
+    def locate(self, place: int) -> tuple[Segment, int] | None:
+        """The segment and the row of a place; None when it is gone or has not come yet."""
+        at = bisect.bisect_right(self.segments, place, key=_first_of) - 1
+        if at < 0 or place >= self.segments[at].end:
+            return None
+        return self.segments[at], place - self.segments[at].first
+
+    def number(self, place: int) -> int:
+        """The number of the frame at a place that is, or was, there."""
+        begun, number = self._numbers.at(place)
+        return int(number) + place - begun
+
+    def place_of(self, number: int) -> int | None:
+        """The place of the frame of that number; None when there is, or was, none."""
+        run = bisect.bisect_right(self._first_numbers, number) - 1
+        if run < 0:
+            return None
+        begun = self._first_places[run]
+        place = begun + number - self._first_numbers[run]
+        return place if place < min(self._numbers.until(begun), self.end) else None
+
+    def when(self, place: int, at: float) -> float:
+        """Wall time of the frame at `place`, to half a millisecond; `at` is its monotonic time."""
+        return round(at + float(self._wall.at(place)[1]), 6)
+
+    def same_wall(self, place: int) -> tuple[float, float]:
+        """How far wall time is ahead of monotonic time at `place`, and up to which place."""
+        return float(self._wall.at(place)[1]), self._wall.until(place)
+
+    def same_numbers(self, place: int) -> float:
+        """Up to which place from `place` on each frame's number is one more than the last."""
+        return self._numbers.until(place)
+
+    def batch_part(self, place: int) -> tuple[int, int] | None:
+        """Which element (from 1) of how many the frame at `place` is; None if of no batch."""
+        places = self._batches["at"]
+        found = bisect.bisect_left(places, place)
+        if found == len(places) or places[found] != place:
+            return None
+        return self._batches["index"][found], self._batches["of"][found]
+
+    def _forget_batches(self, start: int, end: int) -> None:
+        places = self._batches["at"]
+        begin, until = bisect.bisect_left(places, start), bisect.bisect_left(places, end)
+        for column in self._batches.values():
+            del column[begin:until]
+
+    def _room(self, part: int, offset: int, last: int) -> tuple[Segment, int]:
+        """The segment that takes the next rows, and how many rows it has room for."""
+        segment = self.segments[-1] if self.segments else None
+        rows = 0 if segment is None else len(segment.kinds)
+        if (
+            segment is None
+            or segment.part != part
+            or segment.first + rows != self.end  # what came behind it is given up
+            or rows >= ROWS
+            or offset < segment.base
+            or last - segment.base >= _SPAN
+        ):
+            # Offsets as they are where they fit: nothing to subtract for every frame.
+            segment, rows = Segment(self.end, part, offset if last >= _SPAN else 0), 0
+            self.segments.append(segment)
+        far = last - segment.base >= _SPAN
+        return segment, 1 if far else ROWS - rows
+
+    def _ticks(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> _Ticks | None:
+        """What the index has of frames that are all ticks of known requests; None if not all are.
+
+        Of the same connection, with numbers that follow each other; of one chunk, or of several
+        where a recording is read.
+        """
+        if len(frames) != len(facts) or not frames:
+            return None
+        first, last = frames[0], frames[-1]
+        is_row = last.number - first.number == len(frames) - 1
+        if not is_row or first.part is not None or not last.is_complete:
+            return None
+        if first.at != last.at and not self._keep_wall(frames):
+            return None
+        requests = _requests_of_ticks(facts)
+        if requests is None:
+            return None
+        # A request has one token: no need to look at those of its ticks.
+        tokens = list(map(self._token_of.get, requests))
+        return None if None in tokens else _Ticks(requests, tokens)  # type: ignore[arg-type]
+
+    def _keep_wall(self, frames: Sequence[Frame]) -> bool:
+        """Whether the clocks go on alike in all of the frames."""
+        aheads = [frame.when - frame.at for frame in frames]
+        is_known = abs(aheads[0] - self._wall_ahead) < _DRIFT_S
+        ahead = self._wall_ahead if is_known else aheads[0]
+        return ahead - _DRIFT_S < min(aheads) and max(aheads) < ahead + _DRIFT_S
+
+    def _enter_ticks(
+        self,
+        segment: Segment,
+        frames: Sequence[Frame],
+        requests: Sequence[int],
+        tokens: Sequence[int],
+    ) -> None:
+        """Enter ticks but for their sources: hundreds of thousands a second."""
+        frame, count = frames[0], len(frames)
+        self._note_runs(segment.end, frame, count)
+        if frame.at == frames[-1].at:
+            segment.ats += array("d", (frame.at,)) * count
+        else:
+            segment.ats.extend(map(_at_of, frames))
+        segment.methods += array("H", (self._progress,)) * count
+        segment.tokens += array("I", tokens)
+        segment.exchanges += _whole_numbers(requests)
+        segment.kinds += _TICK * count
+
+    def _enter(
+        self,
+        segment: Segment,
+        frames: Sequence[Frame],
+        facts: Sequence[Fact],
+        escaped: Sequence[bool] | None,
+    ) -> None:
+        meant: dict[int, Fact] = {}
+        for fact in facts:
+            meant.setdefault(fact.number, fact)
+        for row, frame in enumerate(frames):
+            meaning = meant.get(frame.number)
+            self._note_runs(segment.end, frame, 1)
+            is_escaped = escaped is not None and escaped[row]
+            if frame.part is not None:
+                self._note_part(segment.end, frame.part)
+            segment.ats.append(frame.at)
+            segment.sources.append(self._source(frame, is_escaped=is_escaped))
+            method, token, exchange = self._meaning(meaning)
+            segment.methods.append(method)
+            segment.tokens.append(token)
+            segment.exchanges.append(exchange & _MASK)
+            segment.kinds.append(_kind(frame, meaning))
+
+    def _note_runs(self, place: int, frame: Frame, count: int) -> None:
+        """Note what `count` frames in a row, of which this is the first, do not go on with."""
+        if frame.number != self._next_number:
+            self._note_number(place, frame.number)
+        self._next_number = frame.number + count
+        ahead = frame.when - frame.at
+        if not abs(ahead - self._wall_ahead) < _DRIFT_S:
+            self._wall.note(place, ahead)
+            self._wall_ahead = ahead
+
+    def _note_number(self, place: int, number: int) -> None:
+        """Note where numbers go on from another one; they may go back, though to none given."""
+        self._numbers.note(place, number)
+        at = bisect.bisect(self._first_numbers, number)
+        self._first_numbers.insert(at, number)
+        self._first_places.insert(at, place)
+
+    def _note_part(self, place: int, part: Part) -> None:
+        self._batches["at"].append(place)
+        self._batches["index"].append(part.index)
+        self._batches["of"].append(part.count)
+
+    def _source(self, frame: Frame, *, is_escaped: bool = False) -> int:
+        key = (frame.connection, frame.channel, frame.is_complete, is_escaped)
+        known = self.sources.ids.get(key)
+        return self.sources.number(key, FrameSource(*key)) if known is None else known
+
+    def _token(self, token: Any) -> int:
+        return NONE if token is None else self.tokens.number(key_of(token), token)
+
+    def _meaning(self, fact: Fact | None) -> tuple[int, int, int]:
+        """Method, token and exchange of a fact."""
+        if isinstance(fact, ProgressReceived):
+            return self._progress, self._token(fact.token), fact.request or 0
+        if isinstance(fact, RequestMade):
+            token = self._token(fact.token)
+            self._remember(fact.number, token)
+            return self.methods.number(fact.method, fact.method), token, fact.number
+        if isinstance(fact, RequestAnswered):
+            return NONE, self._token_of.get(fact.request or 0, NONE), fact.request or 0
+        if isinstance(fact, RequestCancelled):
+            return self._cancelled, self._token_of.get(fact.request or 0, NONE), fact.request or 0
+        if isinstance(fact, NotificationReceived):
+            return self.methods.number(fact.method, fact.method), NONE, 0
+        if isinstance(fact, _OF_REQUEST):
+            return NONE, self._token_of.get(fact.request, NONE), fact.request
+        return NONE, NONE, 0
+
+    def _remember(self, request: int, token: int) -> None:
+        if token == NONE:
+            return
+        self._token_of[request] = token
+        if len(self._token_of) > _TOKENS_KEPT:
+            # Many at a time: finding the oldest of a dictionary passes over those deleted before.
+            for old in list(itertools.islice(self._token_of, _TOKENS_KEPT // 2)):
+                del self._token_of[old]
+
+
+def _requests_of_ticks(facts: Sequence[Fact]) -> Sequence[int] | None:
+    """Of each tick the request; None where there are other facts."""
+    if type(facts) is TickRun:
+        return facts.requests
+    return list(map(_request_of, facts)) if set(map(type, facts)) == _ONLY_PROGRESS else None
+
+
+def _first_of(segment: Segment) -> int:
+    return segment.first
+
+
+def _kind(frame: Frame, meaning: Fact | None) -> FrameKind:
+    """A frame's kind. Like a batch, one whose reading met a defect of ours has no meaning."""
+    kind = kind_of(frame.channel, meaning)
+    is_defect = kind is FrameKind.BATCH and not may_be_batch(frame.raw)
+    return FrameKind.UNREADABLE if is_defect else kind
+
+
+def _whole_numbers(numbers: Sequence[int]) -> array[int]:
+    """Numbers as a column has them: of larger ones the last 32 bits."""
+    try:
+        return array("I", numbers)
+    except OverflowError:
+        return array("I", [number & _MASK for number in numbers])

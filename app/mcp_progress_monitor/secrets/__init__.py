@@ -1,0 +1,1 @@
+"""Secrets of servers: references to them, the system's keyring, OAuth tokens."""

@@ -1,0 +1,1 @@
+"""One server's session: connect, negotiate, exchange messages, stay alive, reconnect."""

@@ -1,0 +1,268 @@
+"""Clocks: those that stamp frames, the two of a waiting call, the limit of connecting."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.snapshots.limits import Limit, Limits
+from mcp_progress_monitor.tracker.snapshot import Clocks
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+_LONGEST_WAIT_S: Final = 86_400.0
+"""Longest single wait: Qt's timers count milliseconds in 32 bits. The time is taken anew after."""
+
+_STOOD_STILL_S: Final = 1.0
+"""Who sleeps longer than was meant by this much stood still; so long is given to read what came."""
+
+_ENDLESS: Final = Limits()
+
+
+class CallClock:
+    """Counts down for one call, over all requests that are made for it.
+
+    It stands still while anybody holds it, so often as it was held. Whatever changes it wakes
+    those who wait in `until`, so that limits may be moved at any time.
+    """
+
+    __slots__ = ("_held_s", "_held_since", "_holds", "_limits", "_made", "_stirred", "_touched")
+
+    def __init__(self, now: float, limits: Limits = _ENDLESS) -> None:
+        """Begin to count at `now`."""
+        self._limits = limits.checked()
+        self._holds = 0
+        self._held_s = 0.0
+        self._held_since: float | None = None
+        self._made = self._touched = now
+        self._stirred = anyio.Event()
+
+    @property
+    def limits(self) -> Limits:
+        """The limits as they stand."""
+        return self._limits
+
+    @property
+    def is_suspended(self) -> bool:
+        """Whether anybody holds the clocks."""
+        return self._holds > 0
+
+    def touch(self, at: float) -> None:
+        """Note a sign of life of the call: the idle clock begins anew."""
+        run_s = at - self._held_s if self._held_since is None else self._run_s(at)
+        if run_s > self._touched:  # asked for each call of a flood: `max` takes twice as long
+            self._touched = run_s
+
+    def hold(self, now: float) -> None:
+        """Stand still until released as often as held; what is held for is a sign of life."""
+        self.touch(now)
+        self._holds += 1
+        if self._holds == 1:
+            self._held_since = now
+            self.stir()
+
+    def release(self, now: float) -> None:
+        """Undo one `hold`: the clocks go on with what was left."""
+        if self._holds == 1 and self._held_since is not None:
+            self._held_s += max(now - self._held_since, 0.0)
+            self._held_since = None
+            self.stir()
+        self._holds = max(self._holds - 1, 0)
+
+    def set_limits(self, limits: Limits) -> None:
+        """Have other limits from now on, counted from where the old ones are.
+
+        `UserError` for what no clock can count down: then nothing changes.
+        """
+        self._limits = limits.checked()
+        self.stir()
+
+    def extend(self, idle_s: float = 0.0, total_s: float = 0.0) -> None:
+        """Move limits on by so many seconds; one that is off stays so.
+
+        `UserError` as for `set_limits`, and for a step back.
+        """
+        Limits(idle_s, total_s).checked()
+        idle, total = self._limits
+        self.set_limits(
+            Limits(
+                None if idle is None else idle + idle_s, None if total is None else total + total_s
+            )
+        )
+
+    def read(self, now: float) -> Clocks:
+        """Both clocks at `now`."""
+        idle, total = self._left(now)
+        return Clocks(
+            None if idle is None else max(idle, 0.0),
+            None if total is None else max(total, 0.0),
+            self._holds > 0,
+            *self._limits,
+        )
+
+    def stir(self) -> None:
+        """Have those who wait look again."""
+        self._stirred.set()
+        self._stirred = anyio.Event()
+
+    async def until(self, is_over: Callable[[], bool], now: Callable[[], float]) -> Limit | None:
+        """Wait until `is_over`, which is looked at whenever the clock is stirred, or a limit.
+
+        Which limit was reached, None when none was. Of two reached at once it is the total one.
+        A limit that passed while the whole program stood still is looked at again, a little later:
+        what came meanwhile is to be read first.
+        """
+        stood_still = False
+        while not is_over():
+            began = now()
+            left, limit = self._first(began)
+            is_reached = left is not None and left <= 0 and not self.is_suspended
+            if is_reached and not stood_still:
+                return limit
+            wait_s = _STOOD_STILL_S if is_reached else left
+            is_whole = await self._pause(wait_s)
+            late_s = now() - began - (wait_s or 0.0)
+            stood_still = is_whole and late_s > _STOOD_STILL_S
+        return None
+
+    async def _pause(self, left: float | None) -> bool:
+        """Wait until the clock is stirred; true after so many seconds, if it was not."""
+        is_endless = left is None or self.is_suspended
+        stirred = self._stirred
+        longest_s = None if is_endless else min(left or 0.0, _LONGEST_WAIT_S)
+        with anyio.move_on_after(longest_s) as scope:
+            await stirred.wait()
+        return scope.cancelled_caught
+
+    def _first(self, now: float) -> tuple[float | None, Limit]:
+        """Seconds until the first limit, and which it is."""
+        idle, total = self._left(now)
+        if total is not None and (idle is None or total <= idle):
+            return total, Limit.TOTAL
+        return idle, Limit.IDLE
+
+    def _left(self, now: float) -> tuple[float | None, float | None]:
+        """Seconds until each limit; below 0 beyond it."""
+        run_s, (idle, total) = self._run_s(now), self._limits
+        return (
+            None if idle is None else self._touched + idle - run_s,
+            None if total is None else self._made + total - run_s,
+        )
+
+    def _run_s(self, at: float) -> float:
+        """The time of `at` on a clock that stands still with this one."""
+        return (at if self._held_since is None else min(at, self._held_since)) - self._held_s
+
+
+class Hold:
+    """Keeps clocks still from its making until it is released, which more than once does no harm.
+
+    For whoever asks the user something on behalf of a call.
+    """
+
+    def __init__(self, clocks: Iterable[CallClock], now: Callable[[], float]) -> None:
+        """Hold each of `clocks` once."""
+        self._clocks = list(dict.fromkeys(clocks))
+        self._now = now
+        for clock in self._clocks:
+            clock.hold(now())
+
+    def release(self) -> None:
+        """Let the clocks go on."""
+        clocks, self._clocks = self._clocks, []
+        for clock in clocks:
+            clock.release(self._now())
+
+
+SIGN_IN_S: Final = 300.0
+"""How long a user may take to sign in, each time that is asked."""
+URL_S: Final = 15.0
+"""How long a server that is reached by a URL may take."""
+YOUNG_S: Final = 30.0
+"""How long a process may be silent that was just started."""
+SIGN_S: Final = 15.0
+"""How much longer it may be once it has written to its standard error."""
+LONGEST_S: Final = 60.0
+"""How long a process may take whatever it writes, all its starts together."""
+
+_LATER_S: Final = 10.0
+"""How much later connecting ends than a sign-in that nobody made: that one knows more of why."""
+
+
+class ConnectLimit:
+    """A cancel scope whose time is held while a sign-in is open, and then goes on."""
+
+    def __init__(self, limit_s: float | None, *, has_process: bool = False) -> None:
+        """Count from now on; without `limit_s` as long as a URL or a process may usually take."""
+        usual_s = YOUNG_S if has_process else URL_S
+        self.began_at = anyio.current_time()
+        self._is_patient = limit_s is None and has_process
+        self.scope = anyio.CancelScope(
+            deadline=self.began_at + (usual_s if limit_s is None else limit_s)
+        )
+        self._left_s: float | None = None
+
+    @property
+    def is_held(self) -> bool:
+        """Whether a sign-in is waited for."""
+        return self._left_s is not None
+
+    @property
+    def is_patient(self) -> bool:
+        """Whether signs of life make it longer."""
+        return self._is_patient
+
+    @property
+    def waited_s(self) -> float:
+        """How long connecting takes by now."""
+        return anyio.current_time() - self.began_at
+
+    @property
+    def left_s(self) -> float:
+        """How long it may still take, as far as is known now."""
+        return self.scope.deadline - anyio.current_time()
+
+    def note_start(self) -> None:
+        """Another process was started."""
+        self._prolong(YOUNG_S)
+
+    def note_sign(self, ago_s: float) -> None:
+        """The process wrote to its standard error so long ago."""
+        self._prolong(SIGN_S - ago_s)
+
+    def renew(self) -> anyio.CancelScope | None:
+        """A scope for one more start after the time was over; None if there is no time left."""
+        now = anyio.current_time()
+        left_s = min(self.began_at + LONGEST_S - now, SIGN_S)
+        if not self._is_patient or left_s <= 0:
+            return None
+        self.scope = anyio.CancelScope(deadline=now + left_s)
+        return self.scope
+
+    def _prolong(self, by_s: float) -> None:
+        if self._is_patient:
+            latest = min(anyio.current_time() + by_s, self.began_at + LONGEST_S)
+            self.scope.deadline = max(self.scope.deadline, latest)
+
+    def hold(self) -> None:
+        """A sign-in has begun."""
+        if self._left_s is None:
+            now = anyio.current_time()
+            self._left_s = max(self.scope.deadline - now, 0.0)
+            self.scope.deadline = now + SIGN_IN_S + _LATER_S
+
+    def release(self) -> None:
+        """It is over: what was left of the time goes on."""
+        if self._left_s is not None:
+            self.scope.deadline = anyio.current_time() + self._left_s
+            self._left_s = None
+
+
+def not_signed_in(address: str) -> ErrorDetails:
+    """The user did not sign in within the time for that."""
+    what = f"Sign-in was not completed within {formatting.duration(int(SIGN_IN_S))}"
+    return ErrorDetails(what, address, "Connect again, and sign in on the page that opens.")

@@ -1,0 +1,439 @@
+"""One transport's life: its tasks, and everything it writes and reads as frames and facts."""
+
+from __future__ import annotations
+
+import logging
+import operator
+import re
+from collections import deque
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+import anyio
+from anyio.lowlevel import checkpoint, checkpoint_if_cancelled
+
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.eras import Era, era_of
+from mcp_progress_monitor.protocol.frames import Channel, FrameRun, TickRun
+from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
+from mcp_progress_monitor.sessions.connection.outbox import Outbox
+from mcp_progress_monitor.sessions.transport.base import (
+    CLOSED_INPUT,
+    CLOSED_OUTPUT,
+    DEFECT_HINT,
+    FIRST_BYTES,
+    ending,
+)
+from mcp_progress_monitor.snapshots.doctor import EndKind
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Sequence
+
+    from mcp_progress_monitor.clock import Clock
+    from mcp_progress_monitor.protocol.facts import Fact, JsonObject
+    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.protocol.framing import Framer
+    from mcp_progress_monitor.protocol.peer import TokenSource
+    from mcp_progress_monitor.sessions.connection.outbox import OutgoingMessage
+    from mcp_progress_monitor.sessions.transport.base import Loss, Transport
+    from mcp_progress_monitor.snapshots.doctor import HttpNote
+
+_log = logging.getLogger(__name__)
+
+_TURN_S: Final = 0.002
+"""How long a flood of messages may hold the loop before others get their turn."""
+_STDERR_TAIL: Final = 20
+_TAIL_BYTES: Final = 4096
+"""How much of a line of stderr is kept to be quoted; all of it is on record."""
+_FOR_TERMINALS: Final = re.compile(
+    rb"\x1b\[[0-?]*[ -/]*[@-~]|\x1b\][^\x07\x1b]*(?:\x07|\x1b\\)|\x1b\([0-~]"
+)
+"""What only a terminal would obey in a line, as colours: left out where it is quoted."""
+_DYING_S: Final = 2.0
+"""How long a server may go on talking that no longer reads, before the connection ends."""
+_LAST_READ_S: Final = 0.5
+"""How long what came before the end is read, once the server has ended as somebody asked."""
+_SIGNS_OF_LIFE: Final = (b'{"event":"http_response"', b'{"event":"http_events"')
+"""How events begin that tell of bytes from the server, though they are no message."""
+
+Sink: TypeAlias = "Callable[[Sequence[Frame], Sequence[Fact]], None]"
+"""Takes what happened on the wire, frames and the facts read from them, at once and in order."""
+
+
+Room: TypeAlias = "Callable[[], Awaitable[None]]"
+"""Waits while whoever takes what the server says cannot take more."""
+
+_raw_of = operator.attrgetter("raw")
+
+
+class Upkeep(NamedTuple):
+    """What the session of a connection is asked, over which it serves.
+
+    `schema_of` knows the input schema of a tool that the server has listed, `relist` lists them
+    again, `outlook` says at the end what comes next, to whoever waited for the server.
+    """
+
+    schema_of: Callable[[str], JsonObject | None]
+    relist: Callable[[], Awaitable[None]]
+    outlook: Callable[[], str]
+
+
+class Connection:
+    """Owns a transport and everything that goes over it.
+
+    `run` is its one owner task; everyone else asks through `mail` and waits for exchanges. All it
+    sees goes through one synchronous sink, frame by frame in wire order.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        transport: Transport,
+        framer: Framer,
+        tokens: TokenSource,
+        clock: Clock,
+        sink: Sink,
+        room: Room = checkpoint_if_cancelled,
+        upkeep: Upkeep | None = None,
+    ) -> None:
+        """A connection called `name`, `"<server>#<n>"`, that `run` will open.
+
+        The server is read only as fast as `room` returns. `upkeep` is what its session knows.
+        """
+        self.id = name
+        self.problem: ErrorDetails | None = None
+        self.reason = ""
+        self.end_kind = EndKind.OPEN
+        self._is_end_wanted = False
+        self.stderr_tail: deque[str] = deque(maxlen=_STDERR_TAIL)
+        self.stderr_at: float | None = None
+        """When the server last wrote to its standard error, None if it did not."""
+        self._last_life_at: float | None = None
+        self._first_lines = b""
+        self._upkeep = upkeep
+        self._transport = transport
+        self._framer = framer
+        self._clock = clock
+        self._sink = sink
+        self._room = room
+        self._conversation = Conversation(name)
+        self.outbox = Outbox(self._conversation, tokens, clock)
+        self._publishing = anyio.Lock(fast_acquire=True)
+        self._opened = anyio.Event()
+        self._ending = anyio.Event()
+        self._over = anyio.Event()
+        self._writing = anyio.CancelScope()
+        self._reading = anyio.CancelScope()
+        self._is_read = anyio.Event()
+        """Set when all was read, and when somebody asked for the end: who waits no longer."""
+        self._is_deaf = False
+        self.is_flowing = False
+        """Whether the last messages were plain progress, of which many more can come at once."""
+        transport.attach(self)
+
+    def now(self) -> float:
+        """Monotonic time as the connection's frames are stamped with it."""
+        return self._clock.monotonic()
+
+    @property
+    def pid(self) -> int | None:
+        """The server's process id, None before it was started."""
+        return self._transport.pid
+
+    @property
+    def exit_code(self) -> int | None:
+        """How the server's process ended, None while it runs."""
+        return self._transport.exit_code
+
+    @property
+    def first_bytes(self) -> bytes:
+        """The first that came from the server, at most 512 bytes of them."""
+        process = self._transport.process
+        return self._first_lines if process is None else process.first_bytes
+
+    @property
+    def last_received_at(self) -> float | None:
+        """When something came from the server last, also of a message that is not there yet."""
+        times = (self._last_life_at, self._transport.last_byte_at)
+        return max((at for at in times if at is not None), default=None)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What references of the server's definition stood for: not to be handed on."""
+        process = self._transport.process
+        return () if process is None else process.secrets
+
+    @property
+    def is_http(self) -> bool:
+        """Whether the server is reached by a URL, and not as a process."""
+        return self._transport.is_http
+
+    @property
+    def has_handshake(self) -> bool:
+        """Whether only servers of the handshake era are reached in this way."""
+        return self._transport.has_handshake
+
+    @property
+    def failure(self) -> ErrorDetails | None:
+        """Why it ended by itself, as far as that is not told by how a process ended."""
+        return self._transport.failure
+
+    @property
+    def http_notes(self) -> Sequence[HttpNote]:
+        """The last requests over HTTP, oldest first, and what came; none with a process."""
+        return tuple(self._transport.notes)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether messages can be sent."""
+        return self._opened.is_set() and not self._ending.is_set()
+
+    def end(self, reason: str, kind: EndKind = EndKind.CLIENT) -> None:
+        """Ask for the polite end of the connection; the first reason stays.
+
+        Without a reason of ours, how the server ended becomes the reason.
+        """
+        if not self._ending.is_set():
+            self._is_end_wanted = True
+            self.reason, self.end_kind = reason, kind
+        self._ending.set()
+        self._is_read.set()
+
+    async def opened(self) -> None:
+        """Wait until the transport is up; `UserError` when it could not be."""
+        await self._opened.wait()
+        if self.problem is not None:
+            raise UserError(self.problem)
+
+    async def over(self) -> None:
+        """Wait until all is ended, awaited and told."""
+        await self._over.wait()
+
+    async def ended(self) -> None:
+        """Wait until the connection begins to end, whoever wants it to."""
+        await self._ending.wait()
+
+    async def tell(self, event: str, **fields: object) -> None:
+        """Put on record what only this side knows (see `Framer.event`); nothing after the end."""
+        if not self._over.is_set():
+            await self._event(event, **fields)
+
+    def agreed(self, revision: str) -> None:
+        """Speak this revision from now on."""
+        self._transport.agreed(revision)
+        is_per_request = era_of(revision) is Era.PER_REQUEST
+        self.outbox.closes_streams = self._transport.is_http and is_per_request
+
+    # What its transport asks and tells
+
+    def is_due(self, request: int) -> bool:
+        """Whether a request of ours waits for its reply and was not cancelled."""
+        return self.outbox.is_due(request)
+
+    def reconnect_stream(self, request: int) -> bool:
+        """Take up the broken stream of a request again at once; whether there is one."""
+        return self._transport.reconnect_stream(request)
+
+    def lost(self, request: int, loss: Loss) -> None:
+        """Take note that a request of ours gets no reply."""
+        self.outbox.lose(request, loss)
+
+    def tool_schema(self, name: str) -> JsonObject | None:
+        """The input schema of a tool that the server has listed."""
+        return None if self._upkeep is None else self._upkeep.schema_of(name)
+
+    async def list_tools(self) -> None:
+        """Have the server list its tools anew."""
+        if self._upkeep is not None:
+            await self._upkeep.relist()
+
+    # Its life
+
+    async def run(self) -> None:
+        """Open, serve and end the connection; cancelling asks for the same polite end."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._end_when_cancelled)
+            with anyio.CancelScope(shield=True):
+                await self._live()
+            tasks.cancel_scope.cancel()
+
+    async def _end_when_cancelled(self) -> None:
+        try:
+            # Not sleep_forever: Qt's loop has no timer for an infinite time.
+            await anyio.Event().wait()
+        finally:
+            self.end("The program is closing")
+
+    async def _live(self) -> None:
+        try:
+            await self._open_and_serve()
+        except UserError as error:
+            self.problem = error.problem
+            self.reason, self.end_kind = error.problem.what, EndKind.FAILED
+            await self._event("failed", **error.problem._asdict())
+        except Exception:  # noqa: BLE001
+            # The one place for our own errors in a connection's tasks: it ends, others go on.
+            _log.exception("connection %s ended by a defect of this program", self.id)
+            what = "An internal error ended the connection"
+            self.problem = ErrorDetails(what, self.id, DEFECT_HINT)
+            self.reason, self.end_kind = self.problem.what, EndKind.FAILED
+        finally:
+            await self._finish()
+
+    async def _open_and_serve(self) -> None:
+        detail = await self._transport.open()
+        await self._event("opened", **detail)
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._transport.watch, self._publish_stderr)
+            tasks.start_soon(self._read)
+            tasks.start_soon(self._write)
+            self._opened.set()
+            await self._ending.wait()
+            self._stop_writing()
+            await self._transport.close()
+            await self._is_read.wait()
+            self._reading.deadline = anyio.current_time() + _LAST_READ_S
+
+    def _stop_writing(self) -> None:
+        self._writing.cancel()
+        self.outbox.stop()
+
+    async def _finish(self) -> None:
+        """End what is left, tell of it, and let everyone who waits know."""
+        self._ending.set()
+        self._stop_writing()
+        await self._release()
+        if not self.reason:
+            self.reason, self.end_kind = self._how_it_ended()
+        await self._tell_end()
+        self.outbox.close(self.reason)
+        self._opened.set()
+        self._over.set()
+
+    async def _release(self) -> None:
+        try:
+            await self._transport.close()
+            await self._transport.release()
+        except Exception:  # noqa: BLE001  # as above: what waits must still be let go
+            _log.exception("the transport of connection %s met a defect at its end", self.id)
+
+    def _how_it_ended(self) -> tuple[str, EndKind]:
+        failure, process = self._transport.failure, self._transport.process
+        if failure is not None:
+            return failure.what, EndKind.FAILED
+        if process is not None and process.was_ended:  # its exit code tells of us then
+            if self._is_deaf:
+                return CLOSED_INPUT, EndKind.CLOSED_INPUT
+            return CLOSED_OUTPUT, EndKind.CLOSED_OUTPUT
+        return ending(self._transport.exit_code), EndKind.SERVER
+
+    def _end_fields(self) -> dict[str, object]:
+        """What else there is to say of the end: whether it was asked for, and what comes next."""
+        fields: dict[str, object] = {}
+        if self._is_end_wanted and self.problem is None:
+            fields["wanted"] = True
+        if self._reading.cancelled_caught and self._transport.unread_bytes:
+            fields["unread"] = self._transport.unread_bytes
+        outlook = "" if self._upkeep is None else self._upkeep.outlook()
+        return {**fields, "outlook": outlook} if outlook else fields
+
+    async def _tell_end(self) -> None:
+        try:
+            code, wanted = self._transport.exit_code, self._end_fields()
+            await self._event("closed", reason=self.reason, exit_code=code, **wanted)
+        except Exception:  # noqa: BLE001  # as above: what waits must still be let go
+            _log.exception("the end of connection %s met a defect as well", self.id)
+
+    async def _read(self) -> None:
+        """Read to the end, or to what is left of a flood when somebody asked for the end."""
+        with self._reading:
+            turn_ends = self._clock.monotonic() + _TURN_S
+            while True:
+                try:
+                    frames = await self._transport.receive()
+                except anyio.EndOfStream:
+                    self._ending.set()
+                    break
+                await self._publish(frames)
+                await self.outbox.room()
+                await self._room()
+                now = self._clock.monotonic()
+                self._note_life(frames, now)
+                if now >= turn_ends:
+                    await checkpoint()
+                    turn_ends = self._clock.monotonic() + _TURN_S
+        self._is_read.set()
+
+    def _note_life(self, frames: Sequence[Frame], now: float) -> None:
+        first = frames[0]
+        is_message = first.channel is Channel.RECEIVED
+        if is_message or first.raw.startswith(_SIGNS_OF_LIFE):
+            self._last_life_at = now
+        if is_message and len(self._first_lines) < FIRST_BYTES:
+            lines = b"".join(frame.raw[:FIRST_BYTES] + b"\n" for frame in frames[:FIRST_BYTES])
+            self._first_lines = (self._first_lines + lines)[:FIRST_BYTES]
+
+    async def _write(self) -> None:
+        with self._writing:
+            try:
+                async for letter in self.outbox.letters():
+                    await self._write_one(letter)
+            except (anyio.BrokenResourceError, anyio.ClosedResourceError):
+                # Mostly the server's end, which the reader will tell of. One that goes on can be
+                # asked nothing any more, and told of no cancel.
+                await anyio.sleep(_DYING_S)
+                self._is_deaf = True
+                self._ending.set()
+
+    async def _write_one(self, letter: OutgoingMessage) -> None:
+        """Publish before writing: what waits for a slow reader is to be seen as asked for."""
+        if letter.closes is not None:
+            await self._event("stream_closed", request=letter.closes, reason=letter.reason)
+            await self._transport.abandon(letter.closes)
+            return
+        now = self._clock.monotonic()
+        frame = self._framer.sent(letter.raw, self._clock.wall(), now)
+        if letter.exchange is not None:
+            self.outbox.sent(letter.exchange, frame.number, now)
+        await self._publish([frame])
+        await self._transport.send(letter.raw, frame.number)
+
+    async def _event(self, name: str, **fields: object) -> None:
+        frame = self._framer.event(name, self._clock.wall(), self._clock.monotonic(), **fields)
+        await self._publish([frame])
+
+    async def _publish_stderr(self, frames: Sequence[Frame]) -> None:
+        self.stderr_at = self.now()
+        self.stderr_tail.extend(
+            _FOR_TERMINALS.sub(b"", frame.raw[:_TAIL_BYTES]).decode(errors="replace").rstrip()
+            for frame in frames[-_STDERR_TAIL:]
+        )
+        await self._publish(frames)
+        await self._room()
+
+    async def _publish(self, frames: Sequence[Frame]) -> None:
+        """Read frames into facts and pass both on, then do what the facts ask of us."""
+        async with self._publishing:
+            facts: Sequence[Fact] = ()
+            try:
+                facts = await self._facts_of(frames)
+            finally:
+                # What cannot be read for a defect of ours still came, and is to be seen.
+                self._sink(frames, facts)
+        self.outbox.take(facts, frames)
+
+    async def _facts_of(self, frames: Sequence[Frame]) -> Sequence[Fact]:
+        if type(frames) is FrameRun:  # of which none is oversized
+            facts = self._conversation.read_run(frames)
+            self.is_flowing = type(facts) is TickRun
+            return facts
+        if max(map(len, map(_raw_of, frames)), default=0) > OVERSIZED:
+            return await self._read_in_slices(frames)
+        return self._conversation.read(frames)
+
+    async def _read_in_slices(self, frames: Sequence[Frame]) -> list[Fact]:
+        facts: list[Fact] = []
+        for slice_ in self._conversation.read_in_slices(frames):
+            facts += slice_
+            await checkpoint()
+        return facts

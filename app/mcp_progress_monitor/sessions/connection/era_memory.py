@@ -1,0 +1,137 @@
+"""Which era each server speaks, remembered between runs so that none is asked again."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from mcp_progress_monitor import private_file
+from mcp_progress_monitor.path_checks import PathKind, path_kind
+from mcp_progress_monitor.protocol.eras import Era
+from mcp_progress_monitor.protocol.jsonrpc import canonical
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcp_progress_monitor.clock import Clock
+    from mcp_progress_monitor.protocol.eras import Agreement
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+
+_log = logging.getLogger(__name__)
+
+FILE_NAME: Final = "server-eras.json"
+KEPT_S: Final = 7 * 86_400.0
+"""How long a server is not asked: one that learns a newer revision is to be noticed some time."""
+_MOST_KEPT: Final = 500
+_MOST_BYTES: Final = 1_000_000
+
+
+class ProvenEra(NamedTuple):
+    """What an opening proved: the era, and what the server said (a digest).
+
+    `was_asked` is whether the server had the choice; without it nothing new was learnt.
+    """
+
+    era: Era
+    said: str
+    was_asked: bool
+
+
+class _Kept(NamedTuple):
+    era: Era
+    said: str
+    when: float
+
+
+def said_by(agreement: Agreement) -> str:
+    """A digest of what a server says of itself when it is opened."""
+    said = (agreement.revision, agreement.server_info, agreement.capabilities)
+    return hashlib.sha256(canonical([*said, agreement.instructions])).hexdigest()[:32]
+
+
+class EraMemory:
+    """Verdicts on disk; without a path they last as long as the program.
+
+    The file is read whenever it is asked, since other programs of ours write it too. A file that
+    cannot be read or written costs questions, nothing else.
+    """
+
+    def __init__(self, path: Path | None, clock: Clock) -> None:
+        self._path = path
+        self._clock = clock
+        self._held: dict[str, _Kept] = {}
+
+    def of(self, definition: ServerDefinition) -> Era | None:
+        """The era that a server spoke when it was asked last; None to ask it."""
+        kept = self._read().get(_key(definition))
+        return None if kept is None else kept.era
+
+    def learn(self, definition: ServerDefinition, verdict: ProvenEra) -> None:
+        """Keep what an opening proved; forget what it has disproved."""
+        key = _key(definition)
+        held = self._read()
+        kept = held.get(key)
+        if not verdict.was_asked and kept is not None and kept.said == verdict.said:
+            return
+        if verdict.was_asked:
+            held.pop(key, None)
+            held[key] = _Kept(verdict.era, verdict.said, self._clock.wall())
+        elif held.pop(key, None) is None:
+            return
+        self._write(held)
+
+    def forget(self, definition: ServerDefinition) -> None:
+        """Ask a server the next time: it could not be opened as before."""
+        held = self._read()
+        if held.pop(_key(definition), None) is not None:
+            self._write(held)
+
+    def _read(self) -> dict[str, _Kept]:
+        if self._path is not None:
+            self._held = _entries(self._path)
+        now = self._clock.wall()
+        return {key: kept for key, kept in self._held.items() if 0 <= now - kept.when <= KEPT_S}
+
+    def _write(self, held: dict[str, _Kept]) -> None:
+        self._held = dict(list(held.items())[-_MOST_KEPT:])
+        if self._path is None:
+            return
+        entries = {
+            key: {"era": kept.era.value, "said": kept.said, "when": round(kept.when, 3)}
+            for key, kept in self._held.items()
+        }
+        try:
+            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            content = json.dumps({"eras": entries}, indent=1).encode()
+            private_file.put(self._path, content, waits_for_disk=False)
+        except OSError as error:
+            _log.info("which era servers speak cannot be kept: %s", error)
+
+
+def _key(definition: ServerDefinition) -> str:
+    return definition.approval_key
+
+
+def _entries(path: Path) -> dict[str, _Kept]:
+    """What the file says; nothing of what cannot be read."""
+    try:
+        if path_kind(path) is not PathKind.FILE or path.stat().st_size > _MOST_BYTES:
+            return {}
+        document = json.loads(path.read_bytes())
+    except (OSError, ValueError, RecursionError) as error:
+        _log.info("which era servers speak cannot be read: %s", error)
+        return {}
+    found = document.get("eras") if isinstance(document, dict) else None
+    if not isinstance(found, dict):
+        return {}
+    entries = {key: _entry(value) for key, value in found.items()}
+    return {key: kept for key, kept in entries.items() if kept is not None}
+
+
+def _entry(value: Any) -> _Kept | None:
+    try:
+        return _Kept(Era(value["era"]), str(value["said"]), float(value["when"]))
+    except (KeyError, TypeError, ValueError):
+        return None

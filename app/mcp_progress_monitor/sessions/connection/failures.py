@@ -1,0 +1,139 @@
+"""Why a server could not be connected, with what to try."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.snapshots.doctor import EndKind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from mcp_progress_monitor.sessions.connection.connection import Connection
+    from mcp_progress_monitor.sessions.connection.outbox import Outbox
+    from mcp_progress_monitor.snapshots.doctor import HttpNote
+
+_QUOTED: Final = 200
+_LINE: Final = 500
+_NOTED: Final = 3
+_LOST_HINT: Final = "Reconnect. If it keeps stopping, run its command in a terminal."
+_LOST_URL_HINT: Final = "Reconnect. If it keeps failing, check the server's log."
+_START_HINT: Final = (
+    "Run the command in a terminal to check its arguments and environment variables."
+)
+_RUBBISH_HINT: Final = (
+    "Check that the command starts an MCP server in stdio mode, and that it logs "
+    "to stderr, not stdout."
+)
+_UNREAD_HINT: Final = (
+    "Reading from the server is paused until it reads its input. Wait, or "
+    "disconnect it: a server must keep reading while it writes."
+)
+_URL_HINT: Final = "Check that the URL is that of an MCP server. The path is often /mcp."
+_SILENT_URL_HINT: Final = (
+    "Check the URL, and that a server is running there. If it is slow, increase "
+    "the connect timeout (“Connect within”, --connect-timeout)."
+)
+_BUSY: Final = {429: "Too Many Requests", 503: "Service Unavailable"}
+_BUSY_HINT: Final = (
+    "It may be starting or overloaded: try again later, or increase the connect "
+    "timeout (“Connect within”, --connect-timeout)."
+)
+_SILENT_HINT: Final = (
+    "Check that this is an MCP server on stdio. If it starts slowly, increase "
+    "the connect timeout (“Connect within”, --connect-timeout)."
+)
+
+
+def ended(command: str, connection: Connection) -> ErrorDetails:
+    """The server's process ended before it was connected, or what it is reached by failed."""
+    if connection.failure is not None:
+        return connection.failure
+    what = f"{_told(connection)} before it was connected"
+    hint = _URL_HINT if connection.is_http else _START_HINT
+    return ErrorDetails(what, command, _or_defect(hint, connection), evidence(connection))
+
+
+def lost(command: str, connection: Connection) -> ErrorDetails:
+    """The server's process ended by itself while it was connected, or it cannot be reached."""
+    if connection.failure is not None:
+        return connection.failure
+    hint = _or_defect(_LOST_URL_HINT if connection.is_http else _LOST_HINT, connection)
+    return ErrorDetails(_told(connection), command, hint, evidence(connection))
+
+
+def _or_defect(hint: str, connection: Connection) -> str:
+    """What to try: there is nothing wrong with the server where this program failed."""
+    return hint if connection.problem is None else connection.problem.hint or hint
+
+
+def silent(
+    command: str, limit_s: float, asked: Sequence[str], connection: Connection
+) -> ErrorDetails:
+    """The server did not answer in time, or with lines that are no messages."""
+    what = f"The server did not answer {' or '.join(asked) or 'anything'} within {limit_s:g} s"
+    hint = _SILENT_URL_HINT if connection.is_http else _SILENT_HINT
+    if busy := _busy(connection):
+        what = f"The server kept answering {busy} until the connect timeout"
+        hint = _BUSY_HINT
+    if connection.outbox.rubbish:
+        what, hint = "Not an MCP server: its output is not JSON-RPC", _RUBBISH_HINT
+        if connection.is_http:
+            what, hint = "Not an MCP server: its responses are not JSON-RPC", _URL_HINT
+    detail = "\n".join(filter(None, [in_line(connection.outbox), evidence(connection)]))
+    return ErrorDetails(what, command, hint, detail)
+
+
+def _busy(connection: Connection) -> str:
+    """The answer of a server over HTTP that is there but not ready; nothing otherwise."""
+    notes = connection.http_notes
+    status = notes[-1].status if notes else None
+    return f"{status} {_BUSY[status]}" if status in _BUSY else ""
+
+
+def unread(command: str, outbox: Outbox) -> ErrorDetails | None:
+    """The server asks without reading our answers, so that we have stopped reading what it says."""
+    return ErrorDetails(in_line(outbox), command, _UNREAD_HINT) if outbox.is_on_hold else None
+
+
+def in_line(outbox: Outbox) -> str:
+    """What waits because the server does not read its input; nothing when nothing does."""
+    if not outbox.in_line:
+        return ""
+    verb = "waits" if outbox.in_line == 1 else "wait"
+    return (
+        f"The server is not reading its input: {formatting.count(outbox.in_line, 'message')} {verb}"
+    )
+
+
+def _told(connection: Connection) -> str:
+    """How the server ended, with the exit code that it chose itself."""
+    code = connection.exit_code
+    is_own = code is not None and code >= 0 and connection.end_kind is EndKind.SERVER
+    return f"{connection.reason} with exit code {code}" if is_own else connection.reason
+
+
+def evidence(connection: Connection) -> str:
+    """What the server sent instead of messages, and its last lines of stderr or HTTP answers."""
+    parts = []
+    if connection.outbox.rubbish:
+        rubbish = [line.decode(errors="replace") for line in connection.outbox.rubbish]
+        lines = [formatting.one_line(line, _QUOTED) for line in rubbish]
+        parts.append("First output:\n" + _indented(lines))
+    if connection.http_notes:
+        parts.append("Last requests:\n" + _indented(map(_noted, connection.http_notes[-_NOTED:])))
+    if connection.stderr_tail:
+        lines = [formatting.one_line(line, _LINE) for line in connection.stderr_tail]
+        parts.append("Last lines of standard error:\n" + _indented(lines))
+    return "\n".join(parts)
+
+
+def _noted(note: HttpNote) -> str:
+    status = "" if note.status is None else f"{note.status} "
+    return formatting.one_line(f"{note.request}: {status}{note.words}", _QUOTED)
+
+
+def _indented(lines: Iterable[str]) -> str:
+    return "\n".join(f"  {line}" for line in lines)

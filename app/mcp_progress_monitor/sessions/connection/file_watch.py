@@ -1,0 +1,361 @@
+"""Notices that a server's files have changed, so that it can be restarted with them."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import contextlib
+import fnmatch
+import os
+import re
+import threading
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+import anyio
+import anyio.from_thread
+import anyio.to_thread
+
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.path_checks import is_closed, is_file, is_folder, is_there
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+
+IGNORED: Final = frozenset(
+    (
+        "__pycache__",
+        "node_modules",
+        "site-packages",
+        "venv",
+        ".git",
+        ".hg",
+        ".svn",
+        ".venv",
+        ".tox",
+        ".nox",
+        ".idea",
+        ".vscode",
+        ".mypy_cache",
+        ".pytest_cache",
+        ".ruff_cache",
+        ".hypothesis",
+    )
+)
+"""Folders whose contents no one edits: what is in them never counts."""
+_QUIET_MS: Final = 200
+"""A change is told once nothing more has changed for so long …"""
+_LONGEST_MS: Final = 2000
+"""… or since the first one: who saves all files at once means one change."""
+_LOOK_S: Final = 1.0
+"""How often is looked whether what is watched is still the same: folders are deleted and made anew,
+links lead elsewhere, and a folder over a network tells of nothing."""
+DELETED: Final = 3
+"""What `watchfiles.Change` calls so."""
+_NAMED: Final = 10
+
+
+class Watched(NamedTuple):
+    """What is watched for a server: folders with all in them, single files, and what is missing."""
+
+    folders: tuple[str, ...]
+    files: tuple[str, ...]
+    missing: tuple[str, ...] = ()
+
+    def counts(self, path: str) -> bool:
+        """Whether this is one of the files; systems may tell it without links to its folder."""
+        return path in self.files or path in {_without_links(file) for file in self.files}
+
+    def problem(self, server: str) -> ErrorDetails | None:
+        """What cannot be watched; None when all can be."""
+        if self.missing:
+            what = (
+                "A watched path does not exist or cannot be accessed: changes to it are not noticed"
+            )
+            return ErrorDetails(what, ", ".join(self.missing), "Check the watched paths.")
+        if not (self.folders or self.files):
+            what = "No files to watch: the server is not restarted automatically"
+            hint = "Set the files or folders to watch, or the server's working folder."
+            return ErrorDetails(what, server, hint)
+        return None
+
+
+def watched(definition: ServerDefinition) -> Watched:
+    """What a definition wants watched; relative paths count from the folder it starts in.
+
+    Without paths that folder is watched, if one is chosen (else it would be ours, which may be
+    anything), and the files among command and arguments.
+    """
+    base = os.path.abspath(getattr(definition, "cwd", None) or ".")  # noqa: PTH100  # links stay
+    if definition.watch.paths:
+        found = [_within(base, path) for path in definition.watch.paths]
+        missing = tuple(path for path in found if not _can_be_watched(path))
+    else:
+        words = (getattr(definition, "command", ""), *getattr(definition, "args", ()))
+        found = [path for path in (_within(base, word) for word in words) if is_file(path)]
+        if getattr(definition, "cwd", None) is not None and is_folder(base):
+            found.append(base)
+        missing = ()
+    folders = tuple(dict.fromkeys(filter(is_folder, found)))
+    files = tuple(dict.fromkeys(filter(is_file, found)))
+    return Watched(folders, files, missing)
+
+
+def _within(base: str, path: str) -> str:
+    return os.path.normpath(os.path.join(base, os.path.expanduser(path)))  # noqa: PTH111, PTH118
+
+
+def _without_links(path: str) -> str:
+    """A path with the true name of its folder."""
+    folder, name = os.path.split(path)
+    return os.path.join(os.path.realpath(folder), name)  # noqa: PTH118  # links of its own stay
+
+
+class InFolders:
+    """Which changed paths count of those in watched folders."""
+
+    def __init__(self, folders: Iterable[str], patterns: tuple[str, ...]) -> None:
+        """Names that match one of `patterns`, outside of folders that nobody edits."""
+        both = [each for folder in folders for each in (folder, os.path.realpath(folder))]
+        self._begins = tuple(each.rstrip(os.sep) + os.sep for each in dict.fromkeys(both))
+        self._is_named = re.compile("|".join(map(fnmatch.translate, patterns)) or "(?!)").match
+
+    def counts(self, path: str) -> bool:
+        """Whether a change of `path` is one: asked of each in a flood of them."""
+        begin = next((each for each in self._begins if path.startswith(each)), None)
+        if begin is None:
+            return False
+        *inner, name = path[len(begin) :].split(os.sep)  # noqa: PTH206  # a Path takes ten times as long
+        is_named = self._is_named(os.path.normcase(name)) is not None
+        return is_named and IGNORED.isdisjoint(inner)
+
+
+OnChange: TypeAlias = "Callable[[tuple[str, ...]], Awaitable[None]]"
+
+
+class FileWatcher:
+    """Watches what one definition wants watched, from `run` until that is cancelled."""
+
+    def __init__(self, definition: ServerDefinition) -> None:
+        """Look up what there is to watch."""
+        self.definition = definition
+        self.watched = watched(definition)
+        self.scope = anyio.CancelScope()
+
+    @property
+    def problem(self) -> ErrorDetails | None:
+        """What cannot be watched."""
+        return self.watched.problem(self.definition.name)
+
+    async def run(
+        self, on_change: OnChange, on_problem: Callable[[ErrorDetails | None], None]
+    ) -> None:
+        """Hand the paths of each change to `on_change`; no other meanwhile, none is lost.
+
+        When the system does not let us watch, why goes to `on_problem`; None when that is over.
+        `scope` ends it.
+        """
+        turn = anyio.Lock()
+
+        async def tell(paths: tuple[str, ...]) -> None:
+            async with turn:
+                await on_change(paths)
+
+        with self.scope:
+            while True:
+                await self._until_more(tell, on_problem)
+                came, self.watched = self.watched.missing, watched(self.definition)
+                on_problem(self.problem)
+                await tell(tuple(path for path in came if path not in self.watched.missing))
+
+    async def _until_more(
+        self, tell: OnChange, on_problem: Callable[[ErrorDetails | None], None]
+    ) -> None:
+        """Watch what there is, until something is there that was missed."""
+        folders = InFolders(self.watched.folders, self.definition.watch.patterns)
+        # Not the files themselves: editors put a new file in the place of the old.
+        alone = [file for file in self.watched.files if not _is_seen_in(folders, file)]
+        beside = tuple(dict.fromkeys(str(Path(file).parent) for file in alone))
+        async with anyio.create_task_group() as tasks:
+            if self.watched.folders:
+                look = _Look(self.watched.folders, (), folders.counts, is_deep=True)
+                tasks.start_soon(_watch, look, tell, on_problem)
+            if beside:
+                look = _Look(beside, tuple(alone), self.watched.counts, is_deep=False)
+                tasks.start_soon(_watch, look, tell, on_problem)
+            await _until_there(self.watched.missing)
+            tasks.cancel_scope.cancel()
+
+
+def _is_seen_in(folders: InFolders, file: str) -> bool:
+    """Whether a watch of the folders tells of this file: of a link it tells no change."""
+    return folders.counts(file) and folders.counts(os.path.realpath(file))
+
+
+async def _until_there(missing: tuple[str, ...]) -> None:
+    """Wait until any of these paths can be watched; for ever if there are none."""
+    if not missing:
+        await anyio.Event().wait()
+    while not any(map(_can_be_watched, missing)):  # noqa: ASYNC110  # nobody tells of it
+        await anyio.sleep(_LOOK_S)
+
+
+def _can_be_watched(path: str) -> bool:
+    return is_there(path) and not is_closed(path)
+
+
+class _Look:
+    """Looks for changes in a thread of its own, until `stop` is set."""
+
+    def __init__(
+        self,
+        folders: tuple[str, ...],
+        files: tuple[str, ...],
+        counts: Callable[[str], bool],
+        *,
+        is_deep: bool,
+    ) -> None:
+        self.folders = folders
+        self.stop = threading.Event()
+        self._files = files
+        self._counts = counts
+        self._is_deep = is_deep
+        self._signs = self._signs_now()
+        self._lost: set[str] = set()
+        """Folders that were deleted since: others may have their signs by now."""
+
+    def run(self, tell: Callable[[tuple[str, ...]], None]) -> None:
+        """Hand each change to `tell`; `OSError` or `RuntimeError` when nothing can be watched."""
+        found: set[str] = set()
+        since = 0.0
+        while not self.stop.is_set():
+            for new in self._found():
+                now = time.monotonic()
+                since = since if found else now
+                found |= new
+                if found and (not new or (now - since) * 1000 >= _LONGEST_MS):
+                    tell(tuple(sorted(found)))
+                    found = set()
+
+    def _found(self) -> Iterator[set[str]]:
+        """What changed, again and again, perhaps nothing; until a folder is another one."""
+        looked_at, there = 0.0, [each for each in self.folders if self._signs[each] is not None]
+        for paths in self._told(there):
+            now = time.monotonic()
+            if not (paths or self._lost) and now - looked_at < _LOOK_S:
+                yield paths
+                continue
+            looked_at, before, self._signs = now, self._signs, self._signs_now()
+            before |= dict.fromkeys(self._lost)
+            self._lost.clear()
+            others = {each for each, sign in self._signs.items() if sign != before[each]}
+            told = others if self._is_deep else others.intersection(self._files)
+            yield paths | {each for each in told if self._signs[each] is not None}
+            if not set(self.folders).isdisjoint(others):
+                return
+
+    def _told(self, there: Sequence[str]) -> Iterator[set[str]]:
+        """What the system tells of these folders."""
+        # A library of its own thread and a compiled part: only for who watches files.
+        import watchfiles
+
+        if not there:
+            while not self.stop.wait(_LOOK_S):
+                yield set()
+            return
+        found = watchfiles.watch(
+            *there,
+            watch_filter=self._filter,
+            debounce=_LONGEST_MS,
+            step=_QUIET_MS,
+            stop_event=self.stop,
+            rust_timeout=_QUIET_MS + 1,
+            yield_on_timeout=True,
+            raise_interrupt=False,
+            recursive=self._is_deep,
+        )
+        is_up = False
+        try:
+            for batch in found:
+                is_up = True
+                yield {path for _, path in batch}
+        except RuntimeError:
+            # It stumbles over names that are no text; what it really cannot do it says anew.
+            if not is_up:
+                raise
+            self.stop.wait(_LOOK_S)
+
+    def _filter(self, change: int, path: str) -> bool:
+        if change == DELETED and path in self.folders:
+            self._lost.add(path)
+        return self._counts(path)
+
+    def _signs_now(self) -> dict[str, object]:
+        """What tells each folder, and each file's contents, from others; None if it is gone."""
+        folders = {folder: _sign(folder, is_folder=True) for folder in self.folders}
+        return {**folders, **{file: _sign(file, is_folder=False) for file in self._files}}
+
+
+def _sign(path: str, *, is_folder: bool) -> object:
+    try:
+        found = os.stat(path)  # noqa: PTH116  # once a second for each: no Path is made for it
+    except OSError:
+        return None
+    same = found.st_dev, found.st_ino
+    return same if is_folder else (*same, found.st_mtime_ns, found.st_size)
+
+
+async def _watch(
+    look: _Look, tell: OnChange, on_problem: Callable[[ErrorDetails | None], None]
+) -> None:
+    async def told(paths: tuple[str, ...]) -> None:
+        await tell(paths)
+
+    def hand_over(paths: tuple[str, ...]) -> None:
+        with contextlib.suppress(concurrent.futures.CancelledError):  # the watch has ended
+            anyio.from_thread.run(told, paths)
+
+    limiter = anyio.to_thread.current_default_thread_limiter()
+    limiter.total_tokens += 1  # it holds a thread for as long as it lasts; the others keep theirs
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_set_when_cancelled, look.stop)
+            try:
+                await anyio.to_thread.run_sync(look.run, hand_over)
+            except (OSError, RuntimeError) as error:
+                on_problem(_cannot_watch(look.folders, error))
+            tasks.cancel_scope.cancel()
+    finally:
+        limiter.total_tokens -= 1
+
+
+async def _set_when_cancelled(stop: threading.Event) -> None:
+    """Let go of the thread at once: it knows nothing of cancelling."""
+    try:
+        # Not sleep_forever: Qt's loop has no timer for an infinite time.
+        await anyio.Event().wait()
+    finally:
+        stop.set()
+
+
+def _cannot_watch(paths: tuple[str, ...], error: Exception) -> ErrorDetails:
+    what = (
+        "The system does not allow these files to be watched: the server is not "
+        "restarted automatically"
+    )
+    hint = "Watch fewer folders. Linux limits the number of files a user can watch."
+    return ErrorDetails(what, ", ".join(paths), hint, str(error))
+
+
+def named(paths: Iterable[str]) -> list[str]:
+    """The names of changed files for people, the first ten of them."""
+    return [Path(path).name for path in paths][:_NAMED]
+
+
+def words_of(paths: tuple[str, ...]) -> str:
+    """Which files have changed, in a few words."""
+    names = named(paths)[:3]
+    more = len(paths) - len(names)
+    return ", ".join(names) + (f" and {more} more" if more else "")

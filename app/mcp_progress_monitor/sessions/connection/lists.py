@@ -1,0 +1,261 @@
+"""What a server offers: its tools, resources and prompts, page by page and kept up to date."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final, Literal, NamedTuple, TypeAlias
+
+import anyio
+import anyio.to_thread
+
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.formatting import one_line
+from mcp_progress_monitor.protocol import offers
+from mcp_progress_monitor.protocol.eras import as_object
+from mcp_progress_monitor.protocol.header_parameters import header_parameters_problem
+from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
+from mcp_progress_monitor.protocol.lenient_json import Elided, NotJsonError
+from mcp_progress_monitor.protocol.messages import (
+    LIST_PROMPTS,
+    LIST_RESOURCES,
+    LIST_TEMPLATES,
+    LIST_TOOLS,
+    list_changed,
+)
+from mcp_progress_monitor.protocol.offers import read_list_result
+from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd, Limits
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Container, Iterator, Sequence
+
+    from mcp_progress_monitor.protocol.facts import JsonObject, NotificationReceived
+    from mcp_progress_monitor.protocol.offers import ListPage, Prompt, Resource, Tool
+    from mcp_progress_monitor.sessions.connection.connection import Connection
+    from mcp_progress_monitor.sessions.connection.exchange import PendingRequest
+
+_LIMIT_S: Final = 60.0
+"""How long a server may take for one page."""
+_MOST_PAGES: Final = 1000
+_PAUSE_S: Final = 0.2
+"""Between two refreshings: a server may announce a change with each list it gives."""
+_PROBLEMS_SHOWN: Final = 5
+_NAME_SHOWN: Final = 80
+_HEADLESS: Final = (
+    "Other clients hide this tool; here it is called without the headers for its "
+    "arguments, and the server may refuse it."
+)
+
+
+class _ListKind(NamedTuple):
+    """One of the lists: its capability, how to ask for it, and who reads a page of it."""
+
+    capability: str
+    read: Callable[[JsonObject], ListPage[Any]]
+    member: str
+    """What of the result holds the items; also the attribute of `ServerLists` that keeps them."""
+    method: str
+    """The request that asks for it."""
+
+    @property
+    def changed(self) -> str:
+        """The notification that it has changed."""
+        return list_changed(self.capability)
+
+
+_KINDS: Final = (
+    _ListKind("tools", offers.read_tools, "tools", LIST_TOOLS),
+    _ListKind("resources", offers.read_resources, "resources", LIST_RESOURCES),
+    _ListKind("prompts", offers.read_prompts, "prompts", LIST_PROMPTS),
+)
+_TEMPLATES: Final = _ListKind(
+    "resources", offers.read_templates, "resourceTemplates", LIST_TEMPLATES
+)
+ListName: TypeAlias = Literal["tools", "resources", "prompts", "resourceTemplates"]
+"""A list, by the member of the result that holds it."""
+
+
+class Listed(NamedTuple):
+    """A list as it was read on request; `problem` says what is wrong with it, None if nothing."""
+
+    items: tuple[Any, ...]
+    problem: ErrorDetails | None = None
+
+
+class ServerLists:
+    """The lists of one connected server; `on_change` is called when one of them was read.
+
+    Tools are read at once, all else only while the server does no work for us (`Mail.quiet`).
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        capabilities: JsonObject,
+        on_change: Callable[[], None],
+        kept: Container[str] = offers.ALL_LISTS,
+        *,
+        follows: bool = True,
+    ) -> None:
+        """Begin with empty lists; only those in `capabilities` are ever asked for.
+
+        Only those in `kept` are read without being asked for: once, and if `follows` whenever the
+        server says that they changed.
+        """
+        self.tools: tuple[Tool, ...] = ()
+        self.resources: tuple[Resource, ...] = ()
+        self.prompts: tuple[Prompt, ...] = ()
+        self._connection = connection
+        self._on_change = on_change
+        self._kinds = [kind for kind in _KINDS if kind.capability in capabilities]
+        self._followed: Container[str] = kept if follows else ()
+        self._stale = {kind for kind in self._kinds if kind.capability in kept}
+        self._problems: dict[_ListKind, ErrorDetails] = {}
+        self._wake = anyio.Event()
+        self._reloading = anyio.Lock()
+        self._reloads = 0
+        self._finished = anyio.Event()
+        connection.outbox.watchers.append(self._watch)
+
+    def schema_of(self, name: str) -> JsonObject | None:
+        """The input schema of a tool; None where it was not listed."""
+        return next((tool.input_schema for tool in self.tools if tool.name == name), None)
+
+    @property
+    def problem(self) -> ErrorDetails | None:
+        """Why one of the lists could not be read, None when all could."""
+        return next(iter(self._problems.values()), None)
+
+    async def load_tools(self) -> None:
+        """Read the tools, which calls need first."""
+        await self._refresh([kind for kind in self._kinds if kind.capability == "tools"])
+
+    async def read_now(self, name: ListName) -> Listed:
+        """Read a list now, whatever the server declares.
+
+        Raises:
+            UserError: the server refuses it, or does not answer.
+            anyio.ClosedResourceError: the connection ended first.
+        """
+        kind = next(each for each in (*_KINDS, _TEMPLATES) if each.member == name)
+        items, notes = await self._items(kind)
+        return Listed(tuple(items), self._noted(kind, notes))
+
+    async def finished(self) -> None:
+        """Wait until each list that is kept was read once, as well as it could be."""
+        await self._finished.wait()
+
+    async def reload_tools(self) -> None:
+        """Read the tools anew; who asks for it while that goes on waits for the same."""
+        seen = self._reloads
+        async with self._reloading:
+            if seen == self._reloads:
+                await self._refresh_all("tools")
+                self._reloads += 1
+
+    async def _refresh_all(self, capability: str) -> None:
+        kinds = [kind for kind in self._kinds if kind.capability == capability]
+        self._stale.update(kinds)
+        await self._refresh(kinds)
+
+    async def keep(self) -> None:
+        """Read the other lists, then each one again when the server says that it changed."""
+        while True:
+            await self._refresh(self._kinds, in_quiet=True)
+            self._finished.set()
+            await self._wake.wait()
+            self._wake = anyio.Event()
+            await anyio.sleep(_PAUSE_S)
+
+    def _watch(self, fact: NotificationReceived) -> None:
+        for kind in self._kinds:
+            if kind.changed == fact.method and kind.capability in self._followed:
+                self._stale.add(kind)
+                self._wake.set()
+
+    async def _refresh(self, kinds: Sequence[_ListKind], *, in_quiet: bool = False) -> None:
+        for kind in kinds:
+            if kind in self._stale:
+                self._stale.discard(kind)
+                await self._load(kind, in_quiet=in_quiet)
+
+    async def _load(self, kind: _ListKind, *, in_quiet: bool) -> None:
+        self._problems.pop(kind, None)
+        try:
+            items, notes = await self._items(kind, in_quiet=in_quiet)
+        except UserError as error:
+            self._problems[kind] = error.problem
+        except anyio.ClosedResourceError:
+            return
+        else:
+            setattr(self, kind.member, tuple(items))
+            problem = self._noted(kind, notes)
+            if problem is not None:
+                self._problems[kind] = problem
+        self._on_change()
+
+    async def _items(
+        self, kind: _ListKind, *, in_quiet: bool = False
+    ) -> tuple[list[Any], list[str]]:
+        """All items, and what is wrong; a list that goes on in circles is left after one round."""
+        items: list[Any] = []
+        notes: list[str] = []
+        cursors: set[str | None] = set()
+        cursor: str | None = None
+        while cursor not in cursors and len(cursors) < _MOST_PAGES:
+            cursors.add(cursor)
+            if in_quiet:
+                await self._connection.outbox.quiet()
+            page = kind.read(await self._page(kind, cursor))
+            items += page.items
+            notes += page.problems
+            if kind.capability == "tools":
+                notes += self._headless(page.items)
+            cursor = page.next_cursor
+            if cursor is None:
+                break
+        else:
+            notes.append(f"The list does not end: the cursor {cursor!r} was returned twice")
+        return items, notes
+
+    def _noted(self, kind: _ListKind, notes: Sequence[str]) -> ErrorDetails | None:
+        if not notes:
+            return None
+        what = f"The reply to {kind.method} is partly invalid"
+        return ErrorDetails(what, self._connection.id, detail="\n".join(notes[:_PROBLEMS_SHOWN]))
+
+    def _headless(self, tools: Sequence[Tool]) -> Iterator[str]:
+        """What is to be known of tools that clients are to leave out over HTTP."""
+        # What cancels by closing streams is 2026-07-28 over HTTP, the one place for such headers.
+        if self._connection.outbox.closes_streams:
+            for tool in tools:
+                if problem := header_parameters_problem(tool.input_schema):
+                    yield f"{one_line(tool.name, _NAME_SHOWN)}: {problem}. {_HEADLESS}"
+
+    async def _page(self, kind: _ListKind, cursor: str | None) -> JsonObject:
+        method = kind.method
+        params = None if cursor is None else {"cursor": cursor}
+        exchange = self._connection.outbox.ask(method, params)
+        await exchange.wait(Limits(idle_s=_LIMIT_S), self._connection.now)
+        reply = exchange.reply
+        if reply is None:
+            raise self._unanswered(method, exchange)
+        if reply.result is None:
+            words = as_object(reply.error).get("message")
+            raise UserError(
+                ErrorDetails(f"The server refused {method}: {words}", self._connection.id)
+            )
+        if reply.size <= OVERSIZED and not isinstance(reply.result.get(kind.member), Elided):
+            return reply.result
+        try:
+            return await anyio.to_thread.run_sync(read_list_result, exchange.raw, kind.member)
+        except NotJsonError as error:
+            what = f"The reply to {method} cannot be read"
+            raise UserError(ErrorDetails(what, self._connection.id, detail=str(error))) from error
+
+    def _unanswered(self, method: str, exchange: PendingRequest) -> Exception:
+        """What to raise for a page that did not come."""
+        if exchange.end is ExchangeEnd.LOST:
+            return anyio.ClosedResourceError()
+        self._connection.outbox.cancel(exchange, "Timed out")
+        self._connection.outbox.give_up(exchange, ExchangeEnd.IDLE_TIMEOUT)
+        what = f"The server did not answer {method} within {_LIMIT_S:g} s"
+        return UserError(ErrorDetails(what, self._connection.id))

@@ -1,0 +1,363 @@
+"""All servers by name: what is known of each, and the session with those that are connected."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from typing import TYPE_CHECKING, Final
+
+from anyio.lowlevel import checkpoint_if_cancelled
+
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.secrets.references import NoKeyring
+from mcp_progress_monitor.sessions.connection.era_memory import FILE_NAME, EraMemory
+from mcp_progress_monitor.sessions.connection.reconnect import ReconnectPolicy
+from mcp_progress_monitor.sessions.transport.factory import transport_for
+from mcp_progress_monitor.sessions.transport.resources import SignIns, TransportResources
+from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState, not_connected
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection
+    from pathlib import Path
+
+    from mcp_progress_monitor.clock import Clock
+    from mcp_progress_monitor.protocol.eras import ClientIdentity
+    from mcp_progress_monitor.protocol.framing import FrameNumbers
+    from mcp_progress_monitor.protocol.peer import TokenSource
+    from mcp_progress_monitor.secrets.references import Keyring
+    from mcp_progress_monitor.sessions.connection.connection import Connection, Room, Sink, Upkeep
+    from mcp_progress_monitor.sessions.connection.era_memory import ProvenEra
+    from mcp_progress_monitor.sessions.connection.session import Session
+    from mcp_progress_monitor.sessions.questions.broker import RequestBroker
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+    from mcp_progress_monitor.snapshots.servers import SignIn
+    from mcp_progress_monitor.snapshots.settings import ServerSettings
+
+_LONGEST: Final = 80
+"""Characters of a name: it stands before every message in a recording."""
+
+
+def unique_name(wanted: str, taken: Collection[str]) -> str:
+    """`wanted`, or `wanted-2`, `wanted-3` … when it is taken.
+
+    A long name is cut, and half a character, which no file can hold, becomes a question mark.
+    """
+    wanted = wanted[:_LONGEST].encode(errors="replace").decode()
+    number, name = 1, wanted
+    while name in taken:
+        number += 1
+        name = f"{wanted}-{number}"
+    return name
+
+
+class _ManagedServer:
+    """A server: its definition, its newest session, and what its ends come to."""
+
+    def __init__(
+        self, definition: ServerDefinition, reconnecting: ReconnectPolicy, key: str | None
+    ) -> None:
+        self.newest = definition
+        self._brought = definition, key
+        self.session: Session | None = None
+        self.reconnecting = reconnecting
+        self.watch_problem: ErrorDetails | None = None
+        self.learnt: ProvenEra | None = None
+        """What the newest session proved of how it is opened, as it was kept."""
+        self._printed: tuple[ServerDefinition, str] | None = None
+
+    @property
+    def definition(self) -> ServerDefinition:
+        """What the server is: while it is up, as it was connected, whatever was edited since."""
+        if self.session is not None and not self.session.is_over:
+            return self.session.definition
+        return self.newest
+
+    @property
+    def fingerprint(self) -> str:
+        """The definition's, made once: pictures are taken many times a second."""
+        definition = self.definition
+        if self._printed is None or self._printed[0] is not definition:
+            self._printed = definition, definition.fingerprint
+        return self._printed[1]
+
+    @property
+    def job_key(self) -> str:
+        """The definition's, or what the server is known by that was brought back for a job."""
+        definition = self.definition
+        brought, key = self._brought
+        if key is not None and definition is brought:
+            return key
+        return self.fingerprint if definition.deciding_folder is None else definition.job_key
+
+    def snapshot(self, settings: ServerSettings, sign_in: SignIn | None) -> ServerSnapshot:
+        found = self._bare(settings)
+        state, problem = found.state, found.problem
+        if state is ServerState.FAILED:
+            problem = self.reconnecting.problem(problem)
+            if self.reconnecting.is_waiting:
+                state = ServerState.WAITING
+            elif self.reconnecting.is_dismissed:
+                state, problem = ServerState.CLOSED, None
+        elif state is ServerState.CONNECTED:
+            problem = problem or self.watch_problem
+        return dataclasses.replace(
+            found,
+            name=self.newest.name,
+            definition=self.definition,
+            state=state,
+            problem=problem,
+            restarts=self.reconnecting.restarts,
+            retry=self.reconnecting.retry,
+            sign_in=sign_in,
+        )
+
+    def _bare(self, settings: ServerSettings) -> ServerSnapshot:
+        if self.session is None:
+            return ServerSnapshot(name=self.newest.name, definition=self.newest, settings=settings)
+        return self.session.snapshot()
+
+
+class SessionManager:
+    """Names servers, makes their sessions, remembers which era each of them turned out to speak.
+
+    Starts no task: whoever asks for a session runs it.
+    """
+
+    def __init__(
+        self,
+        client: ClientIdentity,
+        numbers: FrameNumbers,
+        tokens: TokenSource,
+        clock: Clock,
+        sink: Sink,
+        on_change: Callable[[str], None],
+        request_broker: RequestBroker,
+        room: Room = checkpoint_if_cancelled,
+        keyring: Keyring | None = None,
+        folder: Path | None = None,
+        *,
+        reconnects: bool = False,
+    ) -> None:
+        """All frames and facts go to `sink`, names of changed servers to `on_change`.
+
+        Servers are read only as fast as `room` returns. What they ask goes to `desk`.
+        Secrets are in `keyring`; tokens of sign-ins are kept in `folder`. With `mends`, servers
+        that end by themselves are to be connected again.
+        """
+        self._reconnects = reconnects
+        self._request_broker = request_broker
+        self._client = client
+        self._numbers = numbers
+        self._tokens = tokens
+        self._clock = clock
+        self._sink = sink
+        self._on_change = on_change
+        self._room = room
+        self._entries: dict[str, _ManagedServer] = {}
+        eras = None if folder is None else folder / FILE_NAME
+        self._eras = EraMemory(eras, clock)
+        self._counts: dict[str, int] = {}
+        self.sign_ins = SignIns(self._on_sign_in)
+        self._means = TransportResources(keyring or NoKeyring(), self.sign_ins, folder)
+
+    def add(self, definition: ServerDefinition, *, key: str | None = None) -> str:
+        """Take a server in; returns its name, made unique by a number where it must be.
+
+        `key` is what saved jobs know it by, as long as it is not changed; None is its `job_key`.
+        """
+        name = unique_name(definition.name, self._entries)
+        reconnecting = ReconnectPolicy(name, is_on=self._reconnects)
+        added = definition.model_copy(update={"name": name})
+        self._entries[name] = _ManagedServer(added, reconnecting, key)
+        self._on_change(name)
+        return name
+
+    def set_definition(self, name: str, definition: ServerDefinition) -> None:
+        """Have a server be another one from its next connection on.
+
+        Another name in it renames the server, which keeps its place. `UserError` when that name
+        is taken, or the server is connected.
+        """
+        entry = self._entry(name)
+        if definition.name != name:
+            self._rename(entry, definition.name)
+        entry.newest = definition
+        self._on_change(definition.name)
+
+    def _rename(self, entry: _ManagedServer, new: str) -> None:
+        old = entry.newest.name
+        if new in self._entries:
+            raise UserError(
+                ErrorDetails("A server with this name already exists", new, "Choose another name.")
+            )
+        if self.snapshot(old).state.is_up:
+            hint = "Disconnect it first: its messages are recorded under its name."
+            raise UserError(ErrorDetails("A connected server cannot be renamed", old, hint))
+        items = self._entries.items()
+        self._entries = {new if name == old else name: each for name, each in items}
+        entry.reconnecting.name = new
+        self._on_change(old)
+
+    def place(self, name: str, position: int) -> None:
+        """Have a server stand at `position` among all of them, counted from 0."""
+        moved = self._entry(name)
+        others = [(key, entry) for key, entry in self._entries.items() if key != name]
+        others.insert(max(position, 0), (name, moved))
+        self._entries = dict(others)
+        self._on_change(name)
+
+    def newest(self, name: str) -> ServerDefinition:
+        """What a server will be when it is connected next."""
+        return self._entry(name).newest
+
+    def note_watch(self, name: str, problem: ErrorDetails | None) -> None:
+        """Know why changes of a server's files are not noticed; None when they are."""
+        entry = self._entry(name)
+        if entry.watch_problem != problem:
+            entry.watch_problem = problem
+            self._on_change(name)
+
+    def reconnecting(self, name: str) -> ReconnectPolicy:
+        """What a server's ends come to; `UserError` when there is none of that name."""
+        return self._entry(name).reconnecting
+
+    def look(self, now: float) -> None:
+        """Let time pass for all that are connected."""
+        for session in self.sessions():
+            session.look(now)
+
+    def remove(self, name: str) -> None:
+        """Forget a server; `UserError` while it is connected."""
+        if self.snapshot(name).state.is_up:
+            raise UserError(ErrorDetails("The server is connected", name, "Disconnect it first."))
+        del self._entries[name]
+        self._on_change(name)
+
+    def forget_sign_in(self, name: str) -> bool:
+        """Forget the tokens for a server; whether there were any. Blocks: call it in a thread."""
+        from mcp_progress_monitor.sessions.transport.http.oauth import (
+            sign_out,  # with the HTTP client
+        )
+
+        definition = self.snapshot(name).definition
+        return definition.transport != "stdio" and sign_out(definition, self._means.folder)
+
+    def names(self) -> list[str]:
+        """All servers, in the order they were added."""
+        return list(self._entries)
+
+    def key_of(self, name: str) -> str:
+        """What a server is, whatever it is called (see `job_key`); its name if it is gone."""
+        return self._entries[name].job_key if name in self._entries else name
+
+    def snapshot(self, name: str) -> ServerSnapshot:
+        """A picture of one server; `UserError` when there is none of that name."""
+        entry = self._entry(name)
+        settings = self._request_broker.settings.of(entry.fingerprint)
+        return entry.snapshot(settings, self.sign_ins.of(name))
+
+    def connection(self, name: str) -> Connection:
+        """The connection of a connected server; `UserError` when it is not connected."""
+        session = self._entry(name).session
+        if session is None:
+            raise UserError(not_connected(name))
+        return session.connection
+
+    def session(self, name: str) -> Session | None:
+        """The newest session with a server, perhaps over; None if it never had one."""
+        return self._entry(name).session
+
+    async def listed(self, name: str) -> None:
+        """Wait until what a connected server offers was read, for a moment at most."""
+        session = self._entry(name).session
+        if session is not None:
+            await session.listed()
+
+    def sessions(self) -> list[Session]:
+        """The newest session of each server that had one."""
+        return [entry.session for entry in self._entries.values() if entry.session]
+
+    def connection_of(self, connection: str) -> Connection | None:
+        """The live connection with this id."""
+        for entry in self._entries.values():
+            current = None if entry.session is None else entry.session.current
+            if current is not None and current.id == connection:
+                return current
+        return None
+
+    def session_of(self, connection: str) -> Session | None:
+        """The session that has the connection with this id."""
+        found = (s for s in self.sessions() if s.current is not None and s.current.id == connection)
+        return next(found, None)
+
+    def begin(self, name: str) -> Session:
+        """A new session with a server whose last one is over; the caller runs it."""
+        from mcp_progress_monitor.sessions.connection.session import Session
+
+        entry = self._entry(name)
+        definition = entry.newest
+        remembered = self._eras.of(definition) if definition.era == "auto" else None
+        entry.session = Session(
+            definition,
+            definition.era,
+            functools.partial(self._connection, entry),
+            self.identity(definition),
+            lambda: self._changed(entry),
+            self._request_broker.context(definition, self._clock),
+            entry.reconnecting,
+            remembered,
+        )
+        entry.learnt = None
+        entry.reconnecting.begin()
+        return entry.session
+
+    def identity(self, definition: ServerDefinition) -> ClientIdentity:
+        """What a server is told about us: the rules for its questions decide what it may ask."""
+        return self._request_broker.identity(self._client, definition)
+
+    def changed(self, name: str) -> None:
+        """Tell that a server's snapshot has changed for a reason of its settings."""
+        self._on_change(name)
+
+    def _changed(self, entry: _ManagedServer) -> None:
+        """Remember the era that a server turned out to speak, and tell of the change."""
+        session = entry.session
+        if session is not None and session.definition.era == "auto":
+            verdict = session.verdict
+            if verdict is not None and verdict != entry.learnt:
+                entry.learnt = verdict
+                self._eras.learn(session.definition, verdict)
+            elif session.has_misremembered:
+                self._eras.forget(session.definition)
+        self._on_change(entry.newest.name)
+
+    def _on_sign_in(self, name: str) -> None:
+        """Let the time for connecting stand still while the user signs in."""
+        if name in self._entries:
+            session = self._entries[name].session
+            if session is not None:
+                session.note_sign_in(is_open=self.sign_ins.of(name) is not None)
+        self._on_change(name)
+
+    def _connection(self, entry: _ManagedServer, upkeep: Upkeep) -> Connection:
+        from mcp_progress_monitor.protocol.framing import Framer  # idem
+        from mcp_progress_monitor.sessions.connection.connection import Connection
+
+        server = entry.newest.name
+        # Counted by name, so that no id comes again when another server gets the name.
+        count = self._counts[server] = self._counts.get(server, 0) + 1
+        name = f"{server}#{count}"
+        framer = Framer(name, self._numbers)
+        transport = transport_for(entry.definition, framer, self._clock, self._means)
+        return Connection(
+            name, transport, framer, self._tokens, self._clock, self._sink, self._room, upkeep
+        )
+
+    def _entry(self, name: str) -> _ManagedServer:
+        if name not in self._entries:
+            import difflib  # for who mistypes a name
+
+            near = difflib.get_close_matches(name, self._entries, n=1)
+            hint = f"Did you mean {near[0]}?" if near else f"Servers: {', '.join(self._entries)}"
+            raise UserError(ErrorDetails("Server not found", name, hint))
+        return self._entries[name]

@@ -1,0 +1,440 @@
+"""Messages in line to be written, and requests that wait for their replies."""
+
+from __future__ import annotations
+
+import bisect
+import math
+import operator
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import anyio
+
+from mcp_progress_monitor.protocol.facts import (
+    NotificationReceived,
+    ProgressReceived,
+    RequestAnswered,
+    RequestCancelled,
+    RequestMade,
+    RequestStanding,
+    Side,
+    TaskStated,
+    UnreadableReceived,
+)
+from mcp_progress_monitor.protocol.frames import TickRun
+from mcp_progress_monitor.protocol.messages import (
+    DISCOVER,
+    INITIALIZE,
+    LIST_PROMPTS,
+    LIST_RESOURCES,
+    LIST_TEMPLATES,
+    LIST_TOOLS,
+    LISTEN,
+    PING,
+    SET_LOG_LEVEL,
+    SUBSCRIBE,
+    UNSUBSCRIBE,
+)
+from mcp_progress_monitor.protocol.peer import Peer
+from mcp_progress_monitor.protocol.tasks import related_task
+from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd, PendingRequest
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+
+    from mcp_progress_monitor.clock import Clock
+    from mcp_progress_monitor.protocol.conversation import Conversation
+    from mcp_progress_monitor.protocol.facts import Fact, JsonObject
+    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.protocol.peer import TokenChoice, TokenSource
+    from mcp_progress_monitor.sessions.connection.clocks import CallClock
+    from mcp_progress_monitor.sessions.transport.base import Loss
+
+METHOD_NOT_FOUND: Final = -32601
+_MOST_IN_LINE: Final = 1000
+"""Most messages in line before we stop reading what asks for more of them."""
+_RUBBISH_KEPT: Final = 5
+_RUBBISH_BYTES: Final = 200
+
+_NEEDED_BY_NOBODY: Final = frozenset({LISTEN, DISCOVER, INITIALIZE})
+"""Requests that may stay open for as long as the connection: an opening leaves the question open
+that an older server does not answer, and its late answer is welcome."""
+
+_HOUSEKEEPING: Final = _NEEDED_BY_NOBODY | {
+    SET_LOG_LEVEL,
+    PING,
+    LIST_PROMPTS,
+    LIST_RESOURCES,
+    SUBSCRIBE,
+    LIST_TEMPLATES,
+    UNSUBSCRIBE,
+    LIST_TOOLS,
+}
+"""Requests that keep what is known of a server up to date: no work that it does for somebody."""
+
+_number_of = operator.attrgetter("number")
+
+
+_PATIENCE_S: Final = 1.0
+"""How long we stop reading before it is told: a server may be busy for a moment."""
+
+
+class OutgoingMessage(NamedTuple):
+    """A message in line to be written, and the exchange it begins if it is a request.
+
+    Or no message: the response to the request with the frame number `closes` is to be closed,
+    which is how requests of 2026-07-28 are cancelled over HTTP.
+    """
+
+    raw: bytes
+    exchange: PendingRequest | None = None
+    closes: int | None = None
+    reason: str = ""
+
+
+class Outbox:
+    """Our requests and replies on one connection, from being asked for to being settled.
+
+    Does no I/O: the connection writes `letters` and hands in the facts of what it reads. Nothing
+    here grows with what a server does: what it asks for is answered only as fast as it reads.
+    """
+
+    def __init__(self, conversation: Conversation, tokens: TokenSource, clock: Clock) -> None:
+        """Mail for the connection that `conversation` reads."""
+        self.peer = Peer(tokens, conversation.is_token_active)
+        self.watchers: list[Callable[[NotificationReceived], None]] = []
+        """Called with each notification of the server but progress and cancels."""
+        self.on_request: Callable[[RequestMade, bytes], None] = self.refuse
+        """Called with each request of the server but pings, and its bytes.
+
+        Whoever answers requests writes to this outbox, so it is made after it; a server that asks
+        before that is refused.
+        """
+        self.withdrawal_watchers: list[Callable[[RequestCancelled], None]] = []
+        """Called when the server gives up a request of its own that is open."""
+        self.continuations: list[Callable[[PendingRequest, RequestAnswered, bytes], bool]] = []
+        """Asked about each reply that is waited for: whether the exchange goes on after it."""
+        self.hold_watchers: list[Callable[[], None]] = []
+        """Called when `is_on_hold` has changed."""
+        self.is_on_hold = False
+        """Whether we have stopped reading, because the server does not read its input."""
+        self.rubbish: list[bytes] = []
+        """The first lines from the server that were no messages, cut to be quoted."""
+        self.closes_streams = False
+        """Whether a request is cancelled by closing its response, and not by a notification."""
+        self.is_concurrent = False
+        """Whether the server has answered a request while an earlier one waits: so it reads while
+        it works."""
+        self._clock = clock
+        self._is_closed = False
+        self.task_clocks: dict[str, CallClock] = {}
+        """By task id, those of calls that wait for a task: what names the task touches them."""
+        self._exchanges: dict[int, PendingRequest] = {}
+        self._unsent: set[PendingRequest] = set()
+        self._between: dict[int, PendingRequest] = {}
+        """Between a reply that requires input and the next request: by the request replied to."""
+        self._room = anyio.Event()
+        self._settled = anyio.Event()
+        self._outbox, self._inbox = anyio.create_memory_object_stream[OutgoingMessage](math.inf)
+        self._handlers: dict[type, Callable[[Any, Sequence[Frame]], None]] = {
+            RequestAnswered: self._on_answer,
+            RequestMade: self._on_request,
+            RequestCancelled: self._on_cancelled,
+            NotificationReceived: self._on_notification,
+            UnreadableReceived: self._on_unreadable,
+            TaskStated: self._on_task,
+        }
+
+    @property
+    def waiting_count(self) -> int:
+        """How many exchanges wait for their end."""
+        return len(self._waiting())
+
+    @property
+    def due_count(self) -> int:
+        """How many of them wait for a reply that somebody needs.
+
+        Not those that are open for news, and not what the server was asked in order to open it.
+        """
+        waiting = (*self._exchanges.values(), *self._unsent)
+        return sum(exchange.method not in _NEEDED_BY_NOBODY for exchange in waiting)
+
+    @property
+    def is_awaited(self) -> bool:
+        """Whether a reply is due that nothing but the server delays, no open question for one."""
+        waiting = (*self._exchanges.values(), *self._unsent)
+        return any(e.method not in _NEEDED_BY_NOBODY and not e.clock.is_suspended for e in waiting)
+
+    async def quiet(self) -> None:
+        """Wait until the server does no work for us, or is gone.
+
+        Some servers read one request at a time: one of ours that comes between a call and our
+        answer to its question is never got past. Python SDK 1.2 is such a server.
+        """
+        while not self._is_closed and self._is_working():
+            self._settled = anyio.Event()
+            await self._settled.wait()
+
+    def _is_working(self) -> bool:
+        return any(exchange.method not in _HOUSEKEEPING for exchange in self._waiting())
+
+    def ask(
+        self,
+        method: str,
+        params: JsonObject | None,
+        *,
+        token: TokenChoice = None,
+        allow_duplicate: bool = False,
+        clock: CallClock | None = None,
+    ) -> PendingRequest:
+        """Post a request; `clock` is that of the call it goes on with, if it does.
+
+        `UserError` for a token in use; `anyio.ClosedResourceError` after the end.
+        """
+        if self._is_closed:
+            raise anyio.ClosedResourceError
+        outgoing = self.peer.request(
+            method,
+            params,
+            token,
+            allow_duplicate=allow_duplicate,
+            now_ms=int(self._clock.wall() * 1000),
+        )
+        exchange = PendingRequest(outgoing, method, self._clock.monotonic(), clock)
+        self._unsent.add(exchange)
+        self._outbox.send_nowait(OutgoingMessage(outgoing.raw, exchange))
+        return exchange
+
+    def ask_again(
+        self, exchange: PendingRequest, params: JsonObject, verbatim: Mapping[str, bytes]
+    ) -> None:
+        """Go on with an exchange, whose reply required input, by a further request.
+
+        For `verbatim` see `Peer.request`. `UserError` when `params` cannot be written;
+        `anyio.ClosedResourceError` after the end.
+        """
+        if self._is_closed:
+            raise anyio.ClosedResourceError
+        # Its token was its own until now; whoever took it meanwhile took it from this call.
+        outgoing = self.peer.request(
+            exchange.method, params, None, allow_duplicate=True, verbatim=verbatim
+        )
+        exchange.renew(outgoing)
+        self._unsent.add(exchange)
+        self._outbox.send_nowait(OutgoingMessage(outgoing.raw, exchange))
+
+    def post(self, raw: bytes) -> None:
+        """Put a message in line to be written; after the end it is of no use and left out."""
+        if not self._is_closed:
+            self._outbox.send_nowait(OutgoingMessage(raw))
+
+    def exchange_of(self, request: int) -> PendingRequest | None:
+        """The exchange that waits on the request with this frame number."""
+        return self._exchanges.get(request) or self._between.get(request)
+
+    def clocks(self) -> list[CallClock]:
+        """The clocks of all calls that wait for something on this connection."""
+        return [*(each.clock for each in self._waiting()), *self.task_clocks.values()]
+
+    def _waiting(self) -> list[PendingRequest]:
+        found = (*self._exchanges.values(), *self._between.values(), *self._unsent)
+        return list(dict.fromkeys(found))
+
+    def give_up(self, exchange: PendingRequest, end: ExchangeEnd) -> None:
+        """Stop waiting for `exchange`; a reply that still comes is late and no longer ours."""
+        exchange.stop(end)
+        if exchange in self._unsent:
+            self.peer.cancel(exchange.outgoing.id)  # to free its token; nothing is to be sent
+        self._unsent.discard(exchange)
+        if exchange.request is not None:
+            self._exchanges.pop(exchange.request, None)
+            self._between.pop(exchange.request, None)
+        self._settled.set()
+
+    def cancel(self, exchange: PendingRequest, reason: str) -> None:
+        """Tell the server that we give up a request; whoever waits for its end goes on waiting.
+
+        A request that was not written yet is simply never sent; while the user is asked for the
+        input that a reply required, there is nothing to tell.
+        """
+        if exchange.request is None or exchange.is_asking:
+            self.give_up(exchange, ExchangeEnd.CANCELLED)
+        elif exchange.reply is None and exchange.method != INITIALIZE:
+            notification = self.peer.cancel(exchange.outgoing.id, reason)
+            if not self.closes_streams:
+                self.post(notification)
+            elif not self._is_closed:
+                letter = OutgoingMessage(b"", closes=exchange.request, reason=reason)
+                self._outbox.send_nowait(letter)
+
+    def is_due(self, request: int) -> bool:
+        """Whether the request with this frame number waits for its reply and is not cancelled."""
+        exchange = self._exchanges.get(request)
+        return exchange is not None and self.peer.is_pending(exchange.outgoing.id)
+
+    def lose(self, request: int, loss: Loss) -> None:
+        """End the exchange of a request to which no reply will come, though the server is there."""
+        exchange = self._exchanges.get(request)
+        if exchange is None:
+            return
+        self.peer.forget(exchange.outgoing.id)
+        exchange.loss = loss
+        exchange.words = loss.problem.as_text()
+        self.give_up(exchange, ExchangeEnd.LOST if loss.outcome == "lost" else ExchangeEnd.GIVEN_UP)
+
+    async def letters(self) -> AsyncIterator[OutgoingMessage]:
+        """Messages to be written, each when the one before is; those given up are left out."""
+        async for letter in self._inbox:
+            if letter.exchange is None or letter.exchange.end is None:
+                yield letter
+            self._room.set()
+
+    def sent(self, exchange: PendingRequest, request: int, now: float) -> None:
+        """Note that a request goes out, in the frame with this number."""
+        self._between.pop(exchange.request or 0, None)
+        exchange.request = request
+        exchange.clock.touch(now)
+        self._unsent.discard(exchange)
+        self._exchanges[request] = exchange
+
+    async def room(self) -> None:
+        """Wait while the server does not read the answers to what it asks."""
+        if self.in_line <= _MOST_IN_LINE:
+            return
+        with anyio.move_on_after(_PATIENCE_S):
+            await self._has_room()
+            return
+        self._hold(is_on_hold=True)
+        try:
+            await self._has_room()
+        finally:
+            self._hold(is_on_hold=False)
+
+    async def _has_room(self) -> None:
+        while not self._is_closed and self.in_line > _MOST_IN_LINE // 2:
+            self._room = anyio.Event()
+            await self._room.wait()
+
+    def _hold(self, *, is_on_hold: bool) -> None:
+        self.is_on_hold = is_on_hold
+        for watcher in self.hold_watchers:
+            watcher()
+
+    @property
+    def in_line(self) -> int:
+        """How many messages wait to be written."""
+        return self._outbox.statistics().current_buffer_used
+
+    def take(self, facts: Sequence[Fact], frames: Sequence[Frame]) -> None:
+        """Do what `facts`, read from `frames`, ask of us."""
+        if type(facts) is TickRun:
+            self._touch_all(set(facts.requests), facts.at)
+            return
+        # Progress comes by the hundred thousand: one look at each, and the last of each counts.
+        progress = ProgressReceived
+        touched = {fact[6]: fact[2] for fact in facts if type(fact) is progress}
+        for request, at in touched.items():
+            self._touch(request, at)
+        for fact in [fact for fact in facts if type(fact) is not progress]:
+            handler = self._handlers.get(type(fact))
+            if handler is not None:
+                handler(fact, frames)
+
+    def stop(self) -> None:
+        """Write no more."""
+        self._is_closed = True
+        self._inbox.close()
+        self._room.set()
+        self._settled.set()
+
+    def close(self, reason: str = "") -> None:
+        """The connection is gone: whatever waits is lost, and told why if it was never sent."""
+        self.stop()
+        for exchange in self._unsent:
+            if exchange.request is None and reason:
+                exchange.words = f"{reason} before this was sent; it is safe to send again"
+        for exchange in self._waiting():
+            self.give_up(exchange, ExchangeEnd.LOST)
+        self._outbox.close()
+        self.peer.closed()
+
+    def _touch(self, request: int | None, at: float) -> None:
+        exchange = self._exchanges.get(request or 0)
+        if exchange is not None:
+            exchange.clock.touch(at)
+
+    def _touch_all(self, requests: set[int], at: float) -> None:
+        exchange_of = self._exchanges.get
+        for request in requests:
+            exchange = exchange_of(request)
+            if exchange is not None:
+                exchange.clock.touch(at)
+
+    def _on_answer(self, fact: RequestAnswered, frames: Sequence[Frame]) -> None:
+        self.peer.answered(fact)
+        exchange = self._exchanges.pop(fact.request or 0, None)
+        if exchange is None:
+            return
+        self.is_concurrent = self.is_concurrent or self._has_overtaken(exchange)
+        raw = _raw_of(frames, fact.number)
+        if exchange.request is not None and any(
+            continues(exchange, fact, raw) for continues in self.continuations
+        ):
+            self._between[exchange.request] = exchange
+        else:
+            exchange.answer(fact, raw)
+            self._settled.set()
+
+    def _has_overtaken(self, answered: PendingRequest) -> bool:
+        """Whether a request that was sent before `answered` still waits for its reply."""
+        waiting = (e for e in self._exchanges.values() if e.method not in _NEEDED_BY_NOBODY)
+        oldest = next(waiting, None)  # they are in the order in which they were sent
+        if oldest is None or oldest.request is None or answered.request is None:
+            return False
+        return oldest.request < answered.request
+
+    def _touch_task(self, task: str | None, at: float) -> None:
+        """Note a sign of life of a task that one of our calls waits for."""
+        clock = None if task is None else self.task_clocks.get(task)
+        if clock is not None:
+            clock.touch(at)
+
+    def _on_task(self, fact: TaskStated, _frames: Sequence[Frame]) -> None:
+        self._touch_task(fact.task.id, fact.at)
+
+    def _on_request(self, fact: RequestMade, frames: Sequence[Frame]) -> None:
+        if fact.sender is Side.CLIENT:
+            return
+        self._touch_task(related_task(fact.params), fact.at)
+        if fact.method == PING:
+            self.post(self.peer.respond(fact.id, {}))
+            return
+        self.on_request(fact, _raw_of(frames, fact.number))
+
+    def refuse(self, fact: RequestMade, _raw: bytes) -> None:
+        """Say of a request of the server that it is not supported."""
+        text = f"This client does not support {fact.method}"
+        self.post(self.peer.refuse(fact.id, METHOD_NOT_FOUND, text))
+
+    def _on_cancelled(self, fact: RequestCancelled, _frames: Sequence[Frame]) -> None:
+        if fact.sender is Side.CLIENT or fact.standing is not RequestStanding.ACTIVE:
+            return
+        listening = self._exchanges.get(fact.request or 0)
+        if listening is None:
+            for watcher in self.withdrawal_watchers:
+                watcher(fact)
+        else:  # which is how a server ends a subscription (2026-07-28 "Cancellation")
+            self.give_up(listening, ExchangeEnd.CANCELLED)
+
+    def _on_notification(self, fact: NotificationReceived, _frames: Sequence[Frame]) -> None:
+        if fact.sender is Side.SERVER:
+            self._touch_task(related_task(fact.params), fact.at)
+            for watcher in self.watchers:
+                watcher(fact)
+
+    def _on_unreadable(self, fact: UnreadableReceived, frames: Sequence[Frame]) -> None:
+        if len(self.rubbish) < _RUBBISH_KEPT:
+            self.rubbish.append(_raw_of(frames, fact.number)[:_RUBBISH_BYTES])
+
+
+def _raw_of(frames: Sequence[Frame], number: int) -> bytes:
+    return frames[bisect.bisect_left(frames, number, key=_number_of)].raw

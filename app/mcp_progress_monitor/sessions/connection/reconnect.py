@@ -1,0 +1,160 @@
+"""Whether and when a server that ended unexpectedly is reconnected: back-off with a limit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.snapshots.servers import Retry
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.snapshots.definitions import RestartPolicy
+
+_HINT: Final = (
+    "Find out why it stops: its stderr and last messages are in the recording. "
+    "Connect again when it is fixed."
+)
+_THEN: Final = "then resume what is resumable; re-issued requests may run twice"
+
+
+class ReconnectPolicy:
+    """What one server's ends come to. Does nothing itself: it is told, and says what is due.
+
+    A row of restarts begins when a server that was connected ends by itself. It goes on with each
+    attempt that fails and each connection that does not last, and is over when one lasts.
+    """
+
+    def __init__(self, name: str, *, is_on: bool = False) -> None:
+        """Nothing has happened to the server `name`; unless `is_on`, nothing is ever due."""
+        self.name = name
+        self.is_on = is_on
+        self.retry: Retry | None = None
+        """What is due or being tried; None when the server is not to come back by itself."""
+        self.restarts = 0
+        """How often it was connected again after it had ended, or was started anew."""
+        self.is_restarting = False
+        """Whether it was ended in order to be started again at once."""
+        self.is_dismissed = False
+        """Whether the user wanted no further attempt: how it ended is of no interest any more."""
+        self._made = 0
+        self._connected_at: float | None = None
+        self._is_decided = False
+        self._is_exhausted = False
+        self._refusal: ErrorDetails | None = None
+        self._changed = anyio.Event()
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether time has to pass before the next attempt."""
+        return self.retry is not None and self.retry.due_at is not None
+
+    @property
+    def is_coming_back(self) -> bool:
+        """Whether the server will be connected, or given up, without anyone's doing."""
+        return self.retry is not None or self.is_restarting
+
+    async def changed(self) -> None:
+        """Wait until any of this has changed."""
+        await self._changed.wait()
+
+    def begin(self) -> None:
+        """A connection is being made, for whatever reason."""
+        self._connected_at = self._refusal = None
+        self._is_decided = self._is_exhausted = self.is_dismissed = False
+        if self.retry is not None:
+            self.retry = self.retry._replace(due_at=None)
+        self._tell()
+
+    def connected(self, now: float) -> None:
+        """The connection can be used."""
+        self._connected_at = now
+        if self.retry is not None or self.is_restarting:
+            self.restarts += 1
+        self.retry = None
+        self.is_restarting = False
+        self._tell()
+
+    def ended(self, policy: RestartPolicy, now: float) -> None:
+        """The connection ended by itself, or could not be made. Asked twice it decides once."""
+        if self._is_decided or self.is_restarting:
+            return
+        self._is_decided = True
+        is_mend = self.retry is not None
+        self.retry = None
+        if self._connected_at is not None and now - self._connected_at >= policy.calm_s:
+            self._made = 0
+        if (self._connected_at is not None or is_mend) and self.is_on and policy.is_on:
+            self._decide(policy, now)
+        self._tell()
+
+    def _decide(self, policy: RestartPolicy, now: float) -> None:
+        if self._made >= policy.limit:
+            self._is_exhausted = True
+            return
+        # The exponent is bounded: a thousand doublings are no number of seconds any more.
+        delay_s = min(policy.first_delay_s * 2 ** min(self._made, 64), policy.longest_delay_s)
+        self._made += 1
+        self.retry = Retry(self._made, policy.limit, now + delay_s)
+
+    def stop(self) -> None:
+        """Make no further attempt; the next end begins a new row."""
+        self.is_dismissed = self.is_dismissed or self.is_waiting
+        self.retry = None
+        self.is_restarting = False
+        self._made = 0
+        self._is_exhausted = False
+        self._is_decided = True
+        self._tell()
+
+    def refused(self, why: ErrorDetails) -> None:
+        """The attempt that was due must not be made, and no further one is."""
+        self.retry = None
+        self._made = 0
+        self._refusal = why
+        self._tell()
+
+    def restarting(self) -> None:
+        """It is about to be ended in order to be started again at once: this counts as a wish."""
+        self.retry = None
+        self._made = 0
+        self.is_restarting = True
+        self._tell()
+
+    def not_restarted(self) -> None:
+        """That came to nothing."""
+        self.is_restarting = False
+        self._tell()
+
+    def outlook(self, now: float) -> str:
+        """What is to be expected, for whoever waited for the server; empty when nothing is."""
+        if self.is_restarting:
+            return f"Restarting now: {_THEN}"
+        if self.retry is not None and self.retry.due_at is not None:
+            left_s = max(self.retry.due_at - now, 0.0)
+            count = f"attempt {self.retry.number} of {self.retry.limit}"
+            left_s = round(left_s) if left_s >= 1 else left_s
+            when = f"in {formatting.duration(left_s)}" if left_s else "now"
+            return f"Reconnecting {when} ({count}): {_THEN}"
+        if self._is_exhausted:
+            return f"No further reconnects after {self._times()}"
+        return ""
+
+    def problem(self, last: ErrorDetails | None) -> ErrorDetails | None:
+        """What is told of its failure, `last` being why it failed last."""
+        if last is not None and self._refusal is not None:
+            return self._refusal._replace(detail=f"Before that: {last.what}")
+        if not self._is_exhausted or last is None:
+            return last
+        what = f"The server was reconnected {self._times()} and failed each time"
+        why = f"Last failure: {last.what}"
+        return ErrorDetails(what, last.where, _HINT, "\n".join(filter(None, [why, last.detail])))
+
+    def _times(self) -> str:
+        return f"{formatting.count(self._made, 'time')} in a row"
+
+    def _tell(self) -> None:
+        self._changed.set()
+        self._changed = anyio.Event()

@@ -1,0 +1,599 @@
+"""One server from its start to its end: connect, negotiate, list, call, keep alive, close."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.protocol.eras import SEQUENTIAL, Era
+from mcp_progress_monitor.protocol.messages import DISCOVER, PING
+from mcp_progress_monitor.sessions.connection import failures
+from mcp_progress_monitor.sessions.connection.clocks import ConnectLimit, not_signed_in
+from mcp_progress_monitor.sessions.connection.connection import Upkeep
+from mcp_progress_monitor.sessions.connection.era_memory import ProvenEra, said_by
+from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd
+from mcp_progress_monitor.sessions.connection.lists import ServerLists
+from mcp_progress_monitor.sessions.connection.negotiation import (
+    Negotiation,
+    ReopenError,
+    opening_of,
+)
+from mcp_progress_monitor.sessions.connection.reconnect import ReconnectPolicy
+from mcp_progress_monitor.sessions.connection.subscriptions import Subscriptions
+from mcp_progress_monitor.sessions.questions.multi_round_trip import MultiRoundTrips
+from mcp_progress_monitor.sessions.questions.server_requests import ServerRequests
+from mcp_progress_monitor.sessions.transport.base import DEFECT_HINT
+from mcp_progress_monitor.sessions.transport.factory import prepare
+from mcp_progress_monitor.snapshots.doctor import EndKind
+from mcp_progress_monitor.snapshots.servers import (
+    Health,
+    ServerSnapshot,
+    ServerState,
+    Waiting,
+    not_connected,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Coroutine
+
+    from anyio.abc import TaskGroup
+
+    from mcp_progress_monitor.protocol.eras import Agreement, ClientIdentity
+    from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.protocol.opening import ConnectionOpening
+    from mcp_progress_monitor.sessions.connection.connection import Connection
+    from mcp_progress_monitor.sessions.connection.exchange import PendingRequest
+    from mcp_progress_monitor.sessions.questions.server_requests import ServerContext
+    from mcp_progress_monitor.snapshots.definitions import Era as EraChoice
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+    from mcp_progress_monitor.snapshots.doctor import OpeningQuestion as Question
+
+_PATIENCE_S: Final = 10.0
+"""How long a server may take to answer; less where it is asked more often than that."""
+_STOOD_STILL_S: Final = 1.0
+"""Who waits longer than was meant by this much stood still, and has not read what came."""
+
+
+class Keepalive:
+    """Asks one connected server, and keeps what came of it.
+
+    A server that waits for its user's answer to a question is not asked: it is silent because we
+    are. What is asked is a request like any other, on record, but no job, and it moves no call's
+    clock.
+
+    Nor is one that may handle one request at a time, as Python SDK 1.2 does: our request would
+    stand in its input before the answer to its next question, and it would wait for that forever.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        era: Era,
+        interval_s: float,
+        on_change: Callable[[], None],
+        spawn: Callable[[Callable[[], Coroutine[object, object, None]], str], None],
+        *,
+        may_be_sequential: bool = False,
+    ) -> None:
+        """Ask once calls have waited in silence for `interval_s`; 0 never asks.
+
+        A server that `may_be_sequential` is asked only once it has answered requests out of order.
+        `on_change` when `health` has changed; what waits for the answer is a task of `spawn`.
+        """
+        self.health: Health | None = None
+        """None while there is nothing to tell."""
+        self._connection = connection
+        self._method = PING if era is Era.HANDSHAKE else DISCOVER
+        self._interval_s = interval_s
+        self._may_be_sequential = may_be_sequential
+        self._on_change = on_change
+        self._spawn = spawn
+        self._silent_since: float | None = None
+        self._sign_at: float | None = None
+        self._is_asking = False
+
+    def look(self, now: float) -> None:
+        """Ask if it is time to; called once a second or so."""
+        if self._is_asking or not self._connection.is_open:
+            return
+        if not self._connection.outbox.is_awaited:
+            self._silent_since = None
+            self._put(None)
+            return
+        received_at = self._connection.last_received_at
+        if received_at != self._sign_at:
+            self._sign_at = received_at
+            self._silent_since = now if received_at is None else received_at
+            self._put(None)
+        elif self._silent_since is None:
+            self._silent_since = now
+        is_due = self._interval_s and now - self._silent_since >= self._interval_s
+        if is_due and self._may_be_asked():
+            self._is_asking = True
+            self._spawn(self._ask, "keep-alive")
+
+    def _may_be_asked(self) -> bool:
+        return not self._may_be_sequential or self._connection.outbox.is_concurrent
+
+    async def _ask(self) -> None:
+        outbox, now = self._connection.outbox, self._connection.now
+        try:
+            asked_at = now()
+            exchange = outbox.ask(self._method, {} if self._method == DISCOVER else None)
+            await self._wait(exchange, asked_at)
+        except anyio.ClosedResourceError:
+            return  # everyone is told by the connection's end
+        finally:
+            self._is_asking = False
+            self._silent_since = now()
+
+    async def _wait(self, exchange: PendingRequest, asked_at: float) -> None:
+        before = self._connection.last_received_at
+        end = await self._end_of(exchange)
+        if end is ExchangeEnd.ANSWERED:
+            self._sign_at = self._connection.last_received_at  # that was the answer itself
+            answered_at = asked_at if exchange.reply is None else exchange.reply.at
+            self._put(Health(asked_at, max(answered_at - asked_at, 0.0)))
+        elif end is None:
+            # Not cancelled: a server that does not answer reads no cancel either.
+            self._connection.outbox.give_up(exchange, ExchangeEnd.IDLE_TIMEOUT)
+            came = self._connection.last_received_at != before
+            self._sign_at = self._connection.last_received_at
+            self._put(None if came else Health(asked_at, None, is_hung=True))
+
+    async def _end_of(self, exchange: PendingRequest) -> ExchangeEnd | None:
+        """Wait patiently; anew when the whole program, or its computer, was stopped meanwhile."""
+        patience_s, now = min(_PATIENCE_S, self._interval_s), self._connection.now
+        while True:
+            began = now()
+            end = await exchange.over(patience_s)
+            if end is not None or now() - began < patience_s + _STOOD_STILL_S:
+                return end
+
+    def _put(self, health: Health | None) -> None:
+        if health != self.health:
+            self.health = health
+            self._on_change()
+
+
+_log = logging.getLogger(__name__)
+
+_LEVEL_LIMIT_S: Final = 5.0
+"""How long a server may take to set its log level before it is used all the same."""
+_LISTED_S: Final = 3.0
+"""How long calls wait for lists that the server is slow to give."""
+_DISCONNECTED: Final = "You disconnected the server"
+
+
+class Session:
+    """A server's connection and what was agreed over it. Used once.
+
+    `run` is the owner task; `on_change` is called whenever `snapshot` has changed.
+    """
+
+    def __init__(
+        self,
+        definition: ServerDefinition,
+        era: EraChoice,
+        make_connection: Callable[[Upkeep], Connection],
+        identity: ClientIdentity,
+        on_change: Callable[[], None],
+        context: ServerContext,
+        reconnecting: ReconnectPolicy | None = None,
+        remembered: Era | None = None,
+    ) -> None:
+        """A session that `run` will begin; `era` is what to try, `remembered` what held before.
+
+        What the server asks is answered by `context`. How it ends is told to `mending`.
+        """
+        self.definition = definition
+        """What the server was when this began; it may be edited meanwhile."""
+        self.cause: JsonObject | None = None
+        """Why it was begun without the user's asking, for the record."""
+        self.agreement: Agreement | None = None
+        """What was agreed with the server, None before."""
+        self.opening: ConnectionOpening | None = None
+        """How it is opened; None before the first connection."""
+        self.current: Connection | None = None
+        """The newest connection, None before the first; it may be over."""
+        self.incoming: ServerRequests | None = None
+        """Who answers what the server asks over that connection."""
+        self.rounds: MultiRoundTrips | None = None
+        """Who goes on with calls whose results require input over that connection."""
+        self.news: Subscriptions | None = None
+        """What the server is asked to tell of; None unless it is connected."""
+        self.pulse: Keepalive | None = None
+        """Who asks it for signs of life; None unless it is or was connected."""
+        self._context = context
+        self._reconnecting = reconnecting or ReconnectPolicy(definition.name)
+        self._limit: ConnectLimit | None = None
+        self._is_end_wanted = False
+        self._definition = definition
+        self._era = era
+        self._remembered = remembered
+        self._said = ""
+        self._earlier: tuple[Question, ...] = ()
+        self._make_connection = make_connection
+        self._identity = identity
+        self._on_change = on_change
+        self._state = ServerState.CONNECTING
+        self._lists: ServerLists | None = None
+        self._problem: ErrorDetails | None = None
+        self._negotiation: Negotiation | None = None
+        self._scope = anyio.CancelScope()
+        self._group: TaskGroup | None = None
+        self._ready = anyio.Event()
+        self._over = anyio.Event()
+
+    @property
+    def connection(self) -> Connection:
+        """The connection for calls; `UserError` unless the session is connected."""
+        if self._state is not ServerState.CONNECTED or self.current is None:
+            raise UserError(not_connected(self._definition.name))
+        return self.current
+
+    @property
+    def lists(self) -> ServerLists:
+        """What the server offers; `UserError` unless the session is connected."""
+        if self._state is not ServerState.CONNECTED or self._lists is None:
+            raise UserError(not_connected(self._definition.name))
+        return self._lists
+
+    @property
+    def verdict(self) -> ProvenEra | None:
+        """What is known of how to open the server the next time; None before it is opened."""
+        if self.agreement is None or self._negotiation is None or self.opening is None:
+            return None
+        is_newer = self._negotiation.is_newer_after_all
+        era = Era.PER_REQUEST if is_newer else self.agreement.era
+        return ProvenEra(era, self._said, self.opening.was_discover_asked)
+
+    @property
+    def has_misremembered(self) -> bool:
+        """Whether it could not be opened in the era that was remembered, or in any."""
+        is_over = self._state is ServerState.FAILED and self.agreement is None
+        return is_over and self._remembered is not None
+
+    @property
+    def questions(self) -> tuple[Question, ...]:
+        """What was asked to open it, why, and what came."""
+        newest = () if self._negotiation is None else self._negotiation.questions
+        return (*self._earlier, *newest)
+
+    @property
+    def is_usable(self) -> bool:
+        """Whether it is connected or on the way there."""
+        return self._state in {ServerState.CONNECTING, ServerState.CONNECTED}
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the server's process is gone and all is told."""
+        return self._over.is_set()
+
+    def snapshot(self) -> ServerSnapshot:
+        """A picture of the server now."""
+        bare = ServerSnapshot(
+            self._definition.name,
+            self._definition,
+            state=self._state,
+            waiting=self._waiting(),
+            settings=self._context.settings(),
+        )
+        return self._with_lists(self._with_agreement(self._with_connection(bare)))
+
+    async def ready(self) -> None:
+        """Wait until the server can be called; `UserError` when it never can."""
+        await self._ready.wait()
+        if self._state is not ServerState.CONNECTED:
+            raise UserError(self._problem or not_connected(self._definition.name))
+
+    async def listed(self) -> None:
+        """Wait until what the server offers was read, for a moment at most.
+
+        So no list of ours goes out behind a call, and none waits until a long one has ended.
+        """
+        if self._lists is not None and self._state is ServerState.CONNECTED:
+            with anyio.move_on_after(_LISTED_S):
+                await self._lists.finished()
+
+    def look(self, now: float) -> None:
+        """Let time pass: one that is starting may take longer, a silent one is asked how it is."""
+        if self._state is ServerState.CONNECTING and self._limit is not None:
+            stderr_at = None if self.current is None else self.current.stderr_at
+            if stderr_at is not None:
+                self._limit.note_sign(now - stderr_at)
+            self._on_change()
+        if self.pulse is not None and self._state is ServerState.CONNECTED:
+            self.pulse.look(now)
+
+    def note_sign_in(self, *, is_open: bool) -> None:
+        """The user is to sign in, or is done with it: the limit of connecting stands still."""
+        if self._limit is not None:
+            self._limit.hold() if is_open else self._limit.release()
+
+    def close(self, reason: str = _DISCONNECTED) -> None:
+        """Ask for the polite end; `over` tells when it is reached."""
+        self._is_end_wanted = True
+        if self.current is not None:
+            self.current.end(reason)
+        if self._state.is_up:
+            self._become(ServerState.CLOSING)
+        self._scope.cancel()
+
+    async def over(self) -> None:
+        """Wait until the server's process is gone and all is told."""
+        await self._over.wait()
+
+    def start_soon(self, work: Callable[[], Coroutine[object, object, None]], name: str) -> None:
+        """Have `work` done while the session lives; at the end it is cancelled, and waited for.
+
+        `UserError` when the session is over.
+        """
+        if self._group is None:
+            raise UserError(not_connected(self._definition.name))
+        self._group.start_soon(self._beside, work, name=name)
+
+    async def run(self) -> None:
+        """Live the session from start to end; never raises for what a server does."""
+        try:
+            with self._scope:
+                async with anyio.create_task_group() as tasks:
+                    self._group = tasks
+                    await self._guarded(tasks)
+                    tasks.cancel_scope.cancel()
+        finally:
+            self._group = None
+            self._become(ServerState.FAILED if self._problem else ServerState.CLOSED)
+            self._ready.set()
+            self._over.set()
+
+    async def _guarded(self, tasks: TaskGroup) -> None:
+        try:
+            await self._serve(tasks)
+        except UserError as error:
+            self._fail(error.problem)
+        except Exception:  # noqa: BLE001  # see _fail_by_defect
+            self._fail_by_defect()
+
+    async def _beside(self, work: Callable[[], Coroutine[object, object, None]]) -> None:
+        """Do what goes on beside the session; a defect in it ends this one, and no other."""
+        try:
+            await work()
+        except Exception:  # noqa: BLE001  # see _fail_by_defect
+            self._fail_by_defect()
+            self._scope.cancel()
+
+    def _fail_by_defect(self) -> None:
+        """End with our own error, logged in this one place: the other sessions go on."""
+        _log.exception("the session with %s met a defect", self._definition.name)
+        what = "An internal error ended the session"
+        self._fail(ErrorDetails(what, self._definition.name, DEFECT_HINT))
+
+    async def _serve(self, tasks: TaskGroup) -> None:
+        connection, agreement = await self._establish(tasks)
+        self._said = said_by(agreement)
+        self.agreement = agreement
+        self._attend(connection, agreement)
+        context = self._context
+        self.news = Subscriptions(
+            connection,
+            agreement,
+            context.settings,
+            self._on_change,
+            follows_lists=context.follows_lists,
+        )
+        self._lists = ServerLists(
+            connection,
+            agreement.capabilities,
+            self._on_change,
+            context.lists,
+            follows=context.follows_lists,
+        )
+        self._become(ServerState.CONNECTED)
+        tasks.start_soon(self._keep, self._lists)
+        tasks.start_soon(self._beside, self.news.run)
+        await connection.ended()
+        self._become(ServerState.CLOSING)
+        await connection.over()
+        lost = failures.lost(self._definition.address, connection)
+        raise UserError(self._located(lost))
+
+    def _attend(self, connection: Connection, agreement: Agreement) -> None:
+        """Know how the server is, and what is to be done should it end by itself."""
+        interval_s = self._definition.ping_interval_s
+        self.pulse = Keepalive(
+            connection,
+            agreement.era,
+            interval_s,
+            self._on_change,
+            self.start_soon,
+            may_be_sequential=not connection.is_http and agreement.revision == SEQUENTIAL,
+        )
+        self._reconnecting.connected(self._context.clock.monotonic())
+
+    def _schema_of(self, tool: str) -> JsonObject | None:
+        return None if self._lists is None else self._lists.schema_of(tool)
+
+    async def _relist(self) -> None:
+        if self._lists is not None:
+            await self._lists.reload_tools()
+
+    def _outlook(self) -> str:
+        """What those are told who waited for a server that was connected and has ended."""
+        if self.pulse is None:
+            return ""
+        now = self._context.clock.monotonic()
+        if not self._is_end_wanted:
+            self._reconnecting.ended(self._definition.restart, now)
+        return self._reconnecting.outlook(now)
+
+    async def _keep(self, lists: ServerLists) -> None:
+        await lists.load_tools()
+        await self._heard()
+        if self._state is ServerState.CONNECTED:
+            self._ready.set()
+        await lists.keep()
+
+    async def _heard(self) -> None:
+        """Wait a moment for the server to take the log level: the first call is to be logged so."""
+        if self.news is not None and self._context.settings().log_level is not None:
+            with anyio.move_on_after(_LEVEL_LIMIT_S):
+                await self.news.begun.wait()
+
+    async def _establish(self, tasks: TaskGroup) -> tuple[Connection, Agreement]:
+        """Connect within the definition's limit, over a second connection if the first asks."""
+        definition = self._definition
+        has_process = definition.transport == "stdio"
+        limit = self._limit = ConnectLimit(definition.connect_timeout_s, has_process=has_process)
+        scope: anyio.CancelScope | None = limit.scope
+        while scope is not None:
+            with scope:
+                return await self._attempts(tasks, limit)
+            again = None if self.opening is None else self.opening.out_of_time()
+            scope = None if again is None else limit.renew()
+            if again is not None and scope is not None:
+                await self._begin_again(again.why)
+        address = self._definition.address
+        problem = not_signed_in(address) if limit.is_held else self._silence()
+        if self.current is not None:
+            self.current.end(problem.what, EndKind.TIMED_OUT)
+        raise UserError(problem)
+
+    async def _attempts(
+        self, tasks: TaskGroup, limit: ConnectLimit
+    ) -> tuple[Connection, Agreement]:
+        """Connect, over as many connections as the opening wants."""
+        while True:
+            limit.note_start()
+            try:
+                return await self._attempt(tasks)
+            except ReopenError as again:
+                await self._begin_again(again.why)
+
+    async def _begin_again(self, why: str) -> None:
+        """End the connection that proved nothing, for another one."""
+        self._earlier, self._negotiation = self.questions, None
+        self.cause = {"reason": why}
+        if self.current is not None:
+            self.current.end(why)
+            await self.current.over()
+
+    async def _attempt(self, tasks: TaskGroup) -> tuple[Connection, Agreement]:
+        await prepare(self._definition)
+        connection = self.current = self._make_connection(
+            Upkeep(self._schema_of, self._relist, self._outlook)
+        )
+        connection.outbox.hold_watchers.append(self._on_change)
+        if self.opening is None:
+            self.opening = opening_of(connection, self._identity, self._era, self._remembered)
+        negotiation = self._negotiation = Negotiation(connection, self._identity, self.opening)
+        tasks.start_soon(connection.run)
+        self.incoming = incoming = ServerRequests(connection, self._context, self._identity)
+        self.rounds = MultiRoundTrips(connection, incoming)
+        tasks.start_soon(self._beside, incoming.run)
+        tasks.start_soon(self._beside, self.rounds.run)
+        cause, self.cause = self.cause, None
+        if cause is not None:
+            await connection.tell("restarting", **cause)
+        await connection.opened()
+        self._on_change()
+        agreement = await self._negotiated(connection, negotiation)
+        incoming.begin(agreement.era)
+        return connection, agreement
+
+    async def _negotiated(self, connection: Connection, negotiation: Negotiation) -> Agreement:
+        """What is agreed over `connection`, which is over if nothing is."""
+        try:
+            return await negotiation.run()
+        except UserError as error:
+            connection.end(error.problem.what)
+            raise UserError(self._located(error.problem)) from error
+        except anyio.ClosedResourceError:
+            await connection.over()
+            ended = failures.ended(self._definition.address, connection)
+            raise UserError(self._located(ended)) from None
+
+    def _located(self, problem: ErrorDetails) -> ErrorDetails:
+        return problem if problem.where else problem._replace(where=self._definition.address)
+
+    def _silence(self) -> ErrorDetails:
+        """Why nothing was agreed in time."""
+        command, chosen_s = self._definition.address, self._definition.connect_timeout_s
+        limit_s = chosen_s or (0.0 if self._limit is None else round(self._limit.waited_s))
+        if self.current is None:
+            return ErrorDetails(f"The server could not be started within {limit_s:g} s", command)
+        asked = () if self._negotiation is None else self._negotiation.asked
+        return failures.silent(command, limit_s, asked, self.current)
+
+    def _fail(self, problem: ErrorDetails) -> None:
+        self._problem = problem
+        if not self._is_end_wanted:
+            self._reconnecting.ended(self._definition.restart, self._context.clock.monotonic())
+        self._become(ServerState.FAILED)
+        self._ready.set()
+
+    def _become(self, state: ServerState) -> None:
+        if state is not self._state:
+            self._state = state
+            self._on_change()
+
+    def _with_connection(self, bare: ServerSnapshot) -> ServerSnapshot:
+        if self.current is None:
+            return dataclasses.replace(bare, problem=self._problem)
+        return dataclasses.replace(
+            bare,
+            connection=self.current.id,
+            pid=self.current.pid,
+            stderr_tail=tuple(self.current.stderr_tail),
+            health=self._health(),
+            problem=self._problem or self._unread(self.current),
+        )
+
+    def _waiting(self) -> Waiting | None:
+        """What connecting waits for, on the clock of snapshots."""
+        limit = self._limit
+        if limit is None or limit.is_held or self._state is not ServerState.CONNECTING:
+            return None
+        now = self._context.clock.monotonic()
+        asked = () if self._negotiation is None else self._negotiation.asked
+        stderr_at = None if self.current is None else self.current.stderr_at
+        return Waiting(
+            " and ".join(asked), now - limit.waited_s, now + max(limit.left_s, 0.0), stderr_at
+        )
+
+    def _health(self) -> Health | None:
+        is_known = self.pulse is not None and self._state is ServerState.CONNECTED
+        return self.pulse.health if self.pulse is not None and is_known else None
+
+    def _unread(self, connection: Connection) -> ErrorDetails | None:
+        return failures.unread(self._definition.address, connection.outbox)
+
+    def _with_agreement(self, bare: ServerSnapshot) -> ServerSnapshot:
+        if self.agreement is None:
+            return bare
+        return dataclasses.replace(
+            bare,
+            revision=self.agreement.revision,
+            era=self.agreement.era,
+            server_info=self.agreement.server_info,
+            capabilities=self.agreement.capabilities,
+            instructions=self.agreement.instructions,
+        )
+
+    def _with_lists(self, bare: ServerSnapshot) -> ServerSnapshot:
+        if self._lists is None:
+            return bare
+        news = self.news
+        return dataclasses.replace(
+            bare,
+            subscriptions=() if news is None else news.subscriptions,
+            resource_updates=() if news is None else news.updates,
+            tools=self._lists.tools,
+            resources=self._lists.resources,
+            prompts=self._lists.prompts,
+            problem=bare.problem or self._lists.problem or (None if news is None else news.problem),
+        )

@@ -1,0 +1,248 @@
+"""Subscriptions to a connected server's notifications: log messages, changed lists, resources."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.protocol.eras import Era, as_object
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.protocol.messages import (
+    LISTEN,
+    LOG_LEVEL_KEY,
+    RESOURCE_UPDATED,
+    SET_LOG_LEVEL,
+    SUBSCRIBE,
+    UNSUBSCRIBE,
+)
+from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd, Limits
+from mcp_progress_monitor.snapshots.servers import ResourceUpdates
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from mcp_progress_monitor.protocol.eras import Agreement
+    from mcp_progress_monitor.protocol.facts import JsonObject, NotificationReceived
+    from mcp_progress_monitor.sessions.connection.connection import Connection
+    from mcp_progress_monitor.sessions.connection.exchange import PendingRequest
+    from mcp_progress_monitor.snapshots.settings import ServerSettings
+
+_LISTS: Final = {
+    "tools": "toolsListChanged",
+    "prompts": "promptsListChanged",
+    "resources": "resourcesListChanged",
+}
+"""Capabilities whose lists may change, and what 2026-07-28 calls the news of it."""
+_LIMIT_S: Final = 60.0
+_PAUSES_S: Final = (0.5, 2.0, 10.0, 60.0)
+"""Before listening again to a server that ended it, one after the other."""
+_MOST_UPDATES: Final = 1000
+"""Most resources whose updates are counted; a server may name any."""
+
+
+def with_update(
+    updates: tuple[ResourceUpdates, ...], fact: NotificationReceived
+) -> tuple[ResourceUpdates, ...]:
+    """`updates` with the one that `fact` tells of, as the newest; the same if it tells of none."""
+    uri = fact.params.get("uri")
+    if (
+        fact.method != RESOURCE_UPDATED
+        or fact.sender is not Side.SERVER
+        or not isinstance(uri, str)
+    ):
+        return updates
+    others = tuple(each for each in updates if each.uri != uri)
+    count = 1 + sum(each.number for each in updates if each.uri == uri)
+    return (*others, ResourceUpdates(uri, count, fact.when))[-_MOST_UPDATES:]
+
+
+class Subscriptions:
+    """Keeps a server told of what we want to hear. `run` is its one task."""
+
+    def __init__(
+        self,
+        connection: Connection,
+        agreement: Agreement,
+        settings: Callable[[], ServerSettings],
+        on_change: Callable[[], None],
+        *,
+        follows_lists: bool = True,
+    ) -> None:
+        """Begin with nothing wanted but what `settings` say; `on_change` when more is known.
+
+        Without `follows_lists` no changes of lists are listened for.
+        """
+        self.problem: ErrorDetails | None = None
+        """What the server refused of it, None when nothing."""
+        self.begun = anyio.Event()
+        """Set once the server was told the log level of the beginning."""
+        self._connection = connection
+        self._agreement = agreement
+        self._settings = settings
+        self._on_change = on_change
+        self._follows_lists = follows_lists
+        self._subscribed: dict[str, None] = {}
+        self._told: dict[str, None] = {}
+        self._updates: tuple[ResourceUpdates, ...] = ()
+        self._level: str | None = None
+        self._wake = anyio.Event()
+        connection.outbox.watchers.append(self._watch)
+
+    @property
+    def subscriptions(self) -> tuple[str, ...]:
+        """The resources whose updates are wanted."""
+        return tuple(self._subscribed)
+
+    @property
+    def updates(self) -> tuple[ResourceUpdates, ...]:
+        """The updates that came, the newest last."""
+        return self._updates
+
+    @property
+    def can_subscribe(self) -> bool:
+        """Whether the server says that it tells of updated resources."""
+        return as_object(self._agreement.capabilities.get("resources")).get("subscribe") is True
+
+    def subscribe(self, uri: str, *, is_wanted: bool) -> None:
+        """Want updates of a resource, or no more."""
+        if is_wanted:
+            self._subscribed[uri] = None
+        else:
+            self._subscribed.pop(uri, None)
+        self.look()
+
+    def look(self) -> None:
+        """Have the server told of what is wanted now."""
+        self._wake.set()
+        self._on_change()
+
+    async def run(self) -> None:
+        """Tell the server whenever something else is wanted, until cancelled."""
+        is_handshake = self._agreement.era is Era.HANDSHAKE
+        try:
+            await (self._ask_for_each() if is_handshake else self._listen())
+        except anyio.ClosedResourceError:
+            return  # everyone is told by the connection's end
+
+    # The handshake era
+
+    async def _ask_for_each(self) -> None:
+        while True:
+            self._wake = anyio.Event()
+            await self._set_level()
+            self.begun.set()
+            for uri in [uri for uri in self._subscribed if uri not in self._told]:
+                self._told[uri] = None
+                await self._ask(SUBSCRIBE, {"uri": uri})
+            for uri in [uri for uri in self._told if uri not in self._subscribed]:
+                del self._told[uri]
+                await self._ask(UNSUBSCRIBE, {"uri": uri})
+            await self._wake.wait()
+
+    async def _set_level(self) -> None:
+        level = self._settings().log_level
+        if level is None or level == self._level or "logging" not in self._agreement.capabilities:
+            return
+        self._level = level
+        await self._ask(SET_LOG_LEVEL, {"level": level})
+
+    async def _ask(self, method: str, params: JsonObject) -> None:
+        outbox = self._connection.outbox
+        exchange = outbox.ask(method, params)
+        await exchange.wait(Limits(idle_s=_LIMIT_S), self._connection.now)
+        if exchange.end is ExchangeEnd.LOST:
+            raise anyio.ClosedResourceError
+        if exchange.reply is None:
+            outbox.cancel(exchange, "Timed out")
+            outbox.give_up(exchange, exchange.end or ExchangeEnd.IDLE_TIMEOUT)
+        self._note(method, exchange)
+
+    def _note(self, method: str, exchange: PendingRequest) -> None:
+        """Keep what the server refused; not what it says while it ends."""
+        where = self._connection.id
+        if not self._connection.is_open:
+            return
+        if exchange.reply is None:
+            self._tell(
+                ErrorDetails(f"The server did not answer {method} within {_LIMIT_S:g} s", where)
+            )
+        elif exchange.reply.error is not None:
+            words = exchange.reply.error.get("message")
+            self._tell(ErrorDetails(f"The server refused {method}: {words}", where))
+
+    def _tell(self, problem: ErrorDetails | None) -> None:
+        self.problem = problem
+        self._on_change()
+
+    # 2026-07-28
+
+    async def _listen(self) -> None:
+        while True:
+            self._wake = anyio.Event()
+            self._stamp_level()
+            self.begun.set()
+            wanted = self._wanted()
+            async with anyio.create_task_group() as tasks:
+                if wanted:
+                    tasks.start_soon(self._listen_for, wanted)
+                while self._wanted() == wanted:
+                    await self._wake.wait()
+                    self._wake = anyio.Event()
+                    self._stamp_level()
+                tasks.cancel_scope.cancel()
+
+    def _stamp_level(self) -> None:
+        peer, level = self._connection.outbox.peer, self._settings().log_level
+        stamps = {key: value for key, value in peer.stamps.items() if key != LOG_LEVEL_KEY}
+        peer.stamps = stamps if level is None else {**stamps, LOG_LEVEL_KEY: level}
+
+    def _wanted(self) -> JsonObject:
+        """What to listen for: the lists that may change, the resources that are subscribed to."""
+        capabilities = self._agreement.capabilities
+        wanted: JsonObject = {
+            name: True
+            for capability, name in _LISTS.items()
+            if self._follows_lists
+            and as_object(capabilities.get(capability)).get("listChanged") is True
+        }
+        if self._subscribed:
+            wanted["resourceSubscriptions"] = list(self._subscribed)
+        return wanted
+
+    async def _listen_for(self, wanted: JsonObject) -> None:
+        """Listen, and again when the server ends it; not once it refuses."""
+        for pause_s in _endless(_PAUSES_S):
+            try:
+                exchange = self._connection.outbox.ask(LISTEN, {"notifications": wanted})
+            except anyio.ClosedResourceError:
+                return
+            try:
+                await exchange.over()
+            finally:
+                self._give_up(exchange)
+            if exchange.end is ExchangeEnd.LOST and exchange.loss is None:
+                return  # the connection has ended, and not only its stream
+            if exchange.reply is not None and exchange.reply.error is not None:
+                self._note(LISTEN, exchange)
+                return
+            await anyio.sleep(pause_s)
+
+    def _give_up(self, exchange: PendingRequest) -> None:
+        """Stop listening, unless the server did."""
+        if exchange.end is None:
+            self._connection.outbox.cancel(exchange, "The subscriptions changed")
+            self._connection.outbox.give_up(exchange, ExchangeEnd.CANCELLED)
+
+    def _watch(self, fact: NotificationReceived) -> None:
+        before = self._updates
+        self._updates = with_update(before, fact)
+        if self._updates is not before:
+            self._on_change()
+
+
+def _endless(pauses_s: tuple[float, ...]) -> Iterable[float]:
+    yield from pauses_s
+    while True:
+        yield pauses_s[-1]

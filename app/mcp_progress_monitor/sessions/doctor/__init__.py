@@ -1,0 +1,1 @@
+"""Why a server cannot be used: causes with their evidence."""

@@ -1,1 +1,0 @@
-"""Servers reached over HTTP: Streamable HTTP in both eras, and the older HTTP+SSE."""

@@ -1,0 +1,1 @@
+"""Server requests: elicitation, sampling, roots and multi-round-trips, and their answers."""

@@ -1,0 +1,232 @@
+"""What can be answered to a server's question, whether it fits, and its form on the wire."""
+
+from __future__ import annotations
+
+import datetime
+import re
+import urllib.parse
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.protocol.eras import as_object
+from mcp_progress_monitor.protocol.peer import check_json
+from mcp_progress_monitor.sessions.arguments import Checked, check_value
+from mcp_progress_monitor.snapshots.questions import (
+    Accept,
+    Answer,
+    Decline,
+    Dismiss,
+    Refused,
+    Sampled,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.snapshots.questions import Question
+
+_EMAIL: Final = re.compile(r"[^@\s]+@[^@\s]+")
+_DATE: Final = re.compile(r"\d{4}-\d\d-\d\d")
+_TIME: Final = re.compile(
+    r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII
+)
+
+
+def format_problems(schema: JsonObject, content: JsonObject) -> list[str]:
+    """Which fields of `content` have not the format that `schema` asks for, each by its name."""
+    found = []
+    for name, field in as_object(schema.get("properties")).items():
+        value, wanted = content.get(name), as_object(field).get("format")
+        fits, words = _FORMATS.get(wanted if isinstance(wanted, str) else "", _ANY)
+        if isinstance(value, str) and not fits(value):
+            found.append(f"{name}: {value!r} is not a valid {words}")
+    return found
+
+
+def _fits(_value: str) -> bool:
+    return True
+
+
+def _is_email(value: str) -> bool:
+    return _EMAIL.fullmatch(value) is not None
+
+
+def _is_uri(value: str) -> bool:
+    try:
+        parts = urllib.parse.urlsplit(value)
+    except ValueError:
+        return False
+    return bool(parts.scheme) and bool(parts.netloc or parts.path) and " " not in value
+
+
+def _is_date(value: str) -> bool:
+    return _DATE.fullmatch(value) is not None and _is_iso(datetime.date.fromisoformat, value)
+
+
+def _is_time(value: str) -> bool:
+    """Whether it is a time as RFC 3339 has it, which does not go without a time zone."""
+    if _TIME.fullmatch(value) is None:
+        return False
+    return _is_iso(datetime.datetime.fromisoformat, value[:19])
+
+
+def _is_iso(read: Callable[[str], object], value: str) -> bool:
+    try:
+        read(value)
+    except ValueError:
+        return False
+    return True
+
+
+_ANY: Final = (_fits, "")
+_FORMATS: Final[dict[str, tuple[Callable[[str], bool], str]]] = {
+    "email": (_is_email, "email address"),
+    "uri": (_is_uri, "URI (such as https://example.com)"),
+    "date": (_is_date, "date (such as 2026-07-28)"),
+    "date-time": (_is_time, "time with a time zone (such as 2026-07-28T12:00:00Z)"),
+}
+
+
+USER_REJECTED: Final = -1
+"""The error code for what the user does not want (2025-11-25 "Sampling", "Error Handling")."""
+
+
+class RpcError(Exception):
+    """An answer that is a JSON-RPC error."""
+
+    def __init__(self, code: int, message: str) -> None:
+        """The error's two members."""
+        super().__init__(message)
+        self.code = code
+        self.message = message
+
+
+_BLOCK: Final[JsonObject] = {
+    "type": "object",
+    "required": ["type"],
+    "properties": {"type": {"enum": ["text", "image", "audio", "tool_use", "tool_result"]}},
+    "allOf": [
+        {
+            "if": {"required": ["type"], "properties": {"type": {"const": name}}},
+            "then": {"required": [*members], "properties": members},
+        }
+        for name, members in {
+            "text": {"text": {"type": "string"}},
+            "image": {"data": {"type": "string"}, "mimeType": {"type": "string"}},
+            "audio": {"data": {"type": "string"}, "mimeType": {"type": "string"}},
+            "tool_use": {
+                "id": {"type": "string"},
+                "name": {"type": "string"},
+                "input": {"type": "object"},
+            },
+            "tool_result": {"toolUseId": {"type": "string"}, "content": {"type": "array"}},
+        }.items()
+    ],
+}
+_SAMPLED: Final[JsonObject] = {
+    "type": "object",
+    "required": ["role", "content", "model"],
+    "properties": {
+        "role": {"enum": ["assistant", "user"]},
+        "model": {"type": "string"},
+        "stopReason": {"type": "string"},
+        "content": {
+            "type": ["object", "array"],
+            "if": {"type": "array"},
+            "then": {"items": _BLOCK},
+            "else": _BLOCK,
+        },
+    },
+}
+_ROOTS: Final[JsonObject] = {
+    "type": "object",
+    "required": ["roots"],
+    "properties": {
+        "roots": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["uri"],
+                "properties": {"uri": {"type": "string"}, "name": {"type": "string"}},
+            },
+        }
+    },
+}
+_FITTING: Final[dict[str, tuple[type, ...]]] = {
+    "sampling": (Sampled, Refused),
+    "form": (Accept, Decline, Dismiss),
+    "url": (Accept, Decline, Dismiss),
+    "roots": (Accept, Refused),
+}
+_WORDS: Final = {
+    "sampling": "A sampling request must be answered with a message or refused",
+    "form": "A form must be accepted with content, declined or dismissed",
+    "url": "A URL request must be accepted, declined or dismissed",
+    "roots": "A roots request must be answered with roots or refused",
+}
+
+
+def check_answer(question: Question, answer: Answer) -> Checked:
+    """What of `answer` does not fit `question`, and what of it could not be checked.
+
+    A schema that is wrong itself proves nothing against the content of a form.
+    """
+    if not isinstance(answer, _FITTING[question.kind]):
+        return Checked([_WORDS[question.kind]])
+    value: Any = answer.result if isinstance(answer, Sampled) else {}
+    value = answer.content if isinstance(answer, Accept) else value
+    if not isinstance(value, dict):
+        return Checked(["The answer is not a JSON object"])
+    try:
+        check_json(value)
+    except UserError as error:
+        return Checked([error.problem.as_text()])
+    schema = _schema(question, answer)
+    problems, unchecked = check_value(schema, value)
+    return Checked(problems + format_problems(schema, value), unchecked)
+
+
+def problems_of(question: Question, answer: Answer) -> list[str]:
+    """What of `answer` does not fit `question`, each with the path of its field; empty if all fits.
+
+    What could not be checked is no problem.
+    """
+    return check_answer(question, answer).problems
+
+
+def _schema(question: Question, answer: Answer) -> JsonObject:
+    """What the value of an answer has to fit."""
+    if isinstance(answer, Sampled):
+        return _SAMPLED
+    if not isinstance(answer, Accept) or question.kind == "url":
+        return {}
+    return _ROOTS if question.kind == "roots" else question.schema or {}
+
+
+def result_of(question: Question, answer: Answer) -> JsonObject:
+    """The result that says `answer` on the wire.
+
+    Raises:
+        RpcError: `answer` is said by an error.
+    """
+    match answer:
+        case Sampled(result):
+            return result
+        case Refused(message):
+            raise RpcError(USER_REJECTED, message)
+        case Decline():
+            return {"action": "decline"}
+        case Dismiss():
+            return {"action": "cancel"}
+        case Accept(content):
+            return _accepted(question, content)
+
+
+def _accepted(question: Question, content: JsonObject) -> JsonObject:
+    """A yes: the content of a form goes with it, a page has none, roots are the result."""
+    if question.kind == "roots":
+        return content
+    if question.kind == "url":
+        return {"action": "accept"}
+    return {"action": "accept", "content": content}

@@ -1,0 +1,55 @@
+"""Where all servers' questions come together, with what the user has set for each of them."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcp_progress_monitor.protocol.eras import ClientIdentity, Era
+from mcp_progress_monitor.protocol.offers import ALL_LISTS
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_progress_monitor.clock import Clock
+    from mcp_progress_monitor.sessions.questions.questions import Questions
+    from mcp_progress_monitor.sessions.questions.server_requests import ServerContext
+    from mcp_progress_monitor.sessions.settings_file import SettingsFile
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+    from mcp_progress_monitor.tracker.snapshot import JobId
+
+
+class RequestBroker(NamedTuple):
+    """All questions, all settings, and how to find the job of a request by its frame.
+
+    `lists` are those that are read as soon as a server is connected, and again whenever they change
+    if `follows_lists`.
+    """
+
+    questions: Questions
+    settings: SettingsFile
+    job_of: Callable[[int], JobId | None]
+    lists: frozenset[str] = ALL_LISTS
+    follows_lists: bool = True
+
+    def context(self, definition: ServerDefinition, clock: Clock) -> ServerContext:
+        """What all connections with a server share."""
+        from mcp_progress_monitor.sessions.questions.server_requests import ServerContext
+
+        settings = functools.partial(self.settings.of, definition.fingerprint)
+        return ServerContext(
+            definition.name,
+            self.questions,
+            settings,
+            self.job_of,
+            clock,
+            self.lists,
+            self.follows_lists,
+        )
+
+    def identity(self, client: ClientIdentity, definition: ServerDefinition) -> ClientIdentity:
+        """`client` with the capabilities that the rules for a server leave it."""
+        rules = self.settings.of(definition.fingerprint).rules
+        declared = {**client.capabilities, **rules.capabilities(Era.HANDSHAKE)}
+        stamped = {**client.per_request, **rules.capabilities(Era.PER_REQUEST)}
+        return ClientIdentity(client.info, declared, stamped)

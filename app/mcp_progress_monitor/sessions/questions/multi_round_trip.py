@@ -1,0 +1,283 @@
+"""Multi-round-trip requests (2026-07-28): a result requires input; ask, then repeat the request."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import anyio
+import anyio.to_thread
+
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.protocol.eras import Era, as_object
+from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value, shown
+from mcp_progress_monitor.protocol.messages import (
+    CALL_TOOL,
+    ELICIT,
+    GET_PROMPT,
+    META,
+    READ_RESOURCE,
+)
+from mcp_progress_monitor.protocol.outline import finish, object_members
+from mcp_progress_monitor.protocol.tasks import lacks_extension, without_extension
+from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd
+from mcp_progress_monitor.sessions.questions.answers import RpcError, result_of
+from mcp_progress_monitor.sessions.questions.server_requests import QuestionOrigin
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcp_progress_monitor.protocol.facts import JsonObject, RequestAnswered
+    from mcp_progress_monitor.sessions.connection.connection import Connection
+    from mcp_progress_monitor.sessions.connection.exchange import PendingRequest
+    from mcp_progress_monitor.sessions.questions.server_requests import (
+        ServerRequest,
+        ServerRequests,
+    )
+    from mcp_progress_monitor.tracker.snapshot import JobId
+
+MOST_ROUNDS: Final = 10
+URL_NEEDED: Final = -32042
+"""The error code of 2025-11-25 for a call that can be made only once pages were visited."""
+_MOST_PAGES: Final = 10
+_CALL_AGAIN: Final = "The call has ended: visit the page, then call again."
+_METHODS: Final = frozenset({CALL_TOOL, GET_PROMPT, READ_RESOURCE})
+_OF_A_ROUND: Final = frozenset({"inputResponses", "requestState"})
+_PAUSES_S: Final = (0.05, 0.1, 0.25)
+"""Before a request that only gives a state back: the server wants time, not input."""
+
+
+class InputRequiredError(Exception):
+    """Input cannot be given: the words say why, and the call ends with them."""
+
+    def __init__(self, words: str, *, is_wanted: bool = False) -> None:
+        """`is_wanted`: the user does not want to."""
+        super().__init__(words)
+        self.words = words
+        self.is_wanted = is_wanted
+
+
+class Required(NamedTuple):
+    """What a result requires: questions by key, and the exact bytes of the state to give back."""
+
+    requests: JsonObject
+    state: bytes | None
+
+
+class _RoundWork(NamedTuple):
+    """An exchange to go on with, and the reply that requires input for that."""
+
+    exchange: PendingRequest
+    reply: int
+    raw: bytes
+
+
+class MultiRoundTrips:
+    """Goes on with the calls of one connection. `run` is its one task."""
+
+    def __init__(self, connection: Connection, incoming: ServerRequests) -> None:
+        """Ask through `incoming`."""
+        self._connection = connection
+        self._incoming = incoming
+        self._work, self._inbox = anyio.create_memory_object_stream[_RoundWork](math.inf)
+        connection.outbox.continuations.append(self._take)
+
+    async def run(self) -> None:
+        """Go on with whatever requires input, until cancelled."""
+        try:
+            async with anyio.create_task_group() as tasks:
+                async for work in self._inbox:
+                    tasks.start_soon(self._go_on, work)
+        finally:
+            self._work.close()
+            self._inbox.close()
+
+    def _take(self, exchange: PendingRequest, reply: RequestAnswered, raw: bytes) -> bool:
+        """Whether a reply is no end, but requires input that we can try to give."""
+        if as_object(reply.error).get("code") == URL_NEEDED:
+            self._put(_RoundWork(exchange, reply.number, raw))
+        is_required = as_object(reply.result).get("resultType") == "input_required"
+        if not is_required or exchange.method not in _METHODS or exchange.end is not None:
+            return False
+        if self._incoming.era is not Era.PER_REQUEST:
+            return False
+        exchange.is_asking = True
+        exchange.rounds += 1
+        self._put(_RoundWork(exchange, reply.number, raw))
+        return True
+
+    def _put(self, work: _RoundWork) -> None:
+        """Have `run` do it; while the connection is being ended nobody is asked any more."""
+        with contextlib.suppress(anyio.ClosedResourceError):
+            self._work.send_nowait(work)
+
+    async def _go_on(self, work: _RoundWork) -> None:
+        """Ask, then go on; neither if the exchange is over by itself before that."""
+        exchange = work.exchange
+        if not exchange.is_asking:
+            await self._show_pages(work)
+            return
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(_cancel_with, exchange, tasks.cancel_scope)
+            await self._try(work)
+            tasks.cancel_scope.cancel()
+        await self._tell_cancel(exchange)
+
+    async def _tell_cancel(self, exchange: PendingRequest) -> None:
+        """Put on record that a call ended between two requests: no message tells of that."""
+        if exchange.end is ExchangeEnd.CANCELLED and exchange.is_asking and not exchange.words:
+            await self._end(exchange, "cancelled", "Cancelled while a question was open")
+
+    async def _try(self, work: _RoundWork) -> None:
+        exchange = work.exchange
+        try:
+            await self._ask_and_retry(work)
+        except InputRequiredError as error:
+            exchange.words = error.words
+            await self._end(exchange, "cancelled" if error.is_wanted else "failed", error.words)
+            end = ExchangeEnd.CANCELLED if error.is_wanted else ExchangeEnd.GIVEN_UP
+            self._connection.outbox.give_up(exchange, end)
+        except anyio.ClosedResourceError:
+            pass  # everyone who waits is told by the connection's end
+
+    async def _show_pages(self, work: _RoundWork) -> None:
+        """Ask to visit the pages that an error names; what is answered changes nothing there."""
+        job = self._incoming.job_of(work.exchange.request)
+        async with anyio.create_task_group() as tasks:
+            for params in read_pages(work.raw):
+                try:
+                    asked = self._incoming.read(ELICIT, {**params, "mode": "url"})
+                except RpcError:
+                    continue  # the error is told as it came
+                asked = asked._replace(problems=(*asked.problems, _CALL_AGAIN))
+                key = str(params.get("elicitationId"))
+                tasks.start_soon(self._incoming.ask, asked, QuestionOrigin(work.reply, key, job))
+
+    async def _end(self, exchange: PendingRequest, outcome: str, text: str) -> None:
+        with anyio.CancelScope(shield=True):
+            await self._connection.tell(
+                "call_ended", request=exchange.request, outcome=outcome, text=text
+            )
+
+    async def _ask_and_retry(self, work: _RoundWork) -> None:
+        exchange = work.exchange
+        if exchange.rounds > MOST_ROUNDS:
+            words = f"The server required input {exchange.rounds} times"
+            raise InputRequiredError(f"{words}: the call was stopped after {MOST_ROUNDS} rounds")
+        required = await anyio.to_thread.run_sync(read_required, work.raw)
+        params = _first_params(exchange, self._connection.outbox.peer.stamps)
+        if required.requests:
+            job = self._incoming.job_of(exchange.request)
+            params["inputResponses"] = await self.ask_all(required.requests, work.reply, job)
+        else:
+            await anyio.sleep(_PAUSES_S[min(exchange.rounds, len(_PAUSES_S)) - 1])
+        verbatim = {} if required.state is None else {"requestState": required.state}
+        try:
+            self._connection.outbox.ask_again(exchange, params, verbatim)
+        except UserError as error:
+            raise InputRequiredError(error.problem.as_text()) from error
+
+    async def ask_all(self, requests: JsonObject, frame: int, job: JobId | None) -> JsonObject:
+        """Ask everything that the message in `frame` requires, side by side; results by key.
+
+        Raises:
+            InputError: one of them cannot be asked, or the user refuses it; then all are closed.
+        """
+        asked = {key: self._read(key, request) for key, request in requests.items()}
+        results: JsonObject = dict.fromkeys(asked)
+        failed: list[InputRequiredError] = []
+        async with anyio.create_task_group() as tasks:
+
+            async def ask(key: str) -> None:
+                try:
+                    results[key] = await self._result(asked[key], QuestionOrigin(frame, key, job))
+                except InputRequiredError as error:
+                    failed.append(error)
+                    tasks.cancel_scope.cancel()
+
+            for key in asked:
+                tasks.start_soon(ask, key)
+        if failed:
+            raise failed[0]
+        return results
+
+    def _read(self, key: str, request: Any) -> ServerRequest:
+        if not isinstance(request, dict):
+            raise InputRequiredError(
+                f"The input request {shown(key)} is {shown(request)}, not an object"
+            )
+        try:
+            return self._incoming.read(request.get("method"), request.get("params"))
+        except RpcError as error:
+            words = f"The input request {shown(key)} cannot be answered: {error.message}"
+            raise InputRequiredError(words) from error
+
+    async def _result(self, asked: ServerRequest, where: QuestionOrigin) -> JsonObject:
+        question, answer = await self._incoming.ask(asked, where)
+        if answer is None:
+            raise InputRequiredError("The question was withdrawn", is_wanted=True)
+        try:
+            return result_of(question, answer)
+        except RpcError as error:
+            # No result says no to these, so the call ends with it.
+            raise InputRequiredError(f"Refused: {error.message}", is_wanted=True) from error
+
+
+async def _cancel_with(exchange: PendingRequest, scope: anyio.CancelScope) -> None:
+    await exchange.over()
+    scope.cancel()
+
+
+def read_required(raw: bytes) -> Required:
+    """Read what a reply requires, of any size.
+
+    Raises:
+        InputError: that cannot be understood, or it is nothing.
+    """
+    try:
+        members = finish(object_members(finish(object_members(raw))["result"]))
+        requests = read_value(members.get("inputRequests", b"{}")).value
+        state = _state(members.get("requestState"))
+    except (NotJsonError, TooDeepError) as error:
+        raise InputRequiredError(f"The server's input requests cannot be read: {error}") from error
+    if not isinstance(requests, dict):
+        raise InputRequiredError(f'"inputRequests" is {shown(requests)}, not an object')
+    if not requests and state is None:
+        raise InputRequiredError(
+            "The server requires input, but sent neither input requests nor a state"
+        )
+    return Required(requests, state)
+
+
+def read_pages(raw: bytes) -> list[JsonObject]:
+    """The pages that an error says have to be visited first (2025-11-25 "Elicitation")."""
+    try:
+        error = as_object(as_object(read_value(raw).value).get("error"))
+    except (NotJsonError, TooDeepError):
+        return []
+    pages = as_object(error.get("data")).get("elicitations")
+    found = [page for page in pages if isinstance(page, dict)] if isinstance(pages, list) else []
+    return found[:_MOST_PAGES]
+
+
+def _state(raw: bytes | None) -> bytes | None:
+    """The state as it came; rewritten only where it is no JSON in UTF-8, which must not be sent."""
+    if raw is None or raw == b"null":
+        return None
+    reading = read_value(raw)
+    return json.dumps(reading.value).encode() if reading.findings else raw
+
+
+def _first_params(exchange: PendingRequest, stamps: Mapping[str, Any]) -> JsonObject:
+    """The parameters of the first request, progress token and all, without its stamps.
+
+    A call that was made without the extension for tasks is made so again.
+    """
+    params = as_object(json.loads(exchange.first.raw).get("params"))
+    first = as_object(params.get(META))
+    meta = {key: value for key, value in first.items() if key not in stamps}
+    kept = {name: value for name, value in params.items() if name not in _OF_A_ROUND}
+    again = {**kept, META: meta}
+    return without_extension(again, stamps) if lacks_extension(first, stamps) else again

@@ -1,0 +1,1 @@
+"""Tasks at servers: followed to their end, listed, cancelled."""

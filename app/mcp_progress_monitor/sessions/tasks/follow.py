@@ -1,0 +1,625 @@
+"""Follows one task over one connection: polls it, answers its questions, fetches its result."""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, TypeAlias
+
+import anyio
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.protocol import tasks
+from mcp_progress_monitor.protocol.facts import TaskStatus, TaskView, read_task
+from mcp_progress_monitor.protocol.messages import CANCEL_TASK, GET_TASK, TASK_RESULT, UPDATE_TASK
+from mcp_progress_monitor.protocol.tasks import STATUS_METHODS, TaskWay
+from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd
+from mcp_progress_monitor.sessions.questions.multi_round_trip import InputRequiredError
+from mcp_progress_monitor.sessions.tasks.requests import (
+    INVALID_PARAMS,
+    METHOD_NOT_FOUND,
+    TaskRequests,
+    code_of,
+    member,
+    stated,
+    why_not,
+)
+from mcp_progress_monitor.tracker.job_parts import digests
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Mapping
+
+    from anyio.abc import TaskGroup
+
+    from mcp_progress_monitor.protocol.facts import (
+        JsonObject,
+        NotificationReceived,
+        RequestAnswered,
+    )
+    from mcp_progress_monitor.protocol.tasks import TaskOffer
+    from mcp_progress_monitor.sessions.connection.clocks import CallClock
+    from mcp_progress_monitor.sessions.connection.connection import Connection
+    from mcp_progress_monitor.sessions.connection.exchange import PendingRequest
+
+
+class TaskFate(enum.Enum):
+    """Why a task is followed no longer."""
+
+    ENDED = enum.auto()
+    """It reached a status that is final, and what became of it is known."""
+    NO_RESULT = enum.auto()
+    """It reached such a status, but the server does not give its result."""
+    UNKNOWN = enum.auto()
+    """The server does not know it (any more)."""
+    DISCONNECTED = enum.auto()
+    """The connection ended first: the task may go on."""
+    GIVEN_UP = enum.auto()
+    """We wait for it no longer."""
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the task may be followed again, over another connection."""
+        return self is TaskFate.DISCONNECTED
+
+
+class TaskEnd(NamedTuple):
+    """The end of following a task.
+
+    `status` is the last one that was stated. `result` and `error` are what became of the work, and
+    `raw` is the exact reply that holds it, empty when there is none; `at` is when it came. `words`
+    say what is wrong, empty when nothing is.
+    """
+
+    fate: TaskFate
+    status: str
+    at: float
+    result: JsonObject | None = None
+    error: JsonObject | None = None
+    raw: bytes = b""
+    words: str = ""
+
+
+SHORTEST_S: Final = 0.1
+"""Shortest time between two looks, whatever a server or its notifications say."""
+LONGEST_S: Final = 300.0
+USUAL_S: Final = 1.0
+"""The interval where the server suggests none."""
+_MOST_DOUBLINGS: Final = 6
+
+
+class Pace:
+    """The time between two looks at one task (2025-11-25 "Tasks", "Polling")."""
+
+    def __init__(self) -> None:
+        self._interval_s = USUAL_S
+        self._failures = 0
+
+    def note(self, poll_ms: float | None) -> None:
+        """A look went well; `poll_ms` is the interval that the server suggests, if it does."""
+        self._failures = 0
+        wanted_ms = USUAL_S * 1000 if poll_ms is None else poll_ms
+        # First the bounds: a server may send a number that no float can hold.
+        self._interval_s = min(max(wanted_ms, SHORTEST_S * 1000), LONGEST_S * 1000) / 1000
+
+    def note_failure(self) -> None:
+        """A look failed: leave the server alone for longer, twice as long each time."""
+        self._failures += 1
+
+    @property
+    def pause_s(self) -> float:
+        """Seconds from one look to the next."""
+        doubled_s: float = self._interval_s * 2 ** min(self._failures, _MOST_DOUBLINGS)
+        return min(doubled_s, LONGEST_S)
+
+
+_REFUSALS: Final = 3
+"""How often a server may refuse to keep the request open, before it is left alone till the end."""
+
+
+class ResultRequest:
+    """At most one request at a time; a result that was had is never asked for again."""
+
+    def __init__(self, wire: TaskRequests, on_reply: Callable[[], None]) -> None:
+        """Ask over `wire`; `on_reply` is called when a reply has come."""
+        self._wire = wire
+        self._on_reply = on_reply
+        self._exchange: PendingRequest | None = None
+        self._refusals = 0
+
+    @property
+    def reply(self) -> RequestAnswered | None:
+        """What was replied so far."""
+        return None if self._exchange is None else self._exchange.reply
+
+    @property
+    def raw(self) -> bytes:
+        """The exact bytes of that reply."""
+        return b"" if self._exchange is None else self._exchange.raw
+
+    def open(self, tasks: TaskGroup) -> None:
+        """Ask while the task has not ended; nothing if that was done, or was refused too often."""
+        if self._exchange is None and self._refusals < _REFUSALS:
+            self._begin(tasks)
+
+    def note_resuming(self) -> None:
+        """The task has not ended: an error that came is a refusal, and not what became of it."""
+        if self.reply is not None and self.reply.error is not None:
+            self._refusals += 1
+            self._exchange = None
+
+    async def had(self, tasks: TaskGroup) -> PendingRequest:
+        """The exchange once it is over; the request is made now if it was not before."""
+        exchange = self._exchange or self._begin(tasks)
+        if exchange.end is None:
+            await self._wire.wait(exchange)
+        if exchange.end is ExchangeEnd.LOST:
+            raise anyio.ClosedResourceError
+        return exchange
+
+    def forget(self) -> None:
+        """Ask anew next time: what came was no result."""
+        self._exchange = None
+
+    def drop(self) -> None:
+        """Nobody wants the result any more."""
+        if self._exchange is not None:
+            self._wire.drop(self._exchange, "The task is no longer being followed")
+
+    def _begin(self, tasks: TaskGroup) -> PendingRequest:
+        self._exchange = self._wire.post(TASK_RESULT)
+        tasks.start_soon(self._await, self._exchange)
+        return self._exchange
+
+    async def _await(self, exchange: PendingRequest) -> None:
+        await exchange.over()
+        self._on_reply()
+
+
+InputAsker: TypeAlias = "Callable[[JsonObject, int], Awaitable[JsonObject]]"
+"""Asks what the message in a frame requires, by key; `InputError` when that cannot be given."""
+
+_PAUSES_S: Final = (0.5, 2.0)
+"""Before the answers are sent once more that a server did not take."""
+
+
+class Refuse(Protocol):
+    """Ends the job with words: what its task waits for is not given."""
+
+    async def __call__(self, words: str, *, is_wanted: bool) -> None:
+        """`is_wanted`: the user does not want to."""
+
+
+class _Asking(NamedTuple):
+    """Questions that are open together: what each key asks, and what ends it."""
+
+    asked: Mapping[str, bytes]
+    scope: anyio.CancelScope
+
+
+class TaskInput:
+    """The questions of one task."""
+
+    def __init__(self, wire: TaskRequests, ask: InputAsker, refuse: Refuse) -> None:
+        """Ask by `ask`, answer over `wire`."""
+        self._wire = wire
+        self._ask = ask
+        self._refuse = refuse
+        self._shown: dict[str, bytes] = {}
+        self._asking: list[_Asking] = []
+
+    async def take(self, exchange: PendingRequest, tasks: TaskGroup) -> None:
+        """Ask what a look at the task shows and was not shown before.
+
+        A question that is shown no more is withdrawn; shown again after that, it is a new one.
+        """
+        requests = await member(exchange, "inputRequests") or {}
+        before, self._shown = self._shown, digests(requests)
+        new = {key: each for key, each in requests.items() if before.get(key) != self._shown[key]}
+        self._withdraw_the_rest()
+        if new and exchange.request is not None and exchange.reply is not None:
+            tasks.start_soon(self._answer, new, exchange.reply.number)
+
+    def withdraw(self) -> None:
+        """The task waits for nothing any more."""
+        self._shown = {}
+        self._withdraw_the_rest()
+
+    def _withdraw_the_rest(self) -> None:
+        """Ask no more what is not shown any more."""
+        for asking in list(self._asking):
+            if not asking.asked.items() & self._shown.items():
+                asking.scope.cancel()
+
+    async def _answer(self, requests: JsonObject, frame: int) -> None:
+        """Ask, then send what was answered."""
+        answers: JsonObject | None = None
+        asking = _Asking(digests(requests), anyio.CancelScope())
+        self._asking.append(asking)
+        try:
+            with asking.scope:
+                answers = await self._ask(requests, frame)
+        except InputRequiredError as error:
+            await self._refuse(error.words, is_wanted=error.is_wanted)
+        finally:
+            self._asking.remove(asking)
+        if answers is not None:
+            with contextlib.suppress(anyio.ClosedResourceError):  # which the run tells of
+                await self._send(self._still_meant(answers, asking.asked))
+
+    def _still_meant(self, answers: JsonObject, asked: Mapping[str, bytes]) -> JsonObject:
+        """The answers without those whose keys stand for another question by now."""
+        now = self._shown
+        return {
+            key: given for key, given in answers.items() if now.get(key, asked[key]) == asked[key]
+        }
+
+    async def _send(self, answers: JsonObject) -> None:
+        """Send answers, again if the server does not take them; then its questions are new ones."""
+        for pause_s in (*_PAUSES_S, None):
+            exchange = await self._wire.ask(UPDATE_TASK, inputResponses=answers)
+            if exchange.reply is not None and exchange.reply.result is not None:
+                return
+            if pause_s is not None:
+                await anyio.sleep(pause_s)
+        self._shown = {key: asked for key, asked in self._shown.items() if key not in answers}
+
+
+_AFTERMATH_S: Final = 30.0
+"""How long a task that was given up is still looked at, to see what comes of its cancel."""
+_TRIES: Final = 3
+"""How often a result is asked for that should be there."""
+
+
+class Followed(NamedTuple):
+    """What is to be followed: the task as last stated, and the job it is of.
+
+    `request` tells the number of the job's newest request; `began_at` is the task's beginning, from
+    which its time to live counts, monotonic seconds. Unless it `is_known` how it is now, that is
+    asked first.
+    """
+
+    view: TaskView
+    request: Callable[[], int]
+    began_at: float
+    is_known: bool = True
+
+
+class TaskRun:
+    """One task, until its end is known. `run` is its one task in our sense, and never raises.
+
+    `clock` is that of the call which waits: it is woken when the end is there.
+    """
+
+    def __init__(
+        self,
+        connection: Connection,
+        offer: TaskOffer,
+        followed: Followed,
+        clock: CallClock,
+        ask: InputAsker | None = None,
+    ) -> None:
+        """Follow a task whose server offers `offer`; its questions go to `ask`."""
+        self.view = followed.view
+        """The task as it was last stated."""
+        self.end: TaskEnd | None = None
+        """How following it ended, None while it is followed."""
+        self.clock = clock
+        self.connection = connection
+        self.offer = offer
+        self.is_left = False
+        """Whether the program is closing: then giving up leaves the task as it is."""
+        self.settled = anyio.Event()
+        """Set by whoever saves tasks, once the end is accounted for."""
+        self._followed = followed
+        self._wire = TaskRequests(connection, followed.view.id)
+        self._input = None if ask is None else TaskInput(self._wire, ask, self._refuse_input)
+        self._result = ResultRequest(self._wire, self._look_soon)
+        self._pace = Pace()
+        self._wake = anyio.Event()
+        self._over = anyio.Event()
+        self._group: TaskGroup | None = None
+        self._scope = anyio.CancelScope()
+        self._news: TaskView | None = None
+        self._has_no_get = False
+        self._wants_cancel = False
+        self._words = ""
+
+    @property
+    def request(self) -> int:
+        """The number of the job's newest request."""
+        return self._followed.request()
+
+    @property
+    def expires_at(self) -> float | None:
+        """When the server may forget the task, monotonic seconds; None if never or not known."""
+        ttl_ms = self.view.ttl_ms
+        if ttl_ms is None:
+            return None
+        return self._followed.began_at + min(ttl_ms, tasks.LONGEST_TTL_MS) / 1000
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the end is known."""
+        return self.end is not None
+
+    def has_ended(self) -> bool:
+        """The same, to be handed to those who wait."""
+        return self.end is not None
+
+    async def over(self) -> None:
+        """Wait for the end."""
+        await self._over.wait()
+
+    async def run(self) -> None:
+        """Follow the task to its end, or the connection's."""
+        outbox = self.connection.outbox
+        outbox.watchers.append(self._watch)
+        outbox.task_clocks[self.view.id] = self.clock
+        try:
+            with self._scope:
+                await self._run_together()
+        except anyio.ClosedResourceError:
+            pass  # the connection has ended, which is told below
+        finally:
+            outbox.watchers.remove(self._watch)
+            if outbox.task_clocks.get(self.view.id) is self.clock:
+                del outbox.task_clocks[self.view.id]
+            self._finish(self._fate_without_end())
+            self._over.set()
+
+    def cancel(self) -> None:
+        """Ask the server to cancel the task, once at a time; it decides what comes of that."""
+        if self.end is not None or self._wants_cancel:
+            return
+        self._wants_cancel = True
+        if self._group is not None:
+            self._post_cancel(self._group)
+
+    def give_up(self, words: str) -> None:
+        """Wait for the task no longer: have it cancelled, and look a little what comes of that.
+
+        What the job is told is the caller's affair.
+        """
+        if self.is_left:
+            return
+        self._words = self._words or words
+        self.cancel()
+        self._scope.deadline = min(self._scope.deadline, anyio.current_time() + _AFTERMATH_S)
+
+    def stop(self, words: str) -> None:
+        """Look at the task no longer: its job is over, and the server says nothing."""
+        self._words = self._words or words
+        self._scope.cancel()
+
+    # The loop
+
+    async def _run_together(self) -> None:
+        async with anyio.create_task_group() as tasks:
+            self._group = tasks
+            try:
+                if self._wants_cancel:
+                    self._post_cancel(tasks)
+                if self.offer.way is TaskWay.EXTENSION and self.offer.has_calls:
+                    tasks.start_soon(self._wire.listen)
+                await self._follow(tasks)
+            except anyio.ClosedResourceError:
+                self._finish(self._fate_without_end())
+            finally:
+                self._result.drop()
+                tasks.cancel_scope.cancel()
+
+    async def _follow(self, tasks: TaskGroup) -> None:
+        self._pace.note(self.view.poll_ms)
+        await (self._act(None, tasks) if self._followed.is_known else self._look(tasks))
+        while self.end is None:
+            await self._pause()
+            news, self._news = self._news, None
+            if news is not None and self._says_enough():
+                self.view = news
+                await self._act(None, tasks)
+            else:
+                await self._look(tasks)
+
+    def _says_enough(self) -> bool:
+        """Whether a notification tells all that a look would."""
+        return self.offer.way is TaskWay.CORE and self._result.reply is None
+
+    async def _pause(self) -> None:
+        """Wait for the next look: the interval, the end of the time to live, or news."""
+        pause_s = None if self._has_no_get else self._pace.pause_s
+        left_s = None if self.expires_at is None else self.expires_at - self.connection.now()
+        if left_s is not None and left_s > 0:
+            pause_s = left_s if pause_s is None else min(pause_s, left_s)
+        await anyio.sleep(SHORTEST_S)
+        with anyio.move_on_after(None if pause_s is None else max(pause_s - SHORTEST_S, 0.0)):
+            await self._wake.wait()
+        self._wake = anyio.Event()
+
+    async def _look(self, tasks: TaskGroup) -> None:
+        """Ask how the task is, and do what that asks for."""
+        if self._has_no_get:
+            self._judge_result_alone()
+            return
+        exchange = await self._wire.ask(GET_TASK)
+        view = stated(exchange.reply, self.view.id)
+        if view is None:
+            self._note_failure(exchange.reply)
+            return
+        self.view = view
+        self._pace.note(view.poll_ms)
+        await self._act(exchange, tasks)
+
+    async def _act(self, exchange: PendingRequest | None, tasks: TaskGroup) -> None:
+        """Do what the task's state asks for; `exchange` is the look that told it, if one did."""
+        if self.view.is_terminal:
+            await self._conclude(exchange, tasks)
+            return
+        self._result.note_resuming()
+        if self.view.status == TaskStatus.INPUT_REQUIRED:
+            await self._give_input(exchange, tasks)
+        elif self._input is not None:
+            self._input.withdraw()
+
+    async def _give_input(self, exchange: PendingRequest | None, tasks: TaskGroup) -> None:
+        if self.offer.way is TaskWay.CORE:
+            # The server's questions come while this is open (2025-11-25 "Input Required Status").
+            self._result.open(tasks)
+        elif exchange is None:
+            self._look_soon()
+        elif self._input is not None:
+            await self._input.take(exchange, tasks)
+
+    # Ends
+
+    async def _conclude(self, exchange: PendingRequest | None, tasks: TaskGroup) -> None:
+        """The task has ended: know what became of it."""
+        if self.view.status == TaskStatus.CANCELLED:
+            self._end(TaskFate.ENDED)
+        elif self.offer.way is TaskWay.CORE:
+            await self._fetch(tasks)
+        elif exchange is None:
+            await self._look(tasks)
+        else:
+            await self._end_with(exchange)
+
+    async def _fetch(self, tasks: TaskGroup) -> None:
+        """Have the result of a task that has ended, once (2025-11-25 "Result Retrieval")."""
+        words = ""
+        for _ in range(_TRIES):
+            exchange = await self._result.had(tasks)
+            reply = exchange.reply
+            is_failed = self.view.status == TaskStatus.FAILED
+            if reply is not None and (reply.result is not None or is_failed):
+                at, raw = reply.at, exchange.raw
+                self._end(TaskFate.ENDED, reply.result, reply.error, raw, at=at)
+                return
+            words = why_not(reply)
+            if code_of(reply) in {INVALID_PARAMS, METHOD_NOT_FOUND}:
+                break
+            self._result.forget()
+            self._pace.note_failure()
+            await anyio.sleep(self._pace.pause_s)
+        self._end(
+            TaskFate.NO_RESULT,
+            words=f"The task has finished, but its result is not available: {words}",
+        )
+
+    async def _end_with(self, exchange: PendingRequest) -> None:
+        """The end as the reply to a look states it (extension of 2026-07-28)."""
+        result = await member(exchange, "result")
+        error = await member(exchange, "error")
+        at = self.connection.now() if exchange.reply is None else exchange.reply.at
+        self._end(TaskFate.ENDED, result, error, exchange.raw, at=at)
+
+    def _judge_result_alone(self) -> None:
+        """A server that cannot be asked how a task is: only the result's reply tells."""
+        reply = self._result.reply
+        if reply is not None:
+            self._end(TaskFate.ENDED, reply.result, reply.error, self._result.raw, at=reply.at)
+
+    def _note_failure(self, reply: RequestAnswered | None) -> None:
+        """A look that told nothing: wait longer for the next one, unless there is no use in it."""
+        code = code_of(reply)
+        if code == INVALID_PARAMS:
+            self._end(TaskFate.UNKNOWN, words=self._words_of_unknown(reply))
+        elif code == METHOD_NOT_FOUND:
+            self._do_without_get()
+        elif self._is_expired:
+            words = f"{self._words_of_expiry()}, and the server does not report its status"
+            self._end(TaskFate.UNKNOWN, words=f"{words}: {why_not(reply)}")
+        else:
+            self._pace.note_failure()
+
+    def _do_without_get(self) -> None:
+        if self.offer.way is TaskWay.EXTENSION or self._group is None:
+            words = "The server created a task, but does not support tasks/get"
+            self._end(TaskFate.UNKNOWN, words=words)
+            return
+        self._has_no_get = True
+        self._result.open(self._group)
+
+    @property
+    def _is_expired(self) -> bool:
+        return self.expires_at is not None and self.connection.now() >= self.expires_at
+
+    def _words_of_expiry(self) -> str:
+        ttl_s = min(self.view.ttl_ms or 0, tasks.LONGEST_TTL_MS) / 1000
+        kept = formatting.duration(int(ttl_s) if ttl_s.is_integer() else ttl_s)
+        return f"The task's time to live, {kept}, has expired"
+
+    def _words_of_unknown(self, reply: RequestAnswered | None) -> str:
+        said = why_not(reply)
+        if self._is_expired:
+            return f"{self._words_of_expiry()}, and the server has discarded it: {said}"
+        return f"The server no longer knows the task: {said}"
+
+    def _end(
+        self,
+        fate: TaskFate,
+        result: JsonObject | None = None,
+        error: JsonObject | None = None,
+        raw: bytes = b"",
+        *,
+        at: float | None = None,
+        words: str = "",
+    ) -> None:
+        when = self.connection.now() if at is None else at
+        self._finish(TaskEnd(fate, self.view.status, when, result, error, raw, words))
+
+    def _finish(self, end: TaskEnd) -> None:
+        """End, unless it has ended already, and wake who waits."""
+        if self.end is None:
+            self.end = end
+            self.clock.stir()
+
+    def _fate_without_end(self) -> TaskEnd:
+        """Why nothing more is heard of the task; what was heard last may be its end already."""
+        if self._news is not None and self._news.status == TaskStatus.CANCELLED:
+            self.view = self._news
+            return TaskEnd(TaskFate.ENDED, self.view.status, self.connection.now())
+        fate = TaskFate.GIVEN_UP if self._words else TaskFate.DISCONNECTED
+        return TaskEnd(fate, self.view.status, self.connection.now(), words=self._words)
+
+    # From outside
+
+    def _watch(self, fact: NotificationReceived) -> None:
+        """Take a notification of the task's state."""
+        view = read_task(fact.params, flat=True) if fact.method in STATUS_METHODS else None
+        if view is None or view.id != self.view.id:
+            return
+        is_step = view.status != self.view.status or view.status == TaskStatus.INPUT_REQUIRED
+        if is_step or view.is_terminal:
+            self._news = view
+            self._wake.set()
+
+    def _look_soon(self) -> None:
+        self._wake.set()
+
+    def _post_cancel(self, tasks: TaskGroup) -> None:
+        """Ask for the cancel at once: what is in line is written even if nobody waits any more."""
+        if self.offer.has_cancel:
+            tasks.start_soon(self._cancel, self._wire.post(CANCEL_TASK))
+        else:
+            self._wants_cancel = False
+
+    async def _cancel(self, exchange: PendingRequest) -> None:
+        try:
+            await self._wire.wait(exchange)
+            view = stated(exchange.reply, self.view.id)
+            self._news = self._news if view is None else view
+        except anyio.ClosedResourceError:
+            pass  # the loop notices by itself
+        finally:
+            self._wants_cancel = False
+            self._wake.set()
+
+    async def _refuse_input(self, words: str, *, is_wanted: bool) -> None:
+        """What the task waits for is not given: the job ends with the words, the task is told."""
+        if not self.connection.is_open:
+            return
+        outcome = "cancelled" if is_wanted else "failed"
+        await self.connection.tell("call_ended", request=self.request, outcome=outcome, text=words)
+        self._words = words
+        if self.offer.has_cancel:
+            await self._wire.ask(CANCEL_TASK)
+        self._end(TaskFate.GIVEN_UP, words=words)

@@ -1,0 +1,1 @@
+"""Ways to reach a server: a process over stdio, or HTTP."""

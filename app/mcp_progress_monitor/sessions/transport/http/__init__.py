@@ -1,0 +1,1 @@
+"""Servers reached over HTTP: Streamable HTTP in both eras, and legacy HTTP+SSE; OAuth sign-in."""

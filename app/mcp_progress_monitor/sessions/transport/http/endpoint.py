@@ -1,0 +1,239 @@
+"""What all tasks of one HTTP connection share: its URL, session, open requests, MCP headers."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+import anyio
+
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.protocol.eras import PER_REQUEST, as_object
+from mcp_progress_monitor.protocol.header_parameters import marked_arguments
+from mcp_progress_monitor.protocol.messages import (
+    CALL_TOOL,
+    GET_PROMPT,
+    INITIALIZE,
+    META,
+    READ_RESOURCE,
+    VERSION_KEY,
+)
+from mcp_progress_monitor.sessions.connection.clocks import URL_S
+from mcp_progress_monitor.sessions.transport.http.client import HttpClient
+from mcp_progress_monitor.sessions.transport.http.receive_queue import (
+    QueueEnd,
+    ReceiveQueue,
+    UnansweredRequest,
+)
+from mcp_progress_monitor.sessions.transport.http.record import ExchangeRecorder
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from mcp_progress_monitor.clock import Clock
+    from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.protocol.framing import Framer
+    from mcp_progress_monitor.sessions.transport.base import Loss, WireLine
+    from mcp_progress_monitor.snapshots.definitions import HttpDefinition
+
+_NAMES: Final = {CALL_TOOL: "name", GET_PROMPT: "name", READ_RESOURCE: "uri"}
+"""The parameter that `Mcp-Name` has, by method (2026-07-28 "Standard Request Headers")."""
+_PLAIN: Final = re.compile(r"[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?")
+_CODED: Final = re.compile(r"=\?base64\?.*\?=", re.DOTALL)
+
+
+class HttpMessage(NamedTuple):
+    """One message of ours: its exact bytes and the number of its frame."""
+
+    raw: bytes
+    frame: int
+    method: str | None
+    is_request: bool
+    params: JsonObject
+
+    @property
+    def revision(self) -> str | None:
+        """The revision it is stamped with; None in the handshake era."""
+        found = as_object(self.params.get(META)).get(VERSION_KEY)
+        return found if isinstance(found, str) else None
+
+    @property
+    def tool(self) -> str | None:
+        """The tool that it calls."""
+        name = self.params.get("name") if self.method == CALL_TOOL else None
+        return name if isinstance(name, str) else None
+
+
+def read_http_message(raw: bytes, frame: int) -> HttpMessage:
+    """What is to be known of one of our own messages."""
+    message = as_object(json.loads(raw))
+    method = message.get("method")
+    params = as_object(message.get("params"))
+    return HttpMessage(raw, frame, method, method is not None and "id" in message, params)
+
+
+def mirrored(letter: HttpMessage, agreed: str | None, schema: JsonObject | None) -> dict[str, str]:
+    """The headers that repeat what a message says, where its revision has them.
+
+    `schema` is that of the tool it calls, None if it is not known.
+    """
+    revision = letter.revision or agreed
+    if revision is None or letter.method == INITIALIZE:
+        return {}
+    headers = {"MCP-Protocol-Version": revision}
+    if revision != PER_REQUEST or letter.method is None:
+        return headers
+    headers["Mcp-Method"] = encoded(letter.method)
+    name = letter.params.get(_NAMES.get(letter.method, ""))
+    if isinstance(name, str):
+        headers["Mcp-Name"] = encoded(name)
+    if schema is not None:
+        headers |= parameter_headers(schema, as_object(letter.params.get("arguments")))
+    return headers
+
+
+def parameter_headers(schema: JsonObject, arguments: JsonObject) -> dict[str, str]:
+    """The `Mcp-Param-…` headers of a call: arguments that the tool's schema marks.
+
+    None at all for a schema whose marks break the rules: each header would be a guess.
+    """
+    found = ((name, _text(value)) for name, value in marked_arguments(schema, arguments).items())
+    return {f"Mcp-Param-{name}": encoded(text) for name, text in found if text is not None}
+
+
+def _text(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if not isinstance(value, str | int | float):
+        return None
+    try:
+        return str(value)
+    except ValueError:  # thousands of digits: no number of JSON that anybody reads
+        return None
+
+
+def encoded(value: str) -> str:
+    """A header's value, in base64 where it would not arrive as it is."""
+    if not value or (_PLAIN.fullmatch(value) and not _CODED.fullmatch(value)):
+        return value
+    return f"=?base64?{base64.b64encode(value.encode(errors='replace')).decode()}?="
+
+
+SESSION: Final = "mcp-session-id"
+EVENTS: Final = "text/event-stream"
+JSON: Final = "application/json"
+_FORGOTTEN: Final = "The server no longer knows the session"
+
+
+class HttpEndpoint:
+    """One server as its connection knows it."""
+
+    def __init__(
+        self,
+        definition: HttpDefinition,
+        framer: Framer,
+        clock: Clock,
+        secret_names: list[str],
+        line: WireLine,
+        turn_older: Callable[[str], Awaitable[bool]],
+    ) -> None:
+        """Not connected yet. Values of headers called `secret_names` are never recorded.
+
+        `turn_older` tries HTTP+SSE instead, because of an answer to `initialize`, and returns
+        whether it is that now.
+        """
+        self.definition = definition
+        self.address = definition.address
+        self.url = definition.url
+        self.is_older = definition.transport == "sse"
+        """Whether replies come on a stream of their own, as in 2024-11-05."""
+        self.line = line
+        self.inbound = ReceiveQueue(framer, clock)
+        self.record = ExchangeRecorder(self.inbound, secret_names)
+        self.wire = HttpClient(self.record, definition.connect_timeout_s or URL_S)
+        self.session: str | None = None
+        """The id that a server of the handshake era gave the session."""
+        self.revision: str | None = None
+        """What was agreed; None before."""
+        self.failure: ErrorDetails | None = None
+        """Why the connection ended by itself."""
+        self.is_listening = False
+        """Whether messages may come on a stream of their own, be it that it opens only now."""
+        self.elsewhere: dict[int, Loss] = {}
+        """Requests whose replies are to come on that stream, as far as they are not settled; with
+        what they are told if it never opens."""
+        self.turn_older = turn_older
+        self.take_up_again: dict[int, Callable[[], None]] = {}
+        """What takes a stream up again at once that broke, by the frame of its request."""
+        self.probing = anyio.Lock()
+        """Held by who looks whether the server is there."""
+        self._open: set[int] = set()
+
+    def headers(self, accept: str, letter: HttpMessage | None = None) -> dict[str, str]:
+        """Those of a request, beside the ones that the user chose."""
+        headers = {"Accept": accept}
+        if letter is not None:
+            headers["Content-Type"] = JSON
+            schema = self.line.tool_schema(letter.tool) if letter.tool else None
+            headers |= mirrored(letter, self.revision, schema)
+        elif self.revision is not None:
+            headers["MCP-Protocol-Version"] = self.revision
+        if self.session is not None and not (letter and letter.method == INITIALIZE):
+            headers["Mcp-Session-Id"] = self.session
+        return headers
+
+    def is_per_request(self, letter: HttpMessage) -> bool:
+        """Whether a message is one of 2026-07-28, which knows no sessions."""
+        return (letter.revision or self.revision) == PER_REQUEST
+
+    # Requests
+
+    def begin(self, request: int) -> None:
+        """Note that a request may be answered, on a stream that is open or will be."""
+        self._open.add(request)
+
+    def end(self, request: int) -> None:
+        """Note that nothing of it is open any more."""
+        self._open.discard(request)
+
+    def others(self, request: int | None = None) -> bool:
+        """Whether replies to other requests may still come."""
+        return any(
+            each != request and self.line.is_due(each) for each in (*self._open, *self.elsewhere)
+        )
+
+    def expect_elsewhere(self, request: int, loss: Loss) -> None:
+        """Note that the reply to a request will come on the stream that is listened to.
+
+        If that never opens, the request gets `loss`.
+        """
+        due = {each: told for each, told in self.elsewhere.items() if self.line.is_due(each)}
+        self.elsewhere = {**due, request: loss}
+
+    def lose(self, request: int, loss: Loss) -> None:
+        """Tell, after all that came before, that a request gets no reply."""
+        self.inbound.put(UnansweredRequest(self.line, request, loss, *self.inbound.stamp()))
+
+    # The connection
+
+    def fail(self, problem: ErrorDetails) -> None:
+        """End the connection, after all that came before is told."""
+        if self.failure is None:
+            self.failure = problem
+            self.inbound.put(QueueEnd())
+
+    def forget(self) -> None:
+        """End the connection: its session is over at the server's side."""
+        hint = "Reconnect: the server was restarted, or ended the session."
+        self.session = None
+        self.fail(ErrorDetails(_FORGOTTEN, self.address, hint))
+
+    def unreachable(self, problem: ErrorDetails) -> None:
+        """End the connection, for nothing gets to the server and nothing more comes of it."""
+        if self.session is not None:
+            self.session = None  # there is nobody to end it for
+        self.fail(problem)

@@ -1,0 +1,81 @@
+"""OAuth: signing in and out at a server's authorization server. Light: the SDK is loaded late."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any
+
+from mcp_progress_monitor.secrets.references import resolved
+from mcp_progress_monitor.secrets.token_store import TokenStore
+from mcp_progress_monitor.sessions.transport.http.oauth_callback import HOST, PATH, REGISTERED_PORT
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import httpx2
+
+    from mcp_progress_monitor.sessions.transport.resources import TransportResources
+    from mcp_progress_monitor.snapshots.definitions import HttpDefinition
+
+
+async def auth_for(
+    definition: HttpDefinition, means: TransportResources, server: str
+) -> httpx2.Auth | None:
+    """What signs the requests of a connection to `server`; None when that is left to its headers.
+
+    The user is asked to sign in (see `Means.sign_ins`) when the server wants it and no token is
+    kept that it takes. Whatever goes wrong then is a `UserError` out of the request.
+
+    Raises:
+        UserError: the client's secret is referred to and cannot be read.
+    """
+    if definition.auth != "oauth":
+        return None
+    given = {"secret": definition.oauth.client_secret or ""}
+    secret = (await resolved(given, means.keyring, server))["secret"]
+    # The SDK takes half a second to import: only for who signs in.
+    from mcp_progress_monitor.sessions.transport.http.oauth_flow import (
+        OAuthClientIdentity,
+        SignInAuth,
+    )
+
+    oauth = definition.oauth
+    port = REGISTERED_PORT if oauth.client_id else 0
+    client = OAuthClientIdentity(oauth.client_id, secret or None, oauth.scope, port)
+    store = TokenStore(means.folder, means.sign_ins.kept)
+    return SignInAuth(
+        definition.resource, client, store, key_of(definition), means.sign_ins, server
+    )
+
+
+def key_of(definition: HttpDefinition) -> str:
+    """Under what a server's tokens are kept: a digest, for addresses may hold secrets."""
+    what = [definition.resource, definition.oauth.client_id]
+    return hashlib.sha256(json.dumps(what).encode()).hexdigest()
+
+
+def client_metadata(url: str) -> dict[str, Any]:
+    """The client id metadata document that a user may host at `url`, to use that as client id.
+
+    Source: draft-ietf-oauth-client-id-metadata-document, 2025-11-25 "Authorization".
+    """
+    return {
+        "client_id": url,
+        "client_name": "MCP Progress Monitor",
+        "software_id": "mcp-progress-monitor",
+        "redirect_uris": [f"http://{HOST}:{REGISTERED_PORT}{PATH}"],
+        "grant_types": ["authorization_code", "refresh_token"],
+        "response_types": ["code"],
+        "token_endpoint_auth_method": "none",
+        "application_type": "native",
+    }
+
+
+def sign_out(definition: HttpDefinition, folder: Path | None) -> bool:
+    """Forget the tokens for a server and our registration there; whether there were any.
+
+    A connection that is up keeps what it has. Nothing is told to the authorization server.
+    `UserError` when the file cannot be changed.
+    """
+    return TokenStore(folder, {}).forget(key_of(definition))

@@ -1,0 +1,305 @@
+"""Our messages, each a POST, and what follows: a reply, a stream, a refusal, a lost server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import anyio
+
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.protocol.eras import as_object
+from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, Kind, decode
+from mcp_progress_monitor.protocol.messages import INITIALIZE
+from mcp_progress_monitor.protocol.outline import first_byte
+from mcp_progress_monitor.sessions.transport.base import Loss
+from mcp_progress_monitor.sessions.transport.http import errors
+from mcp_progress_monitor.sessions.transport.http.client import PROBE, HttpRequest
+from mcp_progress_monitor.sessions.transport.http.endpoint import EVENTS, JSON, SESSION
+from mcp_progress_monitor.sessions.transport.http.errors import (
+    BrokenError,
+    HttpRefusedError,
+    UnreachableError,
+)
+from mcp_progress_monitor.sessions.transport.http.receive_queue import MOST_BYTES, MessageBody
+from mcp_progress_monitor.sessions.transport.http.streams import (
+    REFUSAL_S,
+    Resumption,
+    read_rest,
+    read_stream,
+)
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.sessions.transport.http.client import HttpReply
+    from mcp_progress_monitor.sessions.transport.http.endpoint import HttpEndpoint, HttpMessage
+    from mcp_progress_monitor.sessions.transport.http.streams import StreamOutcome
+
+_LIMIT_S: Final = 5.0
+_TRIES: Final = 2
+"""A connection that was kept may end just when it is used again: that says nothing."""
+
+
+async def end_unless_there(site: HttpEndpoint, request: int) -> None:
+    """End the connection when the response to `request` was lost because the server has gone.
+
+    Not while other responses may still come: each asks in turn, and the last one counts. A server
+    that answers anything, or nothing in a short time, stays connected.
+    """
+    if site.revision is None or site.is_older:
+        return  # what opens the connection tells by itself
+    async with site.probing:
+        await site.inbound.passed()
+        if site.failure is not None or site.others(request):
+            return
+        problem = await _why_not_there(site)
+        if problem is not None and not site.others(request):
+            site.unreachable(problem)
+
+
+async def _why_not_there(site: HttpEndpoint) -> ErrorDetails | None:
+    with anyio.move_on_after(_LIMIT_S):
+        for _ in range(_TRIES):
+            try:
+                # No message, so that nothing comes of it; any answer will do.
+                asked = HttpRequest("OPTIONS", site.url, site.headers("*/*"), PROBE)
+                async with site.wire.exchange(asked):
+                    return None
+            except UnreachableError as error:
+                return error.problem
+            except HttpRefusedError:
+                return None
+            except BrokenError:
+                continue
+    return None
+
+
+_MOST_RETRIES: Final = 3
+_LONGEST_RETRY_S: Final = 60.0
+_BUSY: Final = frozenset({429, 503})
+_OF_OLDER: Final = frozenset({400, 404, 405})
+"""How servers of HTTP+SSE may answer a POST ("Backwards Compatibility", 2025-03-26 and later)."""
+_NO_JSON: Final = frozenset({Kind.GARBAGE, Kind.BLANK, Kind.PARTIAL})
+_ACCEPTED: Final = f"{JSON}, {EVENTS}"
+_ERROR_BYTES: Final = 1024 * 1024
+"""Of an answer that is an error so much is read; a longer one is no message."""
+_HEADER_MISMATCH: Final = -32020
+_NOT_TAKEN_UP: Final = "Streams of 2026-07-28 cannot be resumed."
+_POSTED_WHERE_TOLD: Final = (
+    "The server gave this URL for messages, and now rejects them: it may have "
+    "been restarted, or ended the session. Reconnect."
+)
+_NEVER_CAME: Final = "The server may have processed it."
+
+
+class Post:
+    """One message on its way, until nothing more can come of it."""
+
+    def __init__(self, site: HttpEndpoint, letter: HttpMessage) -> None:
+        """Nothing of `letter` is sent yet."""
+        self._site = site
+        self._letter = letter
+        self._ending: StreamOutcome | None = None
+        self._has_messages = False
+        self._headers: dict[str, str] = {}
+        self._was_corrected = False
+
+    async def run(self) -> bool:
+        """Send it, again where the server asks for that; whether the server took it."""
+        site, request = self._site, self._letter.frame
+        if self._letter.is_request:
+            site.begin(request)
+        try:
+            return await self._delivered()
+        except UnreachableError as error:
+            self._lose(Loss("lost", error.problem))
+            if not site.others(request):
+                site.unreachable(error.problem)
+        except BrokenError as error:
+            self._lose(errors.broken(error.reason, _NEVER_CAME, site.address))
+            await end_unless_there(site, request)
+        except HttpRefusedError as error:
+            self._lose(error.loss)
+        finally:
+            site.end(request)
+        return False
+
+    async def _delivered(self) -> bool:
+        attempt = 0
+        while True:
+            had_correction = self._was_corrected
+            answer, wait_s = await self._once(attempt)
+            if self._was_corrected and not had_correction:
+                continue
+            if wait_s is None:
+                if await self._turns_older(answer):
+                    continue
+                return await self._settled(answer)
+            attempt += 1
+            fields = {"request": self._letter.frame, "attempt": attempt}
+            if self._letter.is_request:
+                self._site.inbound.tell(
+                    "stream_broken", **fields, reason=answer.line, retry_s=wait_s
+                )
+            await anyio.sleep(wait_s)
+            if self._letter.is_request:
+                if not self._site.line.is_due(self._letter.frame):
+                    return False
+                self._site.inbound.tell("stream_resumed", **fields)
+
+    async def _turns_older(self, answer: errors.HttpAnswer) -> bool:
+        """Whether the server is one of 2024-11-05, to which the message is to be posted anew."""
+        is_refused = answer.status in _OF_OLDER and not self._has_messages
+        if not is_refused or self._letter.method != INITIALIZE or self._site.is_older:
+            return False
+        return await self._site.turn_older(answer.line)
+
+    async def _once(self, attempt: int) -> tuple[errors.HttpAnswer, float | None]:
+        """Post it once and read what comes; seconds to wait before it is posted again, if it is."""
+        site, letter = self._site, self._letter
+        self._headers = headers = site.headers(_ACCEPTED, letter)
+        request = HttpRequest("POST", site.url, headers, "message", letter.raw, letter.frame)
+        async with site.wire.exchange(request) as reply:
+            self._note_session(reply.answer)
+            wait_s = _wait_s(reply.answer, attempt)
+            if wait_s is not None:
+                return await read_rest(site, reply), wait_s
+            if reply.answer.status < 300 and reply.answer.kind == EVENTS:
+                self._ending = await read_stream(site, reply)
+                return reply.answer, None
+            return await self._read_body(reply), None
+
+    def _note_session(self, answer: errors.HttpAnswer) -> None:
+        if self._letter.method == INITIALIZE and answer.status < 300:
+            self._site.session = answer.headers.get(SESSION) or None
+
+    async def _read_body(self, reply: HttpReply) -> errors.HttpAnswer:
+        """Take a body as what it is, a message or none; the answer with the beginning of it."""
+        site, answer = self._site, reply.answer
+        may_be_long = answer.status < 400 and answer.kind == JSON
+        most = MOST_BYTES if may_be_long else _ERROR_BYTES
+        body, is_whole = await reply.read(most, REFUSAL_S if answer.status >= 400 else None)
+        self._has_messages = is_whole and _is_message(body, answer)
+        if self._has_messages and await self._is_corrected(body, answer):
+            self._has_messages = False
+        if self._has_messages:
+            site.inbound.put(MessageBody(reply.exchange.number, body, *site.inbound.stamp()))
+        elif body:
+            site.record.body(reply.exchange, body, max(reply.size, len(body)))
+        if not is_whole and may_be_long:
+            self._lose(errors.too_large(max(reply.size, len(body)), most, site.address))
+        await site.inbound.passed()
+        unreadable = "" if self._has_messages else _unreadable(body, answer)
+        shown = site.record.redactor.body(body[: 4 * 1024])
+        return answer._replace(body=shown, unreadable=unreadable)
+
+    async def _is_corrected(self, body: bytes, answer: errors.HttpAnswer) -> bool:
+        """Whether a call is to be made again, once, with headers that were not known before.
+
+        Source: 2026-07-28 "Custom Headers from Tool Parameters", "Client Behavior": a client whose
+        schema of the tool is missing or stale lists the tools, then makes the request again.
+        """
+        site, letter = self._site, self._letter
+        may_be_stale = letter.tool is not None and site.is_per_request(letter)
+        if not may_be_stale or self._was_corrected or not _is_mismatch(body, answer):
+            return False
+        await site.line.list_tools()
+        headers = site.headers(_ACCEPTED, letter)
+        if headers == self._headers or not site.line.is_due(letter.frame):
+            return False  # it would be refused again
+        self._was_corrected = True
+        changed = sorted(name for name, _ in headers.items() ^ self._headers.items())
+        site.inbound.tell(
+            "request_repeated",
+            request=letter.frame,
+            reason=f"{answer.line}, header mismatch",
+            headers=list(dict.fromkeys(changed)),
+        )
+        return True
+
+    async def _settled(self, answer: errors.HttpAnswer) -> bool:
+        """What is left to do once all was read."""
+        site, letter = self._site, self._letter
+        if self._ending is not None:
+            await self._after_stream(self._ending)
+            return True
+        is_waiting = letter.is_request and site.line.is_due(letter.frame)
+        is_forgotten = answer.status == 404 and site.session is not None
+        if is_forgotten and (is_waiting or not letter.is_request):
+            self._lose(_forgotten(site.address))
+            site.forget()
+            return False
+        is_elsewhere = answer.status == 202 and site.is_listening
+        is_elsewhere = is_elsewhere or (site.is_older and answer.status < 300)
+        if is_waiting and is_elsewhere and not site.is_older:
+            site.expect_elsewhere(letter.frame, self._loss(answer))
+        elif is_waiting and not is_elsewhere:
+            self._lose(self._loss(answer))
+        return answer.status < 300
+
+    def _loss(self, answer: errors.HttpAnswer) -> Loss:
+        """Why a request got no reply, though its answer came to its end."""
+        where = self._site.address
+        if answer.status >= 400:
+            loss = errors.refused(answer, where)
+            is_place_unknown = self._site.is_older and answer.status in _OF_OLDER
+            return errors.with_hint(loss, _POSTED_WHERE_TOLD) if is_place_unknown else loss
+        if answer.status >= 300:
+            return errors.redirected(answer, where, self._site.record.redactor)
+        if self._has_messages:
+            return errors.no_reply(answer, where)
+        return errors.no_message(answer, where)
+
+    async def _after_stream(self, ending: StreamOutcome) -> None:
+        site, letter = self._site, self._letter
+        if not letter.is_request or not site.line.is_due(letter.frame):
+            return
+        if site.is_per_request(letter) and ending.too_large is None:
+            self._lose(errors.broken(ending.reason, _NOT_TAKEN_UP, site.address))
+            await end_unless_there(site, letter.frame)
+            return
+        resumption = Resumption(site, letter.frame, ending)
+        await resumption.run()
+        if resumption.is_given_up:
+            await end_unless_there(site, letter.frame)
+
+    def _lose(self, loss: Loss) -> None:
+        if self._letter.is_request:
+            self._site.lose(self._letter.frame, loss)
+
+
+def _wait_s(answer: errors.HttpAnswer, attempt: int) -> float | None:
+    """How long to wait before a message is sent again; None where it is not."""
+    after_s = answer.retry_after_s
+    if answer.status not in _BUSY or after_s is None or attempt >= _MOST_RETRIES:
+        return None
+    return after_s if after_s <= _LONGEST_RETRY_S else None
+
+
+def _forgotten(where: str) -> Loss:
+    what = "The server no longer knows the request's session"
+    return Loss("lost", ErrorDetails(what, where, "Reconnect, then re-issue the request."))
+
+
+def _unreadable(body: bytes, answer: errors.HttpAnswer) -> str:
+    """Why what is said to be JSON is none; nothing where it is, or is not said to be."""
+    if answer.kind != JSON or not body or len(body) > OVERSIZED:
+        return ""
+    envelope = decode(body)
+    return envelope.problems[0] if envelope.kind in _NO_JSON and envelope.problems else ""
+
+
+def _is_mismatch(body: bytes, answer: errors.HttpAnswer) -> bool:
+    """Whether the headers of a request are refused, before anything was done."""
+    if answer.status < 400 or len(body) > OVERSIZED:
+        return False
+    return as_object(decode(body).error).get("code") == _HEADER_MISMATCH
+
+
+def _is_message(body: bytes, answer: errors.HttpAnswer) -> bool:
+    """Whether a body is to be read as JSON-RPC, though it may break its rules."""
+    if len(body) > OVERSIZED:
+        begin = first_byte(body)  # as far as white space is looked over in one step
+        return body[begin : begin + 1] in {b"{", b"["}
+    kind = decode(body).kind
+    if answer.status >= 400 or kind is Kind.INVALID:
+        return b'"jsonrpc"' in body and kind not in _NO_JSON
+    return kind not in _NO_JSON

@@ -1,0 +1,422 @@
+"""Event streams of one HTTP connection: read, and resumed where they broke off."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import anyio
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.protocol.sse import SseTooLargeError
+from mcp_progress_monitor.sessions.transport.http import errors
+from mcp_progress_monitor.sessions.transport.http.client import HttpRequest
+from mcp_progress_monitor.sessions.transport.http.endpoint import EVENTS
+from mcp_progress_monitor.sessions.transport.http.errors import (
+    BrokenError,
+    HttpRefusedError,
+    UnreachableError,
+)
+from mcp_progress_monitor.sessions.transport.http.receive_queue import (
+    MOST_BYTES,
+    EventStream,
+    leave,
+)
+from mcp_progress_monitor.sessions.transport.http.record import BODY_KEPT
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.protocol.sse import SseEvent
+    from mcp_progress_monitor.sessions.transport.base import Loss
+    from mcp_progress_monitor.sessions.transport.http.client import HttpReply
+    from mcp_progress_monitor.sessions.transport.http.endpoint import HttpEndpoint
+
+CLOSED: Final = "the server closed the stream"
+REFUSAL_S: Final = 10.0
+"""How long the words of a refusal may take: its status has said what matters."""
+_FIRST_DELAY_S: Final = 1.0
+_LONGEST_DELAY_S: Final = 30.0
+_LONGEST_RETRY_S: Final = 300.0
+_SHORTEST_IN_VAIN_S: Final = 0.1
+"""Before a stream that brought no message is taken up, however soon the server wants that."""
+_IN_VAIN_STEP: Final = 10
+"""So often it is asked for in vain before that pause grows by itself, and so many times it does."""
+_FIRST_SILENCE_S: Final = 20.0
+"""How long a stream that was taken up may be silent before that is done again. Some servers replay
+what was missed and then send nothing more on it: the next time they replay the rest."""
+_LONGEST_SILENCE_S: Final = 300.0
+"""That pause doubles, up to this, while nothing comes of it."""
+_SHORT_CHUNK: Final = 256
+"""Bytes of a chunk that may be no more than a comment, which keeps a connection alive."""
+_MOST_ATTEMPTS: Final = 100
+_UNREACHABLE_S: Final = 600.0
+_UNHEARD: Final = 3
+"""So often in a row a server is not reached before nothing more is expected of it."""
+_OTHER_REPLY: Final = (
+    "it contained a reply to another request: the server may have used the wrong id"
+)
+_NO_ID: Final = "It cannot be resumed because the server gave its events no ids."
+_ODD_ID: Final = (
+    "It cannot be resumed because the id of its last event is not a valid header value."
+)
+_NO_LISTENING: Final = (
+    "The server announced the reply on its own stream, and then closed that stream."
+)
+_FORGOTTEN: Final = "The server no longer knows the session."
+_NO_MORE: Final = "All attempts to resume it failed."
+_SILENT: Final = "nothing received for {:g} s"
+_WANTED: Final = "reconnect requested by the user"
+_CONFLICT: Final = 409
+"""How a server answers that holds a stream for open that we have left."""
+_SHOWN_KIND: Final = 80
+_SENDABLE: Final = re.compile(r"[^\x00-\x20\x7f](?:[^\x00-\x08\x0a-\x1f\x7f]*[^\x00-\x20\x7f])?")
+_MAY_PASS: Final = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+class StreamOutcome(NamedTuple):
+    """How a stream came to its end, and what there is to take it up from."""
+
+    reason: str
+    last_event_id: str | None = None
+    retry_ms: int | None = None
+    messages: int = 0
+    too_large: SseTooLargeError | None = None
+
+
+class SilenceWatch:
+    """Ends the reading of a stream when nothing comes for `silence_s`, or when told to."""
+
+    def __init__(self, silence_s: float) -> None:
+        """Begin to wait."""
+        self.reason = ""
+        """Why the reading was ended; nothing when it was not."""
+        self._silence_s = silence_s
+        self._scope = anyio.CancelScope()
+
+    def stop(self) -> None:
+        """End it, for the user wants that."""
+        self.reason = _WANTED
+        self._scope.cancel()
+
+    async def pour(self, reply: HttpReply, stream: EventStream) -> None:
+        """Read a body as `Reply.pour` does, and return early as said above."""
+
+        def take(chunk: bytes) -> bool:
+            if not _is_comment(chunk):
+                self._scope.deadline = anyio.current_time() + self._silence_s
+            return stream.add(chunk)
+
+        self._scope.deadline = anyio.current_time() + self._silence_s
+        with self._scope:
+            await reply.pour(take, stream.room)
+        if self._scope.cancelled_caught:
+            self.reason = self.reason or _SILENT.format(self._silence_s)
+
+
+def _is_comment(chunk: bytes) -> bool:
+    """Whether a chunk is whole lines that say nothing."""
+    if len(chunk) > _SHORT_CHUNK or not chunk.endswith((b"\n", b"\r")):
+        return False
+    return all(line[:1] in {b"", b":"} for line in chunk.splitlines())
+
+
+async def read_stream(
+    site: HttpEndpoint,
+    reply: HttpReply,
+    on_other: Callable[[SseEvent], None] = leave,
+    watch: SilenceWatch | None = None,
+) -> StreamOutcome:
+    """Read a response that is an event stream to its end, whatever ends it; all of it is told."""
+    stream = EventStream(site.inbound, reply.exchange.number, on_other, MOST_BYTES)
+    reason = CLOSED
+    try:
+        if watch is None:
+            await reply.pour(stream.add, stream.room)
+        else:
+            await watch.pour(reply, stream)
+            reason = watch.reason or CLOSED
+    except BrokenError as error:
+        reason = error.reason
+    except SseTooLargeError as error:
+        reply.reason = reason = f"too large: {error}"
+    finally:
+        stream.end()
+    await site.inbound.passed()
+    if reason == CLOSED and stream.oddity:
+        reason += f"; {stream.oddity}"
+    elif reason == CLOSED and stream.ended_with_reply:
+        reason += f"; {_OTHER_REPLY}"
+    if not stream.count and (charset := reply.answer.odd_charset):
+        reason += f"; its encoding is {charset}, but event streams are read as UTF-8"
+    return StreamOutcome(
+        reason, stream.last_event_id, stream.retry_ms, stream.count, stream.too_large
+    )
+
+
+async def read_rest(site: HttpEndpoint, reply: HttpReply) -> errors.HttpAnswer:
+    """Read and record a body that is no message; the answer with the beginning of it."""
+    try:
+        body, _ = await reply.read(BODY_KEPT, REFUSAL_S)
+    except BrokenError:
+        body = b""
+    if body:
+        site.record.body(reply.exchange, body, max(reply.size, len(body)))
+    return reply.answer._replace(body=site.record.redactor.body(body))
+
+
+class Resumption:
+    """Takes up the stream of one request, as often as it breaks, until its reply is there."""
+
+    def __init__(self, site: HttpEndpoint, request: int, ending: StreamOutcome) -> None:
+        """The stream of the request with this frame number has come to `ending`."""
+        self.is_given_up = False
+        """Whether the request was told to be lost because its stream was not taken up any more."""
+        self._site = site
+        self._request = request
+        self._ending = ending
+        self._why_broken = ending.reason
+        self._attempt = 0
+        self._unheard_since: float | None = None
+        self._is_refused = False
+        self._in_vain = 0
+        self._problem: ErrorDetails | None = None
+        self._silence_s = _FIRST_SILENCE_S
+        self._was_left = False
+        self._watch: SilenceWatch | None = None
+        self._wanted = anyio.Event()
+
+    def again(self) -> None:
+        """Take the stream up again at once: leave it if it is open, or wait no longer."""
+        self._wanted.set()
+        if self._watch is not None:
+            self._watch.stop()
+
+    async def run(self) -> None:
+        """Return when the reply is there, the request is given up, or it was told to be lost."""
+        self._site.take_up_again[self._request] = self.again
+        try:
+            await self._run()
+        finally:
+            del self._site.take_up_again[self._request]
+
+    async def _run(self) -> None:
+        site = self._site
+        while site.line.is_due(self._request):
+            if self._ending.too_large is not None:
+                site.lose(self._request, _too_large(self._ending, site))
+                return
+            if why := self._why_not():
+                self._give_up(why)
+                return
+            self._attempt += 1
+            delay_s = self._delay_s()
+            self._tell("stream_broken", reason=self._ending.reason, retry_s=delay_s)
+            with anyio.move_on_after(delay_s):
+                await self._wanted.wait()
+            self._wanted = anyio.Event()
+            if site.line.is_due(self._request) and not await self._try():
+                return
+
+    def _why_not(self) -> str:
+        """Why it is not tried any more; nothing while it is."""
+        if self._ending.last_event_id is None:
+            return _NO_ID
+        if _sendable(self._ending.last_event_id) is None:
+            return _ODD_ID
+        since = self._unheard_since
+        is_late = (
+            since is not None and self._site.inbound.clock.monotonic() - since > _UNREACHABLE_S
+        )
+        return _NO_MORE if is_late or self._attempt >= _MOST_ATTEMPTS else ""
+
+    def _delay_s(self) -> float:
+        told_ms = self._ending.retry_ms
+        delay_s = _delay_s(self._attempt)
+        if told_ms is None:
+            return delay_s
+        # What the server says goes, but not for one that is not there or not ready, asked in vain
+        # for ever.
+        told_s = min(told_ms / 1000, _LONGEST_RETRY_S)
+        if self._unheard_since is not None or self._is_refused:
+            return max(told_s, delay_s)
+        # A server may have nothing for hours: it is asked less often by and by, but never given up.
+        steps = min(-(-self._in_vain // _IN_VAIN_STEP), _IN_VAIN_STEP)
+        return max(told_s, _SHORTEST_IN_VAIN_S * steps)
+
+    def _tell(self, event: str, **fields: object) -> None:
+        self._site.inbound.tell(
+            event,
+            request=self._request,
+            last_event_id=self._ending.last_event_id,
+            attempt=self._attempt,
+            **fields,
+        )
+
+    async def _try(self) -> bool:
+        """Take it up once; whether it is worth to go on."""
+        site, last_id = self._site, _sendable(self._ending.last_event_id)
+        headers = {**site.headers(EVENTS), "Last-Event-ID": last_id or ""}
+        try:
+            async with site.wire.exchange(HttpRequest("GET", site.url, headers, "resume")) as reply:
+                self._unheard_since = None
+                self._is_refused = False
+                if reply.answer.status == 200 and reply.answer.kind == EVENTS:
+                    self._tell("stream_resumed")
+                    self._watch = watch = SilenceWatch(self._silence_s)
+                    ending = await read_stream(site, reply, watch=watch)
+                    self._watch = None
+                    self._go_on_from(ending, was_left=bool(watch.reason))
+                    return True
+                answer = await read_rest(site, reply)
+        except UnreachableError as error:
+            self._problem = error.problem
+            self._note_unheard(error.problem.what)
+            return True
+        except BrokenError as error:
+            self._note_unheard(error.reason)
+            return True
+        except HttpRefusedError as error:
+            self._give_up(f"{error.loss.problem.what}.")
+            return False
+        return self._goes_on_after(answer)
+
+    def _note_unheard(self, reason: str) -> None:
+        if self._unheard_since is None:
+            self._unheard_since = self._site.inbound.clock.monotonic()
+        self._ending = self._ending._replace(reason=reason)
+
+    def _go_on_from(self, ending: StreamOutcome, *, was_left: bool) -> None:
+        old = self._ending
+        self._was_left = was_left
+        if ending.messages:
+            self._silence_s = _FIRST_SILENCE_S
+        elif was_left:
+            self._silence_s = min(2 * self._silence_s, _LONGEST_SILENCE_S)
+        # One that begins at the same place each time gets no further, whatever it sends.
+        is_further = ending.last_event_id not in {None, old.last_event_id}
+        self._in_vain = 0 if ending.messages and is_further else self._in_vain + 1
+        if ending.messages or ending.last_event_id or was_left:
+            self._attempt = 0  # the server is there
+        self._why_broken = ending.reason
+        self._ending = ending._replace(
+            last_event_id=ending.last_event_id or old.last_event_id,
+            retry_ms=old.retry_ms if ending.retry_ms is None else ending.retry_ms,
+        )
+
+    def _goes_on_after(self, answer: errors.HttpAnswer) -> bool:
+        may_pass = answer.status == _CONFLICT and self._was_left
+        if may_pass or answer.status in _MAY_PASS:
+            self._is_refused = True
+            after_s = answer.retry_after_s
+            ms = self._ending.retry_ms if after_s is None else int(after_s * 1000)
+            self._ending = self._ending._replace(reason=answer.line, retry_ms=ms)
+            return True
+        is_forgotten = answer.status == 404 and self._site.session is not None
+        what = answer.line
+        if answer.status < 300:
+            what += f" with {formatting.one_line(answer.kind, _SHOWN_KIND) or 'no content type'}"
+        why = f"The server answered {what} to the attempt to resume it."
+        self._give_up(f"{_FORGOTTEN} {why}" if is_forgotten else why)
+        if is_forgotten:
+            self._site.forget()
+        return False
+
+    def _give_up(self, why: str) -> None:
+        site = self._site
+        self.is_given_up = True
+        site.lose(self._request, errors.broken(self._why_broken, why, site.address))
+        is_unheard = self._unheard_since is not None
+        if self._problem and is_unheard and not site.others(self._request):
+            site.unreachable(self._problem)
+
+
+def _sendable(last_id: str | None) -> str | None:
+    """An id as a header holds it; None where none can."""
+    bare = (last_id or "").strip(" \t")
+    return bare if _SENDABLE.fullmatch(bare) else None
+
+
+def _delay_s(attempt: int) -> float:
+    """How long to wait before an attempt: twice as long each time."""
+    return min(_FIRST_DELAY_S * float(1 << max(0, min(attempt - 1, 10))), _LONGEST_DELAY_S)
+
+
+def _too_large(ending: StreamOutcome, site: HttpEndpoint) -> Loss:
+    size = ending.too_large.size if ending.too_large else 0
+    return errors.too_large(size, MOST_BYTES, site.address)
+
+
+class Listening:
+    """The stream for messages that a server of the handshake era sends by itself."""
+
+    def __init__(self, site: HttpEndpoint) -> None:
+        """The server was told that it is initialized."""
+        self._site = site
+        self._last_id: str | None = None
+        self._retry_ms: int | None = None
+        self._attempt = 0
+        self._unheard = 0
+        self._was_open = False
+
+    async def run(self) -> None:
+        """Keep it open; return when the server has none."""
+        site = self._site
+        site.is_listening = True
+        try:
+            while await self._once():
+                self._attempt += 1
+                await anyio.sleep(self._delay_s())
+        finally:
+            site.is_listening = False
+        closed = errors.broken(CLOSED, _NO_LISTENING, site.address)
+        for request, never_opened in site.elsewhere.items():
+            site.lose(request, closed if self._was_open else never_opened)
+
+    def _delay_s(self) -> float:
+        delay_s = _delay_s(self._attempt)
+        told_s = 0.0 if self._retry_ms is None else self._retry_ms / 1000
+        return max(min(told_s, _LONGEST_RETRY_S), delay_s)
+
+    async def _once(self) -> bool:
+        """Have it open once, to its end; whether it is worth to try again."""
+        site = self._site
+        headers = site.headers(EVENTS)
+        if self._last_id is not None:
+            headers["Last-Event-ID"] = self._last_id
+        purpose = "listen" if self._last_id is None else "resume"
+        try:
+            async with site.wire.exchange(HttpRequest("GET", site.url, headers, purpose)) as reply:
+                self._unheard = 0
+                if reply.answer.status != 200 or reply.answer.kind != EVENTS:
+                    return self._goes_on_after(await read_rest(site, reply))
+                self._was_open = True
+                self._note(await read_stream(site, reply))
+        except UnreachableError as error:
+            return self._goes_on_unheard(error.problem)
+        except BrokenError:
+            return True
+        except HttpRefusedError:
+            return False
+        return True
+
+    def _note(self, ending: StreamOutcome) -> None:
+        if ending.messages:
+            self._attempt = 0
+        if ending.last_event_id:
+            # After one that no header can hold it is listened to anew, and not from there.
+            self._last_id = _sendable(ending.last_event_id)
+        self._retry_ms = self._retry_ms if ending.retry_ms is None else ending.retry_ms
+
+    def _goes_on_after(self, answer: errors.HttpAnswer) -> bool:
+        if answer.status == 404 and self._site.session is not None and self._attempt:
+            self._site.forget()
+        return answer.status in _MAY_PASS
+
+    def _goes_on_unheard(self, problem: ErrorDetails) -> bool:
+        self._unheard += 1
+        if self._unheard < _UNHEARD or self._site.others():
+            return True
+        self._site.unreachable(problem)
+        return False

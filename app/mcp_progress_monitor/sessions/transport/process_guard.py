@@ -1,0 +1,193 @@
+"""Ends a process with its whole group on each platform; informs the watchdog of what runs."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import importlib.util
+import logging
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_progress_monitor import paths
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+
+def kill_tree(head: int) -> None:
+    """End a process and its descendants at once, where no group holds them together."""
+    import psutil
+
+    with contextlib.suppress(psutil.Error):
+        process = psutil.Process(head)
+        for member in [*process.children(recursive=True), process]:
+            with contextlib.suppress(psutil.Error):  # it ended meanwhile, or is not ours
+                member.kill()
+
+
+if sys.platform == "win32":
+
+    def start_options() -> dict[str, Any]:
+        """Options that put a new process at the head of a group of its own."""
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP}
+
+    def executable(command: str, environment: Mapping[str, str]) -> str:
+        """The program that `command` names; Windows itself would not find `npx.cmd` as `npx`."""
+        return shutil.which(command, path=environment.get("PATH")) or command
+
+    def terminate(leader: int) -> None:
+        """End the process and its children; Windows knows no polite way for them all."""
+        kill(leader)
+
+    def kill(leader: int) -> None:
+        """End the process and its children at once."""
+        kill_tree(leader)
+
+    def is_alive(leader: int) -> bool:
+        """Whether any process of the group is left: cannot be asked once its head has ended."""
+        return False
+
+else:
+
+    def start_options() -> dict[str, Any]:
+        """Options that put a new process at the head of a session and group of its own."""
+        return {"start_new_session": True}
+
+    def executable(command: str, environment: Mapping[str, str]) -> str:
+        """The program that `command` names; the system searches PATH by itself."""
+        return command
+
+    def terminate(leader: int) -> None:
+        """Ask every process of the group to end (SIGTERM)."""
+        _signal(leader, signal.SIGTERM)
+
+    def kill(leader: int) -> None:
+        """End every process of the group at once (SIGKILL)."""
+        _signal(leader, signal.SIGKILL)
+
+    def is_alive(leader: int) -> bool:
+        """Whether any process of the group is left, its head or a child that outlived it.
+
+        A group keeps its number as long as it has a member, so that the number cannot have been
+        given to strangers while this is true of our own.
+        """
+        return _signal(leader, 0)
+
+    def _signal(leader: int, number: int) -> bool:
+        try:
+            os.killpg(leader, number)
+        except ProcessLookupError:
+            return False
+        except PermissionError:
+            # macOS says so of a group of zombies; elsewhere a member changed its user.
+            return False
+        return True
+
+
+_log = logging.getLogger(__name__)
+
+_END_S: Final = 3.0
+"""How long the watchdog may take to end all servers."""
+_CLOSE_S: Final = 0.5
+
+
+class ProcessGuard:
+    """Knows the servers that run. All of it may be called from any thread."""
+
+    def __init__(self) -> None:
+        """Nothing is started before the first server is."""
+        self._run = ""
+        self._count = 0
+        self._pids: dict[str, int] = {}
+        self._watchdog: subprocess.Popen[bytes] | None = None
+        self._lock = threading.Lock()
+        self._owner = 0
+
+    def prepare(self) -> str:
+        """Have the watchdog run; returns the mark for the environment of the next server."""
+        with self._lock:
+            self._count += 1
+            if self._owner != os.getpid():
+                # Also in a process that was forked: its servers are its own.
+                self._owner, self._run = os.getpid(), os.urandom(8).hex()
+                self._pids.clear()
+                self._watchdog = self._started()
+            return f"{self._run}-{self._count}"
+
+    def add(self, pid: int, mark: str) -> None:
+        """A server was started, with this mark in its environment."""
+        self._pids[mark] = pid
+        self._tell(f"+ {pid} {mark}")
+
+    def remove(self, mark: str) -> None:
+        """A server has ended, with all its children."""
+        if self._pids.pop(mark, None) is not None:
+            self._tell(f"- {mark}")
+
+    def end_all(self) -> None:
+        """End all servers and their children at once, and wait for that; never raises."""
+        watchdog = self._watchdog
+        if watchdog is not None and self._tell("!"):
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                watchdog.wait(_END_S)
+        for pid in list(self._pids.values()):
+            with contextlib.suppress(OSError):
+                kill(pid)
+
+    def close(self) -> None:
+        """Let the watchdog go, which ends what is left."""
+        watchdog = self._watchdog
+        if watchdog is not None and watchdog.stdin is not None and self._owner == os.getpid():
+            with contextlib.suppress(OSError):
+                watchdog.stdin.close()
+            if not self._pids:
+                # At exit another Ctrl+C may come: the watchdog does its work all the same.
+                with contextlib.suppress(subprocess.TimeoutExpired, KeyboardInterrupt):
+                    watchdog.wait(_CLOSE_S)
+
+    def _started(self) -> subprocess.Popen[bytes] | None:
+        """The watchdog; None on Windows, and where it cannot be started, which is logged."""
+        if sys.platform == "win32":
+            return None
+        try:
+            watchdog = subprocess.Popen(
+                [*paths.internal_command(paths.WATCHDOG), self._run, *_libraries()],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                cwd="/",  # it keeps no folder from being unmounted
+                start_new_session=True,  # what is sent to the program's group is not for it
+            )
+        except OSError as error:
+            _log.warning("servers are not ended if this program is killed: %s", error)
+            return None
+        atexit.register(self.close)
+        return watchdog
+
+    def _tell(self, line: str) -> bool:
+        """Write one line, which a pipe takes whole; whether somebody is there to read it."""
+        watchdog = self._watchdog
+        if watchdog is None or watchdog.stdin is None:
+            return False
+        try:
+            os.write(watchdog.stdin.fileno(), f"{line}\n".encode())
+        except (OSError, ValueError):
+            return False
+        return True
+
+
+def _libraries() -> list[str]:
+    """Where the watchdog finds psutil, which it needs where there is no /proc."""
+    spec = None if sys.platform == "linux" else importlib.util.find_spec("psutil")
+    return [] if spec is None or spec.origin is None else [str(Path(spec.origin).parents[1])]
+
+
+guard: Final = ProcessGuard()
+"""The guard of this process."""

@@ -1,0 +1,169 @@
+"""The process table, and the descendants of a process that left its group."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import sys
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import anyio.to_thread
+from anyio.lowlevel import RunVar, checkpoint
+
+from mcp_progress_monitor.sessions.transport import watchdog
+from mcp_progress_monitor.sessions.transport.watchdog import ProcessEntry, descendants
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["entry_of", "marks", "running"]
+
+
+class _ProcessTable:
+    """The newest reading, and who may have it: those who asked before it began."""
+
+    def __init__(self) -> None:
+        self.lock = anyio.Lock()
+        self.begun = 0
+        self.held = 0
+        """Which reading `found` is of, counted as `begun` counts them."""
+        self.found: Mapping[int, ProcessEntry] = {}
+        self.marks: Mapping[int, str] = {}
+        """Of those of `found` that have one, once somebody has asked for them."""
+        self.marked = 0
+        """Which reading `marks` are of."""
+
+
+_census: Final = RunVar[_ProcessTable]("census")
+
+
+async def running() -> Mapping[int, ProcessEntry]:
+    """All processes that run now, none of them a zombie; empty on Windows."""
+    if sys.platform == "win32":
+        await checkpoint()
+        return {}
+    census = _current()
+    asked = census.begun
+    async with census.lock:
+        return await _read(census, asked)
+
+
+async def marks() -> tuple[Mapping[int, ProcessEntry], Mapping[int, str]]:
+    """All processes that run now, and the marks of servers that some of them have."""
+    if sys.platform == "win32":
+        await checkpoint()
+        return {}, {}
+    census = _current()
+    asked = census.begun
+    async with census.lock:
+        found = await _read(census, asked)
+        if census.marked != census.held:
+            census.marks = await anyio.to_thread.run_sync(_marks_of, tuple(found))
+            census.marked = census.held
+        return found, census.marks
+
+
+def entry_of(pid: int) -> ProcessEntry | None:
+    """One process; None when it ended, and on Windows."""
+    return None if sys.platform == "win32" else watchdog.entry_of(pid)
+
+
+def _current() -> _ProcessTable:
+    census = _census.get(None)
+    if census is None:
+        census = _ProcessTable()
+        _census.set(census)
+    return census
+
+
+async def _read(census: _ProcessTable, asked: int) -> Mapping[int, ProcessEntry]:
+    """The newest reading, or another one if that had begun when it was asked for."""
+    if census.held <= asked:  # none that began after this was asked has come to its end
+        number = census.begun = census.begun + 1
+        census.found = await anyio.to_thread.run_sync(watchdog.read_all)
+        census.held = number
+    return census.found
+
+
+def _marks_of(pids: tuple[int, ...]) -> dict[int, str]:
+    return {pid: mark for pid in pids if (mark := watchdog.mark_of(pid))}
+
+
+class ProcessTree:
+    """The descendants of the process `head`, which leads its group.
+
+    Numbers of processes are given again. So each member is known by its start as well, and a
+    signal goes only to what is still the process that was found.
+    """
+
+    def __init__(self, head: int, mark: str = "") -> None:
+        """The family of a process that runs, which was started with `mark` (see `watchdog`)."""
+        self._head = head
+        self._mark = mark
+        self._before: Mapping[int, ProcessEntry] = {}
+        """All processes that there were at the last look while the server ran."""
+        entry = entry_of(head)
+        self._started: dict[int, int] = {} if entry is None else {head: entry.started}
+
+    async def look_up(self) -> None:
+        """Find the members that there are now, also children of members whose parents ended."""
+        if not self._is_any_left():
+            return  # whose children there are nobody could tell, and reading all processes is dear
+        self._take(await running())
+
+    async def look_up_orphans(self) -> None:
+        """The same once the server has ended, with those that it left since the last look."""
+        running, marked = await marks()
+        self._started |= {
+            pid: running[pid].started
+            for pid, mark in marked.items()
+            if mark == self._mark and not self._was_there(pid, running[pid])
+        }
+        self._take(running)
+
+    def _take(self, running: Mapping[int, ProcessEntry]) -> None:
+        roots = [pid for pid in self._started if self._is_member(pid, running)]
+        for pid in descendants(roots, running):
+            self._started.setdefault(pid, running[pid].started)
+        head = entry_of(self._head)
+        if head is not None and head.started == self._started.get(self._head):
+            self._before = running  # who was no member by now is none of a server that ran on
+
+    def _was_there(self, pid: int, entry: ProcessEntry) -> bool:
+        before = self._before.get(pid)
+        return before is not None and before.started == entry.started
+
+    def _is_any_left(self) -> bool:
+        entries = ((started, entry_of(pid)) for pid, started in self._started.items())
+        return any(entry is not None and entry.started == started for started, entry in entries)
+
+    def has_strays(self) -> bool:
+        """Whether any member that left the group runs."""
+        return bool(self._strays())
+
+    def terminate(self) -> None:
+        """Ask every member that left the group to end (SIGTERM)."""
+        self._signal("SIGTERM")
+
+    def kill(self) -> None:
+        """End every member that left the group at once."""
+        self._signal("SIGKILL")
+
+    def _signal(self, name: str) -> None:
+        for pid in self._strays():
+            # It may end meanwhile, or belong to another user by now.
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, signal.Signals[name])  # which Windows lacks
+
+    def _strays(self) -> list[int]:
+        entries = {pid: entry for pid in self._started if (entry := entry_of(pid)) is not None}
+        return [
+            pid
+            for pid, entry in entries.items()
+            if entry.group != self._head and self._is_member(pid, entries)
+        ]
+
+    def _is_member(self, pid: int, running: Mapping[int, ProcessEntry]) -> bool:
+        return pid in running and running[pid].started == self._started[pid]

@@ -1,0 +1,241 @@
+"""The stdio transport: a server process, its pipes cut into frames."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.protocol.framing import LineSplitter
+from mcp_progress_monitor.protocol.messages import PROGRESS
+from mcp_progress_monitor.secrets.references import NoKeyring, resolved
+from mcp_progress_monitor.sessions.transport.base import FIRST_BYTES, Piped, ProcessNotes
+from mcp_progress_monitor.sessions.transport.process import ServerProcess
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable, Iterator, Sequence
+
+    from mcp_progress_monitor.clock import Clock
+    from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.protocol.framing import Framer
+    from mcp_progress_monitor.secrets.references import Keyring
+    from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+
+_SLICE_LINES: Final = 64
+"""Most lines returned at once: 3 to 6 ms of work, however small they are. Four times as many were
+25 ms of lines with something wrong in each, for which the window waited (measured)."""
+_SLICE_TICKS: Final = 768
+"""The same of progress of known requests, which costs a hundredth: a pipe's buffer has no more."""
+_LOOK_EVERY: Final = 13
+"""Other messages among ticks, in turn with them, are hit."""
+_TICK: Final = f'"{PROGRESS}"'.encode()
+MOST_BYTES: Final = 256 * 1024 * 1024
+"""A longer message is not taken: whoever sends one may never end it."""
+_KEPT_BYTES: Final = 64 * 1024
+"""How much of it is on record."""
+STDERR_LINE_BYTES: Final = 64 * 1024
+"""Longer lines of stderr become several frames, all but the last marked as incomplete."""
+
+
+class StdioTransport(Piped):
+    """Speaks to a process over its stdin and stdout, one message a line."""
+
+    def __init__(
+        self,
+        definition: StdioDefinition,
+        framer: Framer,
+        clock: Clock,
+        keyring: Keyring | None = None,
+    ) -> None:
+        """Frames are made by `framer` and stamped once for every chunk read.
+
+        References among the values of variables are looked up when it is opened.
+        """
+        self._definition = definition
+        self._keyring = keyring or NoKeyring()
+        self._framer = framer
+        self._clock = clock
+        self._process: ServerProcess | None = None
+        self.process = self._notes = ProcessNotes()
+        self._splitter = LineSplitter()
+        self._slices: Iterator[Sequence[Frame]] = iter(())
+        self._stamp = (0.0, 0.0)
+        self._is_over = False
+        self._uncut: Sequence[bytes] = ()
+        """Lines of which frames are being made."""
+        self._held = 0
+        """How many bytes of a line came that has not ended."""
+
+    @property
+    def pid(self) -> int | None:
+        """The server's process id, None before `open`."""
+        return self._process.pid if self._process else None
+
+    @property
+    def exit_code(self) -> int | None:
+        """The exit code, negative for a signal, None while the server runs."""
+        return self._process.exit_code if self._process else None
+
+    @property
+    def unread_bytes(self) -> int:
+        """Bytes that came, of which no frames were made yet: a message that is being cut."""
+        return sum(map(len, self._uncut))
+
+    async def open(self) -> JsonObject:
+        """Start the process; tells command, arguments, folder, names of variables, pid."""
+        definition = self._definition
+        self._process = await ServerProcess.start(await self._with_secrets(definition))
+        return {
+            "command": definition.command,
+            "args": list(definition.args),
+            "cwd": definition.cwd,
+            "env": sorted(definition.env),
+            "pid": self._process.pid,
+        }
+
+    async def _with_secrets(self, definition: StdioDefinition) -> StdioDefinition:
+        """The definition with what its references stand for: to be run, and told to nobody."""
+        secrets: set[str] = set()
+        where = f"the variables of {definition.name}"
+        env = await resolved(definition.env, self._keyring, where, secrets)
+        numbered = {str(place): word for place, word in enumerate(definition.args)}
+        where = f"the arguments of {definition.name}"
+        args = await resolved(numbered, self._keyring, where, secrets)
+        self._notes.secrets = tuple(secrets)
+        return definition.model_copy(update={"env": env, "args": tuple(args.values())})
+
+    async def watch(self, on_stderr: Callable[[Sequence[Frame]], Awaitable[None]]) -> None:
+        """Wait for the process's end and read its stderr meanwhile."""
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(self._running.watch)
+            await self._read_stderr(on_stderr)
+
+    async def receive(self) -> Sequence[Frame]:
+        """The next lines of stdout as frames; a last line without an end is marked so."""
+        while True:
+            for frames in self._slices:
+                if frames:
+                    return frames
+                await checkpoint()  # within a message of many megabytes
+            await self._read_on()
+
+    async def send(self, raw: bytes, frame: int) -> None:
+        """Write one message as a line."""
+        await self._running.write(raw + b"\n")
+
+    async def close(self) -> None:
+        """End the process and its children: stdin closed, then SIGTERM, then SIGKILL."""
+        if self._process is not None:
+            await self._process.end()
+            self._notes.was_ended = self._process.was_ended
+
+    async def release(self) -> None:
+        """Close the pipes."""
+        if self._process is not None:
+            await self._process.release()
+
+    async def _read_on(self) -> None:
+        """Read the next chunk; at the end of the stream what is left of a line."""
+        if self._is_over:
+            raise anyio.EndOfStream
+        data = await self._running.read_stdout()
+        if len(self._notes.first_bytes) < FIRST_BYTES:
+            self._notes.first_bytes = (self._notes.first_bytes + data)[:FIRST_BYTES]
+        self._stamp = self._clock.wall(), self._clock.monotonic()
+        self._is_over = not data
+        if data:
+            self.last_byte_at = self._stamp[1]
+        last = data.rfind(b"\n") + 1
+        self._held = len(data) - last if last else self._held + len(data)
+        if self._held > MOST_BYTES:
+            self._refuse()
+            return
+        lines = self._splitter.feed(data) if data else [self._splitter.flush()]
+        self._slices = self._cut([line for line in lines if line is not None])
+
+    def _refuse(self) -> None:
+        """Take no more of a message that is too long; how it began is on record."""
+        self._is_over = True
+        self._slices = self._cut([(self._splitter.flush() or b"")[:_KEPT_BYTES]])
+        self.failure = ErrorDetails(
+            f"The server sent more than {formatting.size(MOST_BYTES)} without ending the message",
+            self._definition.address,
+            "This is a bug in the server. Reconnect, and request less at once.",
+        )
+
+    def _cut(self, lines: Sequence[bytes]) -> Iterator[Sequence[Frame]]:
+        """Frames of the lines, a slice at a time."""
+        is_complete = not self._is_over
+        start = 0
+        while start < len(lines):
+            part = lines[start : start + _SLICE_TICKS]
+            if len(part) > _SLICE_LINES and not (self._is_flowing() and _may_be_ticks(part)):
+                part = part[:_SLICE_LINES]
+            start += len(part)
+            self._uncut = part
+            yield from self._framer.in_slices(
+                part, *self._stamp, is_complete=is_complete, may_be_run=is_complete
+            )
+            self._uncut = ()
+
+    def _is_flowing(self) -> bool:
+        """Whether what came last was cheap to read."""
+        return self._line is not None and self._line.is_flowing
+
+    @property
+    def _running(self) -> ServerProcess:
+        if self._process is None:
+            raise anyio.ClosedResourceError
+        return self._process
+
+    async def _read_stderr(self, on_stderr: Callable[[Sequence[Frame]], Awaitable[None]]) -> None:
+        lines = _StderrLines()
+        while data := await self._running.read_stderr():
+            pieces = lines.feed(data)
+            for start in range(0, len(pieces), _SLICE_LINES):
+                await on_stderr(self._stderr_frames(pieces[start : start + _SLICE_LINES]))
+                await checkpoint()  # a flood of lines on stderr must not hold the loop either
+        if rest := lines.flush():
+            await on_stderr(self._stderr_frames(rest))
+
+    def _stderr_frames(self, pieces: Sequence[tuple[bytes, bool]]) -> list[Frame]:
+        when, at = self._clock.wall(), self._clock.monotonic()
+        return [
+            self._framer.stderr(raw, when, at)._replace(is_complete=is_complete)
+            for raw, is_complete in pieces
+        ]
+
+
+class _StderrLines:
+    """Cuts stderr into (bytes, whether they end a line): at line feeds and at a bound."""
+
+    def __init__(self) -> None:
+        self._rest = b""
+
+    def feed(self, data: bytes) -> list[tuple[bytes, bool]]:
+        *whole, self._rest = (self._rest + data).split(b"\n")
+        pieces = [piece for line in whole for piece in _bounded(line)]
+        *full, (self._rest, _) = _bounded(self._rest)
+        return pieces + full
+
+    def flush(self) -> list[tuple[bytes, bool]]:
+        rest, self._rest = self._rest, b""
+        return [(rest, False)] if rest else []
+
+
+def _bounded(line: bytes) -> Iterator[tuple[bytes, bool]]:
+    """`line` in pieces of bounded length; the last one, perhaps empty, ends it."""
+    start = 0
+    while len(line) - start > STDERR_LINE_BYTES:
+        yield line[start : start + STDERR_LINE_BYTES], False
+        start += STDERR_LINE_BYTES
+    yield line[start:], True
+
+
+def _may_be_ticks(lines: Sequence[bytes]) -> bool:
+    """Whether lines look like progress notifications, as far as a few of them tell."""
+    return all([_TICK in line for line in lines[::_LOOK_EVERY]])  # noqa: C419  # a list is faster

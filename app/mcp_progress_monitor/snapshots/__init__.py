@@ -1,0 +1,1 @@
+"""Immutable values about servers, questions and limits that views and sessions both know."""

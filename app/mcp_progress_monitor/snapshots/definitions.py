@@ -1,0 +1,288 @@
+"""How to reach each server: what the user gave, what configuration files of other clients say."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import urllib.parse
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeAlias, get_args
+
+import pydantic
+
+from mcp_progress_monitor import paths
+from mcp_progress_monitor.protocol.secrets import shown_arguments, shown_url
+from mcp_progress_monitor.snapshots.limits import LONGEST_LIMIT_S
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+
+Era: TypeAlias = Literal["auto", "handshake", "per-request"]
+"""Which way of opening to use; "auto" finds out (see `sessions.negotiation`)."""
+
+_Text = Annotated[str, pydantic.StringConstraints(pattern=r"^[^\x00]*$")]
+"""Text that an operating system takes for an argument or a path: without a NUL."""
+_Variable = Annotated[str, pydantic.StringConstraints(pattern=r"^[^=\x00]+$")]
+_Limit = Annotated[float, pydantic.Field(ge=0, le=LONGEST_LIMIT_S, allow_inf_nan=False)]
+_Seconds = Annotated[float, pydantic.Field(ge=0, le=86_400, allow_inf_nan=False)]
+_HeaderName = Annotated[str, pydantic.StringConstraints(pattern=r"^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")]
+_HeaderValue = Annotated[str, pydantic.StringConstraints(pattern=r"^[^\r\n\x00]*$")]
+_OURS: Final = {
+    "name",
+    "connect_timeout_s",
+    "idle_timeout_s",
+    "total_timeout_s",
+    "restart",
+    "watch",
+    "ping_interval_s",
+}
+"""How we treat a server, not what it is: a saved job finds it by the rest."""
+
+
+def _http_url(url: str) -> str:
+    """Refuse what cannot be asked over HTTP."""
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.hostname:
+        raise ValueError("a URL must start with http:// or https:// and contain a host")
+    if parts.port == 0:
+        raise ValueError("port 0 is not valid")
+    return url
+
+
+class RestartPolicy(pydantic.BaseModel):
+    """What is done when a server that was connected ends by itself.
+
+    It is connected again after `first_delay_s`, and after twice as long each time, up to
+    `longest_delay_s`; at most `limit` times in a row. A connection that lasted for `calm_s` begins
+    the count anew.
+    """
+
+    model_config = pydantic.ConfigDict(frozen=True)
+
+    is_on: bool = True
+    first_delay_s: _Seconds = 1.0
+    longest_delay_s: _Seconds = 60.0
+    limit: Annotated[int, pydantic.Field(ge=1, le=1000)] = 5
+    calm_s: _Seconds = 60.0
+
+
+class FileWatch(pydantic.BaseModel):
+    """Restarting a server when its files change: `paths` are files and folders, with all in them.
+
+    Without paths it is the folder chosen to start it in, and the files among its arguments.
+    Of what is in folders, names that match one of `patterns` count (as `fnmatch` has them).
+    """
+
+    model_config = pydantic.ConfigDict(frozen=True)
+
+    is_on: bool = False
+    paths: tuple[_Text, ...] = ()
+    patterns: tuple[_Text, ...] = ("*.py", "*.js", "*.mjs", "*.cjs", "*.ts", "*.json", "*.toml")
+
+
+class OAuthClient(pydantic.BaseModel):
+    """What an authorization server knows us by. Without `client_id` we register ourselves.
+
+    `client_secret` may be a reference (see `secrets.references`).
+    """
+
+    model_config = pydantic.ConfigDict(frozen=True)
+
+    client_id: _Text | None = None
+    client_secret: _Text | None = None
+    scope: _Text | None = None
+
+
+class _Definition(pydantic.BaseModel):
+    """What is the same however a server is reached.
+
+    `connect_timeout_s` bounds the time from the beginning to the end of negotiation; None is as
+    long as there are signs that the server is still starting (see `sessions.connect_limit`).
+    `idle_timeout_s` and `total_timeout_s` are the limits of its calls that choose none: 0 is no
+    limit, None the protocol's usual one (see `snapshots.limits`). While calls wait and nothing
+    comes for `ping_interval_s`, it is asked whether it still answers; 0 never asks.
+    """
+
+    model_config = pydantic.ConfigDict(frozen=True)
+
+    name: Annotated[str, pydantic.StringConstraints(min_length=1)]
+    era: Era = "auto"
+    connect_timeout_s: Annotated[float, pydantic.Field(gt=0, allow_inf_nan=False)] | None = None
+    idle_timeout_s: _Limit | None = None
+    total_timeout_s: _Limit | None = None
+    restart: RestartPolicy = RestartPolicy()
+    watch: FileWatch = FileWatch()
+    ping_interval_s: _Seconds = 30.0
+
+    @property
+    def fingerprint(self) -> str:
+        """What this server is, whatever it is called: equal for equal commands and settings."""
+        fields = self.model_dump(mode="json", exclude=_OURS)
+        fields["era"] = fields.pop("era")  # last, as it stands in what earlier versions saved
+        return _fingerprint(fields)
+
+    @property
+    def approval_key(self) -> str:
+        """What the user agrees to when this may run: another one for any other command or URL.
+
+        A digest, because values may be secrets.
+        """
+        return hashlib.sha256(self.job_key.encode()).hexdigest()
+
+    @property
+    def job_key(self) -> str:
+        """The fingerprint, with the folder where that decides which program it is.
+
+        By it a saved job knows its server, whatever folder this program is started in later.
+        """
+        return self.fingerprint
+
+    @property
+    def deciding_folder(self) -> str | None:
+        """The folder where the command is, if another one would make it another program.
+
+        None where the command or the definition's own folder settles that.
+        """
+        return None
+
+    def settled(self) -> Self:
+        """The same with the folder that it is started in now, to be started there later as well."""
+        return self
+
+
+def in_all_eras(fingerprint: str) -> Iterator[str]:
+    """The fingerprints of a definition that differs in its era alone, its own first."""
+    yield fingerprint
+    fields = json.loads(fingerprint)
+    for era in get_args(Era):
+        if era != fields["era"]:
+            yield _fingerprint({**fields, "era": era})
+
+
+def _fingerprint(fields: dict[str, Any]) -> str:
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+
+
+_OLD_DEMO: Final = ("-m", "app.demo")
+
+
+class StdioDefinition(_Definition):
+    """A server that is started as a process and spoken to over its stdin and stdout.
+
+    `command` is a program's name or path, found on PATH; no shell is involved. `env` is added to
+    the environment of this program; its values, and `args`, may hold references (see
+    `secrets.references`). `cwd` None means this program's own folder.
+    """
+
+    transport: Literal["stdio"] = "stdio"
+    command: Annotated[_Text, pydantic.StringConstraints(min_length=1)]
+    args: tuple[_Text, ...] = ()
+    env: dict[_Variable, _Text] = pydantic.Field(default_factory=dict)
+    cwd: _Text | None = None
+
+    @pydantic.model_validator(mode="before")
+    @classmethod
+    def _renamed_demo(cls, data: object) -> object:
+        """The bundled demo server as version 0.1.0 saved it: its module has another name now."""
+        if not isinstance(data, dict):
+            return data
+        args = data.get("args")
+        if not isinstance(args, list | tuple) or tuple(args[:2]) != _OLD_DEMO:
+            return data
+        command, *words = paths.internal_command(paths.DEMO)
+        env = {name: value for name, value in data.get("env", {}).items() if name != "PYTHONPATH"}
+        return {**data, "command": command, "args": (*words, *args[2:]), "env": env}
+
+    @property
+    def deciding_folder(self) -> str | None:
+        """The folder where a relative path leads to the command, or is the definition's own."""
+        is_path = bool(os.path.dirname(self.command))  # noqa: PTH120  # Path forgets that of "./x"
+        is_open = is_path and not Path(self.command).is_absolute()
+        if not (is_open if self.cwd is None else not Path(self.cwd).is_absolute()):
+            return None
+        try:
+            return str(Path(self.cwd or "").absolute())
+        except OSError:  # the folder that we are in was deleted
+            return self.cwd or "."
+
+    @property
+    def job_key(self) -> str:
+        """In another folder, a relative path is somebody else's program."""
+        folder = self.deciding_folder
+        if folder is None:
+            return self.fingerprint
+        return self.model_copy(update={"cwd": folder}).fingerprint
+
+    def settled(self) -> Self:
+        """As said above; as it is where the folder that we are in was deleted."""
+        try:
+            return self.model_copy(update={"cwd": str(Path(self.cwd or "").absolute())})
+        except OSError:
+            return self
+
+    @property
+    def address(self) -> str:
+        """Command and arguments for people to read, without secrets; never to be run."""
+        return " ".join((self.command, *shown_arguments(self.args)))
+
+
+class HttpDefinition(_Definition):
+    """A server that is reached by a URL: Streamable HTTP, or the older HTTP+SSE (2024-11-05).
+
+    Values of `headers` may be references (see `secrets.references`). With `auth` "oauth" the
+    user signs in at the server's authorization server when it asks for that.
+    """
+
+    transport: Literal["http", "sse"] = "http"
+    url: Annotated[
+        str, pydantic.StringConstraints(min_length=1), pydantic.AfterValidator(_http_url)
+    ]
+    headers: dict[_HeaderName, _HeaderValue] = pydantic.Field(default_factory=dict)
+    auth: Literal["headers", "oauth"] = "headers"
+    oauth: OAuthClient = OAuthClient()
+
+    @property
+    def address(self) -> str:
+        """The URL for people to read, without a user's name and password, and other secrets."""
+        return shown_url(self.url)
+
+    @property
+    def resource(self) -> str:
+        """The URL that tokens of a sign-in are for: whole but for a user's name and password.
+
+        It may hold secrets, and is never shown.
+        """
+        parts = urllib.parse.urlsplit(self.url)
+        return parts._replace(netloc=parts.netloc.rpartition("@")[2]).geturl()
+
+
+ServerDefinition: TypeAlias = StdioDefinition | HttpDefinition
+
+_ANY: Final[pydantic.TypeAdapter[ServerDefinition]] = pydantic.TypeAdapter(
+    Annotated[StdioDefinition | HttpDefinition, pydantic.Field(discriminator="transport")]
+)
+
+
+def read_definition(text: str | bytes) -> ServerDefinition:
+    """A definition from what `model_dump_json` wrote; `pydantic.ValidationError` if it is none."""
+    return _ANY.validate_json(text)
+
+
+def made_definition(fields: Mapping[str, Any]) -> ServerDefinition:
+    """A definition from its fields, `transport` among them; `pydantic.ValidationError` if none."""
+    return _ANY.validate_python(dict(fields))
+
+
+def demo_definition(
+    *args: str, name: str = "demo", era: Era = "auto", connect_timeout_s: float | None = None
+) -> StdioDefinition:
+    """The bundled demo server, started by this very program; `args` are those of `demo`."""
+    command, *words = paths.internal_command(paths.DEMO)
+    return StdioDefinition(
+        name=name,
+        command=command,
+        args=(*words, *args),
+        era=era,
+        connect_timeout_s=connect_timeout_s,
+    )

@@ -1,0 +1,108 @@
+"""Time limits and log levels that a call or server may have. Light: loaded by `--help`."""
+
+from __future__ import annotations
+
+import enum
+from typing import (
+    Final,
+    Literal,
+    NamedTuple,
+    Self,
+    TypeAlias,
+    get_args,
+)
+
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.protocol.messages import CALL_TOOL
+
+LogLevel: TypeAlias = Literal[
+    "debug", "info", "notice", "warning", "error", "critical", "alert", "emergency"
+]
+
+
+LOG_LEVELS: Final[tuple[str, ...]] = get_args(LogLevel)
+"""Levels of log messages, the chattiest first (RFC 5424)."""
+
+
+LONGEST_LIMIT_S: Final = 86_400_000
+"""The longest limit: 1,000 days. Whoever wants more than that wants none."""
+
+
+TOOL_IDLE_S: Final = 1800.0
+"""How long a tool may be silent: a monitor of long jobs shows silence, it does not kill for it."""
+
+
+OTHER_IDLE_S: Final = 60.0
+"""How long a server may be silent about anything else."""
+
+
+class UsualLimit(enum.Enum):
+    """The one value that stands for whatever limit is usual for a server and a method."""
+
+    USUAL = enum.auto()
+
+
+USUAL: Final = UsualLimit.USUAL
+
+
+LimitChoice: TypeAlias = float | UsualLimit | None
+"""Seconds, None or 0 for no limit, or the usual one."""
+
+
+class Limit(enum.Enum):
+    """One of the two clocks of a call."""
+
+    IDLE = "idle"
+    TOTAL = "total"
+
+
+class Limits(NamedTuple):
+    """How long to wait, in seconds; None and 0 are without end.
+
+    `idle_s` counts from the last sign of life of this very request (sent, progress, any message
+    that belongs to it), `total_s` from the moment it was asked for.
+    """
+
+    idle_s: float | None = None
+    total_s: float | None = None
+
+    def checked(self) -> Self:
+        """The same with None for 0; `UserError` for what no clock can count down."""
+        return self._replace(
+            idle_s=_checked(self.idle_s, Limit.IDLE), total_s=_checked(self.total_s, Limit.TOTAL)
+        )
+
+
+def _checked(seconds: float | None, limit: Limit) -> float | None:
+    if seconds is None:
+        return None
+    if not 0 <= seconds <= LONGEST_LIMIT_S:  # neither of which is true of NaN
+        what = f"The {limit.value} limit cannot be {_short(seconds)} seconds"
+        hint = f"Enter 0 for no limit, or at most {LONGEST_LIMIT_S:,.0f} seconds (1,000 days)."
+        raise UserError(ErrorDetails(what, hint=hint))
+    return float(seconds) or None
+
+
+def _short(seconds: float) -> str:
+    try:
+        return f"{seconds:g}"
+    except OverflowError:  # an integer beyond floating point
+        return "that many"
+
+
+def usual_limits(method: str, idle_s: float | None, total_s: float | None) -> Limits:
+    """What holds where a call chose nothing: as its server is defined, else as is usual.
+
+    `idle_s` and `total_s` are the timeouts of the server's definition.
+    """
+    if idle_s is None:
+        idle_s = TOOL_IDLE_S if method == CALL_TOOL else OTHER_IDLE_S
+    return Limits(idle_s, total_s).checked()
+
+
+def chosen_limits(idle_s: LimitChoice, total_s: LimitChoice, usual: Limits) -> Limits:
+    """What holds for a call that chose so; `UserError` for what no clock can count down."""
+    return Limits(
+        usual.idle_s if isinstance(idle_s, UsualLimit) else idle_s,
+        usual.total_s if isinstance(total_s, UsualLimit) else total_s,
+    ).checked()

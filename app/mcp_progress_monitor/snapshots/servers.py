@@ -1,0 +1,152 @@
+"""What views and the command line read about a server: an immutable snapshot of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from typing import TYPE_CHECKING, NamedTuple
+
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.protocol.eras import Era
+from mcp_progress_monitor.protocol.header_parameters import header_parameters_problem
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.protocol.offers import Prompt, Resource, Tool
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+    from mcp_progress_monitor.snapshots.settings import ServerSettings
+
+
+class ServerState(enum.Enum):
+    """Where a server is in its life; the values are words for the window."""
+
+    IDLE = "Not connected"
+    CONNECTING = "Connecting"
+    CONNECTED = "Connected"
+    FAILED = "Failed"
+    CLOSING = "Disconnecting"
+    CLOSED = "Disconnected"
+    WAITING = "Restarting"
+    """It ended by itself and is connected again after a time (see `Retry`)."""
+
+    @property
+    def is_up(self) -> bool:
+        """Whether there is a connection, or is about to be: it must be closed before the next."""
+        return self in {ServerState.CONNECTING, ServerState.CONNECTED, ServerState.CLOSING}
+
+
+class Retry(NamedTuple):
+    """When a server that ended is connected again: attempt `number` (from 1) of `limit`.
+
+    `due_at` is monotonic time in seconds; None while the attempt is being made.
+    """
+
+    number: int
+    limit: int
+    due_at: float | None
+
+
+class Health(NamedTuple):
+    """Whether a server that is silent while calls wait still answers when it is asked.
+
+    `asked_at` is when (monotonic seconds); `answered_s` how long the answer took, None while there
+    is none. A server is hung when it did not answer, slow when it did.
+    """
+
+    asked_at: float
+    answered_s: float | None
+    is_hung: bool = False
+
+
+class SignIn(NamedTuple):
+    """The user is to sign in at `url`, in a browser, before a server can be used.
+
+    `url` comes from the server: untrusted.
+    """
+
+    server: str
+    url: str
+
+
+class Waiting(NamedTuple):
+    """What connecting waits for: `what` was asked, or nothing yet; times are monotonic seconds.
+
+    It began at `began_at` and ends at `until` unless more comes; `stderr_at` is when the server
+    last wrote to its standard error, None if it did not.
+    """
+
+    what: str
+    began_at: float
+    until: float
+    stderr_at: float | None
+
+
+class ResourceUpdates(NamedTuple):
+    """The `number` of times a server said that a resource has changed; the last `when` (wall)."""
+
+    uri: str
+    number: int
+    when: float
+
+
+def _unchanged() -> ServerSettings:
+    from mcp_progress_monitor.snapshots.settings import ServerSettings
+
+    return ServerSettings()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ServerSnapshot:
+    """One server at one moment. What is not known, or not yet, is None or empty.
+
+    `connection` is the id of the newest connection, which may be over. `problem` tells why the
+    server failed or, while it is connected, what of it cannot be used: a list it does not give,
+    or all that it says, because it does not read our answers.
+    `stderr_tail` holds the last lines of its standard error, oldest first. `settings` are the
+    user's for it; `subscriptions` the resources whose updates are wanted, `resource_updates` those
+    that came, the newest last. `waiting` is what connecting waits for, None unless it is going on.
+    """
+
+    name: str
+    definition: ServerDefinition
+    connection: str | None = None
+    state: ServerState = ServerState.IDLE
+    revision: str | None = None
+    era: Era | None = None
+    server_info: JsonObject = dataclasses.field(default_factory=dict)
+    capabilities: JsonObject = dataclasses.field(default_factory=dict)
+    instructions: str | None = None
+    tools: tuple[Tool, ...] = ()
+    resources: tuple[Resource, ...] = ()
+    prompts: tuple[Prompt, ...] = ()
+    problem: ErrorDetails | None = None
+    pid: int | None = None
+    stderr_tail: tuple[str, ...] = ()
+    settings: ServerSettings = dataclasses.field(default_factory=_unchanged)
+    subscriptions: tuple[str, ...] = ()
+    resource_updates: tuple[ResourceUpdates, ...] = ()
+    restarts: int = 0
+    retry: Retry | None = None
+    health: Health | None = None
+    sign_in: SignIn | None = None
+    waiting: Waiting | None = None
+
+    @property
+    def title(self) -> str:
+        """What the server calls itself, else the name it has here."""
+        found = self.server_info.get("title") or self.server_info.get("name")
+        return found if isinstance(found, str) else self.name
+
+    def rejection(self, tool: Tool) -> str:
+        """Why clients must not call one of the server's tools; nothing where they may.
+
+        Source: 2026-07-28 "Custom Headers from Tool Parameters": over HTTP, clients reject tools
+        whose `x-mcp-header` breaks the rules.
+        """
+        is_marked = self.era is Era.PER_REQUEST and self.definition.transport == "http"
+        return header_parameters_problem(tool.input_schema) if is_marked else ""
+
+
+def not_connected(name: str) -> ErrorDetails:
+    """The server has to be connected first."""
+    return ErrorDetails("The server is not connected", name, "Connect it, then try again.")

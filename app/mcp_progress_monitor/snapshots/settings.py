@@ -1,0 +1,137 @@
+"""What the user has set for a server or a call: time limits, rules for questions, log level."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, Self, TypeAlias
+
+import pydantic
+
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.protocol.eras import Era
+from mcp_progress_monitor.snapshots.limits import LogLevel
+from mcp_progress_monitor.snapshots.questions import Accept, Decline, Refused, Sampled
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.snapshots.questions import Answer, Kind
+
+RuleMode: TypeAlias = Literal["ask", "decline", "answer", "undeclared"]
+"""Ask the user; say no; give the fixed answer; or tell the server that this cannot be asked."""
+
+LONGEST_DELAY_S: Final = 86_400.0
+_NO_ROOTS: Final = "User rejected listing roots"
+
+
+class QuestionRule(pydantic.BaseModel):
+    """What to do with questions of one kind.
+
+    For `delay_s` the question is open first, and the user may answer it. `answer` is the content
+    of a form, a sampling result or `{"roots": […]}`; without it the roots are those of the server.
+    """
+
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid")
+
+    mode: RuleMode = "ask"
+    delay_s: Annotated[float, pydantic.Field(ge=0, le=LONGEST_DELAY_S, allow_inf_nan=False)] = 0.0
+    answer: dict[str, Any] | None = None
+
+
+class Root(pydantic.BaseModel):
+    """A folder or file that a server may work on (2025-11-25 "Roots")."""
+
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid")
+
+    uri: Annotated[str, pydantic.StringConstraints(pattern=r"^file://")]
+    name: str | None = None
+
+    def on_wire(self) -> JsonObject:
+        """The root as servers are told of it."""
+        return self.model_dump(exclude_none=True)
+
+
+class QuestionRules(pydantic.BaseModel):
+    """What to do with each kind of question of one server."""
+
+    model_config = pydantic.ConfigDict(frozen=True, extra="forbid")
+
+    sampling: QuestionRule = QuestionRule()
+    form: QuestionRule = QuestionRule()
+    url: QuestionRule = QuestionRule()
+    roots: QuestionRule = QuestionRule(mode="answer")
+
+    @pydantic.model_validator(mode="after")
+    def _need_their_answers(self) -> Self:
+        for kind in ("sampling", "form"):
+            rule: QuestionRule = getattr(self, kind)
+            if rule.mode == "answer" and rule.answer is None:
+                raise ValueError(f"{kind}: a fixed answer is required")
+        return self
+
+    def of(self, kind: Kind) -> QuestionRule:
+        """The rule for one kind."""
+        rule: QuestionRule = getattr(self, kind)
+        return rule
+
+    def automatic(self, kind: Kind, roots: Sequence[Root]) -> Answer | None:
+        """The answer that is given without the user; None when the user is asked."""
+        rule = self.of(kind)
+        if rule.mode == "answer":
+            return _fixed(kind, rule, roots)
+        if rule.mode == "ask":
+            return None
+        if kind in {"sampling", "roots"}:
+            return Refused(_NO_ROOTS) if kind == "roots" else Refused()
+        return Decline()
+
+    def capabilities(self, era: Era) -> JsonObject:
+        """What to declare to a server so that it asks what is not "undeclared", and no more."""
+        modes: JsonObject = {kind: {} for kind in ("form", "url") if self._is_declared(kind)}
+        found: JsonObject = {"elicitation": modes} if modes else {}
+        if self._is_declared("sampling"):
+            found["sampling"] = {"tools": {}}
+        if self._is_declared("roots"):
+            found["roots"] = {"listChanged": True} if era is Era.HANDSHAKE else {}
+        return found
+
+    def _is_declared(self, kind: Any) -> bool:
+        return self.of(kind).mode != "undeclared"
+
+
+def _fixed(kind: Kind, rule: QuestionRule, roots: Sequence[Root]) -> Answer:
+    if kind == "sampling":
+        return Sampled(rule.answer or {})
+    if kind == "roots" and rule.answer is None:
+        return Accept({"roots": [root.on_wire() for root in roots]})
+    return Accept(rule.answer or {})
+
+
+def read_roots(values: Iterable[Mapping[str, Any]]) -> tuple[Root, ...]:
+    """Read roots that a user has written; `UserError` with what is wrong with each."""
+    try:
+        return tuple(Root.model_validate(value) for value in values)
+    except pydantic.ValidationError as error:
+        detail = "\n".join(f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors())
+        hint = "A root has a uri that starts with file:// and, optionally, a name."
+        raise UserError(ErrorDetails("Invalid root", hint=hint, detail=detail)) from error
+
+
+class ServerSettings(pydantic.BaseModel):
+    """How to treat one server: rules for its questions, its roots, and the log level to ask for.
+
+    Without `log_level` the server logs as it likes, or in 2026-07-28 not at all.
+    """
+
+    model_config = pydantic.ConfigDict(frozen=True)
+
+    rules: QuestionRules = QuestionRules()
+    roots: tuple[Root, ...] = ()
+    log_level: LogLevel | None = None
+
+
+class AllSettings(pydantic.BaseModel):
+    """The settings of all servers, as they are in a file."""
+
+    version: Literal[1] = 1
+    servers: dict[str, ServerSettings] = {}

@@ -1,0 +1,370 @@
+"""Parts of a job: its HTTP stream, the questions asked because of it, the task it has become."""
+
+from __future__ import annotations
+
+import collections
+import hashlib
+import json
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_progress_monitor.formatting import elide
+from mcp_progress_monitor.protocol.eras import as_object
+from mcp_progress_monitor.protocol.facts import StreamBroken, TaskStatus, is_terminal
+from mcp_progress_monitor.tracker.estimate import as_float
+from mcp_progress_monitor.tracker.snapshot import (
+    ServerRequestSnapshot,
+    StreamSnapshot,
+    StreamStep,
+    TaskSnapshot,
+    TaskStep,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping
+
+    from mcp_progress_monitor.protocol.facts import (
+        JsonObject,
+        RequestAnswered,
+        StreamResumed,
+        TaskStated,
+        TaskView,
+    )
+    from mcp_progress_monitor.tracker.snapshot import JobId
+
+STREAM_STEPS_KEPT: Final = 200
+"""Newest breaks and takings-up that are told of one job; of older ones only the counts stay."""
+_REASON: Final = 400
+
+
+class JobStream:
+    """The stream of a job that had one break: other jobs have none.
+
+    `broken` is the break under way, `broken_at` when it began: a stream that breaks again before
+    it was taken up is still the same break.
+    """
+
+    __slots__ = ("broken", "broken_at", "broken_count", "resumed_count", "steps")
+
+    def __init__(self) -> None:
+        self.steps: collections.deque[StreamStep] = collections.deque(maxlen=STREAM_STEPS_KEPT)
+        self.broken: StreamBroken | None = None
+        self.broken_at = 0.0
+        self.broken_count = 0
+        self.resumed_count = 0
+
+    def take(self, fact: StreamBroken | StreamResumed, *, is_current: bool) -> None:
+        """Take what became of the stream; of a request that is over it is only told."""
+        is_broken = isinstance(fact, StreamBroken)
+        away_s = None
+        if isinstance(fact, StreamBroken):
+            if self.broken is None:
+                self.broken_count += 1
+                self.broken_at = fact.at
+            self.broken = fact if is_current else None
+        else:
+            away_s = None if self.broken is None else max(fact.at - self.broken_at, 0.0)
+            self.resumed_count += 1
+            self.broken = None
+        self.steps.append(
+            StreamStep(
+                is_broken,
+                fact.at,
+                fact.number,
+                elide(fact.reason, _REASON) if isinstance(fact, StreamBroken) else "",
+                fact.last_event_id,
+                fact.attempt,
+                fact.retry_s if isinstance(fact, StreamBroken) else None,
+                away_s,
+            )
+        )
+
+    def settle(self) -> None:
+        """The request is over, or another is made: nothing is waited for on this stream."""
+        self.broken = None
+
+    def picture(self, now: float) -> StreamSnapshot:
+        """How the stream stands at `now`."""
+        newest = self.steps[-1]
+        retry_at = None if newest.retry_s is None else newest.at + newest.retry_s
+        is_broken = self.broken is not None
+        return StreamSnapshot(
+            is_broken,
+            max(now - (self.broken_at if is_broken else newest.at), 0.0),
+            self.broken_count,
+            self.resumed_count,
+            newest,
+            max(retry_at - now, 0.0) if is_broken and retry_at is not None else None,
+        )
+
+
+ROUNDS_KEPT: Final = 1000
+"""Earlier requests of a job that find it; older ones do no more."""
+CHILDREN_KEPT: Final = 1000
+"""Newest jobs that are told of as asked for because of one job."""
+
+
+class JobQuestions:
+    """The part of a job that only those have which were asked something.
+
+    `open` has the numbers of the frames with open questions. `reply` is the one that requires
+    input and awaits a further request, None while none does. `rounds` counts such replies.
+    `requests` are the numbers of the requests that were answered so. `children` are the jobs of
+    the other side's requests. `history` tells the newest questions of replies, with their answers.
+    """
+
+    __slots__ = ("children", "history", "open", "reply", "requests", "rounds")
+
+    def __init__(self) -> None:
+        self.open: dict[int, None] = {}
+        self.reply: RequestAnswered | None = None
+        self.rounds = 0
+        self.requests: collections.deque[int] = collections.deque()
+        self.children: dict[JobId, None] = {}
+        self.history: collections.deque[ServerRequestSnapshot] = collections.deque(
+            maxlen=CHILDREN_KEPT
+        )
+
+    @property
+    def keys(self) -> set[str]:
+        """The keys of the questions in `reply`."""
+        return set(self._requests())
+
+    @property
+    def state(self) -> Any:
+        """The `requestState` of `reply`, which is to be sent back as it is; None if it has none."""
+        return None if self.reply is None else (self.reply.result or {}).get("requestState")
+
+    def _requests(self) -> dict[str, Any]:
+        result = None if self.reply is None else self.reply.result
+        return as_object((result or {}).get("inputRequests"))
+
+    def require(self, reply: RequestAnswered) -> None:
+        """Begin a round: a reply requires input, though perhaps nothing that a user must give."""
+        self.reply = reply
+        self.rounds += 1
+        self.note(reply.number, self._requests(), reply.at, reply.when)
+        if self.keys:
+            self.open[reply.number] = None
+
+    def note(self, number: int, requests: JsonObject, at: float, when: float) -> None:
+        """Keep what is asked, by its keys, in the message `number`."""
+        for key, value in requests.items():
+            asks = as_object(value)
+            method, params = str(asks.get("method")), as_object(asks.get("params"))
+            self.history.append(ServerRequestSnapshot(number, key, method, params, at, when))
+
+    def note_of_task(self, fact: TaskStated, reused: Collection[str] = ()) -> None:
+        """Keep what a task asks, once for each key: it is stated again until it is answered.
+
+        Keys that are `reused` stand for other questions than before.
+        """
+        known = {asked.key for asked in self.history}.difference(reused)
+        fresh = {k: v for k, v in (fact.input_requests or {}).items() if k not in known}
+        self.note(fact.number, fresh, fact.at, fact.when)
+
+    def note_answers(self, answers: JsonObject, at: float) -> None:
+        """Keep what was answered to those questions that had no answer yet."""
+        for place, asked in enumerate(self.history):
+            if asked.answered_at is None and asked.key in answers:
+                self.history[place] = asked._replace(answer=answers[asked.key], answered_at=at)
+
+    def answer(self, request: int) -> int | None:
+        """End the round: `request`, which was answered so, is not the newest one any more.
+
+        Returns the number of a request that is to be forgotten for it, None if there is room.
+        """
+        if self.reply is not None:
+            self.open.pop(self.reply.number, None)
+        self.reply = None
+        self.requests.append(request)
+        return self.requests.popleft() if len(self.requests) > ROUNDS_KEPT else None
+
+    def adopt(self, job: JobId) -> None:
+        """Take a job as asked for because of this one."""
+        self.children[job] = None
+        if len(self.children) > CHILDREN_KEPT:
+            del self.children[next(iter(self.children))]
+
+
+def digests(requests: JsonObject) -> dict[str, bytes]:
+    """What each key asks, in a few bytes: two questions that differ have different ones."""
+    return {key: digest(request) for key, request in requests.items()}
+
+
+def digest(request: Any) -> bytes:
+    """What one question asks; the order of its members is no matter.
+
+    Those that nobody can write down, nested too deep or with endless numbers, count as alike.
+    """
+    try:
+        words = json.dumps(request, sort_keys=True)
+    except (RecursionError, ValueError):
+        words = ""
+    return hashlib.blake2b(words.encode(), digest_size=16).digest()
+
+
+TASK_STEPS_KEPT: Final = 500
+"""Newest changes of a task that are kept."""
+_ANSWERED_KEPT: Final = 1000
+"""Keys of answered questions that are remembered: a server may show them until it has read."""
+
+
+class JobTask:
+    """A task of a job. `status` is the last one that counts: a terminal one is final.
+
+    `key` is its server's identity. While it `is_saving` it is not shown yet. `reused` are the keys
+    that stand for other questions in the newest statement than before.
+    """
+
+    __slots__ = (
+        "_answered",
+        "_asked",
+        "_asks",
+        "_is_met",
+        "began_at",
+        "created",
+        "id",
+        "is_flat",
+        "is_followed",
+        "is_saving",
+        "key",
+        "message",
+        "poll_count",
+        "poll_ms",
+        "polled_at",
+        "reused",
+        "status",
+        "steps",
+        "ttl_ms",
+        "updated",
+    )
+
+    def __init__(self, view: TaskView, began_at: float | None) -> None:
+        """A task that began at `began_at`, monotonic seconds; None where that is not known."""
+        self.id = view.id
+        self.is_flat = view.is_flat
+        self.began_at = began_at
+        self.is_followed = True
+        self.is_saving = False
+        self.key = ""
+        self.poll_count = 0
+        self.polled_at: float | None = None
+        self.status = ""
+        self.message: str | None = None
+        self.created: str | None = view.created
+        self.updated: str | None = None
+        self.ttl_ms: int | float | None = None
+        self.poll_ms: int | float | None = None
+        self.steps: collections.deque[TaskStep] = collections.deque(maxlen=TASK_STEPS_KEPT)
+        self._asks: dict[str, int] = {}
+        self._answered: dict[str, bytes] = {}
+        self._asked: dict[str, bytes] = {}
+        self.reused: tuple[str, ...] = ()
+        self._is_met = False
+
+    @property
+    def is_over(self) -> bool:
+        """Whether its status is one after which a task never changes."""
+        return is_terminal(self.status)
+
+    @property
+    def expires_at(self) -> float | None:
+        """When the server may forget the task; None if never, or not known."""
+        if self.ttl_ms is None or self.began_at is None:
+            return None
+        return self.began_at + as_float(self.ttl_ms) / 1000
+
+    @property
+    def needs_user(self) -> bool:
+        """Whether it waits for input that nobody has given yet."""
+        if self.status != TaskStatus.INPUT_REQUIRED:
+            return False
+        return bool(self._asks) or not self._is_met
+
+    @property
+    def questions(self) -> set[int]:
+        """The numbers of the frames that stated questions which are still open."""
+        return set(self._asks.values())
+
+    def take(self, fact: TaskStated) -> bool:
+        """Take what is stated; whether that is news. The status of a task that is over stays."""
+        view = fact.task
+        self.is_followed = True
+        if fact.how == "get":
+            self.poll_count += 1
+            self.polled_at = fact.at
+        if not view.status:
+            return False
+        is_step = self._step(fact)
+        is_news = is_step or view.updated != self.updated
+        self.updated = view.updated
+        self.created = view.created or self.created
+        if not self.is_over:
+            self.status, self.message = view.status, view.message
+            self.ttl_ms, self.poll_ms = view.ttl_ms, view.poll_ms
+        return self._ask(fact) or is_news
+
+    def _step(self, fact: TaskStated) -> bool:
+        """Note a change of status or message; whether there was one."""
+        view, last = fact.task, self.steps[-1] if self.steps else None
+        if last is not None and (last.status, last.message) == (view.status, view.message):
+            return False
+        self.steps.append(TaskStep(view.status, view.message, fact.at, fact.how, fact.number))
+        return True
+
+    def _ask(self, fact: TaskStated) -> bool:
+        """Note which questions are open now; whether others than before."""
+        before = set(self._asks)
+        self._take_asks(fact)
+        return self._asks.keys() != before
+
+    def _take_asks(self, fact: TaskStated) -> None:
+        self.reused = ()
+        if self.status != TaskStatus.INPUT_REQUIRED:
+            self._asks.clear()
+            self._is_met = False
+        elif fact.input_requests:
+            known = {key: self._asked[key] for key in self._asks if key in self._asked}
+            self._asked = digests(fact.input_requests)
+            self._note_reused({**known, **self._answered})
+            keys = [key for key in fact.input_requests if key not in self._answered]
+            self._asks = {key: self._asks.get(key, fact.number) for key in keys}
+            self._is_met = not keys
+
+    def _note_reused(self, known: Mapping[str, bytes]) -> None:
+        """Take keys that stand for another question than before for open ones."""
+        asked = self._asked.items()
+        self.reused = tuple(key for key, now in asked if known.get(key, now) not in {b"", now})
+        for key in self.reused:
+            self._answered.pop(key, None)
+            self._asks.pop(key, None)
+
+    def answer(self, keys: Iterable[str]) -> None:
+        """Count questions as answered; with all of them the task has what it waits for."""
+        for key in keys:
+            self._asks.pop(key, None)
+            self._answered[key] = self._asked.get(key, b"")
+            if len(self._answered) > _ANSWERED_KEPT:
+                del self._answered[next(iter(self._answered))]
+        self.meet()
+
+    def meet(self) -> None:
+        """Count what the task waits for as given, unless questions of its own are open."""
+        self._is_met = not self._asks
+
+    def picture(self, now: float, *, is_ours: bool) -> TaskSnapshot:
+        """The task at `now`; `is_ours` says that `tasks/cancel` would reach it."""
+        expires_at = self.expires_at
+        return TaskSnapshot(
+            self.id,
+            self.status,
+            self.message,
+            self.poll_ms,
+            None if expires_at is None else max(expires_at - now, 0.0),
+            expires_at,
+            self.poll_count,
+            is_ours and self.is_followed and not self.is_over,
+            self.is_followed,
+            self.created,
+            None if self.polled_at is None else max(now - self.polled_at, 0.0),
+        )

@@ -1,0 +1,166 @@
+"""Builds the immutable snapshot and detail of a job at one moment."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.protocol.frames import fact_of
+from mcp_progress_monitor.tracker import cancels
+from mcp_progress_monitor.tracker.estimate import as_float, eta, fraction
+from mcp_progress_monitor.tracker.snapshot import AttemptSnapshot, JobDetail, JobSnapshot, JobState
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.findings.finding import Finding
+    from mcp_progress_monitor.tracker.chain import Chain
+    from mcp_progress_monitor.tracker.job import Job
+    from mcp_progress_monitor.tracker.snapshot import Clocks
+
+
+def snapshot_of(job: Job, now: float, clocks: Clocks | None = None) -> JobSnapshot:
+    """The job as it stands at `now`; for an ended job, as it stood at its end."""
+    request, last_at = job.request, job.last_at
+    moment = now if job.ended_at is None else job.ended_at
+    heard_at = job.heard_at if last_at is None else max(last_at, job.heard_at)
+    progress = None if job.progress == float("-inf") else job.progress
+    share = fraction(progress, job.total)
+    rate, eta_s = _pace(job, now, share)
+    return JobSnapshot(
+        id=job.id,
+        connection=request.connection,
+        server=job.server,
+        sender=request.sender,
+        request=request.number,
+        request_id=request.id,
+        method=request.method,
+        name=job.name,
+        summary=job.summary,
+        token=request.token,
+        state=job.state,
+        progress=progress,
+        total=job.total,
+        fraction=share,
+        message=job.message,
+        tick_count=job.tick_count,
+        late_count=job.late_count,
+        rate=rate,
+        eta_s=eta_s,
+        started_at=job.first.at,
+        started_when=job.first.when,
+        ended_at=job.ended_at,
+        elapsed_s=job.worked_s + max(moment - job.attempt_at, 0.0),
+        last_tick_at=last_at,
+        silent_s=max(moment - heard_at, 0.0),
+        stall_after_s=job.stall_after_s(),
+        marks=job.marks.as_tuple(),
+        failure=job.failure,
+        reply_size=None if job.answer is None else job.answer.size,
+        is_automatic=job.is_automatic,
+        clocks=clocks,
+        **_of_few(job, now),
+    )
+
+
+def _of_few(job: Job, now: float) -> dict[str, Any]:
+    """The fields that only few jobs have."""
+    fields = {} if job.chain is None else _of_chain(job, job.chain)
+    if job.parent is not None or job.parent_is_unclear:
+        fields["parent"], fields["parent_is_unclear"] = job.parent, job.parent_is_unclear
+    if job.asked is not None or job.task is not None:
+        fields["questions"] = _questions(job)
+    if job.task is not None and not job.task.is_saving:
+        is_ours = job.request.sender is Side.CLIENT and job.is_resuming
+        fields["task"] = job.task.picture(now, is_ours=is_ours)
+    if job.stream is not None:
+        fields["stream"] = job.stream.picture(now if job.ended_at is None else job.ended_at)
+    if job.cancel_at is not None or job.is_cancel_sent or job.state is JobState.CANCELLING:
+        state = cancels.state_of(job)
+        fields["cancel_state"], fields["cancel_s"] = state, _cancel_s(job, state, now)
+    return fields
+
+
+def _of_chain(job: Job, chain: Chain) -> dict[str, Any]:
+    """The fields that only jobs with a resume chain have."""
+    return {
+        "chain": chain.id,
+        "attempt_count": chain.attempt_count,
+        "resume_note": chain.words,
+        "can_resume": job.state is JobState.RESUMABLE and chain.can_resume,
+        "next_attempt_at": chain.next_attempt_at,
+        "saved_when": chain.token_when,
+    }
+
+
+def _questions(job: Job) -> tuple[int, ...]:
+    """The numbers of the frames with questions that are open, oldest first."""
+    asked = set() if job.asked is None else set(job.asked.open)
+    of_task = set() if job.task is None or not job.is_resuming else job.task.questions
+    return tuple(sorted(asked | of_task))
+
+
+def _cancel_s(job: Job, state: str, now: float) -> float | None:
+    """How long a cancel has been under way, or how late the result came that ignored it."""
+    if job.cancel_at is None:
+        return None
+    if job.state is JobState.CANCELLING:
+        return max(now - job.cancel_at, 0.0)
+    is_late = state == "ignored" and job.answer is not None
+    return max(job.answer.at - job.cancel_at, 0.0) if is_late and job.answer else None
+
+
+def attempt_of(
+    job: Job, outcome: JobState | str, ended_when: float | None = None, detail: str = ""
+) -> AttemptSnapshot:
+    """The newest attempt of the job, as it goes on or ended."""
+    number = 1 if job.chain is None else job.chain.attempt_count
+    ticks, request = job.tick_count - job.attempt_ticks, job.request
+    frame = request.number if request.number > 0 else None
+    return AttemptSnapshot(number, request.when, ended_when, outcome, frame, ticks, detail)
+
+
+def _pace(job: Job, now: float, share: float | None) -> tuple[float | None, float | None]:
+    """Rate and ETA at `now`, None where unknown, which they are once a job is over."""
+    course, last_at, total = job.course, job.last_at, job.total
+    if course is None or course.rates is None or last_at is None:
+        return None, None
+    rates = course.rates
+    if not rates.is_known(now, job.good_count):
+        return None, None
+    rated = job.rated_progress(rates)
+    rate = rates.read(now, rated)
+    if share is None or total is None:
+        return rate, None
+    # The clock runs from the last tick and stops where the job counts as stalled.
+    passed = min(max(now - last_at, 0.0), course.rhythm.stall_after_s())
+    left = as_float(total) - as_float(job.progress)
+    return rate, eta(left, rates.read(last_at, rated), passed)
+
+
+def detail_of(job: Job, now: float, clocks: Clocks | None = None) -> JobDetail:
+    """The longer story of the job."""
+    course, chain = job.course, job.chain
+    running = None if job.state.is_over else attempt_of(job, job.state)
+    return JobDetail(
+        snapshot=snapshot_of(job, now, clocks),
+        params=job.first.params,
+        answer=job.answer,
+        ticks=tuple(map(fact_of, job.ticks)),
+        chart=job.chart(),
+        phases=() if course is None else course.phases.read(job.tick_count, job.ended_at),
+        dropped_phases=0 if course is None else course.phases.dropped,
+        attempts=() if chain is None else chain.pictures(running),
+        resume_token=None if chain is None else chain.token,
+        marked=_marked(job),
+        task_course=(() if job.task is None or job.task.is_saving else tuple(job.task.steps)),
+        children=() if job.asked is None else tuple(job.asked.children),
+        rounds=0 if job.asked is None else job.asked.rounds,
+        asked=() if job.asked is None else tuple(job.asked.history),
+        stream_course=() if job.stream is None else tuple(job.stream.steps),
+    )
+
+
+def _marked(job: Job) -> dict[int, tuple[Finding, ...]]:
+    """What is wrong with the ticks that are kept, by the number of their frames."""
+    numbers = (fact_of(tick).number for tick in job.ticks)
+    found = ((number, job.marks.of_frame(number)) for number in numbers)
+    return {number: findings for number, findings in found if findings}

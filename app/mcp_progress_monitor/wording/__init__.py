@@ -1,0 +1,1 @@
+"""The texts that window, terminal and reports share, without Qt."""

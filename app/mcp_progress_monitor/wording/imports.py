@@ -1,0 +1,145 @@
+"""An import as text: what each server of a file is, and what it would change."""
+
+from __future__ import annotations
+
+import enum
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from mcp_progress_monitor.catalogue.import_preview import ImportStatus
+from mcp_progress_monitor.catalogue.secrets import secrets_of
+from mcp_progress_monitor.formatting import elide, visible
+from mcp_progress_monitor.protocol.secrets import shown_arguments
+from mcp_progress_monitor.wording.approval import rows
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+    from mcp_progress_monitor.catalogue.import_preview import ImportRow
+    from mcp_progress_monitor.catalogue.reading import FoundServer
+    from mcp_progress_monitor.catalogue.variables import Input
+    from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+
+_LONGEST: Final = 10_000
+"""Characters of one value; the rest is replaced by an ellipsis."""
+
+
+class SecretsAs(enum.Enum):
+    """Where values that look like secrets, and secret inputs, are saved."""
+
+    KEYRING = "keyring"
+    VARIABLES = "variables"
+    TEXT = "text"
+
+
+class Asked(NamedTuple):
+    """A required value, and the servers that need it."""
+
+    input: Input
+    servers: tuple[str, ...]
+
+
+def standing_word(standing: ImportStatus) -> str:
+    """How a server of a file stands to the saved ones,."""
+    words = {
+        ImportStatus.NEW: "new",
+        ImportStatus.CHANGED: "changed",
+        ImportStatus.SAME: "same",
+        ImportStatus.UNUSABLE: "cannot be used",
+    }
+    return words[standing]
+
+
+def found_name(row: ImportRow) -> str:
+    """The name that a server has in the file."""
+    return row.found.definition.name if row.found is not None else row.name
+
+
+def what_it_is(row: ImportRow) -> str:
+    """Command or URL of a server in short, else why there is none."""
+    if row.found is None:
+        return "" if row.problem is None else row.problem.what
+    return row.found.definition.address
+
+
+def secrets_words(choice: SecretsAs) -> str:
+    """What becomes of secrets, to be chosen."""
+    words = {
+        SecretsAs.KEYRING: "in the system keyring",
+        SecretsAs.VARIABLES: "in environment variables that you set yourself",
+        SecretsAs.TEXT: "as text, readable in the catalogue file",
+    }
+    return words[choice]
+
+
+def holds_secrets(row: ImportRow) -> bool:
+    """Whether a server has, or asks for, what is not to stand in a file as text."""
+    if row.found is None:
+        return False
+    return any(ask.is_secret for ask in row.found.asks) or bool(secrets_of(row.found.definition))
+
+
+def detail_lines(row: ImportRow, saved: Mapping[str, CatalogueEntry]) -> list[str]:
+    """All that is to be known of a server before it is imported; values of variables are not."""
+    if row.found is None:
+        words = "" if row.problem is None else row.problem.as_text()
+        return [visible(elide(words, _LONGEST), keep_line_ends=True)]
+    return list(_details(row, row.found, saved.get(row.name)))
+
+
+def asked_in(rows: Iterable[ImportRow]) -> list[Asked]:
+    """What the servers of a file ask for, each thing once."""
+    inputs: dict[str, Input] = {}
+    servers: dict[str, list[str]] = {}
+    for row in rows:
+        for each in row.found.asks if row.found is not None else ():
+            inputs.setdefault(each.id, each)
+            servers.setdefault(each.id, []).append(found_name(row))
+    return [Asked(each, tuple(servers[each.id])) for each in inputs.values()]
+
+
+def problem_lines(problems: Iterable[ErrorDetails]) -> str:
+    """What is wrong with a file, with places and the lines in question."""
+    return "\n".join(visible(elide(p.as_text(), 2000), keep_line_ends=True) for p in problems)
+
+
+def _details(row: ImportRow, found: FoundServer, held: CatalogueEntry | None) -> Iterator[str]:
+    yield from _compared(found, held)
+    if row.changes:
+        yield "Changed: {}".format(_shown(", ".join(row.changes)))
+    if row.name != found_name(row):
+        yield f"Saved as: {_shown(row.name)}"
+    if found.is_disabled:
+        yield "Disabled in the file: imported as disabled"
+    secrets = ", ".join(secrets_of(found.definition))
+    if secrets:
+        yield f"Holds secrets: {_shown(secrets)}"
+    for note in found.notes:
+        yield f"Note: {_shown(note)}"
+    for each in found.asks:
+        yield f"Asks for: {_shown(each.description or each.id)}"
+
+
+def _compared(found: FoundServer, held: CatalogueEntry | None) -> Iterator[str]:
+    """What the server is, and what it was where that differs; its name is not compared."""
+    before = {} if held is None else rows(_bare(held.definition))
+    for label, words in rows(_bare(found.definition)).items():
+        old = before.get(label, words)
+        if old == words or label == next(iter(before)):
+            yield f"{label}: {_shown(words)}"
+        else:
+            yield f"{label}:"
+            yield "    " + f"saved:   {_shown(old)}"
+            yield "    " + f"in file: {_shown(words)}"
+
+
+def _bare(definition: ServerDefinition) -> ServerDefinition:
+    """The server without secrets in its arguments; they are shown whole before it first runs."""
+    if definition.transport != "stdio":
+        return definition
+    return definition.model_copy(update={"args": shown_arguments(definition.args)})
+
+
+def _shown(words: str) -> str:
+    return visible(elide(words, _LONGEST))

@@ -1,0 +1,326 @@
+"""A job's snapshot as text, for window, terminal and report."""
+
+from __future__ import annotations
+
+import math
+import operator
+import time
+from typing import TYPE_CHECKING, Final
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.tracker.snapshot import JobState
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.tracker.snapshot import JobSnapshot
+
+_LIMIT: Final = 400  # characters: wider than any column, cheap to measure
+NEAR_S: Final = 60.0
+"""A limit that is nearer than this is told in the list of jobs."""
+SILENT_AFTER_S: Final = 2.0
+"""A running job without a tick for so long says when the last one came."""
+_GIVEN_UP: Final = frozenset({JobState.CANCELLED, JobState.TIMED_OUT, JobState.LOST})
+_ANSWERED: Final = frozenset({JobState.DONE, JobState.FAILED})
+ASKED_TO_STOP: Final = "cancel requested, still working"
+"""A task that was cancelled decides itself when it stops."""
+_HOUR: Final = 3600
+_DAY: Final = 86_400
+_CENTURY_S: Final = 3.2e9
+_UNITS: Final = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
+
+
+_ERRORS: Final = {
+    -32700: "parse error",
+    -32600: "invalid request",
+    -32601: "method not found",
+    -32602: "invalid parameters",
+    -32603: "internal error",
+    -32002: "resource not found",
+    -32042: "a web page must be opened first",
+}
+
+
+def answered_error(code: int | None) -> str:
+    """`"The server answered with error -32601 (method not found)"`."""
+    number = "an error" if code is None else f"error {code}"
+    name = _ERRORS.get(code) if code is not None else None
+    return f"The server answered with {number}{f' ({name})' if name else ''}"
+
+
+def line(words: str) -> str:
+    """Server text for one line: control and direction characters visible, bounded."""
+    return formatting.one_line(words, _LIMIT)
+
+
+def wire(value: object) -> str:
+    """An id or a token as it is on the wire: strings bare, digits not grouped, bounded."""
+    if isinstance(value, str):
+        return line(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return formatting.number(value).replace(",", "")
+    return formatting.summary({"": value}).removeprefix("=")
+
+
+def state_word(state: JobState) -> str:
+    """The state's name."""
+    return state.value
+
+
+def name(job: JobSnapshot) -> str:
+    """Tool title or method."""
+    return line(job.name) or line(job.method)
+
+
+def direction(job: JobSnapshot) -> str:
+    """`"from the server"` for what a server asks of us; nothing for what we ask."""
+    return "from the server" if job.sender is Side.SERVER else ""
+
+
+def cause(job: JobSnapshot) -> str:
+    """That several jobs may have made a server ask this, where that is so."""
+    words = "The server does not say which of the running jobs it is for"
+    return words if job.parent_is_unclear else ""
+
+
+def summary(job: JobSnapshot) -> str:
+    """The second line under the name: who asks, if that is the server, and the arguments."""
+    return " · ".join(part for part in (direction(job), line(job.summary)) if part)
+
+
+def token(job: JobSnapshot) -> str:
+    """The progress token as it is on the wire: strings bare, "none" when there is none."""
+    return "no token" if job.token is None else wire(job.token)
+
+
+def percent(job: JobSnapshot) -> str:
+    """`"63.2 %"`, or nothing when there is no honest fraction."""
+    return "" if job.fraction is None else formatting.percent(job.fraction)
+
+
+def count(job: JobSnapshot) -> str:
+    """`"632 / 1,000"`, `"4,812"` without a total, or nothing before the first tick."""
+    return formatting.amount(job.progress, job.total)
+
+
+def progress(job: JobSnapshot) -> str:
+    """`"632 / 1,000 (63.2 %)"`; the percentage only where there is an honest fraction."""
+    return progress_of(job.progress, job.total, job.fraction)
+
+
+def progress_of(amount: int | float | None, total: int | float | None, share: float | None) -> str:
+    """As `progress`, for what is known of a job that is not running here."""
+    known = formatting.amount(amount, total)
+    return known if share is None else f"{known} ({formatting.percent(share)})"
+
+
+def amount(job: JobSnapshot) -> str:
+    """What stands beside the bar: the percentage, else the count."""
+    return percent(job) or count(job)
+
+
+def rate(job: JobSnapshot) -> str:
+    """`"12/s"`, or nothing while unknown."""
+    return "" if job.rate is None else formatting.rate(job.rate)
+
+
+def time_left(job: JobSnapshot) -> str:
+    """`"31 s left"`, or nothing while unknown."""
+    return "" if job.eta_s is None or job.state.is_over else formatting.time_left(job.eta_s)
+
+
+def elapsed(job: JobSnapshot) -> str:
+    """How long the job runs, in whole seconds; how long it ran, exactly."""
+    if job.state.is_over:
+        return formatting.duration(job.elapsed_s)
+    return formatting.duration(math.floor(job.elapsed_s)) if job.elapsed_s >= 1 else ""
+
+
+def last_tick(job: JobSnapshot) -> str:
+    """`"last tick 2 s ago"`, that there was none yet, or nothing when the job is over."""
+    is_untold = job.last_tick_at is None and job.task is not None  # it states, and may not tick
+    if job.state.is_over or is_untold:
+        return ""
+    return "no tick yet" if job.last_tick_at is None else formatting.last_tick(job.silent_s)
+
+
+def ticks(job: JobSnapshot) -> str:
+    """`"812 ticks"`; nothing where an earlier run of the program had them, and did not count."""
+    if not (job.tick_count > 0 or job.progress is None):
+        return ""
+    words = formatting.count(job.tick_count, "tick")
+    late = f"{formatting.number(job.late_count)} late"
+    return f"{words}, {late}" if job.late_count else words
+
+
+def attempts(job: JobSnapshot) -> str:
+    """`"attempt 7"` while that is under way, `"7 attempts"` after it; nothing for the first."""
+    if job.attempt_count < 2:
+        return ""
+    if job.state.is_over:
+        return formatting.count(job.attempt_count, "attempt")
+    return f"attempt {formatting.number(job.attempt_count)}"
+
+
+def age(seconds: float) -> str:
+    """How old something is, in its largest unit: `"12 s"`, `"4 min"`, `"3 h"`, `"2 d"`."""
+    unit = next((unit for unit in _UNITS if seconds >= unit[1]), _UNITS[-1])
+    return f"{formatting.number(max(math.floor(seconds), 0) // unit[1])} {unit[0]}"
+
+
+def saved(job: JobSnapshot) -> str:
+    """`"saved 4 min ago"`, by the computer's own clock; nothing where no token is kept."""
+    if job.saved_when is None:
+        return ""
+    return f"saved {age(time.time() - job.saved_when)} ago"
+
+
+def next_attempt(job: JobSnapshot) -> str:
+    """`"attempt 8 in 4 s"` while automatic resuming waits; nothing otherwise."""
+    if job.next_attempt_at is None or job.state is not JobState.RESUMABLE:
+        return ""
+    number = formatting.number(job.attempt_count + 1)
+    left_s = math.ceil(job.next_attempt_at - time.monotonic())
+    if left_s <= 0:
+        return f"attempt {number} now"
+    return f"attempt {number} in {formatting.duration(left_s)}"
+
+
+def is_left_at_server(job: JobSnapshot) -> bool:
+    """Whether the job is a task that may still run on its server without being followed."""
+    return job.task is not None and not job.task.is_followed and not job.state.is_over
+
+
+def task_left(job: JobSnapshot) -> str:
+    """`"kept for 4 min 12 s more"` of a task, in whole seconds; empty without a known limit."""
+    left_s = None if job.task is None else job.task.ttl_left_s
+    if left_s is None or left_s > _CENTURY_S:
+        return ""
+    if left_s <= 0:
+        return "time to live expired"
+    return f"kept for {formatting.duration(math.ceil(left_s))} more"
+
+
+def moment(when: float) -> str:
+    """A wall time: without its date if that is today's."""
+    dated = formatting.date_and_clock(when)
+    is_today = dated[:10] == formatting.date_and_clock(time.time())[:10]
+    return formatting.clock(when) if is_today else dated
+
+
+def status(job: JobSnapshot) -> str:
+    """The second line under the state: rate, time left, elapsed; or how it ended."""
+    if job.state is JobState.RESUMABLE:
+        parts = [next_attempt(job) or saved(job), "" if next_attempt(job) else attempts(job)]
+    elif is_left_at_server(job):
+        parts = [task_left(job) or "can be picked up"]
+    elif job.state.is_over:
+        return ", ".join(part for part in (cancelling(job), elapsed(job), ticks(job)) if part)
+    else:
+        # First how its cancel stands, or that its time runs out.
+        parts = [cancelling(job) or near_limit(job), attempts(job)]
+        is_silent = job.silent_s >= SILENT_AFTER_S or job.tick_count == 0
+        parts += [last_tick(job)] if is_silent else [rate(job), time_left(job)]
+        parts.append(elapsed(job))
+    return " · ".join(part for part in parts if part)
+
+
+def near_limit(job: JobSnapshot) -> str:
+    """`"idle limit in 42 s"` when that is the first and soon, else nothing."""
+    clocks = job.clocks
+    if clocks is None or clocks.is_suspended or job.state.is_over:
+        return ""
+    left = (clocks.total_left_s, "total"), (clocks.idle_left_s, "idle")
+    near = [(left_s, limit) for left_s, limit in left if left_s is not None and left_s < NEAR_S]
+    if not near:
+        return ""
+    left_s, limit = min(near, key=operator.itemgetter(0))
+    return f"{limit} limit in {formatting.duration(math.ceil(left_s))}"
+
+
+def limit_left(limit: str, left_s: float | None) -> str:
+    """`"Idle limit in 29 min 58 s"`, or that there is none; `limit` is "idle" or "total".
+
+    A time left that is seen to pass: with seconds up to a day.
+    """
+    if left_s is None:
+        return f"No {limit} limit"
+    seconds = math.ceil(left_s)
+    more = f" {seconds % 60} s" if _HOUR <= seconds < _DAY else ""
+    return f"{limit.capitalize()} limit in {formatting.duration(seconds)}{more}"
+
+
+def cancelling(job: JobSnapshot) -> str:
+    """`"sent 3 s ago"` or `"but the result arrived 2 s later"`; empty without a cancel."""
+    if job.cancel_state == "ignored":
+        return _ignored(job)
+    if job.state is not JobState.CANCELLING:
+        return ""
+    if job.cancel_state != "sent" or job.cancel_s is None:
+        return "not sent yet"
+    ago = formatting.duration(math.floor(job.cancel_s))
+    if job.task is not None:
+        return f"{ASKED_TO_STOP} · {ago}"
+    return f"sent {ago} ago"
+
+
+def _ignored(job: JobSnapshot) -> str:
+    """What a result did to a cancel: it came too late to count, or it counted."""
+    if job.state not in _GIVEN_UP:
+        return "cancel ignored" if job.state in _ANSWERED else ""
+    if job.cancel_s is None:
+        return "but the result arrived"
+    return f"but the result arrived {formatting.duration(job.cancel_s)} later"
+
+
+def full_state(job: JobSnapshot) -> str:
+    """The state's name with what became of a cancel: `"Cancelling: sent 3 s ago"`."""
+    word, how = state(job), cancelling(job)
+    if job.state is JobState.CANCELLED and job.cancel_state == "confirmed":
+        is_told = job.failure is not None and job.failure.where == "server"
+        how = "confirmed by the server" if is_told else "no reply from the server"
+    if not how:
+        return word
+    return f"{word}, {how}" if job.cancel_state == "ignored" else f"{word}: {how}"
+
+
+def state(job: JobSnapshot) -> str:
+    """The state's name, and that a resumable job resumes automatically."""
+    if job.state is JobState.RESUMABLE and job.is_automatic:
+        return "Resumable, automatic"
+    if is_left_at_server(job):
+        return "Left on its server"
+    return state_word(job.state)
+
+
+def message(job: JobSnapshot) -> str:
+    """The server's newest words: why it failed or stopped, else its progress message."""
+    if job.state is JobState.RESUMABLE:
+        return line(job.resume_note or job.message or "")
+    if job.failure is not None:
+        is_ours = job.failure.where == "local"
+        return _in_one(job.failure.message) if is_ours else line(job.failure.message)
+    return line(job.message or "")
+
+
+def _in_one(words: str) -> str:
+    """Our own words, of several lines, in one."""
+    lines = (each.strip() for each in words[: 2 * _LIMIT].split("\n"))
+    return line(" · ".join(each for each in lines if each))
+
+
+def marks(job: JobSnapshot) -> str:
+    """All irregularities in one line each, or nothing."""
+    return "\n".join(mark(one.text, one.count) for one in job.marks)
+
+
+def mark(words: str, times: int) -> str:
+    """One irregularity and how often it was seen."""
+    return line(words) if times == 1 else f"{line(words)} ({formatting.number(times)} x)"
+
+
+def spoken(job: JobSnapshot) -> str:
+    """The whole row as one sentence, for screen readers and as a plain tool tip."""
+    is_task = "" if job.task is None else "task"
+    who = (name(job), is_task, direction(job), line(job.server))
+    parts = (*who, state(job), amount(job), message(job))
+    return ", ".join(part for part in (*parts, status(job)) if part)

@@ -1,0 +1,100 @@
+"""JSON values as text of bounded length: for rows, trees and copies."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from mcp_progress_monitor.formatting import size, visible
+from mcp_progress_monitor.protocol.jsonrpc import Elided
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+_DEPTH = 6
+
+
+def compact(value: Any, limit: int) -> str:
+    """Return `value` as one line of JSON of at most `limit` characters, safe to show.
+
+    Only as much of the value is looked at as fits: a long array costs no more than a short one.
+    """
+    parts: list[str] = []
+    room = limit
+    for part in _parts(value, limit, _DEPTH):
+        parts.append(part)
+        room -= len(part)
+        if room < 0:
+            return "".join(parts)[: max(0, limit - 1)] + "…"
+    return "".join(parts)
+
+
+def _parts(value: Any, limit: int, depth: int) -> Iterator[str]:
+    if isinstance(value, Elided):
+        yield f"… {size(value.size)} …"
+    elif isinstance(value, dict):
+        yield from _members(value, limit, depth)
+    elif isinstance(value, list | tuple):
+        yield from _elements(value, limit, depth)
+    else:
+        yield scalar(value, limit)
+
+
+def _members(value: dict[Any, Any], limit: int, depth: int) -> Iterator[str]:
+    if not depth and value:
+        yield "{…}"
+        return
+    yield "{"
+    for index, (name, member) in enumerate(value.items()):
+        yield (", " if index else "") + scalar(name, limit) + ": "
+        yield from _parts(member, limit, depth - 1)
+    yield "}"
+
+
+def _elements(value: list[Any] | tuple[Any, ...], limit: int, depth: int) -> Iterator[str]:
+    if not depth and value:
+        yield "[…]"
+        return
+    yield "["
+    for index, element in enumerate(value):
+        if index:
+            yield ", "
+        yield from _parts(element, limit, depth - 1)
+    yield "]"
+
+
+def scalar(value: Any, limit: int) -> str:
+    """Return a string in quotes, a number or a word such as `null`, cut to about `limit`."""
+    if isinstance(value, str):
+        cut = value[:limit]
+        return '"' + visible(cut) + ('…"' if len(value) > limit else '"')
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    return number(value, limit) if isinstance(value, int | float) else visible(str(value)[:limit])
+
+
+def number(value: float, limit: int = 4_000) -> str:
+    """Return a number's digits; an integer too long to be printed at once says its size."""
+    if isinstance(value, int) and value.bit_length() > 3 * limit:
+        return f"integer of about {int(value.bit_length() * 0.30103):,} digits"
+    return repr(value) if isinstance(value, int) else json.dumps(value)
+
+
+def pretty(value: Any) -> str:
+    """Return the whole of `value` as indented JSON, for the clipboard and for reading."""
+    return json.dumps(_spelled_out(value), indent=2, ensure_ascii=False)
+
+
+def searchable(value: Any) -> str:
+    """Return `value` as it stands in a message's bytes: a string without its quotes."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    return text[1:-1] if isinstance(value, str) else text
+
+
+def _spelled_out(value: Any) -> Any:
+    """Values left out of a large message say so instead of passing for something else."""
+    if isinstance(value, Elided):
+        return f"… {value.size:,} bytes left out …"
+    if isinstance(value, dict):
+        return {name: _spelled_out(member) for name, member in value.items()}
+    return [_spelled_out(element) for element in value] if isinstance(value, list) else value

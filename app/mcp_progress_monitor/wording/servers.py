@@ -1,0 +1,210 @@
+"""A server as text: in brief for its row, and in full."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Final
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.snapshots.servers import ServerState
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+    from mcp_progress_monitor.snapshots.servers import Health, Retry, ServerSnapshot, Waiting
+
+_PATIENT_S: Final = 3.0
+"""How long connecting may take before the row says what it is waiting for."""
+_UPDATES_TOLD: Final = 10
+_NAME: Final = 60
+_TRANSPORTS: Final = {"stdio": "stdio", "http": "HTTP", "sse": "SSE"}
+
+
+def state_word(state: ServerState) -> str:
+    """The state's name."""
+    return state.value
+
+
+def transport_word(server: ServerSnapshot) -> str:
+    """How the server is reached, in a word."""
+    transport = server.definition.transport
+    return _TRANSPORTS.get(transport, transport)
+
+
+def sign_in_text(server: str) -> str:
+    """What the user is asked for by a server that needs a sign-in."""
+    return f"Sign in to use the server {formatting.one_line(server, _NAME)}"
+
+
+def disabled(server: str, hint: str) -> ErrorDetails:
+    """Why a saved server is not connected; `hint` says how to enable it."""
+    return ErrorDetails("The server is disabled", server, hint)
+
+
+def replaced_text(backup: Path) -> str:
+    """That an export wrote over servers of a file, and where the file as it was is kept."""
+    return f"Servers were replaced; backup of the file: {formatting.visible(str(backup))}"
+
+
+def retry_text(retry: Retry, now: float) -> str:
+    """`Restarting in 4 s (2 of 5)`, or that it is being done."""
+    which = f"{retry.number} of {retry.limit}"
+    if retry.due_at is None or retry.due_at <= now:
+        return f"Restarting now ({which})"
+    left = formatting.duration(math.ceil(retry.due_at - now))
+    return f"Restarting in {left} ({which})"
+
+
+def health_text(health: Health, now: float, interval_s: float = 0.0) -> str:
+    """Whether a silent server answers when it is asked; it is asked after `interval_s`."""
+    if health.is_hung:
+        return "Does not answer pings: hung"
+    silent = formatting.duration(math.floor(max(0.0, now - health.asked_at + interval_s)))
+    if health.answered_s is None:
+        return f"Silent for {silent}, ping sent"
+    return f"Silent for {silent}, answers pings"
+
+
+def waiting_text(waiting: Waiting, now: float) -> str:
+    """What connecting waits for and for how long."""
+    what = f"for the answer to {waiting.what}" if waiting.what else "for the server to start"
+    waited = formatting.duration(int(max(now - waiting.began_at, 0.0)))
+    left = formatting.duration(int(max(waiting.until - now, 0.0)))
+    words = f"waiting {what} for {waited}, at most {left} more"
+    if waiting.stderr_at is None:
+        return words
+    ago = formatting.duration(int(max(now - waiting.stderr_at, 0.0)))
+    return f"{words}; it wrote to standard error {ago} ago"
+
+
+def about(
+    server: ServerSnapshot,
+    stray_ticks: int = 0,
+    now: float = 0.0,
+    entry: CatalogueEntry | None = None,
+    *,
+    awaits_turn: bool = False,
+) -> str:
+    """What is known of a server in short, the most important first: state, trouble, then facts.
+
+    `stray_ticks` is how much of its progress had a token that belongs to no job. `now` is monotonic
+    seconds, for what counts down; `awaits_turn`: it is to be connected after others.
+    """
+    first = "Waiting to connect" if awaits_turn else _state_words(server, now, entry)
+    if (
+        not awaits_turn
+        and server.problem is not None
+        and server.retry is None
+        and server.sign_in is None
+    ):
+        return _told(server, _of_restarts(server))
+    facts: tuple[str, ...] = (transport_word(server), _of_restarts(server))
+    if server.state is ServerState.CONNECTED:
+        tools = formatting.count(len(server.tools), "tool", "tools")
+        facts = (_of_updates(server), tools, server.revision or "", *facts)
+    parts = (first, _of_stray(stray_ticks), *facts)
+    return " · ".join(formatting.one_line(part) for part in parts if part)
+
+
+def _told(server: ServerSnapshot, restarts: str) -> str:
+    """What went wrong; of a connected server what of it cannot be used."""
+    what = formatting.one_line(server.problem.what) if server.problem is not None else ""
+    if server.state is ServerState.FAILED:
+        what = f"{state_word(server.state)}: {what}"
+    return " · ".join(part for part in (what, restarts) if part)
+
+
+def _state_words(server: ServerSnapshot, now: float, entry: CatalogueEntry | None) -> str:
+    """What state a server is in; nothing while it is connected and well."""
+    if entry is not None and entry.is_disabled and not server.state.is_up:
+        return "Disabled"
+    if server.sign_in is not None:
+        return "Sign-in needed"
+    if server.retry is not None:
+        return retry_text(server.retry, now)
+    if server.waiting is not None and now - server.waiting.began_at >= _PATIENT_S:
+        return f"{state_word(server.state)}: {waiting_text(server.waiting, now)}"
+    if server.state is not ServerState.CONNECTED:
+        return state_word(server.state)
+    if server.health is None:
+        return ""
+    return health_text(server.health, now, server.definition.ping_interval_s)
+
+
+def _of_restarts(server: ServerSnapshot) -> str:
+    words = formatting.count(server.restarts, "restart", "restarts")
+    return words if server.restarts else ""
+
+
+def _of_updates(server: ServerSnapshot) -> str:
+    """That resources were updated, and how often; nothing when none was."""
+    number = sum(each.number for each in server.resource_updates)
+    return formatting.count(number, "resource update") if number else ""
+
+
+def _updates(server: ServerSnapshot) -> str:
+    """The newest updates of resources, a line each, the last one first."""
+    words = "{uri} updated {count}, last at {time}"
+    return "\n".join(
+        words.format(
+            uri=formatting.one_line(each.uri),
+            count=formatting.count(each.number, "time"),
+            time=formatting.clock(each.when)[:8],
+        )
+        for each in reversed(server.resource_updates[-_UPDATES_TOLD:])
+    )
+
+
+def _of_stray(ticks: int) -> str:
+    if not ticks:
+        return ""
+    return "{ticks} for unknown tokens".format(ticks=formatting.count(ticks, "tick"))
+
+
+def story(
+    server: ServerSnapshot,
+    stray_ticks: int = 0,
+    now: float = 0.0,
+    entry: CatalogueEntry | None = None,
+    *,
+    awaits_turn: bool = False,
+) -> str:
+    """All that is known of a server, in lines of plain text; arguments as of `about`."""
+    problem = server.problem.as_text() if server.problem is not None else ""
+    state = _state_words(server, now, entry) or state_word(server.state)
+    state = "Waiting to connect" if awaits_turn else state
+    parts = (
+        f"{formatting.one_line(server.name)}: {state}",
+        formatting.one_line(server.definition.address, 400),
+        "" if server.pid is None else f"pid {server.pid}",
+        formatting.visible(problem, keep_line_ends=True) if problem else _facts(server),
+        _of_restarts(server) if problem else "",
+        _of_stray(stray_ticks),
+        _updates(server),
+        *_of_entry(entry),
+    )
+    return "\n".join(part for part in parts if part)
+
+
+def _facts(server: ServerSnapshot) -> str:
+    """What a server without a problem is, in a line."""
+    parts: tuple[str, ...] = (transport_word(server), _of_restarts(server))
+    if server.state is ServerState.CONNECTED:
+        offers = (
+            (len(server.tools), "tool"),
+            (len(server.resources), "resource"),
+            (len(server.prompts), "prompt"),
+        )
+        counts = [formatting.count(number, word) for number, word in offers if number]
+        parts = (formatting.one_line(server.title), *counts, server.revision or "", *parts)
+    return " · ".join(formatting.one_line(part) for part in parts if part)
+
+
+def _of_entry(entry: CatalogueEntry | None) -> tuple[str, ...]:
+    if entry is None:
+        return ()
+    at_start = "Connects at start" if entry.connects_at_start else ""
+    origin = f"Imported from {formatting.one_line(entry.origin)}" if entry.origin else ""
+    return at_start, origin

@@ -1,0 +1,121 @@
+"""A task as text: its status, where that came from, and how long it is kept."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.protocol.facts import TaskStatus, is_terminal
+from mcp_progress_monitor.protocol.messages import GET_TASK, LIST_TASKS
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.wording.jobs import (
+    ASKED_TO_STOP,
+    is_left_at_server,
+    line,
+    moment,
+    task_left,
+)
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.tracker.snapshot import JobDetail, JobSnapshot, TaskSnapshot, TaskStep
+
+TITLES: Final = (
+    "Status",
+    "Message",
+    "Since",
+    "Source",
+)
+TEXT_COLUMNS: Final = (0, 1, 2, 3)
+_STATUSES: Final = {
+    TaskStatus.WORKING: "Working",
+    TaskStatus.INPUT_REQUIRED: "Input required",
+    TaskStatus.COMPLETED: "Completed",
+    TaskStatus.FAILED: "Failed",
+    TaskStatus.CANCELLED: "Cancelled",
+}
+_WAYS: Final = {
+    "created": "the reply that created it",
+    "status": "a notification",
+    "get": GET_TASK,
+    "list": LIST_TASKS,
+    "cancel": "the reply to tasks/cancel",
+    "update": "the reply to tasks/update",
+    "result": "the reply to tasks/result",
+    "saved": "saved by an earlier run",
+}
+
+
+def status_text(status: str) -> str:
+    """A status; one that the protocol does not know, as received."""
+    known = _STATUSES.get(status)  # type: ignore[call-overload]  # a StrEnum is its word
+    return known if known is not None else line(status) or "no status"
+
+
+def status_source(how: str) -> str:
+    """The kind of message that reported a state."""
+    known = _WAYS.get(how)
+    return known if known is not None else line(how)
+
+
+def row(step: TaskStep, job: JobSnapshot) -> tuple[str, ...]:
+    """The words of one change, in the order of `TITLES`."""
+    when = job.started_when + step.at - job.started_at
+    return status_text(step.status), line(step.message or ""), moment(when), status_source(step.how)
+
+
+def standing(job: JobSnapshot, task: TaskSnapshot) -> str:
+    """`"Working · counting files"`, and what became of a cancel that its server was asked for."""
+    parts = [status_text(task.status)]
+    if job.state is JobState.CANCELLING and not is_terminal(task.status):
+        parts.append(ASKED_TO_STOP)
+    if is_left_at_server(job):
+        parts.append("left on its server, picked up when the server is connected")
+    parts.append(line(task.message or ""))
+    return " · ".join(part for part in parts if part)
+
+
+def numbers(detail: JobDetail, task: TaskSnapshot) -> str:
+    """How long it is kept, how often it is asked for, rounds of input: in one line."""
+    job = detail.snapshot
+    parts = (
+        kept(job, task),
+        interval(task),
+        polls(job, task),
+        rounds(detail.rounds),
+    )
+    return " · ".join(part for part in parts if part)
+
+
+def kept(job: JobSnapshot, task: TaskSnapshot) -> str:
+    """`"kept for 4 min 12 s more"`, by the second; when that ends of a job that is over."""
+    left = task_left(job)
+    if not left or task.expires_at is None:
+        return "kept without a known limit"
+    if job.state.is_over and task.ttl_left_s:
+        when = job.started_when + task.expires_at - job.started_at
+        return "kept until {}".format(moment(when).partition(".")[0])
+    return left
+
+
+def interval(task: TaskSnapshot) -> str:
+    """How often the server wants to be asked."""
+    if task.poll_ms is None:
+        return "no poll interval"
+    return f"poll every {formatting.duration(min(task.poll_ms, 1e15) / 1000)}"
+
+
+def polls(job: JobSnapshot, task: TaskSnapshot) -> str:
+    """`"polled 12 times, the last 2 s ago"`."""
+    if not task.poll_count:
+        return "not polled yet" if not job.state.is_over else "never polled"
+    often = f"polled {formatting.number(task.poll_count)} times"
+    if task.poll_count == 1:
+        often = "polled once"
+    if task.polled_s is None or job.state.is_over:
+        return often
+    return f"{often}, {f'last {formatting.ago(task.polled_s)}'}"
+
+
+def rounds(count: int) -> str:
+    """How often input was required, nothing for never."""
+    return formatting.count(count, "round of input", "rounds of input") if count else ""

@@ -1,0 +1,269 @@
+"""Counts how easy the package is to find one's way in: `python -m tests.architecture.good_signs`.
+
+Prints one figure a line, with what it counts. `--no-tick` leaves out the measured one: what runs
+between a progress notification in a server's pipe and the pixels of its row.
+"""
+
+from __future__ import annotations
+
+import ast
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from tests.architecture.source import APP, PACKAGE, ROOT, Module, modules
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping
+    from types import CodeType, FrameType
+
+_FUNCTIONS: Final = (ast.FunctionDef, ast.AsyncFunctionDef)
+_INTERVAL_S: Final = 0.15  # a feed publishes at most every 100 ms: each tick gets its own repaint
+_WARM_UP: Final = 10
+_REPAINTS: Final = 30
+_MOST: Final = 0.8
+"""The share of repaints that a function must have part in: timers have it in fewer."""
+_LONGEST_S: Final = 60.0
+_NO_FUNCTIONS: Final = frozenset({"<listcomp>", "<setcomp>", "<dictcomp>", "<genexpr>"})
+
+
+def main() -> None:
+    """Print all figures."""
+    package = {_name(module): module for module in modules(f"app/{PACKAGE}")}
+    for name, figure in _read(package):
+        print(f"{figure:>8}  {name}")
+    if "--no-tick" not in sys.argv:
+        functions = _one_tick()
+        files = {path for path, _ in functions}
+        print(f"{len(functions):>8}  functions entered from pipe to pixel, one tick and its row")
+        print(f"{len(files):>8}  files of these functions")
+        if "--list" in sys.argv:
+            print("\n".join(f"{path}: {function}" for path, function in sorted(functions)))
+
+
+def _name(module: Module) -> str:
+    parts = module.path.with_suffix("").parts[1:]
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def _read(package: Mapping[str, Module]) -> Iterator[tuple[str, int]]:
+    """Yield the figures that are read from the source."""
+    lengths = [module.text.count("\n") for module in package.values()]
+    yield "lines", sum(lengths)
+    yield "modules", len(lengths)
+    longer = [length for length in lengths if length > 1]  # not the docstrings of packages
+    yield "lines in the median module", round(statistics.median(longer))
+    yield "lines in the longest module", max(lengths)
+    yield "functions that only forward", sum(map(_forwarders, package.values()))
+    importers = _importers(package)
+    yield "modules with a single importer", sum(len(each) == 1 for each in importers.values())
+    names = Counter(name for module in package.values() for name in _classes(module))
+    yield "class names that exist twice or more", sum(count > 1 for count in names.values())
+    yield "modules that spell _meta", sum(_spells_meta(module) for module in package.values())
+    yield "callbacks assigned after construction", sum(map(_callbacks, package.values()))
+    knots = list(_knots(package))
+    yield "import cycles, TYPE_CHECKING included", len(knots)
+    yield "modules in these cycles", sum(map(len, knots))
+
+
+def _forwarders(module: Module) -> int:
+    return sum(isinstance(node, _FUNCTIONS) and _forwards(node) for node in ast.walk(module.tree))
+
+
+def _forwards(function: ast.FunctionDef | ast.AsyncFunctionDef) -> bool:
+    """Tell whether a function only hands its own arguments, all of them, to another one."""
+    body = [node for node in function.body if not _is_docstring(node)]
+    if len(body) != 1 or not isinstance(body[0], ast.Return | ast.Expr):
+        return False
+    call = body[0].value.value if isinstance(body[0].value, ast.Await) else body[0].value
+    if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute | ast.Name):
+        return False
+    if function.decorator_list or (isinstance(call.func, ast.Name) and call.func.id[:1].isupper()):
+        return False  # a slot or a property; something is made
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    own = {each.arg for each in (*function.args.args, *function.args.kwonlyargs)} - {"self", "cls"}
+    names = [node.id for node in given if isinstance(node, ast.Name)]
+    return len(names) == len(given) and set(names) == own
+
+
+def _is_docstring(node: ast.stmt) -> bool:
+    return isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+
+
+def _imports(package: Mapping[str, Module], name: str) -> set[str]:
+    """Find the modules of the package that one imports, wherever in its text."""
+    return {other for other in package[name].imported if other in package} - {name, PACKAGE}
+
+
+def _importers(package: Mapping[str, Module]) -> dict[str, set[str]]:
+    found: dict[str, set[str]] = {}
+    for name in package:
+        for other in _imports(package, name):
+            if not package[other].path.name.startswith("__"):
+                found.setdefault(other, set()).add(name)
+    return found
+
+
+def _classes(module: Module) -> Iterator[str]:
+    """Yield the names of a module's public classes."""
+    for node in module.tree.body:
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+            yield node.name
+
+
+def _spells_meta(module: Module) -> bool:
+    return module.has("_meta") and any(
+        isinstance(node, ast.Constant) and node.value == "_meta" for node in ast.walk(module.tree)
+    )
+
+
+def _callbacks(module: Module) -> int:
+    """Count attributes `on_…` of others that are assigned: their owner began without them."""
+    return sum(
+        isinstance(target, ast.Attribute)
+        and target.attr.startswith("on_")
+        and not (isinstance(target.value, ast.Name) and target.value.id == "self")
+        for node in ast.walk(module.tree)
+        if isinstance(node, ast.Assign)
+        for target in node.targets
+    )
+
+
+def _knots(package: Mapping[str, Module]) -> Iterator[set[str]]:
+    """Yield each set of modules that all lead to each other by imports (Tarjan)."""
+    graph = {name: sorted(_imports(package, name)) for name in package}
+    order: dict[str, int] = {}
+    low: dict[str, int] = {}
+    path: list[str] = []
+
+    def visit(name: str) -> Iterator[set[str]]:
+        order[name] = low[name] = len(order)
+        path.append(name)
+        for other in graph[name]:
+            if other not in order:
+                yield from visit(other)
+                low[name] = min(low[name], low[other])
+            elif other in path:
+                low[name] = min(low[name], order[other])
+        if low[name] == order[name]:
+            knot = set(path[path.index(name) :])
+            del path[path.index(name) :]
+            if len(knot) > 1:
+                yield knot
+
+    for name in graph:
+        if name not in order:
+            yield from visit(name)
+
+
+def _one_tick() -> set[tuple[str, str]]:
+    """Measure in a process of its own, which has a window of its own."""
+    command = [sys.executable, "-m", "tests.architecture.good_signs", "--measure"]
+    done = subprocess.run(
+        command, cwd=ROOT, capture_output=True, text=True, timeout=2 * _LONGEST_S, check=True
+    )
+    return {(path, name) for path, name in json.loads(done.stdout.splitlines()[-1])}
+
+
+class _Profile:
+    """Which functions of the package are entered between one repaint and the next."""
+
+    def __init__(self) -> None:
+        self.seen: list[set[CodeType]] = []
+        self._now: set[CodeType] = set()
+
+    def __call__(self, frame: FrameType, event: str, _argument: object) -> None:
+        if event == "call":
+            self._now.add(frame.f_code)
+
+    def cut(self) -> None:
+        """End a stretch."""
+        self.seen.append(self._now)
+        self._now = set()
+
+    def usual(self) -> Iterator[tuple[str, str]]:
+        """Yield file and name of what most stretches had in them, the first of them left out."""
+        stretches = self.seen[_WARM_UP:]
+        counts = Counter(code for stretch in stretches for code in stretch)
+        for code, count in counts.items():
+            path = Path(code.co_filename)
+            is_ours = path.is_relative_to(APP) and code.co_name not in _NO_FUNCTIONS
+            if is_ours and count >= _MOST * len(stretches):
+                name = f"{getattr(code, 'co_qualname', code.co_name)}:{code.co_firstlineno}"
+                yield path.relative_to(APP).as_posix(), name
+
+
+def _measure() -> None:
+    """Open a window on a server that ticks, and print what runs for a tick and its row."""
+    import os
+
+    os.environ["QT_QPA_PLATFORM"] = "offscreen"
+    from PySide6.QtCore import QEvent, QObject, QTimer
+    from PySide6.QtWidgets import QApplication
+
+    with tempfile.TemporaryDirectory() as folder:
+        from mcp_progress_monitor.gui.aio import run_on_qt
+        from mcp_progress_monitor.gui.options import WindowOptions
+        from mcp_progress_monitor.gui.program import Program
+
+        application = QApplication([])
+        program = Program(application, WindowOptions(Path(folder)))
+        profile = _Profile()
+
+        class Paints(QObject):
+            def eventFilter(self, _watched: QObject, event: QEvent) -> bool:
+                if event.type() is QEvent.Type.Paint:
+                    QTimer.singleShot(0, self.painted)  # when the row is on the screen
+                return False
+
+            def painted(self) -> None:
+                profile.cut()
+                if len(profile.seen) == _WARM_UP + _REPAINTS:
+                    sys.setprofile(None)
+                    program.quit()
+
+        paints = Paints()
+
+        def begin() -> None:
+            if not program.ready.is_set():
+                QTimer.singleShot(50, begin)
+                return
+            _call(program)
+            QTimer.singleShot(1500, look)
+
+        def look() -> None:
+            program.window.log_pane.hide()  # rows of its own, which follow the same tick
+            program.window.job_list.table.viewport().installEventFilter(paints)
+            sys.setprofile(profile)
+
+        QTimer.singleShot(0, begin)
+        QTimer.singleShot(round(1000 * _LONGEST_S), program.quit)
+        run_on_qt(application, program.run)
+    print(json.dumps(sorted(profile.usual())))
+
+
+def _call(program: Any) -> None:
+    """Connect the demo server and make one call that ticks."""
+    from mcp_progress_monitor.engine.call import Call
+    from mcp_progress_monitor.snapshots.definitions import demo_definition
+
+    async def run() -> None:
+        name = program.engine.servers.add(demo_definition())
+        await program.engine.servers.connect(name)
+        arguments = {"steps": 900, "interval_s": _INTERVAL_S}
+        params = {"name": "unknown_total", "arguments": arguments}
+        program.calls.call(Call(server=name, method="tools/call", params=params))
+
+    program.calls._tasks.start("measure", run)  # noqa: SLF001  # as the window starts tasks
+
+
+if __name__ == "__main__":
+    if "--measure" in sys.argv:
+        _measure()
+    else:
+        main()

@@ -1,0 +1,29 @@
+"""Findings in free words, and findings as words, for tests that only carry them about."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mcp_progress_monitor.findings.finding import Finding, Level, Rule, Source, joined
+from mcp_progress_monitor.findings.rules import ALL
+from mcp_progress_monitor.tracker.snapshot import ViolationCount
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+_SOURCE = Source("No document", "none")
+
+
+def finding(words: str, kind: str = "") -> Finding:
+    """A finding whose sentence is `words`."""
+    return Finding(Rule("TEST-1", Level.ERROR, ALL, _SOURCE, "{words}", kind), (words,))
+
+
+def mark(key: str, words: str, count: int, first: int) -> ViolationCount:
+    """A mark whose sentence is `words`."""
+    return ViolationCount(key, finding(words, key), count, first)
+
+
+def texts_of(marked: Mapping[int, tuple[Finding, ...]]) -> dict[int, str]:
+    """What is wrong with each frame, in one text."""
+    return {number: joined(found) for number, found in marked.items()}

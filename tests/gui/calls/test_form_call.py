@@ -1,0 +1,524 @@
+"""A new call is chosen, filled in, checked and asked for."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QCheckBox,
+    QComboBox,
+    QLabel,
+    QLineEdit,
+    QListView,
+    QPlainTextEdit,
+    QPushButton,
+    QSpinBox,
+    QWidget,
+)
+
+from mcp_progress_monitor.engine.call import AutoResume, Call
+from mcp_progress_monitor.gui.calls.form import CallDialog, CallForm
+from mcp_progress_monitor.gui.theme import Appearance
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.protocol.offers import Prompt, PromptArgument, Resource, Tool
+from mcp_progress_monitor.protocol.peer import AUTO
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+from mcp_progress_monitor.snapshots.limits import USUAL
+from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+_DEFINITION = StdioDefinition(name="db", command="db")
+_SCHEMA = {
+    "type": "object",
+    "properties": {"rows": {"type": "integer", "minimum": 1}},
+    "required": ["rows"],
+}
+_DB = ServerSnapshot(
+    "db",
+    _DEFINITION,
+    tools=(
+        Tool("export", "Export", "<b>Writes</b> a file", _SCHEMA, "optional", {}),
+        Tool("crawl", None, None, {"type": "object"}, "forbidden", {}),
+    ),
+    resources=(Resource("file:///a", "a", None, None, None, None, {}),),
+    prompts=(Prompt("ask", None, None, (PromptArgument("topic", None, None, False),), {}),),
+    state=ServerState.CONNECTED,
+)
+_OTHER = ServerSnapshot("other", _DEFINITION, state=ServerState.CONNECTED)
+
+
+@pytest.fixture
+def dialog(qtbot: QtBot) -> CallDialog:
+    """The window with two servers, the first one chosen."""
+    made = CallDialog(Appearance(QGuiApplication.palette(), resource("icons")))
+    qtbot.addWidget(made)
+    made.form.set_servers([_DB, _OTHER])
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+@pytest.fixture
+def form(dialog: CallDialog) -> CallForm:
+    """The form in the window."""
+    return dialog.form
+
+
+@pytest.fixture
+def calls(dialog: CallDialog) -> list[Call]:
+    """What was asked for."""
+    made: list[Call] = []
+    dialog.call_requested.connect(made.append)
+    return made
+
+
+def _named(form: CallForm, kind: type[QWidget], name: str) -> QWidget:
+    controls: list[QWidget] = form.findChildren(kind)
+    return next(each for each in controls if each.accessibleName() == name)
+
+
+def _box(form: CallForm, name: str) -> QComboBox:
+    found = _named(form, QComboBox, name)
+    assert isinstance(found, QComboBox)
+    return found
+
+
+def _line(form: CallForm, name: str) -> QLineEdit:
+    found = _named(form, QLineEdit, name)
+    assert isinstance(found, QLineEdit)
+    return found
+
+
+def _button(form: CallForm, words: str) -> QPushButton:
+    return next(b for b in form.findChildren(QPushButton) if b.text().replace("&", "") == words)
+
+
+def _says(form: CallForm, words: str) -> bool:
+    labels = form.findChildren(QLabel)
+    return any(words in each.text() for each in labels if each.isVisibleTo(form))
+
+
+def test_a_call_goes_out_as_entered_and_the_form_stays(
+    dialog: CallDialog, form: CallForm, calls: list[Call]
+) -> None:
+    QTest.keyClicks(_line(form, "rows"), "5")
+    QTest.keyClick(form, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    params = {"name": "export", "arguments": {"rows": 5}}
+    assert calls == [Call("db", "tools/call", params)]
+    assert dialog.isVisible()
+    assert not dialog.isModal()
+    assert _says(form, "Sent 1 call")
+
+
+def test_what_does_not_fit_is_shown_and_not_sent_unless_the_user_insists(
+    form: CallForm, calls: list[Call]
+) -> None:
+    form.send()
+    assert calls == []
+    assert _says(form, "rows: this is required")
+    assert _button(form, "Send anyway").isVisible()
+    _button(form, "Send anyway").click()
+    assert calls[0].params == {"name": "export", "arguments": {}}
+
+
+def test_broken_json_cannot_be_sent(form: CallForm, calls: list[Call]) -> None:
+    editor = form.form.editor.findChild(QPlainTextEdit)
+    assert isinstance(editor, QPlainTextEdit)
+    editor.setPlainText("{")
+    form.send()
+    assert calls == []
+    assert not _button(form, "Send anyway").isVisible()
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "token"),
+    [("Automatic", "", AUTO), ("None", "", None), ("Custom string", "", ""),
+     ("Custom string", "7", "7"), ("Custom integer", "0", 0), ("Custom integer", "-12", -12)],
+)  # fmt: skip
+def test_every_token_can_be_chosen(
+    form: CallForm, calls: list[Call], kind: str, text: str, token: object
+) -> None:
+    form.form.set_value({"rows": 1})
+    _box(form, "Progress token").setCurrentText(kind)
+    _line(form, "Custom token").setText(text)
+    form.send()
+    assert calls[0].token == token
+    assert type(calls[0].token) is type(token)
+
+
+def test_a_token_that_is_no_integer_is_named(form: CallForm, calls: list[Call]) -> None:
+    form.form.set_value({"rows": 1})
+    _box(form, "Progress token").setCurrentText("Custom integer")
+    _line(form, "Custom token").setText("1.5")
+    form.send()
+    assert calls == []
+    assert _says(form, "Custom token: enter a whole number")
+
+
+def test_limits_are_seconds_off_or_as_usual(form: CallForm, calls: list[Call]) -> None:
+    form.form.set_value({"rows": 1})
+    for idle, total in (("0", "2.5"), ("off", " Off "), ("", "")):
+        _line(form, "Idle limit in seconds").setText(idle)
+        _line(form, "Total limit in seconds").setText(total)
+        form.send()
+    limits = [(call.idle_timeout_s, call.total_timeout_s) for call in calls]
+    assert limits == [(None, 2.5), (None, None), (USUAL, USUAL)]
+
+
+@pytest.mark.parametrize("entered", ["soon", "-1", "NaN", "Infinity", "1e300", "86400001"])
+@pytest.mark.parametrize("name", ["Idle limit in seconds", "Total limit in seconds"])
+def test_what_is_no_limit_is_refused_in_words(
+    form: CallForm, calls: list[Call], name: str, entered: str
+) -> None:
+    form.form.set_value({"rows": 1})
+    _line(form, name).setText(entered)
+    form.send()
+    assert calls == []
+    assert _says(form, name)
+
+
+def test_the_usual_limits_are_those_of_the_server_and_the_kind(form: CallForm) -> None:
+    assert _line(form, "Idle limit in seconds").placeholderText() == "1800 (default)"
+    assert _line(form, "Total limit in seconds").placeholderText() == "off (default)"
+    _box(form, "What to call").setCurrentIndex(1)
+    assert _line(form, "Idle limit in seconds").placeholderText() == "60 (default)"
+    limits = {"idle_timeout_s": 90.0, "total_timeout_s": 7200.0}
+    own = _DEFINITION.model_copy(update=limits)
+    form.set_servers([dataclasses.replace(_DB, definition=own)])
+    assert _line(form, "Idle limit in seconds").placeholderText() == "90 (default)"
+    assert _line(form, "Total limit in seconds").placeholderText() == "7200 (default)"
+
+
+def test_a_call_goes_on_by_itself_if_that_is_chosen_and_that_is_remembered(
+    form: CallForm, calls: list[Call]
+) -> None:
+    form.form.set_value({"rows": 1})
+    form.send()
+    automatic = next(b for b in form.findChildren(QCheckBox) if "automatically" in b.text())
+    automatic.click()
+    form.send()
+    assert [call.auto_resume for call in calls] == [None, AutoResume()]
+    state = form.state()
+    automatic.click()
+    form.restore(state)
+    assert automatic.isChecked()
+
+
+def test_a_call_is_made_several_times_but_not_with_one_token(
+    form: CallForm, calls: list[Call]
+) -> None:
+    form.form.set_value({"rows": 1})
+    repeats = form.findChild(QSpinBox)
+    assert isinstance(repeats, QSpinBox)
+    repeats.setValue(3)
+    form.send()
+    assert len(calls) == 3
+    _box(form, "Progress token").setCurrentText("Custom string")
+    _line(form, "Custom token").setText("abc")
+    form.send()
+    assert len(calls) == 3
+    assert _says(form, "cannot share a custom token")
+    allow = next(b for b in form.findChildren(QCheckBox) if b.text() == "Allow a duplicate token")
+    allow.click()
+    form.send()
+    assert len(calls) == 6
+    assert calls[-1].allow_duplicate_token
+
+
+def test_tools_are_searched(form: CallForm) -> None:
+    _line(form, "Search by name, title and description").setText("crawl")
+    offers = _named(form, QListView, "What the server offers")
+    assert isinstance(offers, QListView)
+    assert offers.model().rowCount() == 1
+    offers.setCurrentIndex(offers.model().index(0, 0))
+    assert form.offer is not None
+    assert form.offer.name == "crawl"
+
+
+def test_what_was_looked_for_is_what_is_sent(form: CallForm, calls: list[Call]) -> None:
+    form.form.set_value({"rows": 5})
+    search = _line(form, "Search by name, title and description")
+    search.setFocus()
+    QTest.keyClicks(search, "cra")
+    QTest.keyClick(search, Qt.Key.Key_Down)
+    QTest.keyClick(search, Qt.Key.Key_Up)
+    _button(form, "Send").click()
+    assert [call.params["name"] for call in calls] == ["crawl"]
+    assert _says(form, "crawl")
+    search.clear()
+    QTest.keyClicks(search, "export")
+    assert form.form.value() == {"rows": 5}  # a search goes by it, and back again
+    _button(form, "Send").click()
+    assert calls[-1].params == {"name": "export", "arguments": {"rows": 5}}
+
+
+def test_enter_in_the_search_goes_on_to_the_arguments(
+    dialog: CallDialog, form: CallForm, calls: list[Call]
+) -> None:
+    search = _line(form, "Search by name, title and description")
+    search.setText("export")
+    search.setFocus()
+    QTest.keyClick(search, Qt.Key.Key_Return)
+    assert calls == []
+    assert form.form.isAncestorOf(dialog.focusWidget())
+
+
+def test_a_whole_name_is_chosen_before_those_that_contain_it(form: CallForm) -> None:
+    tools = [Tool(name, None, None, {}, "forbidden", {}) for name in ("ask_form", "ask")]
+    form.set_servers([dataclasses.replace(_DB, tools=tuple(tools))])
+    _line(form, "Search by name, title and description").setText("ask")
+    assert form.offer is not None
+    assert form.offer.name == "ask"
+
+
+def test_what_is_found_nowhere_is_not_sent(form: CallForm, calls: list[Call]) -> None:
+    form.set_servers([])
+    _line(form, "Search by name, title and description").setText("nothing of the kind")
+    assert form.offer is None
+    assert not _button(form, "Send").isEnabled()
+
+
+def test_opened_again_it_says_nothing_of_the_last_search_and_call(form: CallForm) -> None:
+    search = _line(form, "Search by name, title and description")
+    search.setText("crawl")
+    form.send()
+    assert _says(form, "Sent 1 call")
+    form.begin()
+    assert search.text() == ""
+    assert not _says(form, "Sent 1 call")
+    assert form.offer is not None
+    assert form.offer.name == "crawl"
+    search.setText("secret_tool")  # which is chosen by nothing but its name
+    form.begin()
+    assert search.text() == "secret_tool"
+
+
+def test_opened_it_takes_the_name_of_a_tool_and_enter_sends_nothing(
+    dialog: CallDialog, calls: list[Call]
+) -> None:
+    dialog.form.begin()
+    typed_into = dialog.focusWidget()
+    assert typed_into is _line(dialog.form, "Search by name, title and description")
+    QTest.keyClicks(typed_into, "crawl")
+    QTest.keyClick(typed_into, Qt.Key.Key_Return)
+    assert dialog.form.offer is not None
+    assert dialog.form.offer.name == "crawl"
+    assert calls == []
+
+
+def test_resources_and_prompts_can_be_asked_for(form: CallForm, calls: list[Call]) -> None:
+    _box(form, "What to call").setCurrentText("Resources")
+    form.send()
+    _box(form, "What to call").setCurrentText("Prompts")
+    form.send()
+    assert [(call.method, call.params) for call in calls] == [
+        ("resources/read", {"uri": "file:///a"}),
+        ("prompts/get", {"name": "ask", "arguments": {}}),
+    ]
+
+
+def test_the_last_arguments_come_back_for_each_tool(form: CallForm, qtbot: QtBot) -> None:
+    form.form.set_value({"rows": 7})
+    form.send()
+    assert form.choose("db", "tools/call", "crawl")
+    assert form.choose("db", "tools/call", "export")
+    assert form.form.value() == {"rows": 7}
+    state = json.loads(json.dumps(form.state()))
+    other = CallForm(Appearance(QGuiApplication.palette(), resource("icons")))
+    qtbot.addWidget(other)
+    other.restore(state)
+    other.set_servers([_OTHER, _DB])
+    assert other.form.value() == {"rows": 7}
+    other.restore({"options": 7, "kind": "x", "server": [], "arguments": 1})
+
+
+def test_a_call_is_filled_in_for_editing(form: CallForm, calls: list[Call]) -> None:
+    assert form.choose("db", "tools/call", "export", {"rows": 3}, token=7)
+    form.send()
+    assert calls == [Call("db", "tools/call", {"name": "export", "arguments": {"rows": 3}}, 7)]
+    assert not form.choose("db", "tools/call", "")
+    assert not form.choose("gone", "tools/call", "export")
+    assert not form.choose("db", "ping", "export")
+
+
+def test_what_is_entered_survives_news_of_the_servers(form: CallForm) -> None:
+    QTest.keyClicks(_line(form, "rows"), "5")
+    form.set_servers([_OTHER, _DB])
+    assert form.form.value() == {"rows": 5}
+    form.set_servers([_OTHER])
+    assert form.offer is None
+    assert not _button(form, "Send").isEnabled()
+    assert _says(form, "lists nothing of this kind")
+    form.set_servers([])
+    assert _says(form, "Connect to a server, then")
+
+
+def test_server_text_is_plain_and_says_what_a_tool_can(form: CallForm) -> None:
+    assert _says(form, "<b>Writes</b> a file\nCan run as a task.")
+    labels = [each for each in form.findChildren(QLabel) if "Writes" in each.text()]
+    assert all(each.textFormat() is Qt.TextFormat.PlainText for each in labels)
+
+
+def test_the_window_fits_a_small_screen(dialog: CallDialog) -> None:
+    hint = dialog.minimumSizeHint()
+    assert hint.width() <= 900
+    assert hint.height() <= 600
+
+
+def _tabbed(start: QWidget, count: int) -> list[QWidget]:
+    """The controls that Tab reaches from `start`, one after the other."""
+    found: list[QWidget] = []
+    at = start
+    while len(found) < count:
+        following = at.nextInFocusChain()
+        assert following is not None
+        at = following
+        if at.focusPolicy() & Qt.FocusPolicy.TabFocus and at.isVisible() and at.isEnabled():
+            found.append(at)
+    return found
+
+
+def test_tab_goes_through_the_arguments_before_the_buttons(form: CallForm) -> None:
+    offers = _named(form, QListView, "What the server offers")
+    reached = _tabbed(offers, 20)
+    rows, send = _line(form, "rows"), _button(form, "Send")
+    close = next(b for b in form.window().findChildren(QPushButton) if b.text() == "&Close")
+    assert reached.index(rows) == 0
+    assert reached.index(rows) < reached.index(_box(form, "Progress token"))
+    assert reached.index(send) < reached.index(close)
+    assert reached.index(_box(form, "Progress token")) < reached.index(send)
+
+
+def test_what_is_added_to_the_arguments_has_its_place_in_the_tab_order(form: CallForm) -> None:
+    schema = {
+        "type": "object",
+        "properties": {
+            "names": {"type": "array", "items": {"type": "string"}},
+            "last": {"type": "string"},
+        },
+        "required": ["names", "last"],
+    }
+    tool = Tool("many", None, None, schema, "forbidden", {})
+    form.set_servers([dataclasses.replace(_DB, tools=(tool,))])
+    form.form.set_value({"names": ["a", "b"], "last": "c"})
+    add = next(b for b in form.form.findChildren(QPushButton) if "Add" in b.text())
+    add.click()
+    reached = _tabbed(_named(form, QListView, "What the server offers"), 25)
+    lines = [each for each in reached if isinstance(each, QLineEdit)]
+    assert [line.text() for line in lines[:4]] == ["a", "b", "", "c"]
+
+
+def test_a_tool_that_the_server_does_not_list_is_called_by_its_name(
+    form: CallForm, calls: list[Call]
+) -> None:
+    _line(form, "Search by name, title and description").setText("secret_tool")
+    offers = _named(form, QListView, "What the server offers")
+    assert isinstance(offers, QListView)
+    assert offers.model().rowCount() == 1
+    offers.setCurrentIndex(offers.model().index(0, 0))
+    assert _says(form, "Not listed by the server")
+    form.form.set_value({"depth": 3})
+    form.send()
+    assert calls == [Call("db", "tools/call", {"name": "secret_tool", "arguments": {"depth": 3}})]
+
+
+def test_the_name_of_an_unlisted_tool_can_be_typed_on(form: CallForm) -> None:
+    search = _line(form, "Search by name, title and description")
+    search.setText("secret")
+    offers = _named(form, QListView, "What the server offers")
+    assert isinstance(offers, QListView)
+    offers.setCurrentIndex(offers.model().index(0, 0))
+    form.form.set_value({"depth": 3})
+    search.setText("secret_tool")
+    assert form.offer is not None
+    assert form.offer.name == "secret_tool"
+    assert form.form.value() == {"depth": 3}
+
+
+def test_a_job_of_an_unlisted_tool_is_edited_and_sent_again(
+    form: CallForm, calls: list[Call]
+) -> None:
+    assert form.choose("db", "tools/call", "gone", {"x": 1})
+    form.send()
+    assert calls == [Call("db", "tools/call", {"name": "gone", "arguments": {"x": 1}})]
+
+
+def test_a_server_that_is_not_connected_is_said_and_can_be_connected(
+    form: CallForm, calls: list[Call], qtbot: QtBot
+) -> None:
+    form.form.set_value({"rows": 5})
+    gone = dataclasses.replace(_DB, state=ServerState.CLOSED, tools=())
+    form.set_servers([gone, _OTHER])
+    assert _says(form, "Cannot call db: Disconnected.")
+    assert not _button(form, "Send").isEnabled()
+    assert "Cannot call" in _button(form, "Send").toolTip()
+    form.send()
+    assert calls == []
+    with qtbot.waitSignal(form.connect_requested) as told:
+        _button(form, "Connect").click()
+    assert told.args == ["db"]
+    form.set_servers([dataclasses.replace(gone, state=ServerState.CONNECTING), _OTHER])
+    assert not _button(form, "Connect").isVisible()
+    form.set_servers([_DB, _OTHER])
+    assert not _says(form, "Cannot call")
+    assert form.form.value() == {"rows": 5}
+    form.send()
+    assert len(calls) == 1
+
+
+def test_a_job_of_a_server_that_is_not_connected_can_be_edited(form: CallForm) -> None:
+    form.set_servers([_OTHER, ServerSnapshot("late", _DEFINITION)])
+    assert form.choose("late", "tools/call", "export", {"rows": 3})
+    assert _button(form, "Connect").isVisible()
+    late = dataclasses.replace(_DB, name="late")
+    form.set_servers([_OTHER, late])
+    assert form.offer is not None
+    assert form.offer.is_listed
+    assert form.form.value() == {"rows": 3}
+
+
+_TASKS = dataclasses.replace(
+    _DB, revision="2025-11-25", capabilities={"tasks": {"requests": {"tools": {"call": {}}}}}
+)
+
+
+def test_a_call_as_a_task_is_asked_for_and_remembered_for_its_tool(
+    dialog: CallDialog, calls: list[Call]
+) -> None:
+    form = dialog.form
+    form.set_servers([_TASKS])
+    form.choose("db", "tools/call", "export", {"rows": 3})
+    form.options.task.choice.setCurrentIndex(1)
+    form.options.task.ttl.setText("90")
+    form.send()
+    assert [(call.as_task, call.task_ttl_ms) for call in calls] == [(True, 90_000.0)]
+    form.choose("db", "tools/call", "crawl", {})
+    assert not form.options.task.choice.isEnabled()
+    form.send()
+    assert (calls[-1].as_task, calls[-1].task_ttl_ms) == (None, None)
+    state = json.loads(json.dumps(form.state()))
+    form.choose("db", "tools/call", "export")
+    assert form.options.task.state() == {"as_task": True, "ttl_s": "90"}
+    form.choose("db", "tools/call", "crawl")
+    form.restore(state)
+    form.choose("db", "tools/call", "export")
+    assert form.options.task.state() == {"as_task": True, "ttl_s": "90"}
+
+
+def test_a_time_to_live_that_is_none_is_said_before_anything_is_sent(
+    dialog: CallDialog, calls: list[Call]
+) -> None:
+    form = dialog.form
+    form.set_servers([_TASKS])
+    form.choose("db", "tools/call", "export", {"rows": 3})
+    form.options.task.ttl.setText("-1")
+    form.send()
+    assert calls == []

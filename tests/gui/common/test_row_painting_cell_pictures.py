@@ -1,0 +1,77 @@
+"""Pictures of cells: painted once for what they show."""
+
+from __future__ import annotations
+
+import pytest
+from PySide6.QtCore import QPoint, QRect, QSize, Qt
+from PySide6.QtGui import QColor, QPainter, QPixmap
+
+from mcp_progress_monitor.gui.common import row_painting
+from mcp_progress_monitor.gui.common.row_painting import CellCache
+
+_WHITE = QColor("white")
+_SIZE = QSize(20, 10)
+
+
+class Cell:
+    """Paints one colour, and counts how often."""
+
+    def __init__(self, colour: str) -> None:
+        self.colour = QColor(colour)
+        self.count = 0
+
+    def __call__(self, painter: QPainter, area: QRect) -> None:
+        self.count += 1
+        painter.fillRect(area, self.colour)
+
+
+@pytest.fixture
+def view(qapp: object) -> QPixmap:
+    view = QPixmap(40, 40)
+    view.fill(Qt.GlobalColor.white)
+    return view
+
+
+def test_a_cell_is_painted_once_for_what_it_shows(view: QPixmap) -> None:
+    pictures, red, blue = CellCache(), Cell("red"), Cell("blue")
+    painter = QPainter(view)
+    for top, shown, cell in ((0, "a", red), (10, "b", blue), (20, "a", red)):
+        pictures.draw(painter, QRect(QPoint(5, top), _SIZE), shown, _WHITE, cell)
+    painter.end()
+    assert (red.count, blue.count) == (1, 1)
+    image = view.toImage()
+    seen = [image.pixelColor(6, top).name() for top in (1, 11, 21, 31)]
+    assert seen == ["#ff0000", "#0000ff", "#ff0000", "#ffffff"]
+    assert image.pixelColor(4, 1).name() == image.pixelColor(25, 1).name() == "#ffffff"
+
+
+@pytest.mark.parametrize(("size", "ground"), [(QSize(21, 10), _WHITE), (_SIZE, QColor("black"))])
+def test_another_size_or_ground_is_another_picture(
+    view: QPixmap, size: QSize, ground: QColor
+) -> None:
+    pictures, cell = CellCache(), Cell("red")
+    assert pictures.of(view, _SIZE, "a", _WHITE, cell)[1]
+    assert not pictures.of(view, _SIZE, "a", _WHITE, cell)[1]
+    assert pictures.of(view, size, "a", ground, cell)[1]
+
+
+def test_a_picture_is_as_sharp_as_its_view(view: QPixmap) -> None:
+    view.setDevicePixelRatio(2)
+    picture, _is_new = CellCache().of(view, _SIZE, "a", _WHITE, Cell("red"))
+    assert (picture.size(), picture.devicePixelRatio()) == (QSize(40, 20), 2)
+
+
+def test_forgetting_has_all_painted_anew(view: QPixmap) -> None:
+    pictures, cell = CellCache(), Cell("red")
+    pictures.of(view, _SIZE, "a", _WHITE, cell)
+    pictures.forget()
+    assert pictures.of(view, _SIZE, "a", _WHITE, cell)[1]
+
+
+def test_pictures_do_not_grow_without_end(view: QPixmap, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(row_painting, "MOST_PIXELS", 0)  # two views remain: 16 such pictures
+    pictures, cell = CellCache(), Cell("red")
+    for number in range(17):
+        pictures.of(view, _SIZE, number, _WHITE, cell)
+    assert not pictures.of(view, _SIZE, 16, _WHITE, cell)[1]
+    assert pictures.of(view, _SIZE, 0, _WHITE, cell)[1]

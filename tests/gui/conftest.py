@@ -1,0 +1,50 @@
+"""What every pane needs to open alone, and what tests of whole programs need."""
+
+from __future__ import annotations
+
+import gc
+import signal
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcp_progress_monitor.gui.theme import Appearance
+from mcp_progress_monitor.paths import resource
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from PySide6.QtWidgets import QApplication
+
+
+@pytest.fixture
+def appearance(qapp: QApplication) -> Iterator[Appearance]:
+    made = Appearance(qapp.palette(), resource("icons"))
+    yield made
+    made.deleteLater()
+
+
+@pytest.fixture(autouse=True)
+def _hooks(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A program takes the process's hooks for its own: they are given back."""
+    if hasattr(request.module, "until_quit"):
+        monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+        monkeypatch.setattr(signal, "signal", print)
+
+
+@pytest.fixture(autouse=True)
+def _collected(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Collect a program where its timers can be stopped: in the thread that it ran in.
+
+    Left to itself Python's collector may come by within a step of another thread, such as the next
+    program's recorder: the timers then stay, and go off in what is gone (seen as a crash).
+    """
+    if not {"until_quit", "running"} & vars(request.module).keys():
+        yield
+        return
+    # The tests themselves are frozen: where a program thawed them, each look would take 0.1 s.
+    monkeypatch.setattr(gc, "freeze", lambda: None)
+    monkeypatch.setattr(gc, "unfreeze", lambda: None)
+    yield
+    gc.collect()

@@ -1,0 +1,42 @@
+"""What tests of the job list share: where to click, and what was heard."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+
+from mcp_progress_monitor.gui.jobs.columns import Column
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import SignalInstance
+    from pytestqt.qtbot import QtBot
+
+    from mcp_progress_monitor.gui.jobs.job_list import JobList
+
+LEFT = Qt.MouseButton.LeftButton
+PLAIN = Qt.KeyboardModifier.NoModifier
+CONTROL = Qt.KeyboardModifier.ControlModifier
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+
+
+def heard(signal: SignalInstance) -> list[object]:
+    """Collect what a signal says."""
+    said: list[object] = []
+    signal.connect(lambda *words: said.append(words[0] if len(words) == 1 else words))
+    return said
+
+
+def place_of(pane: JobList, row: int, column: Column) -> QPoint:
+    """Where the first button of a row is, or the middle of another cell."""
+    index = pane.table.model().index(row, column)
+    rect = pane.table.visualRect(index)
+    middle = rect.center()
+    return QPoint(rect.left() + 14, middle.y()) if column is Column.ACTIONS else middle
+
+
+def click(qtbot: QtBot, pane: JobList, row: int, column: Column) -> None:
+    place = place_of(pane, row, column)
+    QTest.mouseMove(pane.table.viewport(), place)
+    QTest.mouseClick(pane.table.viewport(), LEFT, PLAIN, place)

@@ -1,0 +1,346 @@
+"""What can be done with the selected jobs, by key, menu and button; exactly what can work."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import QEvent, QPoint, Qt
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QToolTip
+
+from mcp_progress_monitor.gui.jobs.columns import Column
+from mcp_progress_monitor.gui.jobs.filter_model import JobFilter
+from mcp_progress_monitor.gui.jobs.job_list import JobList
+from mcp_progress_monitor.gui.jobs.model import JobsModel
+from mcp_progress_monitor.protocol.facts import Side
+from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobState, TaskSnapshot
+from tests.gui.jobs.job_lists import CONTROL, LEFT, PLAIN, SHIFT, click, heard, place_of
+from tests.job_stand_ins import FakeJobs, job, resumable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from PySide6.QtWidgets import QApplication
+    from pytestqt.qtbot import QtBot
+
+    from mcp_progress_monitor.gui.theme import Appearance
+
+KEYS = (
+    "open",
+    "answer",
+    "cancel",
+    "resume",
+    "pick-up",
+    "automatic",
+    "reconnect",
+    "reissue",
+    "edit",
+    "follow",
+    "request",
+    "result",
+    "token",
+    "report",
+    "ticks",
+    "remove",
+    "forget",
+)
+
+
+@pytest.fixture
+def source() -> FakeJobs:
+    return FakeJobs(
+        job(id=1, name="Export"),
+        job(id=2, name="Crawl", state=JobState.STALLED),
+        job(id=3, name="Index", state=JobState.DONE, reply_size=90),
+        job(id=4, name="Convert", state=JobState.FAILED, token=None),
+    )
+
+
+@pytest.fixture
+def jobs(qapp: QApplication, source: FakeJobs) -> Iterator[JobsModel]:
+    assert qapp is not None
+    model = JobsModel()
+    model.set_source(source)
+    yield model
+    model.deleteLater()
+
+
+@pytest.fixture
+def shown(jobs: JobsModel) -> JobFilter:
+    return JobFilter(jobs, jobs)
+
+
+@pytest.fixture
+def pane(qtbot: QtBot, jobs: JobsModel, shown: JobFilter, appearance: Appearance) -> JobList:
+    made = JobList(jobs, shown, appearance)
+    qtbot.addWidget(made)
+    made.resize(1080, 600)
+    with qtbot.waitExposed(made):
+        made.show()
+    return made
+
+
+@pytest.mark.parametrize("what", ["request", "result", "token"])
+def test_copying_names_the_job_and_what_of_it(pane: JobList, what: str) -> None:
+    said = heard(pane.copy_requested)
+    pane.select(3)
+    pane.action(what).trigger()
+    assert said == [(3, what)]
+
+
+@pytest.mark.parametrize("action", ["edit", "follow", "report", "ticks"])
+def test_a_wish_for_one_job_names_it(pane: JobList, action: str) -> None:
+    said = heard(getattr(pane, f"{action}_requested"))
+    pane.select(4)
+    pane.action(action).trigger()
+    assert said == [4]
+
+
+def test_all_of_a_selection_are_sent_again(pane: JobList) -> None:
+    said = heard(pane.reissue_requested)
+    pane.table.selectAll()
+    pane.action("reissue").trigger()
+    assert said == [(1, 2, 3, 4)]
+
+
+@pytest.mark.parametrize(
+    ("job_id", "dead"),
+    [
+        (1, {"answer", "resume", "pick-up", "reconnect", "result", "remove", "forget"}),
+        (3, {"answer", "cancel", "resume", "pick-up", "reconnect", "automatic", "forget"}),
+        (
+            4,
+            {
+                "answer",
+                "cancel",
+                "resume",
+                "pick-up",
+                "reconnect",
+                "automatic",
+                "result",
+                "token",
+                "forget",
+            },
+        ),
+    ],
+)
+def test_exactly_those_actions_are_enabled_that_can_work(
+    pane: JobList, job_id: int, dead: set[str]
+) -> None:
+    pane.select(job_id)
+    assert {key for key in KEYS if not pane.action(key).isEnabled()} == dead
+
+
+def test_actions_follow_a_job_that_ends(pane: JobList, jobs: JobsModel, source: FakeJobs) -> None:
+    pane.select(1)
+    source.put(job(id=1, state=JobState.DONE))
+    jobs.apply(ChangeSet(progressed=frozenset({1}), moved=frozenset({1})))
+    assert not pane.action("cancel").isEnabled()
+    assert pane.action("remove").isEnabled()
+
+
+def test_the_menu_holds_the_actions(qtbot: QtBot, pane: JobList) -> None:
+    pane.select(1)
+    pane.table.customContextMenuRequested.emit(place_of(pane, 0, Column.JOB))
+    menu = next(menu for menu in pane.findChildren(QMenu) if menu.isVisible())
+    qtbot.addWidget(menu)
+    actions = [action for action in menu.actions() if not action.isSeparator()]
+    assert {id(action) for action in actions} == {id(pane.action(key)) for key in KEYS}
+    menu.close()
+
+
+@pytest.fixture
+def stopped(pane: JobList, jobs: JobsModel, source: FakeJobs) -> JobList:
+    """The list with two resumable jobs more, 5 and 6; 6 goes on by itself."""
+    waiting = {"is_automatic": True, "next_attempt_at": time.monotonic() + 60}
+    source.put(resumable(5, resume_note="connection lost"), resumable(6, **waiting))
+    jobs.apply(ChangeSet(added=(5, 6)))
+    return pane
+
+
+def test_the_button_of_a_resumable_row_resumes_that_job(qtbot: QtBot, stopped: JobList) -> None:
+    said = heard(stopped.resume_requested)
+    click(qtbot, stopped, 4, Column.ACTIONS)
+    assert said == [(5,)]
+
+
+def test_a_job_that_cannot_be_resumed_now_has_no_button(
+    qtbot: QtBot, stopped: JobList, jobs: JobsModel, source: FakeJobs
+) -> None:
+    source.put(resumable(5, can_resume=False))
+    jobs.apply(ChangeSet(progressed=frozenset({5})))
+    said = heard(stopped.resume_requested)
+    click(qtbot, stopped, 4, Column.ACTIONS)
+    assert said == []
+
+
+@pytest.mark.parametrize("widget", ["table", "elsewhere"])
+def test_control_r_resumes_those_of_the_selection_that_can_be(
+    qtbot: QtBot, stopped: JobList, widget: str
+) -> None:
+    elsewhere = QLineEdit(stopped)
+    elsewhere.show()
+    said = heard(stopped.resume_requested)
+    stopped.table.selectAll()
+    stopped.activateWindow()
+    focused = stopped.table if widget == "table" else elsewhere
+    focused.setFocus()
+    QTest.keyClick(focused, Qt.Key.Key_R, CONTROL)
+    assert said == [(5, 6)]
+
+
+def test_delete_elsewhere_cancels_nothing(qtbot: QtBot, pane: JobList) -> None:
+    elsewhere = QPushButton(pane)
+    elsewhere.show()
+    said = heard(pane.cancel_requested)
+    pane.select(1)
+    pane.activateWindow()
+    elsewhere.setFocus()
+    QTest.keyClick(elsewhere, Qt.Key.Key_Delete)
+    assert said == []
+    pane.table.setFocus()
+    QTest.keyClick(pane.table, Qt.Key.Key_Delete)
+    assert said == [(1,)]
+
+
+def test_automatic_resuming_is_ticked_where_all_that_could_are_automatic(
+    stopped: JobList, jobs: JobsModel, source: FakeJobs
+) -> None:
+    automatic = stopped.action("automatic")
+    stopped.select(5)
+    assert (automatic.isEnabled(), automatic.isChecked()) == (True, False)
+    stopped.select(6)
+    assert automatic.isChecked()
+    stopped.table.selectAll()
+    assert not automatic.isChecked()
+    source.put(*(resumable(n, is_automatic=True) for n in (5, 6)))
+    for number in (1, 2):
+        source.put(job(id=number, is_automatic=True))
+    jobs.apply(ChangeSet(progressed=frozenset({1, 2, 5, 6}), moved=frozenset({5})))
+    assert automatic.isChecked()
+
+
+def test_automatic_resuming_is_asked_for_and_called_off(stopped: JobList) -> None:
+    said = heard(stopped.automatic_requested)
+    stopped.select(5)
+    stopped.action("automatic").trigger()
+    stopped.select(6)
+    stopped.action("automatic").trigger()
+    assert said == [((5,), True), ((6,), False)]
+
+
+def test_a_request_of_a_server_cannot_go_on_by_itself(
+    pane: JobList, jobs: JobsModel, source: FakeJobs
+) -> None:
+    source.put(job(id=1, sender=Side.SERVER))
+    jobs.apply(ChangeSet(progressed=frozenset({1}), moved=frozenset({1})))
+    pane.select(1)
+    assert not pane.action("automatic").isEnabled()
+
+
+def test_removing_a_resumable_row_is_forgetting_it(qtbot: QtBot, stopped: JobList) -> None:
+    removed, forgotten = heard(stopped.remove_requested), heard(stopped.forget_requested)
+    stopped.table.selectAll()
+    stopped.activateWindow()
+    stopped.table.setFocus()
+    QTest.keyClick(stopped.table, Qt.Key.Key_Delete, SHIFT)
+    assert (removed, forgotten) == ([(3, 4)], [(5, 6)])
+
+
+def test_cancelling_keeps_a_waiting_job_from_going_on_by_itself(
+    qtbot: QtBot, stopped: JobList
+) -> None:
+    said = heard(stopped.cancel_requested)
+    stopped.table.selectAll()
+    stopped.action("cancel").trigger()
+    assert said == [(1, 2, 6)]
+
+
+def test_a_waiting_row_has_two_buttons(qtbot: QtBot, stopped: JobList) -> None:
+    resumed, cancelled = heard(stopped.resume_requested), heard(stopped.cancel_requested)
+    first = place_of(stopped, 5, Column.ACTIONS)
+    second = first + QPoint(28, 0)
+    assert stopped.table.columnAt(second.x()) == Column.ACTIONS
+    for place in (first, second):
+        QTest.mouseClick(stopped.table.viewport(), LEFT, PLAIN, place)
+    assert (resumed, cancelled) == ([(6,)], [(6,)])
+
+
+def test_exactly_what_can_work_for_a_resumable_job_is_enabled(stopped: JobList) -> None:
+    stopped.select(5)
+    assert {key for key in KEYS if not stopped.action(key).isEnabled()} == {
+        "answer",
+        "pick-up",
+        "reconnect",
+        "cancel",
+        "result",
+    }
+
+
+def test_no_two_actions_share_a_key(pane: JobList) -> None:
+    keys = [key.toString() for name in KEYS for key in pane.action(name).shortcuts()]
+    assert len(keys) == len(set(keys))
+
+
+def test_a_job_without_ticks_has_none_to_be_saved(
+    pane: JobList, source: FakeJobs, jobs: JobsModel
+) -> None:
+    source.put(job(id=4, tick_count=0))
+    jobs.apply(ChangeSet(progressed=frozenset({4})))
+    pane.select(4)
+    assert pane.action("report").isEnabled()
+    assert not pane.action("ticks").isEnabled()
+
+
+def test_the_tip_of_a_resumable_state_says_all(stopped: JobList) -> None:
+    index = stopped.table.model().index(4, Column.STATUS)
+    place = stopped.table.visualRect(index).center()
+    at = stopped.table.viewport().mapToGlobal(place)
+    stopped.table.viewportEvent(QHelpEvent(QEvent.Type.ToolTip, place, at))
+    tip = QToolTip.text()
+    QToolTip.hideText()
+    for words in ("Resumable, 40.0 %", "saved 0 s ago", "connection lost"):
+        assert words in tip
+
+
+@pytest.fixture
+def left(jobs: JobsModel, source: FakeJobs) -> FakeJobs:
+    """The second job is a task that was left at its server, the third one that is followed."""
+    source.put(
+        job(id=2, task=TaskSnapshot("t-2", "working", ttl_left_s=60.0, is_followed=False)),
+        job(id=3, task=TaskSnapshot("t-3", "working", is_ours_to_cancel=True)),
+    )
+    changed = frozenset({2, 3})
+    jobs.apply(ChangeSet(progressed=changed, moved=changed))
+    return source
+
+
+@pytest.mark.usefixtures("left")
+def test_a_task_left_at_its_server_is_picked_up_and_not_cancelled(pane: JobList) -> None:
+    wished, cancelled = heard(pane.pick_up_requested), heard(pane.cancel_requested)
+    pane.table.selectAll()
+    pane.action("pick-up").trigger()
+    pane.action("cancel").trigger()
+    assert wished == [(2,)]
+    assert cancelled == [(1, 3)]
+
+
+@pytest.mark.usefixtures("left")
+def test_a_click_on_the_button_of_such_a_row_picks_it_up(pane: JobList) -> None:
+    wished = heard(pane.pick_up_requested)
+    place = place_of(pane, 1, Column.ACTIONS)
+    QTest.mouseClick(pane.table.viewport(), LEFT, PLAIN, place)
+    assert wished == [(2,)]
+
+
+def test_a_task_whose_time_is_over_is_not_offered_to_be_picked_up(
+    pane: JobList, jobs: JobsModel, source: FakeJobs
+) -> None:
+    source.put(job(id=2, task=TaskSnapshot("t-2", "working", ttl_left_s=0.0, is_followed=False)))
+    jobs.apply(ChangeSet(progressed=frozenset({2}), moved=frozenset({2})))
+    pane.select(2)
+    assert not pane.action("pick-up").isEnabled()
+    assert pane.action("forget").isEnabled()

@@ -1,0 +1,154 @@
+"""Which dialogs are opened, and what they lead to."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from mcp_progress_monitor.engine.origins import ServerChangedError
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.gui.confirmations import ForgetQuestion, ReissueQuestion
+from mcp_progress_monitor.gui.jobs.controller import JobDialogs
+from mcp_progress_monitor.gui.preferences import Preferences
+from mcp_progress_monitor.gui.servers.consent import SavedServerDialog
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+from mcp_progress_monitor.snapshots.servers import ServerSnapshot
+from tests.job_stand_ins import FakeJobs, resumable
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytestqt.qtbot import QtBot
+
+SAVED = StdioDefinition(name="db", command="python", args=("one.py",))
+
+
+class Engine(FakeJobs):
+    """Jobs, and one server that was changed since."""
+
+    def __init__(self, *jobs: Any) -> None:
+        super().__init__(*jobs)
+        self.jobs = self.servers = self
+
+    def snapshots(self) -> list[ServerSnapshot]:
+        now = SAVED.model_copy(update={"args": ("two.py",)})
+        return [ServerSnapshot(name="db", definition=now)]
+
+
+class Resuming(QObject):
+    """Notes what was agreed to."""
+
+    server_wanted = Signal(object, object)
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[str, Any]] = []
+
+    def forget(self, jobs: Any) -> None:
+        self.asked.append(("forget", tuple(jobs)))
+
+    def reissue(self, jobs: Any) -> None:
+        self.asked.append(("reissue", tuple(jobs)))
+
+    def resume_as_saved(self, jobs: Any) -> None:
+        self.asked.append(("as saved", jobs))
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> QWidget:
+    made = QWidget()
+    qtbot.addWidget(made)
+    made.show()
+    return made
+
+
+@pytest.fixture
+def resuming(qtbot: QtBot) -> Resuming:
+    return Resuming()
+
+
+@pytest.fixture
+def dialogs(window: QWidget, resuming: Resuming, tmp_path: Path) -> JobDialogs:
+    engine: Any = Engine(resumable(1), resumable(2))
+    preferences = Preferences(tmp_path)
+    return JobDialogs(window, engine, resuming, preferences)  # type: ignore[arg-type]
+
+
+def approve(box: QWidget, words: str) -> None:
+    next(b for b in box.findChildren(QPushButton) if words in b.text().replace("&", "")).click()
+
+
+def test_forgetting_is_asked_about(
+    window: QWidget, dialogs: JobDialogs, resuming: Resuming
+) -> None:
+    dialogs.ask_to_forget((1, 2, 77))
+    assert resuming.asked == []
+    approve(window.findChildren(ForgetQuestion)[0], "Forget")
+    assert resuming.asked == [("forget", (1, 2))]
+
+
+def test_jobs_that_are_gone_are_not_asked_about(
+    window: QWidget, dialogs: JobDialogs, resuming: Resuming
+) -> None:
+    dialogs.ask_to_forget((77,))
+    assert window.findChildren(ForgetQuestion) == []
+    assert resuming.asked == []
+
+
+def test_the_warning_before_reissuing_comes_until_it_is_switched_off(
+    qtbot: QtBot, window: QWidget, dialogs: JobDialogs, resuming: Resuming
+) -> None:
+    for expected in (1, 2):
+        dialogs.ask_to_reissue((1,))
+        question = window.findChildren(ReissueQuestion)[-1]
+        question.never_again.setChecked(expected == 2)
+        with qtbot.waitSignal(question.destroyed):
+            approve(question, "Re-issue")
+        assert resuming.asked == [("reissue", (1,))] * expected
+    dialogs.ask_to_reissue((2, 1, 77))
+    assert window.findChildren(ReissueQuestion) == []
+    assert resuming.asked[-1] == ("reissue", (2, 1))
+
+
+def test_many_requests_are_asked_about_once(
+    window: QWidget, dialogs: JobDialogs, resuming: Resuming
+) -> None:
+    dialogs.ask_to_reissue((1, 77, 2))
+    (question,) = window.findChildren(ReissueQuestion)
+    approve(question, "Re-issue")
+    assert resuming.asked == [("reissue", (1, 2))]
+    dialogs.ask_to_reissue((77,))
+    assert resuming.asked == [("reissue", (1, 2))]
+
+
+def test_not_asking_again_takes_agreement(
+    qtbot: QtBot, window: QWidget, dialogs: JobDialogs, resuming: Resuming
+) -> None:
+    dialogs.ask_to_reissue((1,))
+    question = window.findChildren(ReissueQuestion)[0]
+    question.never_again.setChecked(True)
+    with qtbot.waitSignal(question.destroyed):
+        approve(question, "Cancel")
+    dialogs.ask_to_reissue((1,))
+    assert len(window.findChildren(ReissueQuestion)) == 1
+    assert resuming.asked == []
+
+
+def test_jobs_of_one_changed_server_share_one_question(
+    qtbot: QtBot, window: QWidget, dialogs: JobDialogs, resuming: Resuming
+) -> None:
+    changed = ServerChangedError(
+        ErrorDetails("definition of the job's server has changed", "db"), SAVED
+    )
+    for number in (1, 2):
+        resuming.server_wanted.emit(number, changed)
+    (dialog,) = window.findChildren(SavedServerDialog)
+    assert "now:   python two.py" in dialog.text.toPlainText()
+    with qtbot.waitSignal(dialog.destroyed):
+        dialog.use.click()
+    assert resuming.asked == [("as saved", (1, 2))]
+    resuming.server_wanted.emit(1, changed)
+    assert len(window.findChildren(SavedServerDialog)) == 1

@@ -1,0 +1,472 @@
+"""One job in full: what each section shows, and what it costs out of sight."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from PySide6.QtCore import QEvent, Qt, QTimer
+from PySide6.QtGui import QHelpEvent
+from PySide6.QtWidgets import QLabel, QStyleOptionViewItem, QToolButton, QToolTip
+
+from mcp_progress_monitor.gui.jobs.model import JobsModel
+from mcp_progress_monitor.gui.jobs.pane import JobPane
+from mcp_progress_monitor.gui.jobs.ticks import FRAME, TickColumn, TickDelegate
+from mcp_progress_monitor.tracker.snapshot import (
+    ChangeSet,
+    Failure,
+    JobState,
+    StreamSnapshot,
+    StreamStep,
+)
+from mcp_progress_monitor.wording import jobs as job_texts
+from tests.findings import finding, mark
+from tests.job_stand_ins import FakeJobs, answer, course, detail, job, new_job, resumable
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+    from mcp_progress_monitor.gui.theme import Appearance
+    from mcp_progress_monitor.tracker.snapshot import JobDetail, JobSnapshot
+
+
+class CountingJobs(FakeJobs):
+    """Counts how often a story was asked for."""
+
+    told = 0
+
+    def detail(self, job: int) -> Any:
+        self.told += 1
+        return super().detail(job)
+
+
+@pytest.fixture
+def source() -> CountingJobs:
+    made = CountingJobs(
+        job(id=1), job(id=2, state=JobState.FAILED, failure=Failure("server", "disk full", -32000))
+    )
+    marked = job(id=1, marks=(mark("not-increasing", "went back", 3, 41),))
+    made.details[1] = detail(marked, **course(50))
+    return made
+
+
+@pytest.fixture
+def pane(qtbot: QtBot, source: CountingJobs, appearance: Appearance) -> JobPane:
+    made = JobPane(appearance)
+    qtbot.addWidget(made)
+    made.set_source(source)
+    made.resize(900, 400)
+    with qtbot.waitExposed(made):
+        made.show()
+    return made
+
+
+def words(pane: JobPane) -> list[str]:
+    return [label.text() for label in pane.header.findChildren(QLabel)]
+
+
+def changed(*jobs: int) -> ChangeSet:
+    return ChangeSet(progressed=frozenset(jobs))
+
+
+class PassingJobs(FakeJobs):
+    """Each picture is of another moment: a second later, as far as its words tell."""
+
+    left = 100.5
+
+    def snapshot(self, job: int) -> JobSnapshot | None:
+        found = super().snapshot(job)
+        self.left -= 1
+        return None if found is None else dataclasses.replace(found, eta_s=self.left)
+
+    def detail(self, job: int) -> JobDetail | None:
+        found, now = super().detail(job), self.snapshot(job)
+        return None if found is None or now is None else found._replace(snapshot=now)
+
+
+def test_the_pane_and_the_row_tell_the_same_at_every_moment(
+    qtbot: QtBot, appearance: Appearance
+) -> None:
+    source, rows = PassingJobs(job(id=1)), JobsModel()
+    rows.set_source(source)
+    pane = JobPane(appearance, rows=rows)
+    qtbot.addWidget(pane)
+    pane.set_source(source)
+    pane.show()
+    pane.show_job(1)
+    told = []
+    for is_second in (False, True, False):
+        if is_second:
+            rows.tick([0])
+        else:
+            rows.apply(changed(1))
+            pane.apply(changed(1))
+        row = rows.snapshot(1)
+        assert row is not None
+        told.append(job_texts.time_left(row))
+        assert any(f" · {told[-1]} · " in text for text in words(pane))
+    rows.tick([])  # a second, with the row out of sight
+    row = rows.snapshot(1)
+    assert row is not None
+    assert any(f" · {job_texts.time_left(row)} · " in text for text in words(pane))
+    assert len({*told, job_texts.time_left(row)}) == 4
+
+
+def test_it_opens_without_a_job(pane: JobPane) -> None:
+    assert pane.job is None
+    assert not pane.tabs.isVisible()
+
+
+def test_the_header_says_everything_in_words(pane: JobPane) -> None:
+    pane.show_job(1)
+    shown = words(pane)
+    assert "export_orders" in shown
+    assert "Running" in shown
+    assert "63.2 %" in shown
+    assert "632 / 1,000 · 632 ticks · 12/s · 31 s left · 52 s" in shown
+    assert any(text.startswith("local-db#1 · tools/call · token prog-1 · id 3") for text in shown)
+
+
+def test_a_name_that_does_not_fit_is_read_in_its_tip_as_plain_text(
+    pane: JobPane, source: CountingJobs
+) -> None:
+    source.details[1] = detail(job(id=1, name="<b>" + "x" * 300))
+    pane.show_job(1)
+    tips = [label.toolTip() for label in pane.header.findChildren(QLabel)]
+    assert any("&lt;b&gt;xxx" in tip for tip in tips)
+
+
+def test_a_failure_is_told_in_the_servers_words(pane: JobPane) -> None:
+    pane.show_job(2)
+    assert "Server error (-32000): disk full" in words(pane)
+
+
+def test_a_failure_of_our_own_is_not_put_into_the_servers_mouth(
+    pane: JobPane, source: CountingJobs
+) -> None:
+    source.put(job(id=2, state=JobState.LOST, failure=Failure("local", "connection gone")))
+    pane.show_job(2)
+    assert "Local error: connection gone" in words(pane)
+
+
+def test_what_the_user_did_is_told_plainly(pane: JobPane, source: CountingJobs) -> None:
+    failure = Failure("local", "You disconnected the server", is_wanted=True)
+    source.put(job(id=2, state=JobState.LOST, failure=failure))
+    pane.show_job(2)
+    assert "You disconnected the server" in words(pane)
+
+
+def test_every_label_shows_plain_text(pane: JobPane) -> None:
+    labels = [label for label in pane.header.findChildren(QLabel) if label.pixmap().isNull()]
+    assert len(labels) >= 6
+    assert {label.textFormat() for label in labels if label.text()} <= {Qt.TextFormat.PlainText}
+
+
+def test_changes_of_the_job_are_followed_and_others_are_not(
+    pane: JobPane, source: CountingJobs
+) -> None:
+    pane.show_job(1)
+    before = source.told
+    pane.apply(changed(2))
+    assert source.told == before
+    source.details[1] = detail(job(id=1, fraction=0.9))
+    pane.apply(changed(1))
+    assert "90.0 %" in words(pane)
+
+
+def test_a_removed_job_is_shown_no_more(pane: JobPane) -> None:
+    pane.show_job(1)
+    pane.apply(ChangeSet(removed=(1,)))
+    assert pane.job is None
+    assert not pane.tabs.isVisible()
+
+
+def is_ticking(pane: JobPane) -> bool:
+    """Whether anything will be asked for as time passes."""
+    return any(timer.isActive() for timer in pane.findChildren(QTimer))
+
+
+def test_out_of_sight_nothing_is_asked_for_and_in_sight_it_catches_up(
+    pane: JobPane, source: CountingJobs
+) -> None:
+    pane.show_job(1)
+    assert is_ticking(pane)
+    pane.hide()
+    before = source.told
+    pane.apply(changed(1))
+    assert not is_ticking(pane)
+    assert source.told == before
+    pane.show()
+    assert source.told == before + 1
+
+
+def test_time_passes_for_a_job_that_goes_on_only(
+    qtbot: QtBot, pane: JobPane, source: CountingJobs
+) -> None:
+    pane.show_job(1)
+    before = source.told
+    qtbot.waitUntil(lambda: source.told > before)
+    pane.show_job(2)
+    assert not is_ticking(pane)
+
+
+def test_the_course_shows_chart_phases_and_marks(pane: JobPane) -> None:
+    pane.show_job(1)
+    assert pane.course.phases.rowCount() == 3
+    assert pane.course.marks.index(0, 0).data() == "went back"
+    assert "500" not in pane.course.chart.accessibleDescription()
+    assert pane.course.chart.accessibleDescription() == "From 0 to 490 within 52 s"
+
+
+def test_a_mark_leads_to_its_frame(qtbot: QtBot, pane: JobPane) -> None:
+    pane.show_job(1)
+    with qtbot.waitSignal(pane.frame_followed) as told:
+        pane.course.marks_table.activated.emit(pane.course.marks.index(0, 0))
+    assert told.args == [41]
+
+
+def test_ticks_lead_to_their_frames_and_follow_the_newest(
+    qtbot: QtBot, pane: JobPane, source: CountingJobs
+) -> None:
+    pane.show_job(1)
+    pane.tabs.setCurrentWidget(pane.ticks)
+    table = pane.ticks.table
+    assert table.indexAt(table.viewport().rect().bottomLeft()).row() in {48, 49, -1}
+    source.details[1] = detail(job(id=1, tick_count=700), **course(90))
+    pane.apply(changed(1))
+    assert table.verticalScrollBar().value() == table.verticalScrollBar().maximum()
+    table.verticalScrollBar().setValue(3)
+    source.details[1] = detail(job(id=1, tick_count=730), **course(120))
+    pane.apply(changed(1))
+    assert table.verticalScrollBar().value() == 3
+    index = pane.ticks.model.index(5, 0)
+    with qtbot.waitSignal(pane.frame_followed) as told:
+        table.activated.emit(index)
+    assert told.args == [index.data(FRAME)]
+
+
+def test_a_tick_that_breaks_a_rule_has_a_sign_words_and_a_tip(
+    pane: JobPane, source: CountingJobs
+) -> None:
+    pane.tabs.setCurrentWidget(pane.ticks)
+    pane.show_job(1)
+    table = pane.ticks.table
+    assert table.isColumnHidden(TickColumn.MARK)
+    words = "Progress did not increase: <b> after 5"
+    marked = {60: (finding(words),)}
+    source.details[1] = detail(job(id=1), **course(50), marked=marked)
+    pane.apply(changed(1))
+    assert not table.isColumnHidden(TickColumn.MARK)
+    delegate = table.itemDelegate()
+    assert isinstance(delegate, TickDelegate)
+    for row, is_signed in ((39, False), (40, True), (41, False)):
+        option = QStyleOptionViewItem()
+        delegate.initStyleOption(option, pane.ticks.model.index(row, TickColumn.MARK))
+        assert option.icon.isNull() is not is_signed
+        assert option.text == (words if is_signed else "")
+    place = table.visualRect(pane.ticks.model.index(40, TickColumn.STEP)).center()
+    at = table.viewport().mapToGlobal(place)
+    table.viewportEvent(QHelpEvent(QEvent.Type.ToolTip, place, at))
+    tip = QToolTip.text()
+    QToolTip.hideText()
+    assert "did not increase: &lt;b&gt; after 5" in tip
+
+
+def test_the_request_is_shown_as_json(pane: JobPane) -> None:
+    pane.show_job(1)
+    pane.tabs.setCurrentWidget(pane.request)
+    model = pane.request.tree.model()
+    assert [model.index(row, 0).data() for row in range(model.rowCount())] == ["name", "arguments"]
+
+
+def test_a_value_of_the_request_can_be_shown_whole(pane: JobPane) -> None:
+    pane.show_job(1)
+    pane.tabs.setCurrentWidget(pane.request)
+    assert not pane.request.whole.isVisible()
+    pane.request.tree.value_opened.emit("x" * 5_000)
+    assert pane.request.whole.isVisible()
+    assert pane.request.whole.text == "x" * 5_000
+
+
+def test_another_jobs_request_replaces_the_first(pane: JobPane, source: CountingJobs) -> None:
+    source.details[2] = detail(job(id=2), params={"uri": "file:///a"})
+    pane.tabs.setCurrentWidget(pane.request)
+    pane.show_job(1)
+    pane.show_job(2)
+    assert pane.request.tree.model().index(0, 0).data() == "uri"
+
+
+def test_the_result_says_why_there_is_none(pane: JobPane, source: CountingJobs) -> None:
+    pane.tabs.setCurrentWidget(pane.result)
+    pane.show_job(1)
+    assert pane.result.note == "No reply yet."
+    source.put(job(id=2, state=JobState.LOST))
+    pane.show_job(2)
+    assert pane.result.note == "The job ended without a reply."
+
+
+def test_the_choice_of_a_part_outlives_ten_updates_a_second(
+    pane: JobPane, source: CountingJobs
+) -> None:
+    reply = answer({"content": [{"type": "text", "text": str(n)} for n in range(3)]})
+    source.details[1] = detail(job(id=1, state=JobState.DONE), answer=reply)
+    pane.tabs.setCurrentWidget(pane.result)
+    pane.show_job(1)
+    assert pane.result.text.text == "0"
+    pane.result.list.setCurrentRow(2)
+    pane.apply(changed(1))
+    assert pane.result.list.currentRow() == 2
+    assert pane.result.text.text == "2"
+
+
+def test_the_button_cancels_while_that_can_work(qtbot: QtBot, pane: JobPane) -> None:
+    pane.show_job(1)
+    cancel, reissue = (
+        next(b for b in pane.header.findChildren(QToolButton) if b.text() == text)
+        for text in ("Cancel", "Re-issue")
+    )
+    with qtbot.waitSignal(pane.cancel_requested) as told:
+        cancel.click()
+    assert told.args == [(1,)]
+    pane.show_job(2)
+    assert not cancel.isVisible()
+    with qtbot.waitSignal(pane.reissue_requested) as told:
+        reissue.click()
+    assert told.args == [(2,)]
+
+
+def test_a_resumable_job_is_resumed_and_told_of(
+    qtbot: QtBot, pane: JobPane, source: CountingJobs
+) -> None:
+    source.put(resumable(3, attempt_count=3, resume_note="connection lost"))
+    pane.show_job(3)
+    shown = words(pane)
+    assert "connection lost" in shown
+    assert any("632 ticks · 3 attempts · saved 0 s ago" in text for text in shown)
+    resume = next(b for b in pane.header.findChildren(QToolButton) if b.text() == "Resume")
+    with qtbot.waitSignal(pane.resume_requested) as told:
+        resume.click()
+    assert told.args == [(3,)]
+    pane.show_job(1)
+    assert not resume.isVisible()
+
+
+def test_a_job_of_an_earlier_run_has_no_id_and_names_its_server(
+    pane: JobPane, source: CountingJobs
+) -> None:
+    source.put(resumable(3, connection="local-db#0", request_id=None))
+    pane.show_job(3)
+    ids = next(text for text in words(pane) if "tools/call" in text)
+    assert ids.startswith("local-db · tools/call · token prog-1 · started")
+
+
+def test_automatic_resuming_is_chosen_for_the_job(
+    qtbot: QtBot, pane: JobPane, source: CountingJobs
+) -> None:
+    source.put(resumable(3))
+    pane.show_job(3)
+    pane.tabs.setCurrentWidget(pane.attempts)
+    with qtbot.waitSignal(pane.automatic_requested) as told:
+        pane.attempts.automatic.click()
+    assert told.args == [(3,), True]
+
+
+def test_time_passes_for_a_resumable_job(qtbot: QtBot, pane: JobPane, source: CountingJobs) -> None:
+    source.put(resumable(3))
+    pane.show_job(3)
+    before = source.told
+    qtbot.waitUntil(lambda: source.told > before)
+
+
+@pytest.mark.parametrize("state", list(JobState))
+def test_every_state_opens_with_hostile_values(
+    pane: JobPane, source: CountingJobs, state: JobState
+) -> None:
+    hostile = new_job(
+        1,
+        state=state,
+        name="<img src=x>",
+        token=10**5000,
+        progress=10**400,
+        total=-1.5,
+        elapsed_s=1.0,
+        failure=Failure("server", "\x00\u202e" * 99, 10**400, {}),
+    )
+    source.details[1] = detail(hostile, **course(3))
+    pane.show_job(1)
+    for section in range(pane.tabs.count()):
+        pane.tabs.setCurrentIndex(section)
+        assert not pane.grab().isNull()
+
+
+def test_it_fits_a_small_window(pane: JobPane) -> None:
+    pane.show_job(1)
+    assert pane.minimumSizeHint().width() <= 620
+    assert pane.minimumSizeHint().height() <= 320
+
+
+def test_a_report_or_the_ticks_of_the_shown_job_can_be_saved(
+    pane: JobPane, source: CountingJobs
+) -> None:
+    said: list[tuple[str, int]] = []
+    pane.report_requested.connect(lambda job_id: said.append(("report", job_id)))
+    pane.ticks_requested.connect(lambda job_id: said.append(("ticks", job_id)))
+    pane.show_job(1)
+    (button,) = [b for b in pane.header.findChildren(QToolButton) if b.text() == "Save"]
+    report, ticks = button.menu().actions()
+    report.trigger()
+    ticks.trigger()
+
+    assert said == [("report", 1), ("ticks", 1)]
+    assert button.isVisible()
+
+
+def test_a_job_without_ticks_has_none_to_be_saved(pane: JobPane, source: CountingJobs) -> None:
+    source.details[3] = detail(new_job(3))
+    pane.show_job(3)
+    (button,) = [b for b in pane.header.findChildren(QToolButton) if b.text() == "Save"]
+    report, ticks = button.menu().actions()
+
+    assert report.isEnabled()
+    assert not ticks.isEnabled()
+
+
+def test_a_broken_stream_is_told_in_the_header_and_in_the_course(
+    qtbot: QtBot, source: CountingJobs, pane: JobPane
+) -> None:
+    step = StreamStep(True, 100.0, 41, "reset", "40", 2, 3.0)
+    stream = StreamSnapshot(True, 12.0, 1, 0, step, 3.0)
+    told = job(id=1, stream=stream)
+    source.details[1] = detail(told, **course(50))._replace(stream_course=(step,))
+    pane.show_job(1)
+    note = "Stream broken 12 s ago; reconnecting in 3 s from event 40, attempt 2"
+    assert note in words(pane)
+    table = pane.course.stream_table
+    assert table.isVisible()
+    assert "broken: reset" in pane.course.stream.index(0, 0).data()
+    with qtbot.waitSignal(pane.frame_followed) as followed:
+        table.activated.emit(pane.course.stream.index(0, 0))
+    assert followed.args == [41]
+
+
+def test_in_a_low_pane_the_pages_give_way_and_the_header_stays_whole(
+    qtbot: QtBot, source: CountingJobs, pane: JobPane
+) -> None:
+    step = StreamStep(True, 100.0, 41, "reset", "40", 2, 3.0)
+    told = job(id=1, stream=StreamSnapshot(True, 12.0, 1, 0, step, 3.0), message="Batch 3")
+    source.details[1] = detail(told, **course(50))._replace(stream_course=(step,))
+    pane.show_job(1)
+    pane.setMinimumHeight(240)  # as in the window
+    pane.resize(900, 240)
+    buttons = [each for each in pane.header.findChildren(QToolButton) if each.isVisible()]
+    assert buttons
+    qtbot.waitUntil(lambda: pane.height() == 240)
+    qtbot.waitUntil(
+        lambda: all(each.height() >= each.minimumSizeHint().height() for each in buttons)
+    )
+
+
+def test_a_job_without_a_break_has_no_place_for_its_stream(pane: JobPane) -> None:
+    pane.show_job(1)
+    assert not pane.course.stream_table.isVisible()

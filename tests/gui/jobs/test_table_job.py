@@ -1,0 +1,198 @@
+"""The table of jobs: what is painted when many rows change at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from PySide6.QtCore import QEvent, QObject
+from PySide6.QtGui import QPaintEvent
+
+from mcp_progress_monitor.gui.jobs.delegate import JobDelegate
+from mcp_progress_monitor.gui.jobs.filter_model import JobFilter
+from mcp_progress_monitor.gui.jobs.job_list import JobList
+from mcp_progress_monitor.gui.jobs.model import JobsModel
+from mcp_progress_monitor.gui.jobs.table import ROWS_AT_ONCE, JobTable
+from mcp_progress_monitor.tracker.snapshot import ChangeSet
+from tests.job_stand_ins import FakeJobs, job
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from PySide6.QtWidgets import QApplication
+    from pytestqt.qtbot import QtBot
+
+    from mcp_progress_monitor.gui.theme import Appearance
+
+_JOBS = range(1, 41)
+
+
+class PaintWatch(QObject):
+    """Keeps which rows were painted at a time, as `range`s."""
+
+    def __init__(self, table: JobTable) -> None:
+        super().__init__(table)
+        self._table = table
+        self.rows: list[range] = []
+        table.viewport().installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QPaintEvent):
+            area = event.rect()
+            first = self._table.indexAt(area.topLeft()).row()
+            self.rows.append(range(first, self._table.indexAt(area.bottomLeft()).row() + 1))
+        return super().eventFilter(watched, event)
+
+    def has_all(self, wanted: range) -> bool:
+        return set(wanted) <= {row for rows in self.rows for row in rows}
+
+
+@pytest.fixture
+def source() -> FakeJobs:
+    return FakeJobs(*(job(id=number, name=f"Job {number}") for number in _JOBS))
+
+
+@pytest.fixture
+def jobs(qapp: QApplication, source: FakeJobs) -> Iterator[JobsModel]:
+    assert qapp is not None
+    model = JobsModel()
+    model.set_source(source)
+    yield model
+    model.deleteLater()
+
+
+@pytest.fixture
+def pane(qtbot: QtBot, jobs: JobsModel, appearance: Appearance) -> JobList:
+    pane = JobList(jobs, JobFilter(jobs, jobs), appearance)
+    qtbot.addWidget(pane)
+    pane.resize(1080, 600)
+    with qtbot.waitExposed(pane):
+        pane.show()
+    qtbot.wait(20)
+    return pane
+
+
+@pytest.fixture
+def table(pane: JobList) -> JobTable:
+    return pane.table
+
+
+def _in_sight(table: JobTable) -> range:
+    rows = [index.row() for index in table.in_sight()]
+    return range(rows[0], rows[-1] + 1)
+
+
+def test_many_changed_rows_are_painted_a_few_at_a_time_and_all_in_the_end(
+    qtbot: QtBot, jobs: JobsModel, table: JobTable
+) -> None:
+    seen = _in_sight(table)
+    assert len(seen) > 2 * ROWS_AT_ONCE
+    watch = PaintWatch(table)
+    jobs.apply(ChangeSet(progressed=frozenset(_JOBS)))
+    qtbot.waitUntil(lambda: watch.has_all(seen))
+    assert max(map(len, watch.rows)) <= ROWS_AT_ONCE
+    assert sum(map(len, watch.rows)) == len(seen)
+
+
+def test_no_row_starves_where_changes_come_faster_than_they_are_painted(
+    qtbot: QtBot, jobs: JobsModel, table: JobTable
+) -> None:
+    seen, watch = _in_sight(table), PaintWatch(table)
+
+    def changed_meanwhile() -> bool:
+        jobs.apply(ChangeSet(progressed=frozenset(_JOBS)))
+        return watch.has_all(seen)
+
+    qtbot.waitUntil(changed_meanwhile)
+
+
+def test_a_change_of_one_row_repaints_that_row_alone(
+    qtbot: QtBot, jobs: JobsModel, table: JobTable
+) -> None:
+    watch = PaintWatch(table)
+    jobs.apply(ChangeSet(progressed=frozenset({3})))
+    qtbot.waitUntil(lambda: bool(watch.rows))
+    assert watch.rows == [range(2, 3)]
+
+
+def test_what_is_out_of_sight_costs_no_paint(
+    qtbot: QtBot, jobs: JobsModel, table: JobTable
+) -> None:
+    watch = PaintWatch(table)
+    jobs.apply(ChangeSet(progressed=frozenset({40})))
+    qtbot.wait(30)
+    assert watch.rows == []
+    table.scrollToBottom()
+    qtbot.waitUntil(lambda: watch.has_all(range(39, 40)))
+
+
+class MadeBeforePaint(QObject):
+    """Keeps how many snapshots were made when each painting began."""
+
+    def __init__(self, table: JobTable, source: FakeJobs) -> None:
+        super().__init__(table)
+        self._source = source
+        self.counts: list[int] = []
+        table.viewport().installEventFilter(self)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if isinstance(event, QPaintEvent):
+            self.counts.append(len(self._source.asked))
+        return super().eventFilter(watched, event)
+
+
+@pytest.mark.parametrize("number", [3, 40])
+def test_painting_makes_no_snapshot(
+    qtbot: QtBot, jobs: JobsModel, table: JobTable, number: int
+) -> None:
+    source = jobs.source
+    assert isinstance(source, FakeJobs)
+    made = MadeBeforePaint(table, source)
+    before = len(source.asked)
+    jobs.apply(ChangeSet(progressed=frozenset({number})))
+    if number - 1 not in _in_sight(table):
+        table.scrollToBottom()
+    qtbot.waitUntil(lambda: bool(made.counts))
+    qtbot.wait(20)
+    assert len(source.asked) == before + 1
+    assert set(made.counts) == {before + 1}
+
+
+def test_a_repaint_builds_no_snapshot_and_asks_nobody(
+    qtbot: QtBot, jobs: JobsModel, source: FakeJobs, table: JobTable
+) -> None:
+    jobs.apply(ChangeSet(progressed=frozenset(_JOBS)))
+    source.asked.clear()
+    table.viewport().repaint()  # before a turn of the loop has made any
+    assert source.asked == []
+    qtbot.waitUntil(lambda: {job - 1 for job in source.asked} >= set(_in_sight(table)))
+
+
+def test_rows_that_come_into_sight_by_a_resize_are_made_before_they_are_painted(
+    qtbot: QtBot,
+    jobs: JobsModel,
+    source: FakeJobs,
+    pane: JobList,
+    table: JobTable,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    pane.resize(1080, 200)
+    qtbot.waitUntil(lambda: len(_in_sight(table)) < 8)
+    jobs.apply(ChangeSet(progressed=frozenset(_JOBS)))
+    qtbot.wait(50)
+    made_in_paint: list[int] = []
+    paint_row = JobDelegate.paint_row
+
+    def watched(*arguments: Any) -> None:
+        before = len(source.asked)
+        paint_row(*arguments)
+        made_in_paint.extend(source.asked[before:])
+
+    monkeypatch.setattr(JobDelegate, "paint_row", watched)
+    source.asked.clear()
+    pane.resize(1080, 600)
+    watch = PaintWatch(table)
+    qtbot.waitUntil(lambda: watch.has_all(_in_sight(table)))
+    assert len(_in_sight(table)) > 8
+    assert {job - 1 for job in source.asked} >= set(_in_sight(table)[8:])
+    assert made_in_paint == []

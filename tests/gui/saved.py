@@ -1,0 +1,70 @@
+"""A program on a folder with saved servers, and what is seen of them in it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+from mcp_progress_monitor.gui.options import WindowOptions
+from mcp_progress_monitor.gui.program import Program
+from mcp_progress_monitor.gui.servers.consent import ConsentDialog
+from mcp_progress_monitor.gui.servers.model import ROW
+from mcp_progress_monitor.snapshots.definitions import demo_definition
+from tests.gui.programs import until_quit
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QApplication
+
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+    from mcp_progress_monitor.snapshots.servers import ServerState
+
+
+def running(
+    qapp: QApplication, folder: Path, *definitions: ServerDefinition
+) -> AbstractAsyncContextManager[Program]:
+    """A program on `folder`, until the block ends."""
+    return until_quit(Program(qapp, WindowOptions(data_dir=folder, definitions=definitions)))
+
+
+def written_by(mark: Path, name: str = "evil") -> dict[str, Any]:
+    """The entry of a command that shows that it ran by writing a file."""
+    code = f"import pathlib; pathlib.Path({str(mark)!r}).write_text({name!r})"
+    return {"command": sys.executable, "args": ["-c", code]}
+
+
+def demo_entry(**extras: object) -> dict[str, Any]:
+    """The demo server as it stands in the file of saved servers."""
+    demo = demo_definition()
+    entry = {"command": demo.command, "args": list(demo.args), "env": dict(demo.env)}
+    return {**entry, "mcpProgressMonitor": extras} if extras else entry
+
+
+def save(folder: Path, **servers: object) -> None:
+    """Write the file as another program does."""
+    (folder / "servers.json").write_text(json.dumps({"mcpServers": servers}), encoding="utf-8")
+
+
+def told(program: Program) -> str:
+    return "\n".join(problem.as_text() for problem in program.window.notices.problems())
+
+
+def asked(program: Program) -> list[ConsentDialog]:
+    return [each for each in program.window.findChildren(ConsentDialog) if each.isVisible()]
+
+
+def state(program: Program, name: str) -> ServerState:
+    return program.engine.servers.snapshot(name).state
+
+
+def names_shown(program: Program) -> list[str]:
+    view = program.window.servers.view
+    rows = view.model().rowCount()
+    return [view.model().index(row, 0).data(ROW).name for row in range(rows)]
+
+
+def approve(dialog: ConsentDialog) -> None:
+    dialog.accept()

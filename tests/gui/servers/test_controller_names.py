@@ -1,0 +1,70 @@
+"""Servers that the file of saved ones does not have, and the names that it has for others."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcp_progress_monitor.catalogue.trust import FILE_NAME as TRUST
+from mcp_progress_monitor.catalogue.trust import Trust
+from mcp_progress_monitor.gui.servers.editor import ServerEditor
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition, demo_definition
+from mcp_progress_monitor.snapshots.servers import ServerState
+from tests.gui.programs import until
+from tests.gui.saved import demo_entry, names_shown, running, save, state, told
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QApplication
+
+    from mcp_progress_monitor.errors import ErrorDetails
+
+pytestmark = pytest.mark.anyio
+
+_UNUSABLE = json.dumps({"mcpServers": {"mine": {"command": ""}}})
+
+
+async def test_a_server_is_not_kept_under_a_name_that_an_unusable_entry_has(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    (data_dir / "servers.json").write_text(_UNUSABLE)
+    async with running(qapp, data_dir, StdioDefinition(name="mine", command="no-such")) as program:
+        await until(lambda: state(program, "mine") is ServerState.FAILED)
+        program.window.servers.keep_requested.emit("mine")
+        await until(lambda: "A saved server with this name already exists" in told(program))
+        assert names_shown(program) == ["mine"]
+        assert not program.servers.saved.is_saved("mine")
+        program.window.servers.edit_requested.emit("mine")
+        (editor,) = program.window.findChildren(ServerEditor)
+        refused: list[ErrorDetails] = []
+        program.servers.edit_refused.connect(lambda _edited, problem: refused.append(problem))
+        editor.save_only()
+        await until(lambda: bool(refused))
+        assert refused[0].what == "A saved server with this name already exists"
+        editor.server.name.setText("other")
+        editor.save_only()
+        await until(lambda: names_shown(program) == ["other"])
+        assert program.servers.saved.is_saved("other")
+    saved = json.loads((data_dir / "servers.json").read_text())["mcpServers"]
+    assert list(saved) == ["mine", "other"]
+
+
+async def test_a_server_that_the_file_has_no_more_can_be_removed_while_it_is_connected(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    demo = demo_definition()
+    save(data_dir, demo=demo_entry())
+    Trust(data_dir / TRUST).approve(demo)
+    async with running(qapp, data_dir) as program:
+        program.servers.connect_server("demo")
+        await until(lambda: state(program, "demo") is ServerState.CONNECTED)
+        save(data_dir)
+        await until(lambda: "removed from the file" in told(program))
+        program.servers.remove("demo")
+        await until(lambda: names_shown(program) == [])
+        program.servers.saved.look()
+        assert not program.servers.saved.is_saved("demo")
+        assert "Server not found" not in told(program)

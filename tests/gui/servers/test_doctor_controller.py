@@ -1,0 +1,164 @@
+"""The doctor opens where it is asked for, and follows the server."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, cast
+
+import pytest
+from PySide6.QtCore import Signal
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.gui.feed import Feed
+from mcp_progress_monitor.gui.notice_bar import NoticeBar
+from mcp_progress_monitor.gui.servers.doctor_controller import DoctorController
+from mcp_progress_monitor.gui.servers.model import ServersModel
+from mcp_progress_monitor.gui.servers.server_list import ServerList
+from mcp_progress_monitor.gui.theme import Appearance
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.snapshots.servers import ServerState
+from tests.doctor_stand_ins import CRASHED
+from tests.server_stand_ins import FakeServers, server
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+    from mcp_progress_monitor.engine.servers import Servers
+    from mcp_progress_monitor.filtering.filter import LogFilter
+    from mcp_progress_monitor.gui.main_window import MainWindow
+    from mcp_progress_monitor.snapshots.doctor import DoctorReport
+    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
+
+PROBLEM = ErrorDetails("It ended", "crawler")
+
+
+class FakeDoctor(FakeServers):
+    """Has a report for each server that a test put in."""
+
+    def __init__(self) -> None:
+        failed = server("crawler", state=ServerState.FAILED, problem=PROBLEM)
+        super().__init__(failed, server("files"))
+        self.reports = {"crawler": CRASHED}
+
+    def doctor(self, name: str) -> DoctorReport:
+        if name not in self.reports:
+            raise UserError(ErrorDetails("Server not found", name))
+        return self.reports[name]
+
+    def snapshots(self) -> list[ServerSnapshot]:
+        return self.servers()
+
+    def now(self) -> float:
+        return 0.0
+
+
+class FakeLog(QWidget):
+    """Keeps the filter that was set."""
+
+    filter_changed = Signal(object)
+
+    def set_filter(self, wanted: LogFilter) -> None:
+        self.filter_changed.emit(wanted)
+
+
+class Window(QWidget):
+    """The parts of the main window that are joined."""
+
+    def __init__(self, source: FakeDoctor, appearance: Appearance) -> None:
+        super().__init__()
+        self.model = ServersModel(self)
+        self.model.set_source(source)
+        self.servers = ServerList(self.model, appearance, self)
+        self.notices = NoticeBar(self)
+        self.log_pane = FakeLog(self)
+        self.opened: list[str] = []
+
+    def open_dock(self, name: str) -> None:
+        self.opened.append(name)
+
+
+@pytest.fixture
+def doctor() -> FakeDoctor:
+    return FakeDoctor()
+
+
+@pytest.fixture
+def feed(qtbot: QtBot) -> Feed:
+    return Feed()
+
+
+@pytest.fixture
+def doctoring(qtbot: QtBot, doctor: FakeDoctor, feed: Feed) -> DoctorController:
+    appearance = Appearance(QPalette(), resource("icons"))
+    window = Window(doctor, appearance)
+    qtbot.addWidget(window)
+    return DoctorController(
+        cast("MainWindow", window), cast("Servers", doctor), doctor.now, feed, appearance
+    )
+
+
+def window_of(doctoring: DoctorController) -> Window:
+    return cast("Window", doctoring.parent())
+
+
+def test_the_list_opens_it_and_changes_are_shown(
+    doctoring: DoctorController, doctor: FakeDoctor, feed: Feed
+) -> None:
+    window_of(doctoring).servers.doctor_requested.emit("crawler")
+    pane = doctoring.pane
+    assert pane is not None
+    assert (pane.isVisible(), pane.server) == (True, "crawler")
+    doctor.reports["crawler"] = dataclasses.replace(CRASHED, state=ServerState.CONNECTING)
+    feed.servers_changed.emit(frozenset({"crawler"}))
+    assert pane.head.text() == "crawler — Connecting"
+    pane.close()
+
+
+def test_a_server_that_is_removed_closes_it(
+    doctoring: DoctorController, doctor: FakeDoctor, feed: Feed
+) -> None:
+    doctoring.open("crawler")
+    del doctor.reports["crawler"]
+    feed.servers_changed.emit(frozenset({"crawler"}))
+    assert doctoring.pane is not None
+    assert doctoring.pane.isHidden()
+
+
+def test_an_unknown_server_opens_nothing(doctoring: DoctorController) -> None:
+    doctoring.open("nobody")
+    assert doctoring.pane is not None
+    assert doctoring.pane.isHidden()
+
+
+def test_a_notice_offers_it_for_the_problem_of_a_server_only(doctoring: DoctorController) -> None:
+    notices = window_of(doctoring).notices
+    button = next(b for b in notices.findChildren(QPushButton) if "doctor" in b.text())
+    notices.show_problem(ErrorDetails("The disk is full"))
+    assert button.isHidden()
+    notices.show_problem(PROBLEM)
+    assert not button.isHidden()
+    button.click()
+    assert doctoring.pane is not None
+    assert doctoring.pane.server == "crawler"
+    doctoring.pane.close()
+
+
+def test_its_wishes_go_the_way_of_the_lists(qtbot: QtBot, doctoring: DoctorController) -> None:
+    doctoring.open("crawler")
+    window, pane = window_of(doctoring), doctoring.pane
+    assert pane is not None
+    for button, signal in (
+        (pane.go, window.servers.connect_requested),
+        (pane.edit, window.servers.edit_requested),
+        (pane.stderr, window.servers.stderr_requested),
+    ):
+        with qtbot.waitSignal(signal) as told:
+            button.click()
+        assert told.args == ["crawler"]
+    with qtbot.waitSignal(window.log_pane.filter_changed) as told:
+        pane.log.click()
+    assert told.args[0].text == "server == crawler"
+    assert window.opened == ["log"]
+    pane.close()

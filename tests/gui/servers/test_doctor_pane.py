@@ -1,0 +1,117 @@
+"""The doctor's window."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+
+from mcp_progress_monitor.gui.servers.doctor_pane import DoctorPane
+from mcp_progress_monitor.snapshots.servers import ServerState
+from tests.doctor_stand_ins import CRASHED, NOT_FOUND, REFUSED
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+    from mcp_progress_monitor.gui.theme import Appearance
+
+
+@pytest.fixture
+def pane(qtbot: QtBot, appearance: Appearance) -> DoctorPane:
+    pane = DoctorPane(appearance)
+    qtbot.addWidget(pane)
+    with qtbot.waitExposed(pane):
+        pane.show()
+    pane.show_report(CRASHED, 0.0)
+    return pane
+
+
+def test_it_tells_what_happened_and_shows_the_evidence(pane: DoctorPane) -> None:
+    assert pane.windowTitle() == "Connection doctor: crawler"
+    assert pane.sentence.text() == "The server exited while it was being connected"
+    shown = pane.page.toPlainText()
+    assert shown.startswith("What to try\nA Python module is missing: httpx\n")
+    assert "/usr/bin/python" in shown
+
+
+def test_tab_goes_through_it_as_it_is_read(pane: DoctorPane) -> None:
+    stops = [pane.page, pane.go, pane.edit, pane.stderr, pane.log, pane.copy]
+    stops[0].setFocus()
+    way = []
+    for _ in stops:
+        way.append(pane.focusWidget())
+        QTest.keyClick(pane.focusWidget(), Qt.Key.Key_Tab)
+    assert way == stops
+
+
+def test_nothing_of_a_server_is_markup(pane: DoctorPane) -> None:
+    pane.show_report(REFUSED, 0.0)
+    assert "<script>alert(1)</script>" in pane.page.toPlainText()
+    assert pane.sentence.textFormat() is Qt.TextFormat.PlainText
+
+
+@pytest.mark.parametrize(
+    ("state", "signal", "words"),
+    [
+        (ServerState.FAILED, "connect_requested", "&Connect"),
+        (ServerState.CONNECTED, "restart_requested", "&Restart"),
+        (ServerState.WAITING, "connect_requested", "&Connect"),
+    ],
+)
+def test_the_first_button_does_what_the_state_needs(
+    qtbot: QtBot, pane: DoctorPane, state: ServerState, signal: str, words: str
+) -> None:
+    pane.show_report(dataclasses.replace(CRASHED, state=state), 0.0)
+    assert pane.go.text() == words
+    with qtbot.waitSignal(getattr(pane, signal)) as told:
+        pane.go.click()
+    assert told.args == ["crawler"]
+
+
+@pytest.mark.parametrize(
+    ("button", "signal"),
+    [("edit", "edit_requested"), ("stderr", "stderr_requested"), ("log", "log_requested")],
+)
+def test_each_wish_names_the_server(
+    qtbot: QtBot, pane: DoctorPane, button: str, signal: str
+) -> None:
+    with qtbot.waitSignal(getattr(pane, signal)) as told:
+        getattr(pane, button).click()
+    assert told.args == ["crawler"]
+
+
+def test_a_server_by_url_has_no_stderr_to_show(pane: DoctorPane) -> None:
+    pane.show_report(REFUSED, 0.0)
+    assert not pane.stderr.isEnabled()
+
+
+def test_the_report_is_copied_as_text(pane: DoctorPane) -> None:
+    pane.copy.click()
+    words = QGuiApplication.clipboard().text()
+    assert words.startswith("crawler: Failed\n")
+    assert "No module named 'httpx'" in words
+
+
+def test_the_place_that_is_read_stays_while_the_same_server_changes(pane: DoctorPane) -> None:
+    pane.resize(500, 260)
+    bar = pane.page.verticalScrollBar()
+    bar.setValue(bar.maximum() // 2)
+    place = bar.value()
+    assert place > 0
+    pane.show_report(dataclasses.replace(CRASHED, restarts=3), 1.0)
+    assert "Restarted 3 times" in pane.page.toPlainText()
+    assert bar.value() == place
+    pane.show_report(NOT_FOUND, 1.0)
+    assert bar.value() == 0
+
+
+def test_escape_closes_it_and_it_says_so(qtbot: QtBot, pane: DoctorPane) -> None:
+    pane.activateWindow()
+    pane.page.setFocus()
+    with qtbot.waitSignal(pane.closed):
+        QTest.keyClick(pane.page, Qt.Key.Key_Escape)
+    assert pane.isHidden()

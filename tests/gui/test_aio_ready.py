@@ -1,0 +1,113 @@
+"""Callbacks that are ready run in order, a slice at a time, with Qt's events in between."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import QCoreApplication, QTimer
+
+from mcp_progress_monitor.gui import aio
+from mcp_progress_monitor.gui.aio import ReadyQueue
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from PySide6.QtWidgets import QApplication
+    from pytestqt.qtbot import QtBot
+
+
+class _Queued:
+    """A queue with callbacks that write down that they ran."""
+
+    def __init__(self) -> None:
+        self.queue = ReadyQueue()
+        self.ran: list[object] = []
+        self._loop = asyncio.new_event_loop()  # a handle wants one, and does nothing with it
+
+    def add(self, callback: Callable[..., object], *args: object) -> asyncio.Handle:
+        handle = asyncio.Handle(callback, args, self._loop)
+        self.queue.add(handle)
+        return handle
+
+    def note(self, *words: object) -> None:
+        for word in words:
+            self.add(self.ran.append, word)
+
+    def close(self) -> None:
+        self.queue.close()
+        self._loop.close()
+
+
+@pytest.fixture
+def queued(qapp: QApplication) -> Iterator[_Queued]:
+    made = _Queued()
+    yield made
+    made.close()
+
+
+def test_callbacks_run_in_the_order_they_came(queued: _Queued, qtbot: QtBot) -> None:
+    queued.note(*range(100))
+    qtbot.waitUntil(lambda: len(queued.ran) >= 100)
+    assert queued.ran == list(range(100))
+
+
+def test_what_a_callback_adds_runs_in_a_later_turn(queued: _Queued, qtbot: QtBot) -> None:
+    turns: list[tuple[str, int]] = []
+    timer_event = queued.queue.timerEvent
+    count = 0
+
+    def counted(event: object) -> None:
+        nonlocal count
+        count += 1
+        timer_event(event)  # type: ignore[arg-type]
+
+    def first() -> None:
+        turns.append(("first", count))
+        queued.add(lambda: turns.append(("added", count)))
+
+    queued.queue.timerEvent = counted  # type: ignore[method-assign]
+    queued.add(first)
+    queued.add(lambda: turns.append(("second", count)))
+    qtbot.waitUntil(lambda: len(turns) == 3)
+    assert turns == [("first", 1), ("second", 1), ("added", 2)]
+
+
+def test_qt_comes_in_between_when_a_slice_is_over(
+    queued: _Queued, qtbot: QtBot, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(aio, "SLICE_S", 0.0)
+    QTimer.singleShot(0, queued.queue, lambda: queued.ran.append("Qt"))
+    queued.note(*range(5))
+    qtbot.waitUntil(lambda: len(queued.ran) == 6)
+    assert queued.ran.index("Qt") < 5
+    assert [each for each in queued.ran if each != "Qt"] == list(range(5))
+
+
+def test_a_loop_of_qts_within_a_callback_serves_the_rest(queued: _Queued, qtbot: QtBot) -> None:
+    def nests() -> None:
+        QCoreApplication.processEvents()
+        queued.ran.append("nested is over")
+
+    queued.add(nests)
+    queued.note("rest")
+    qtbot.waitUntil(lambda: len(queued.ran) == 2)
+    assert queued.ran == ["rest", "nested is over"]
+
+
+def test_what_was_cancelled_or_closed_is_not_run(queued: _Queued, qtbot: QtBot) -> None:
+    queued.add(queued.ran.append, "cancelled").cancel()
+    queued.note("last")
+    qtbot.waitUntil(lambda: bool(queued.ran))
+    queued.note("too late")
+    queued.queue.close()
+    queued.note("later still")
+    qtbot.wait(20)
+    assert queued.ran == ["last"]
+
+
+def test_nothing_wakes_the_loop_when_nothing_is_ready(queued: _Queued, qtbot: QtBot) -> None:
+    queued.note("all")
+    qtbot.waitUntil(lambda: bool(queued.ran))
+    assert queued.queue._timer == 0  # noqa: SLF001  # an idle window must not spin

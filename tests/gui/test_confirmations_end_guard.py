@@ -1,0 +1,192 @@
+"""Nothing that ends running jobs does so before the user was asked, but for signals."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QPushButton
+
+from mcp_progress_monitor.engine.call import Call
+from mcp_progress_monitor.gui.confirmations import EndQuestion, RemoveQuestion
+from mcp_progress_monitor.snapshots.definitions import demo_definition
+from mcp_progress_monitor.snapshots.servers import ServerState
+from mcp_progress_monitor.tracker.snapshot import JobState
+from tests.gui.programs import until
+from tests.gui.saved import running, state
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterator
+    from pathlib import Path
+
+    from mcp_progress_monitor.gui.program import Program
+
+pytestmark = pytest.mark.anyio
+
+LONG = {"name": "phases", "arguments": {"interval_s": 3_600}}
+FOUR = ("Disconnect", "Restart", "Disable", "Quit")
+
+
+@pytest.fixture(autouse=True)
+def _given_back() -> Iterator[None]:
+    """A program takes signals and hooks of the process for its own, here as it does for users."""
+    kept = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM)}
+    hook = sys.excepthook
+    yield
+    sys.excepthook = hook
+    for number, handler in kept.items():
+        signal.signal(number, handler)
+
+
+@asynccontextmanager
+async def busy(qapp: QApplication, data_dir: Path) -> AsyncIterator[Program]:
+    """A program with a saved demo server that runs one job."""
+    async with running(qapp, data_dir, demo_definition()) as made:
+        await until(lambda: state(made, "demo") is ServerState.CONNECTED)
+        made.window.servers.keep_requested.emit("demo")
+        made.calls.call(Call("demo", "tools/call", LONG))
+        await until(lambda: job_state(made) is JobState.RUNNING)
+        yield made
+
+
+def job_state(program: Program, place: int = 0) -> JobState | None:
+    jobs = program.engine.jobs.ids()
+    found = program.engine.jobs.snapshot(jobs[place]) if place < len(jobs) else None
+    return None if found is None else found.state
+
+
+def questions(program: Program) -> list[EndQuestion]:
+    return [each for each in program.window.findChildren(EndQuestion) if each.isVisible()]
+
+
+def click(question: EndQuestion, words: str) -> None:
+    buttons = question.findChildren(QPushButton)
+    next(each for each in buttons if each.text().replace("&", "") == words).click()
+
+
+def ask(program: Program, action: str) -> None:
+    servers = program.window.servers
+    if action == "Disable":
+        servers.disable_requested.emit("demo", True)
+    elif action == "Quit":
+        program.window.close()
+    else:
+        {
+            "Disconnect": servers.disconnect_requested,
+            "Restart": servers.restart_requested,
+        }[action].emit("demo")
+
+
+def is_done(program: Program, action: str, pid: int | None) -> bool:
+    if action == "Quit":
+        return not program.window.isVisible()
+    if action == "Restart":
+        server = program.engine.servers.snapshot("demo")
+        return server.state is ServerState.CONNECTED and server.pid != pid
+    is_there = "demo" in program.engine.servers.names()
+    return not (is_there and state(program, "demo").is_up)
+
+
+@pytest.mark.parametrize("action", FOUR)
+async def test_a_running_job_ends_only_when_the_user_agrees(
+    qapp: QApplication, data_dir: Path, action: str
+) -> None:
+    async with busy(qapp, data_dir) as program:
+        pid = program.engine.servers.snapshot("demo").pid
+        ask(program, action)
+        ask(program, action)
+        (question,) = questions(program)
+        assert "1 running job?" in question.text()
+        assert "Lost, because no resume token was saved:\n• phases, demo" in (
+            question.informativeText()
+        )
+        click(question, "Cancel")
+        await anyio.sleep(0.2)
+        assert not is_done(program, action, pid)
+        assert job_state(program) is JobState.RUNNING
+        ask(program, action)
+        click(questions(program)[0], action)
+        await until(lambda: is_done(program, action, pid))
+
+
+@pytest.mark.parametrize("action", FOUR)
+async def test_without_a_running_job_nothing_is_asked(
+    qapp: QApplication, data_dir: Path, action: str
+) -> None:
+    async with busy(qapp, data_dir) as program:
+        program.jobs.cancel(program.engine.jobs.ids())
+        await until(lambda: job_state(program) is JobState.CANCELLED)
+        pid = program.engine.servers.snapshot("demo").pid
+        ask(program, action)
+        assert questions(program) == []
+        await until(lambda: is_done(program, action, pid))
+
+
+async def test_the_key_to_restart_and_the_key_to_quit_ask(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with busy(qapp, data_dir) as program:
+        view = program.window.servers.view
+        view.setFocus()
+        view.setCurrentIndex(view.model().index(0, 0))
+        QTest.keyClick(view, Qt.Key.Key_F5)
+        (question,) = questions(program)
+        assert question.text() == "Restart demo and end 1 running job?"
+        question.reject()
+        await until(lambda: not questions(program))
+        program.window.actions_.quit.trigger()
+        (question,) = questions(program)
+        assert question.text() == "Quit and end 1 running job?"
+        assert question.windowModality() is not Qt.WindowModality.ApplicationModal
+
+
+async def test_saving_a_running_server_in_order_to_connect_it_asks(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with busy(qapp, data_dir) as program:
+        program.catalogue_dialogs.edit("demo")
+        from mcp_progress_monitor.gui.servers.editor import ServerEditor
+
+        (editor,) = program.window.findChildren(ServerEditor)
+        editor.connect_button.click()
+        await until(lambda: bool(questions(program)))
+        assert questions(program)[0].text() == "Restart demo and end 1 running job?"
+        assert job_state(program) is JobState.RUNNING
+
+
+async def test_removing_a_server_says_which_job_it_ends(qapp: QApplication, data_dir: Path) -> None:
+    async with busy(qapp, data_dir) as program:
+        program.window.servers.server_remove_requested.emit("demo")
+        (question,) = program.window.findChildren(RemoveQuestion)
+        assert "• phases, demo" in question.informativeText()
+
+
+async def test_several_servers_at_once_are_one_question(qapp: QApplication, data_dir: Path) -> None:
+    async with running(qapp, data_dir, demo_definition(), demo_definition()) as program:
+        names = program.engine.servers.names()
+        assert len(names) == 2
+        await until(lambda: all(state(program, n) is ServerState.CONNECTED for n in names))
+        for name in names:
+            program.calls.call(Call(name, "tools/call", LONG))
+        await until(lambda: [job_state(program, n) for n in (0, 1)] == [JobState.RUNNING] * 2)
+        view = program.window.servers.view
+        view.selectAll()
+        view.setFocus()
+        QTest.keyClick(view, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
+        (question,) = questions(program)
+        assert question.text() == "Disconnect 2 servers and end 2 running jobs?"
+        click(question, "Disconnect")
+        await until(lambda: not any(state(program, n).is_up for n in names))
+
+
+async def test_quitting_as_a_signal_does_asks_nothing(qapp: QApplication, data_dir: Path) -> None:
+    async with busy(qapp, data_dir) as program:
+        program.quit()  # what a signal calls: tests/integration/test_ways_of_ending.py sends some
+        await until(lambda: not program.window.isVisible())
+        assert questions(program) == []

@@ -1,0 +1,259 @@
+"""From a wish in a pane to a file, and to what is told of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QAction, QGuiApplication
+from PySide6.QtWidgets import QApplication, QFileDialog, QMainWindow
+
+from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions
+from mcp_progress_monitor.filtering.filter import LogFilter
+from mcp_progress_monitor.gui.aio import BackgroundTasks
+from mcp_progress_monitor.gui.export_controller import ExportController, ExportDialog
+from tests.gui.panes import Panes
+from tests.patience import PATIENCE_S
+from tests.unit.exports.sessions import Session
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Callable
+
+    from mcp_progress_monitor.engine.updates import Update
+    from mcp_progress_monitor.errors import ErrorDetails
+
+
+class Recorded(Session):
+    """A session that one can listen to, and that told its listeners all."""
+
+    def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
+        for update in self.updates:
+            listener(update)
+        return self.updates.clear
+
+
+class Pane(QObject):
+    report_requested = Signal(object)
+    ticks_requested = Signal(object)
+    export_requested = Signal()
+    snippet_requested = Signal(object)
+
+    def filter(self) -> LogFilter:
+        return LogFilter("kind == error")
+
+    @property
+    def bar(self) -> Pane:
+        return self
+
+
+class Actions:
+    def __init__(self, parent: QObject) -> None:
+        self.export = QAction(parent)
+
+
+class Window(QMainWindow):
+    """What of a window exporting looks at."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.job_list, self.job_pane, self.log_pane = Pane(self), Pane(self), Pane(self)
+        self.late = Panes()
+        self.actions_ = Actions(self)
+
+    def dialog(self) -> ExportDialog:
+        """The one dialog that is open."""
+        (found,) = [d for d in self.findChildren(ExportDialog) if d.isVisible()]
+        return found
+
+
+class Told:
+    """What the user was told of, and that there is something at last."""
+
+    def __init__(self) -> None:
+        self.problems: list[ErrorDetails] = []
+        self.ended = anyio.Event()
+
+    def tell(self, problem: ErrorDetails) -> None:
+        self.problems.append(problem)
+        self.ended.set()
+
+
+class Bench:
+    """A window with its exports."""
+
+    def __init__(self, tasks: BackgroundTasks, source: Recorded, told: Told) -> None:
+        self.window = Window()
+        self.source = source
+        self.told = told
+        window: Any = self.window
+        self.exporting = ExportController(window, source, tasks, told.tell, "night.mcprec")
+        self.exporting.saved.connect(self._on_saved)
+
+    def _on_saved(self, _path: Path) -> None:
+        self.told.ended.set()
+
+    async def ended(self) -> None:
+        """Wait for the file, or for what is told instead."""
+        with anyio.fail_after(PATIENCE_S):
+            await self.told.ended.wait()
+
+    async def save_as(self, path: Path, choice: int = 0) -> None:
+        """Agree to the open dialog, and wait until what it leads to is there."""
+        dialog = self.window.dialog()
+        dialog.setOption(QFileDialog.Option.DontConfirmOverwrite)
+        dialog.selectNameFilter(dialog.nameFilters()[choice])
+        dialog.selectFile(str(path))
+        dialog.accept()
+        await self.ended()
+
+    def said(self) -> str:
+        return self.window.statusBar().currentMessage()
+
+
+def _session() -> Recorded:
+    session = Recorded()
+    session.called("login <b>", password="hunter2")
+    session.ticked(1, total=2)
+    session.ticked(1, total=2)
+    session.refused(-1, "no")
+    return session
+
+
+def _names(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+def _no_bug(error: BaseException) -> None:
+    raise error
+
+
+@pytest.fixture
+async def bench(qapp: QApplication) -> AsyncIterator[Bench]:
+    qapp.setQuitOnLastWindowClosed(False)  # as the program does: it would end the loop
+    told = Told()
+    async with BackgroundTasks(told.tell, _no_bug) as tasks:
+        made = Bench(tasks, _session(), told)
+        made.window.show()
+        yield made
+        made.window.close()
+    made.window.deleteLater()
+
+
+async def test_the_report_of_a_job_is_saved_and_it_is_said_where(
+    bench: Bench, tmp_path: Path
+) -> None:
+    bench.window.job_list.report_requested.emit(1)
+    assert Path(bench.window.dialog().selectedFiles()[0]).name == "login--b-1-report.html"
+    await bench.save_as(tmp_path / "r.html")
+    written = (tmp_path / "r.html").read_text(encoding="utf-8")
+
+    assert "login &lt;b&gt;" in written
+    assert "Progress did not increase" in written
+    assert "hunter2" not in written
+    assert bench.said() == f"Saved {tmp_path / 'r.html'}, without secrets"
+
+
+async def test_secrets_stay_only_where_that_is_chosen(bench: Bench, tmp_path: Path) -> None:
+    bench.window.job_pane.report_requested.emit(1)
+    await bench.save_as(tmp_path / "r.html", choice=1)
+
+    assert "hunter2" in (tmp_path / "r.html").read_text(encoding="utf-8")
+    assert bench.said().endswith("including secrets")
+
+
+async def test_the_ticks_of_a_job_are_saved(bench: Bench, tmp_path: Path) -> None:
+    bench.window.job_pane.ticks_requested.emit(1)
+    await bench.save_as(tmp_path / "t.csv")
+
+    assert len((tmp_path / "t.csv").read_text().splitlines()) == 3
+
+
+async def test_an_ending_follows_what_is_chosen(bench: Bench, tmp_path: Path) -> None:
+    bench.window.actions_.export.trigger()
+    await bench.save_as(tmp_path / "all", choice=1)
+    rows = [json.loads(line) for line in (tmp_path / "all.jsonl").read_text().splitlines()]
+
+    assert [row["number"] for row in rows] == [1, 2, 3, 4]
+
+
+async def test_a_file_that_nobody_agreed_to_lose_is_left_alone(
+    bench: Bench, tmp_path: Path
+) -> None:
+    (tmp_path / "all.jsonl").write_text("mine")
+    bench.window.actions_.export.trigger()
+    await bench.save_as(tmp_path / "all.html", choice=1)
+
+    assert _names(tmp_path) == ["all 1.jsonl", "all.jsonl"]
+    assert (tmp_path / "all.jsonl").read_text() == "mine"
+
+
+async def test_what_the_log_shows_is_saved_and_no_more(bench: Bench, tmp_path: Path) -> None:
+    bench.window.log_pane.export_requested.emit()
+    await bench.save_as(tmp_path / "shown.jsonl")
+    rows = [json.loads(line) for line in (tmp_path / "shown.jsonl").read_text().splitlines()]
+
+    assert [row["kind"] for row in rows] == ["error"]
+
+
+async def test_a_session_is_saved_as_a_report_by_default(bench: Bench, tmp_path: Path) -> None:
+    bench.window.actions_.export.trigger()
+    assert Path(bench.window.dialog().selectedFiles()[0]).name == "night.html"
+    await bench.save_as(tmp_path / "s.html")
+
+    assert "night.mcprec" in (tmp_path / "s.html").read_text(encoding="utf-8")
+
+
+async def test_where_it_cannot_be_written_is_said_in_words(bench: Bench, tmp_path: Path) -> None:
+    bench.exporting.export(ExportOptions(ExportFormat.CSV), tmp_path / "missing" / "t.csv")
+    await bench.ended()
+
+    assert bench.told.problems[0].what == "Cannot write the file"
+
+
+async def test_leaving_while_writing_leaves_no_half_file(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    told = Told()
+    async with BackgroundTasks(told.tell, _no_bug) as tasks:
+        bench = Bench(tasks, _session(), told)
+        for _ in range(3_000):
+            bench.source.ticked(2, total=2)
+        bench.exporting.export(ExportOptions(ExportFormat.JSONL), tmp_path / "all.jsonl")
+        await anyio.lowlevel.checkpoint()
+
+    assert (told.problems, _names(tmp_path)) == ([], [])
+    bench.window.deleteLater()
+
+
+async def test_a_call_is_copied_as_a_program(bench: Bench) -> None:
+    bench.window.log_pane.snippet_requested.emit(1)
+
+    assert "await client.call_tool('login <b>'" in QGuiApplication.clipboard().text()
+    assert "Copied" in bench.said()
+
+
+async def test_what_cannot_be_copied_is_said_in_words(bench: Bench) -> None:
+    bench.window.log_pane.snippet_requested.emit(99)
+
+    assert bench.told.problems[0].where == "message 99"
+
+
+async def test_har_of_a_session_without_http_is_refused_in_words(
+    bench: Bench, tmp_path: Path
+) -> None:
+    path = tmp_path / "a.har"
+    bench.exporting.export(ExportOptions(ExportFormat.HAR), path)
+    await bench.ended()
+
+    assert bench.told.problems[0].what.startswith("Cannot export as HAR")
+    assert not path.exists()
+
+
+async def test_har_is_among_the_forms_of_a_session(bench: Bench) -> None:
+    bench.window.actions_.export.trigger()
+    assert any(words.endswith("(*.har)") for words in bench.window.dialog().nameFilters())

@@ -1,0 +1,118 @@
+"""Saving the lines of standard error."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, cast
+
+import anyio
+import pytest
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from mcp_progress_monitor.exports import output_file
+from mcp_progress_monitor.exports.output_file import OutputFile
+from mcp_progress_monitor.gui.aio import BackgroundTasks
+from mcp_progress_monitor.gui.console.pane import StderrPane
+from mcp_progress_monitor.gui.export_controller import StderrSaver
+from mcp_progress_monitor.gui.theme import Appearance
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.protocol.frames import Channel, Frame
+from tests.gui.panes import Panes
+from tests.patience import PATIENCE_S
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from pytestqt.qtbot import QtBot
+
+    from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.gui.main_window import MainWindow
+
+
+class Window(QWidget):
+    """A window with the one pane that is asked for."""
+
+    def __init__(self, appearance: Appearance) -> None:
+        super().__init__()
+        self.stderr_pane = StderrPane(appearance, self)
+        self.late = Panes()
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> Window:
+    window = Window(Appearance(QPalette(), resource("icons")))
+    qtbot.addWidget(window)
+    window.stderr_pane.times.setChecked(False)
+    window.stderr_pane.add_frames(
+        [Frame(1, "a#1", Channel.STDERR, 1.7e9, 0.0, "\x1b[31mrot \u202e".encode())]
+    )
+    return window
+
+
+class Told:
+    """What was told of the tasks."""
+
+    def __init__(self) -> None:
+        self.problems: list[ErrorDetails] = []
+        self.bugs: list[BaseException] = []
+
+    def tasks(self) -> BackgroundTasks:
+        return BackgroundTasks(self.problems.append, self.bugs.append)
+
+
+async def test_what_is_shown_is_saved_without_colours_and_for_the_user_alone(
+    window: Window, tmp_path: Path
+) -> None:
+    told, path = Told(), tmp_path / "out.txt"
+    async with told.tasks() as tasks:
+        StderrSaver(cast("MainWindow", window), tasks).save(str(path))
+        with anyio.fail_after(PATIENCE_S):
+            while not path.exists():  # noqa: ASYNC110  # nobody tells of it
+                await anyio.sleep(0.01)
+    assert path.read_text(encoding="utf-8") == "a  rot \\u202e\n"
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert (told.problems, told.bugs) == ([], [])
+
+
+async def test_what_is_shown_when_it_is_asked_for_is_saved_in_order_though_the_program_ends(
+    window: Window, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    threads = []
+
+    class Watched(OutputFile):
+        def begin(self) -> None:
+            threads.append(threading.current_thread())
+            super().begin()
+
+    monkeypatch.setattr(output_file, "OutputFile", Watched)
+    told, path = Told(), tmp_path / "out.txt"
+    async with told.tasks() as tasks:
+        saving = StderrSaver(cast("MainWindow", window), tasks)
+        saving.save(str(path))
+        window.stderr_pane.add_frames([Frame(2, "a#1", Channel.STDERR, 1.7e9, 0.0, b"second")])
+        saving.save(str(path))
+        window.stderr_pane.add_frames([Frame(3, "a#1", Channel.STDERR, 1.7e9, 0.0, b"third")])
+    assert path.read_text(encoding="utf-8") == "a  rot \\u202e\na  second\n"
+    assert len(threads) == 2
+    assert threading.main_thread() not in threads
+    assert (told.problems, told.bugs) == ([], [])
+
+
+async def test_a_disk_that_refuses_is_told_of(window: Window, tmp_path: Path) -> None:
+    told = Told()
+    async with told.tasks() as tasks:
+        saving = StderrSaver(cast("MainWindow", window), tasks)
+        saving.save(str(tmp_path / "no such folder" / "out.txt"))
+    (problem,) = told.problems
+    assert "no such folder" in problem.as_text()
+
+
+def test_the_button_asks_for_a_name(qtbot: QtBot, window: Window) -> None:
+    saving = StderrSaver(cast("MainWindow", window), Told().tasks())
+    window.stderr_pane.save.click()
+    dialog = window.findChild(QFileDialog)
+    assert isinstance(dialog, QFileDialog)
+    assert dialog.acceptMode() is QFileDialog.AcceptMode.AcceptSave
+    dialog.close()
+    assert saving.parent() is window

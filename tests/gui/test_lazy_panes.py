@@ -1,0 +1,84 @@
+"""Panes that are made when they are first wanted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDockWidget, QLabel, QMainWindow
+
+from mcp_progress_monitor.gui.lazy_panes import LazyPane
+from mcp_progress_monitor.gui.options import WindowOptions
+from mcp_progress_monitor.gui.program import Program
+from tests.gui.programs import until, until_quit
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QApplication
+    from pytestqt.qtbot import QtBot
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+
+def running(qapp: QApplication, folder: Path) -> AbstractAsyncContextManager[Program]:
+    """A program on `folder`, until the block ends."""
+    return until_quit(Program(qapp, WindowOptions(data_dir=folder)))
+
+
+class Making:
+    """Counts what is made, and joined."""
+
+    def __init__(self) -> None:
+        self.made = self.joined = 0
+        self.window = QMainWindow()
+
+    def make(self) -> QLabel:
+        self.made += 1
+        return QLabel("here")
+
+    def join(self) -> None:
+        self.joined += 1
+
+
+def late(qtbot: QtBot, making: Making) -> LazyPane[QLabel]:
+    qtbot.addWidget(making.window)
+    dock = QDockWidget(making.window)
+    making.window.addDockWidget(Qt.DockWidgetArea.BottomDockWidgetArea, dock)
+    return LazyPane(dock, making.make, 40)
+
+
+def test_a_pane_is_made_once_and_joined_once(qtbot: QtBot) -> None:
+    making = Making()
+    pane = late(qtbot, making)
+    pane.when_made(making.join)
+    assert (pane.is_made, making.made, making.joined) == (False, 0, 0)
+    assert pane.dock.widget().minimumHeight() == 40
+
+    assert pane.pane() is pane.pane()
+    pane.when_made(making.join)
+
+    assert (pane.is_made, making.made, making.joined) == (True, 1, 2)
+    assert pane.dock.widget().isAncestorOf(pane.pane())
+
+
+async def test_every_pane_is_there_soon_after_the_window(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with running(qapp, data_dir) as program:
+        late = program.window.late
+        panes = (late.job, late.stderr, late.messages, late.questions)
+        await until(lambda: all(each.is_made for each in panes))
+        assert not program.window.docks["questions"].isVisible()
+
+
+async def test_a_pane_that_was_in_front_is_made_as_soon_as_it_is_seen(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with running(qapp, data_dir) as program:
+        program.window.open_dock("stderr")
+    async with running(qapp, data_dir) as program:
+        assert program.window.late.stderr.is_made
+        assert program.window.stderr_pane.isVisible()

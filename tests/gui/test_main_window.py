@@ -1,0 +1,288 @@
+"""The window as a whole: its keys, its tool bar, where the focus is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtGui import QAction, QShortcut
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QAbstractButton, QWidget
+
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.gui.common.layout import controls_in
+from mcp_progress_monitor.gui.console.pane import StderrPane
+from mcp_progress_monitor.gui.main_window import MainWindow
+from mcp_progress_monitor.gui.models import Models
+from mcp_progress_monitor.gui.preferences import Preferences
+from mcp_progress_monitor.gui.server_log.pane import ServerLogPane
+from mcp_progress_monitor.gui.status_bar import StatusBar
+from mcp_progress_monitor.gui.theme import Appearance
+from mcp_progress_monitor.gui.tool_bar import SavedServer
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.tracker.snapshot import ChangeSet
+from tests.job_stand_ins import FakeJobs, job, resumable
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QApplication
+    from pytestqt.qtbot import QtBot
+
+CONTROL = Qt.KeyboardModifier.ControlModifier
+
+
+@pytest.fixture
+def parts(qapp: QApplication) -> Iterator[QObject]:
+    made = QObject(qapp)
+    yield made
+    made.deleteLater()
+
+
+@pytest.fixture
+def models(parts: QObject) -> Models:
+    engine = Engine()
+    made = Models(engine.timeline, parts)
+    made.follow(engine)
+    made.jobs.set_source(FakeJobs(job(id=1), resumable(2), resumable(3)))
+    return made
+
+
+@pytest.fixture
+def window(qtbot: QtBot, models: Models, parts: QObject, tmp_path: Path) -> MainWindow:
+    appearance = Appearance(QWidget().palette(), resource("icons"), parts)
+    status = StatusBar(None, models.servers, models.log, appearance)
+    made = MainWindow(models, status, appearance, Preferences(tmp_path))
+    qtbot.addWidget(made)
+    made.show_jobs(are_any=True)
+    with qtbot.waitExposed(made):
+        made.show()
+    made.activateWindow()
+    return made
+
+
+def keys_of(window: MainWindow, *contexts: Qt.ShortcutContext) -> list[str]:
+    """Every key of an action or a shortcut that has one of `contexts`."""
+    actions = [a for a in window.findChildren(QAction) if a.shortcutContext() in contexts]
+    shortcuts = [s for s in window.findChildren(QShortcut) if s.context() in contexts]
+    keys = [key.toString() for action in actions for key in action.shortcuts()]
+    return [*keys, *(shortcut.key().toString() for shortcut in shortcuts)]
+
+
+def test_a_key_of_the_whole_window_means_one_thing_everywhere(window: MainWindow) -> None:
+    everywhere = Counter(keys_of(window, Qt.ShortcutContext.WindowShortcut))
+    anywhere = Counter(keys_of(window, *Qt.ShortcutContext))
+    assert {"Ctrl+.", "Ctrl+R", "Ctrl+Shift+R", "Ctrl+N"} <= set(everywhere)
+    assert {key: anywhere[key] for key in everywhere if anywhere[key] > 1} == {}
+
+
+def test_tab_passes_by_panes_that_are_behind_others(window: MainWindow) -> None:
+    for make in window.late.steps():
+        make()
+    window.open_dock("log")
+    window.log_pane.make_details().show()
+    window.job_list.setFocus()
+    for backwards in (False, True):
+        first = window.focusWidget()
+        way = [first]
+        while len(way) < 99 and (window.focusWidget() is not first or len(way) == 1):
+            key = Qt.Key.Key_Backtab if backwards else Qt.Key.Key_Tab
+            QTest.keyClick(window.focusWidget(), key)
+            way.append(window.focusWidget())
+        in_log = {type(each).__name__ for each in way if window.log_pane.isAncestorOf(each)}
+        assert {"FilterField", "RecentFilters", "TrafficView"} <= in_log
+        assert any(window.log_pane.details.isAncestorOf(each) for each in way)
+        behind = [window.docks[name] for name in ("job", "stderr", "messages")]
+        assert not any(dock.isAncestorOf(each) for dock in behind for each in way)
+        assert way[-1] is first
+
+
+def test_the_focus_goes_along_when_its_pane_makes_room_for_another(window: MainWindow) -> None:
+    window.open_dock("stderr")
+    window.stderr_pane.setFocus()
+    window.open_dock("log")
+    assert window.log_pane.isAncestorOf(window.focusWidget())
+    window.messages_pane.show()
+    window.open_dock("messages")
+    assert window.messages_pane.isAncestorOf(window.focusWidget())
+    window.job_list.setFocus()
+    window.open_dock("log")
+    assert window.job_list.isAncestorOf(window.focusWidget())
+
+
+def test_tab_reaches_panes_that_were_made_late_before_the_tool_bar(window: MainWindow) -> None:
+    for make in window.late.steps():
+        make()
+    # By the keyboard: wrappers of all widgets in Qt's focus chain crash Python's collector.
+    for name in ("stderr", "messages"):  # that of a job has nothing to stop at without one
+        dock = window.docks[name]
+        window.open_dock(name)
+        pane = dock.findChild(StderrPane if name == "stderr" else ServerLogPane)
+        assert pane is not None
+        usable = [each for each in controls_in(pane) if each.isVisible() and each.isEnabled()]
+        usable[0].setFocus()
+        steps = 0
+        while dock.isAncestorOf(window.focusWidget()) and steps < 99:
+            QTest.keyClick(window.focusWidget(), Qt.Key.Key_Tab)
+            steps += 1
+        assert window.tool_bar.isAncestorOf(window.focusWidget())
+
+
+@pytest.mark.parametrize("front", ["log", "job", "stderr", "messages"])
+def test_after_the_last_answer_the_pane_that_was_in_front_is_there_again(
+    window: MainWindow, qtbot: QtBot, front: str
+) -> None:
+    window.open_dock(front)
+    window.job_list.setFocus()
+    qtbot.wait(20)
+    window.show_questions(1, is_new=True)
+    qtbot.waitUntil(lambda: not window.question_panel.visibleRegion().isEmpty())
+    window.open_dock("questions")
+    window.show_questions(2, is_new=True)
+    window.show_questions(0, is_new=False)
+    # Qt keeps the panes that lie behind another one shown, beyond the window's left edge.
+    qtbot.waitUntil(lambda: window.docks[front].geometry().right() > 0, timeout=10_000)
+    assert window.docks["questions"].isHidden()
+
+
+def test_after_the_last_answer_the_pane_that_was_chosen_meanwhile_stays(
+    window: MainWindow, qtbot: QtBot
+) -> None:
+    window.open_dock("job")
+    window.show_questions(1, is_new=True)
+    qtbot.waitUntil(lambda: not window.question_panel.visibleRegion().isEmpty())
+    window.open_dock("stderr")
+    qtbot.waitUntil(lambda: not window.stderr_pane.visibleRegion().isEmpty())
+    window.show_questions(0, is_new=False)
+    qtbot.wait(20)
+    assert not window.stderr_pane.visibleRegion().isEmpty()
+
+
+def letters_of(window: MainWindow) -> list[str]:
+    """The underlined letters of menus, tabs and buttons that can be in sight together."""
+    tabs = window.job_pane.tabs
+    words = [menu.text() for menu in window.menuBar().actions()]
+    words += [tabs.tabText(place) for place in range(tabs.count())]
+    words += [button.text() for button in window.job_pane.attempts.findChildren(QAbstractButton)]
+    return [word[word.index("&") + 1].casefold() for word in words if "&" in word]
+
+
+def test_underlined_letters_mean_one_thing(window: MainWindow) -> None:
+    window.job_pane.attempts.show_token.setChecked(False)
+    hidden = letters_of(window)
+    window.job_pane.attempts.show_token.setChecked(True)
+    for letters in (hidden, letters_of(window)):
+        assert len(letters) >= 12
+        assert len(letters) == len(set(letters))
+
+
+def test_the_key_to_look_for_something_means_the_pane_with_the_focus(window: MainWindow) -> None:
+    window.actions_.find.triggered.connect(window.focus_filter)
+    window.job_list.table.setFocus()
+    QTest.keyClick(window.job_list.table, Qt.Key.Key_F, CONTROL)
+    assert window.filter_edit.hasFocus()
+    window.open_dock("log")
+    window.log_pane.view.setFocus()
+    QTest.keyClick(window.log_pane.view, Qt.Key.Key_F, CONTROL)
+    assert window.log_pane.bar.isAncestorOf(window.focusWidget())
+
+
+def test_the_list_of_jobs_has_the_focus_at_first(window: MainWindow) -> None:
+    assert window.focusWidget() is window.job_list.table
+
+
+@pytest.mark.parametrize("pane", ["log", "jobs"])
+def test_resuming_has_its_key_in_the_whole_window(
+    qtbot: QtBot, window: MainWindow, pane: str
+) -> None:
+    window.job_list.table.selectAll()
+    view = window.log_pane.view if pane == "log" else window.job_list.table
+    view.setFocus()
+    with qtbot.waitSignal(window.job_list.resume_requested) as told:
+        QTest.keyClick(view, Qt.Key.Key_R, CONTROL)
+    assert told.args == [(2, 3)]
+
+
+def test_the_tool_bar_resumes_and_its_menu_chooses_to_go_on_by_itself(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    window.job_list.select(2)
+    with qtbot.waitSignal(window.job_list.resume_requested):
+        window.tool_bar.resume_button.click()
+    choices = window.tool_bar.resume_button.menu().actions()
+    assert [choice.text().replace("&", "") for choice in choices] == [
+        "Resume",
+        "Resume automatically",
+    ]
+    with qtbot.waitSignal(window.job_list.automatic_requested) as told:
+        choices[1].trigger()
+    assert told.args == [(2,), True]
+
+
+def test_the_tool_bar_offers_what_can_work(window: MainWindow, models: Models) -> None:
+    assert not window.tool_bar.resume_button.isEnabled()
+    window.job_list.select(1)  # it runs: a click on Resume would do nothing
+    assert window.job_list.action("automatic").isEnabled()
+    assert not window.tool_bar.resume_button.isEnabled()
+    window.job_list.select(2)
+    assert window.tool_bar.resume_button.isEnabled()
+    models.jobs.apply(ChangeSet(removed=(1, 2, 3)))
+    assert not window.tool_bar.resume_button.isEnabled()
+
+
+def test_servers_that_come_and_go_leave_nothing_in_the_menu(
+    qtbot: QtBot, window: MainWindow
+) -> None:
+    menu = window.tool_bar.connect_button.menu()
+    for number in range(20):
+        window.tool_bar.set_servers([SavedServer("one", is_up=number % 2 == 0), SavedServer("two")])
+    offered = [action.text() for action in menu.actions()]
+    assert offered[-2:] == ["one", "two"]
+
+    def is_all_gone() -> bool:
+        # The separator, both servers, and the action of the menu itself.
+        return len(menu.findChildren(QAction)) <= 4
+
+    qtbot.waitUntil(is_all_gone)
+    assert [action.text() for action in menu.actions()] == offered
+
+
+def test_it_fits_a_small_screen(window: MainWindow) -> None:
+    assert window.minimumSizeHint().width() <= 900
+    assert window.minimumSizeHint().height() <= 600
+
+
+def test_jobs_are_grouped_by_server_from_the_menu(
+    window: MainWindow, models: Models, parts: QObject
+) -> None:
+    servers = {1: "b", 2: "a", 3: "b"}
+    models.jobs.set_source(FakeJobs(*(resumable(n, server=name) for n, name in servers.items())))
+    by_server, by_start = (
+        next(a for a in window.findChildren(QAction) if a.isCheckable() and a.text() == words)
+        for words in ("Server", "&Start")
+    )
+    assert by_start.isChecked()
+    by_server.trigger()
+    assert [models.jobs.job_at(row) for row in range(3)] == [2, 1, 3]
+    assert by_server.isChecked()
+    window.job_list.table.header().setSortIndicator(-1, Qt.SortOrder.AscendingOrder)
+    assert by_start.isChecked()
+    assert [models.jobs.job_at(row) for row in range(3)] == [1, 2, 3]
+
+
+def test_looking_for_jobs_has_no_button_besides_its_field(window: MainWindow) -> None:
+    assert window.actions_.find not in window.tool_bar.actions()
+    assert window.actions_.find not in window.menuBar().actions()
+
+
+def test_a_long_problem_does_not_make_a_small_window_grow(window: MainWindow, qtbot: QtBot) -> None:
+    window.resize(900, 600)
+    words = "What happened " * 30
+    window.notices.show_problem(ErrorDetails(words, "where", words, "a line of stderr\n" * 500))
+    qtbot.waitUntil(lambda: window.notices.height() > 2 * window.fontMetrics().height())
+    assert window.minimumSizeHint().height() <= 600
+    assert (window.width(), window.height()) == (900, 600)

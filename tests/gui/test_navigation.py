@@ -1,0 +1,89 @@
+"""What is put on the clipboard of a job."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QPalette
+from PySide6.QtWidgets import QLabel
+
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.gui.main_window import MainWindow
+from mcp_progress_monitor.gui.models import Models
+from mcp_progress_monitor.gui.navigation import Navigation, copied
+from mcp_progress_monitor.gui.preferences import Preferences
+from mcp_progress_monitor.gui.status_bar import StatusBar
+from mcp_progress_monitor.gui.theme import Appearance
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.protocol.frames import Channel, Frame
+from tests.job_stand_ins import answer, detail, job
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QApplication
+    from pytestqt.qtbot import QtBot
+
+    from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.tracker.snapshot import JobDetail
+
+
+@pytest.fixture
+def story() -> JobDetail:
+    result = {"content": [], "_meta": {"nextResumeToken": "hush"}}
+    return detail(job(token=7), params={"name": "export"}, answer=answer(result=result))
+
+
+def test_a_copied_result_keeps_the_resume_token_hidden(story: JobDetail) -> None:
+    found = json.loads(copied(story, "result"))
+    assert found == {"content": [], "_meta": {"nextResumeToken": "(hidden)"}}
+
+
+@pytest.mark.parametrize(("what", "words"), [("token", "7"), ("request", '"name": "export"')])
+def test_token_and_request_are_copied_as_they_went_out(
+    story: JobDetail, what: str, words: str
+) -> None:
+    assert words in copied(story, what)
+
+
+@pytest.fixture
+def parts(qapp: QApplication) -> Iterator[QObject]:
+    made = QObject(qapp)
+    yield made
+    made.deleteLater()
+
+
+@pytest.fixture
+def window(qtbot: QtBot, parts: QObject, tmp_path: Path) -> MainWindow:
+    engine = Engine()
+    told: list[ErrorDetails] = []
+    models = Models(engine.timeline, parts)
+    models.follow(engine)
+    appearance = Appearance(QPalette(), resource("icons"), parts)
+    status = StatusBar(engine.recording, models.servers, models.log, appearance)
+    made = MainWindow(models, status, appearance, Preferences(tmp_path))
+    qtbot.addWidget(made)
+    Navigation(made, engine.jobs, models.shown_jobs, told.append)
+    with qtbot.waitExposed(made):
+        made.show()
+    return made
+
+
+def test_the_list_leads_to_the_stderr_of_a_server(qtbot: QtBot, window: MainWindow) -> None:
+    window.servers.stderr_requested.emit("crawler")
+    assert window.stderr_pane.server == "crawler"
+    qtbot.waitUntil(lambda: not window.stderr_pane.text.viewport().visibleRegion().isEmpty())
+
+
+def test_a_line_of_stderr_leads_to_its_frame_in_the_log(qtbot: QtBot, window: MainWindow) -> None:
+    window.stderr_pane.add_frames([Frame(7, "a#1", Channel.STDERR, 1.7e9, 0.0, b"words")])
+    window.open_dock("stderr")
+    qtbot.waitUntil(lambda: not window.stderr_pane.unwritten)
+    window.stderr_pane.text.open_line()
+    qtbot.waitUntil(lambda: not window.log_pane.visibleRegion().isEmpty())
+    words = [label.text() for label in window.log_pane.findChildren(QLabel)]
+    assert "Message no. 7 is no longer in Traffic." in words

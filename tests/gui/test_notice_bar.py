@@ -1,0 +1,138 @@
+"""Problems are shown in words, newest first, until dismissed."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.gui.notice_bar import NoticeBar
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+_FIRST = ErrorDetails("The server did not start", "my-server", "Check the command.", "exit code 3")
+_SECOND = ErrorDetails("No such tool")
+
+
+def _texts(bar: NoticeBar) -> list[str]:
+    return [label.text() for label in bar.findChildren(QLabel)]
+
+
+def test_it_hides_while_there_is_nothing_to_say(qtbot: QtBot) -> None:
+    bar = NoticeBar()
+    qtbot.addWidget(bar)
+    assert bar.isHidden()
+
+
+def test_the_newest_problem_is_in_front_and_dismissing_shows_the_one_before(qtbot: QtBot) -> None:
+    bar = NoticeBar()
+    qtbot.addWidget(bar)
+    bar.show_problem(_FIRST)
+    bar.show_problem(_SECOND)
+    assert _SECOND.what in _texts(bar)
+    bar.findChildren(QPushButton)[0].click()
+    assert "The server did not start — my-server" in _texts(bar)
+    with qtbot.waitSignal(bar.emptied):
+        bar.findChildren(QPushButton)[0].click()
+    assert bar.isHidden()
+
+
+def test_all_can_be_dismissed_at_once_where_there_are_several(qtbot: QtBot) -> None:
+    bar = NoticeBar()
+    qtbot.addWidget(bar)
+    (every,) = (each for each in bar.findChildren(QPushButton) if "all" in each.text())
+    bar.show_problem(_FIRST)
+    assert every.isHidden()
+    bar.show_problem(_SECOND)
+    assert not every.isHidden()
+    with qtbot.waitSignal(bar.emptied):
+        every.click()
+    assert bar.problems() == ()
+    assert bar.isHidden()
+
+
+def test_a_caret_in_the_evidence_stands_below_what_it_points_at(qtbot: QtBot) -> None:
+    bar = NoticeBar()
+    qtbot.addWidget(bar)
+    bar.show_problem(
+        ErrorDetails("This is no JSON", "line 1, column 9", detail='{"iii": ]\n        ^')
+    )
+    (detail,) = (label for label in bar.findChildren(QLabel) if "^" in label.text())
+    measure = detail.fontMetrics()
+    assert measure.horizontalAdvance('{"iii": ') == measure.horizontalAdvance(" " * 8)
+
+
+def test_tab_goes_through_the_buttons_as_they_stand(qtbot: QtBot) -> None:
+    bar = NoticeBar()
+    qtbot.addWidget(bar)
+    bar.show_problem(ErrorDetails("One"))
+    bar.show_problem(ErrorDetails("Two"))
+    bar.set_doctor(bool)
+    buttons = sorted(bar.findChildren(QPushButton), key=QWidget.x)
+    buttons[0].setFocus()
+    for button in buttons:
+        assert bar.focusWidget() is button
+        QTest.keyClick(button, Qt.Key.Key_Tab)
+
+
+def test_the_same_problem_again_does_not_pile_up(qtbot: QtBot) -> None:
+    bar = NoticeBar()
+    qtbot.addWidget(bar)
+    for problem in (_FIRST, _SECOND, _FIRST):
+        bar.show_problem(problem)
+    assert bar.problems() == (_SECOND, _FIRST)
+
+
+def test_server_text_is_plain_and_bounded(qtbot: QtBot) -> None:
+    bar = NoticeBar()
+    qtbot.addWidget(bar)
+    bar.show_problem(ErrorDetails("<b>bold</b>" + "x" * 100_000))
+    labels = bar.findChildren(QLabel)
+    assert all(label.textFormat() is Qt.TextFormat.PlainText for label in labels)
+    assert max(len(label.text()) for label in labels) <= 1000
+
+
+_LONG = ErrorDetails("What happened " * 40, "where", "Try this. " * 40, "a line of stderr\n" * 500)
+
+
+def _bar_in(place: QWidget, qtbot: QtBot) -> NoticeBar:
+    """A bar above something that takes what is left, as in the window."""
+    qtbot.addWidget(place)
+    column = QVBoxLayout(place)
+    bar = NoticeBar(place)
+    column.addWidget(bar)
+    column.addWidget(QWidget(place), 1)
+    place.show()
+    qtbot.waitExposed(place)
+    return bar
+
+
+def test_however_long_a_problem_is_it_makes_no_window_grow(qtbot: QtBot) -> None:
+    place = QWidget()
+    place.resize(600, 120)
+    bar = _bar_in(place, qtbot)
+    bar.show_problem(_LONG)
+    qtbot.waitUntil(lambda: bar.height() > 10)
+    line = bar.fontMetrics().lineSpacing()
+    assert bar.minimumSizeHint().height() <= 5 * line
+    assert place.height() == 120
+    assert bar.minimumSizeHint().width() < 400
+
+
+def test_all_of_a_long_problem_can_be_scrolled_to(qtbot: QtBot) -> None:
+    place = QWidget()
+    place.resize(600, 500)
+    bar = _bar_in(place, qtbot)
+    bar.show_problem(_LONG)
+    (area,) = bar.findChildren(QScrollArea)
+    scroll = area.verticalScrollBar()
+    qtbot.waitUntil(lambda: scroll.maximum() > 400 * bar.fontMetrics().lineSpacing())
+    assert bar.height() < 12 * bar.fontMetrics().lineSpacing()
+    scroll.setValue(50)
+    bar.show_problem(_FIRST)
+    qtbot.waitUntil(lambda: scroll.maximum() == 0)
+    assert "exit code 3" in _texts(bar)

@@ -1,0 +1,52 @@
+"""What the window remembers survives a restart and a damaged file."""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import QByteArray
+
+from mcp_progress_monitor.gui.preferences import Preferences
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def test_what_was_kept_is_there_after_a_restart(data_dir: Path) -> None:
+    first = Preferences(data_dir)
+    first.keep_bytes("window/geometry", QByteArray(b"\x00\x01geometry"))
+    first.keep_json("calls", {"demo": {"tool": "worker", "amount": 1.5}})
+    assert first.save()
+    again = Preferences(data_dir)
+    assert again.bytes_of("window/geometry") == QByteArray(b"\x00\x01geometry")
+    assert again.json_of("calls") == {"demo": {"tool": "worker", "amount": 1.5}}
+
+
+def test_nothing_kept_reads_as_empty(data_dir: Path) -> None:
+    preferences = Preferences(data_dir)
+    assert preferences.bytes_of("window/geometry").isEmpty()
+    assert preferences.json_of("calls") == {}
+
+
+def test_a_damaged_file_reads_as_empty(data_dir: Path) -> None:
+    (data_dir / "window.ini").write_bytes(b"[v1]\ncalls=@Invalid\xff{[\n")
+    assert Preferences(data_dir).json_of("calls") == {}
+
+
+@pytest.mark.skipif(os.name != "posix", reason="permission bits are POSIX's")
+def test_the_file_is_private_to_the_user(data_dir: Path) -> None:
+    preferences = Preferences(data_dir)
+    preferences.keep_json("calls", {"a": 1})
+    preferences.save()
+    assert stat.S_IMODE((data_dir / "window.ini").stat().st_mode) == 0o600
+
+
+def test_a_folder_that_may_not_be_written_costs_only_what_is_kept(unprivileged_dir: Path) -> None:
+    unprivileged_dir.chmod(0o500)
+    preferences = Preferences(unprivileged_dir)
+    preferences.keep_json("calls", {"demo": {"tool": "worker"}})
+    assert not preferences.save()
+    assert not (unprivileged_dir / "window.ini").exists()

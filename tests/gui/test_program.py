@@ -1,0 +1,241 @@
+"""The program with its window, on what earlier runs left in its data folder."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import time
+import weakref
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.gui.aio import run_on_qt
+from mcp_progress_monitor.gui.confirmations import ForgetQuestion
+from mcp_progress_monitor.gui.options import WindowOptions
+from mcp_progress_monitor.gui.program import Program
+from mcp_progress_monitor.gui.servers.consent import SavedServerDialog
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+from mcp_progress_monitor.store.chains import Origin
+from mcp_progress_monitor.store.resumes import FILE
+from mcp_progress_monitor.tracker.snapshot import JobState
+from tests.gui.programs import until, until_quit
+from tests.unit.store.samples import PARAMS, begun, opened, query
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QApplication
+
+pytestmark = pytest.mark.anyio
+
+SAVED = StdioDefinition(name="db", command="no-such-command", args=("one",))
+ORIGIN = Origin(
+    server="db",
+    server_key=SAVED.fingerprint,
+    definition=SAVED.model_dump_json(),
+    revision="2025-11-25",
+    method="tools/call",
+    params=PARAMS,
+)
+
+
+def running(qapp: QApplication, folder: Path) -> AbstractAsyncContextManager[Program]:
+    """A program on `folder`, until the block ends."""
+    return until_quit(Program(qapp, WindowOptions(data_dir=folder)))
+
+
+def set_aside(folder: Path) -> list[str]:
+    return [str(path) for path in folder.glob(f"{FILE}.damaged*")]
+
+
+def told(program: Program) -> tuple[ErrorDetails, ...]:
+    return program.window.notices.problems()
+
+
+async def test_an_empty_folder_gives_three_choices_and_no_complaint(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with running(qapp, data_dir) as program:
+        assert program.window.welcome.isVisible()
+        assert told(program) == ()
+
+
+async def test_a_window_closed_before_all_is_opened_starts_no_server(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    program = Program(qapp, WindowOptions(data_dir=data_dir, definitions=(SAVED,)))
+    async with anyio.create_task_group() as group:
+        group.start_soon(program.run)
+        await anyio.lowlevel.checkpoint()
+        assert not program.ready.is_set()
+        program.window.close_requested.emit()
+    assert not program.engine.servers.names()
+    assert not program.window.isVisible()
+
+
+async def test_resumable_jobs_of_earlier_runs_are_there_at_once(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with opened(data_dir) as store:
+        await begun(store, origin=ORIGIN)
+    async with running(qapp, data_dir) as program:
+        (job,) = program.engine.jobs.ids()
+        found = program.engine.jobs.snapshot(job)
+        assert found is not None
+        assert (found.state, found.progress, found.can_resume) == (JobState.RESUMABLE, 3, True)
+        assert program.window.job_list.isVisible()
+        assert told(program) == ()
+
+
+async def test_a_damaged_store_is_told_of_once_and_kept(qapp: QApplication, data_dir: Path) -> None:
+    (data_dir / FILE).write_bytes(b"no database" * 1000)
+    async with running(qapp, data_dir) as program:
+        (problem,) = told(program)
+        assert "damaged" in problem.what
+        assert problem.where in set_aside(data_dir)
+        await anyio.sleep(0.6)  # the store is looked after four times a second
+        assert len(told(program)) == 1
+        program.window.notices.show_problem(ErrorDetails("something else"))
+        await anyio.sleep(0.3)
+        assert told(program)[-1] == ErrorDetails("something else")
+
+
+async def test_a_store_of_a_newer_version_is_told_of_and_its_jobs_are_shown(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with opened(data_dir) as store:
+        await begun(store, origin=ORIGIN)
+    query(data_dir, "PRAGMA user_version = 99")
+    async with running(qapp, data_dir) as program:
+        (problem,) = told(program)
+        assert "newer version" in problem.what
+        assert len(program.engine.jobs.ids()) == 1
+
+
+async def test_resuming_on_a_changed_server_shows_the_saved_command_first(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with opened(data_dir) as store:
+        await begun(store, origin=ORIGIN)
+    async with running(qapp, data_dir) as program:
+        window = program.window
+        program.engine.servers.add(SAVED.model_copy(update={"args": ("two",)}))
+        window.job_list.select(program.engine.jobs.ids()[0])
+        window.job_list.action("resume").trigger()
+        await until(lambda: bool(window.findChildren(SavedServerDialog)))
+        (dialog,) = window.findChildren(SavedServerDialog)
+        assert "saved: no-such-command one" in dialog.text.toPlainText()
+        assert len(program.engine.servers.snapshots()) == 1
+        dialog.use.click()
+        await until(lambda: len(program.engine.servers.snapshots()) == 2)
+        await until(lambda: bool(told(program)))
+        assert "no-such-command" in told(program)[-1].as_text()
+
+
+async def test_forgetting_deletes_row_and_token(qapp: QApplication, data_dir: Path) -> None:
+    async with opened(data_dir) as store:
+        await begun(store, origin=ORIGIN)
+    async with running(qapp, data_dir) as program:
+        window = program.window
+        window.job_list.select(program.engine.jobs.ids()[0])
+        window.job_list.action("remove").trigger()
+        (question,) = window.findChildren(ForgetQuestion)
+        assert len(program.engine.jobs.ids()) == 1
+        question.accept()
+        await until(lambda: not program.engine.jobs.ids())
+        await until(window.welcome.isVisible)
+    async with opened(data_dir) as store:
+        assert await store.chains() == []
+
+
+async def test_removing_finished_jobs_keeps_those_that_can_be_gone_on_with(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with opened(data_dir) as store:
+        await begun(store, origin=ORIGIN)
+    async with running(qapp, data_dir) as program:
+        program.window.actions_.clear.trigger()
+        await anyio.sleep(0.2)
+        assert len(program.engine.jobs.ids()) == 1
+
+
+async def test_a_job_is_followed_in_the_log_by_its_token(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with opened(data_dir) as store:
+        await begun(store, origin=ORIGIN)
+    async with running(qapp, data_dir) as program:
+        window = program.window
+        window.job_list.select(program.engine.jobs.ids()[0])
+        window.job_list.action("follow").trigger()
+        assert window.log_pane.bar.filter().text == "a"
+        assert window.log_pane.isVisible()
+
+
+async def test_without_a_token_a_job_of_an_earlier_run_cannot_be_followed(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    params = {key: value for key, value in PARAMS.items() if key != "_meta"}
+    async with opened(data_dir) as store:
+        await begun(store, origin=ORIGIN._replace(params=params))
+    async with running(qapp, data_dir) as program:
+        program.window.job_list.select(program.engine.jobs.ids()[0])
+        program.window.job_list.action("follow").trigger()
+        assert "earlier run" in told(program)[-1].what
+
+
+async def test_notes_that_cannot_be_read_are_told_of(qapp: QApplication, data_dir: Path) -> None:
+    async with running(qapp, data_dir) as program:
+        program.window.log_pane.notes.open(data_dir)
+        assert told(program)[-1].what == "Cannot read the notes on this recording"
+
+
+async def test_words_of_the_jobs_pane_are_searched_in_the_log(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with running(qapp, data_dir) as program:
+        program.window.job_pane.search_requested.emit("eu-west")
+        assert program.window.log_pane.bar.filter().text == "eu-west"
+        assert program.window.log_pane.isVisible()
+
+
+async def test_what_was_entered_and_chosen_is_there_after_a_restart(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with running(qapp, data_dir) as program:
+        program.calls.new_call()
+        program.window.job_pane.attempts.limit.setValue(12)
+    kept = (data_dir / "window.ini").read_text()
+    assert "calls=" in kept
+    async with running(qapp, data_dir) as program:
+        assert program.window.job_pane.attempts.limit.value() == 12
+
+
+def test_a_program_that_ended_is_freed_with_its_window(
+    qapp: QApplication, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ended: list[weakref.ref[Program]] = []
+
+    async def main() -> int:
+        program = Program(qapp, WindowOptions(data_dir=data_dir))
+        ended.append(weakref.ref(program))
+        async with anyio.create_task_group() as group:
+            group.start_soon(program.run)
+            await program.ready.wait()
+            program.quit()
+        return 0
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "excepthook", sys.excepthook)  # a run takes its place
+        run_on_qt(qapp, main)
+    # A thread that ends may hold its last work for a moment.
+    for _ in range(600):
+        gc.collect()
+        if ended[0]() is None:
+            break
+        time.sleep(0.05)
+    assert ended[0]() is None

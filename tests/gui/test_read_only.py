@@ -1,0 +1,126 @@
+"""Panes of a recording: nothing is offered that would ask something of a server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu, QToolButton
+
+from mcp_progress_monitor.gui.jobs.columns import Column
+from mcp_progress_monitor.gui.jobs.filter_model import JobFilter
+from mcp_progress_monitor.gui.jobs.job_list import JobList
+from mcp_progress_monitor.gui.jobs.model import JobsModel
+from mcp_progress_monitor.gui.jobs.pane import JobPane
+from mcp_progress_monitor.gui.servers.model import ServersModel
+from mcp_progress_monitor.gui.servers.server_list import ServerList
+from mcp_progress_monitor.snapshots.servers import ServerState
+from tests.gui.jobs.job_lists import CONTROL, LEFT, PLAIN, heard, place_of
+from tests.job_stand_ins import FakeJobs, job, resumable
+from tests.server_stand_ins import FakeServers, server
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+    from mcp_progress_monitor.gui.theme import Appearance
+
+WHY = "Not available in a recording"
+CHANGING = (
+    *("answer", "cancel", "resume", "automatic", "reconnect", "reissue", "edit"),
+    *("remove", "forget"),
+)
+
+
+@pytest.fixture
+def source() -> FakeJobs:
+    return FakeJobs(job(id=1), resumable(2))
+
+
+@pytest.fixture
+def jobs(qtbot: QtBot, source: FakeJobs, appearance: Appearance) -> JobList:
+    model = JobsModel()
+    model.set_source(source)
+    made = JobList(model, JobFilter(model, model), appearance)
+    model.setParent(made)
+    qtbot.addWidget(made)
+    made.set_read_only(WHY)
+    made.resize(1200, 300)
+    with qtbot.waitExposed(made):
+        made.show()
+    return made
+
+
+def test_what_changes_jobs_is_disabled_and_says_why(jobs: JobList) -> None:
+    jobs.table.selectAll()
+    for key in CHANGING:
+        assert not jobs.action(key).isEnabled()
+        assert jobs.action(key).toolTip() == WHY
+    assert jobs.action("open").isEnabled()
+    assert jobs.action("follow").isEnabled()
+    assert jobs.action("token").isEnabled()
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_R, Qt.Key.Key_Period])
+def test_keys_ask_for_nothing(jobs: JobList, key: Qt.Key) -> None:
+    said = heard(jobs.resume_requested), heard(jobs.cancel_requested)
+    jobs.table.selectAll()
+    QTest.keyClick(jobs.table, key, CONTROL)
+    assert said == ([], [])
+
+
+def test_rows_have_no_buttons(jobs: JobList) -> None:
+    said = heard(jobs.resume_requested), heard(jobs.cancel_requested)
+    for row in (0, 1):
+        QTest.mouseClick(jobs.table.viewport(), LEFT, PLAIN, place_of(jobs, row, Column.ACTIONS))
+    assert said == ([], [])
+
+
+def test_the_menu_of_a_row_holds_only_what_can_work(jobs: JobList) -> None:
+    jobs.select(1)
+    jobs.table.customContextMenuRequested.emit(place_of(jobs, 0, Column.JOB))
+    (menu,) = (menu for menu in jobs.findChildren(QMenu) if menu.isVisible())
+    offered = [action for action in menu.actions() if not action.isSeparator()]
+    assert [jobs.action(key) in offered for key in CHANGING] == [False] * len(CHANGING)
+    assert jobs.action("open") in offered
+    menu.close()
+
+
+def test_the_head_of_a_job_offers_nothing_that_asks_a_server(
+    qtbot: QtBot, source: FakeJobs, appearance: Appearance
+) -> None:
+    pane = JobPane(appearance)
+    qtbot.addWidget(pane)
+    pane.set_read_only(WHY)
+    pane.set_source(source)
+    with qtbot.waitExposed(pane):
+        pane.show()
+    for number in (1, 2):
+        pane.show_job(number)
+        pane.tabs.setCurrentWidget(pane.attempts)
+        offered = {b.text() for b in pane.header.findChildren(QToolButton) if b.isVisible()}
+        assert offered.isdisjoint({"Cancel", "Resume", "Re-issue"})
+        assert not pane.attempts.automatic.isEnabled()
+        assert pane.attempts.automatic.toolTip() == WHY
+
+
+def test_servers_can_only_be_looked_at(qtbot: QtBot, appearance: Appearance) -> None:
+    model = ServersModel()
+    model.set_source(FakeServers(server("db", state=ServerState.CLOSED), server("up")))
+    pane = ServerList(model, appearance)
+    model.setParent(pane)
+    qtbot.addWidget(pane)
+    pane.set_read_only(WHY)
+    with qtbot.waitExposed(pane):
+        pane.show()
+    said = heard(pane.connect_requested), heard(pane.server_remove_requested)
+    pane.view.setCurrentIndex(pane.shown.index(0, 0))
+    for key in (Qt.Key.Key_Return, Qt.Key.Key_Delete):
+        QTest.keyClick(pane.view, key)
+    pane.view.doubleClicked.emit(pane.shown.index(0, 0))
+    pane.view.customContextMenuRequested.emit(pane.view.visualRect(pane.shown.index(0, 0)).center())
+    (menu,) = (menu for menu in pane.findChildren(QMenu) if menu.isVisible())
+    assert [action.text() for action in menu.actions()] == ["Co&py details"]
+    menu.close()
+    assert said == ([], [])

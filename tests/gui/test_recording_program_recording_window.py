@@ -1,0 +1,231 @@
+"""A recording in the window: what is shown, at which pace, and that nothing can be asked for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QLabel
+
+from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions
+from mcp_progress_monitor.gui.options import RecordingOptions
+from mcp_progress_monitor.gui.recording_program import RecordingProgram
+from mcp_progress_monitor.gui.recordings.replay import Mode
+from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.tracker.snapshot import JobState
+from tests.gui.programs import until, until_quit
+from tests.unit.recording.written import Written
+
+if TYPE_CHECKING:
+    from contextlib import AbstractAsyncContextManager
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QApplication
+
+pytestmark = pytest.mark.anyio
+
+LIVE = ("command", "url", "imports", "export_servers", "demo", "call", "clear")
+
+
+def written() -> Written:
+    """One call of ten ticks, a second each, and a line of stderr."""
+    made = Written()
+    made.call(1, "abc")
+    for second in range(1, 11):
+        made.tick(second * 10, float(second), "abc")
+    made.line(Channel.STDERR, b"nearly there", 9.5)
+    made.reply(1, 10.5)
+    return made
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    return written().save(tmp_path / "night.mcprec")
+
+
+def showing(
+    qapp: QApplication, recording: Path, data_dir: Path, **options: Any
+) -> AbstractAsyncContextManager[RecordingProgram]:
+    made = RecordingOptions(Playback(recording), data_dir, **options)
+    return until_quit(RecordingProgram(qapp, made))
+
+
+async def shown(program: RecordingProgram) -> None:
+    await until(lambda: program.replay.mode is Mode.ENDED)
+    await until(lambda: program.window.log_pane.view.model().rowCount() > 0)
+
+
+def log_rows(program: RecordingProgram) -> int:
+    return program.window.log_pane.view.model().rowCount()
+
+
+async def test_jobs_log_and_stderr_are_there_as_live(
+    qapp: QApplication, recording: Path, data_dir: Path
+) -> None:
+    async with showing(qapp, recording, data_dir) as program:
+        await shown(program)
+        (job,) = program.playback.jobs.ids()
+        found = program.playback.jobs.snapshot(job)
+        assert found is not None
+        assert (found.state, found.progress, found.tick_count) == (JobState.DONE, 100, 10)
+        assert program.window.job_list.table.model().rowCount() == 1
+        await until(lambda: log_rows(program) == 13)
+        program.window.open_dock("stderr")
+        await until(lambda: "nearly there" in program.window.stderr_pane.text.toPlainText())
+        assert program.window.notices.problems() == ()
+
+
+async def test_the_title_and_a_line_name_the_file_with_date_and_length(
+    qapp: QApplication, recording: Path, data_dir: Path
+) -> None:
+    async with showing(qapp, recording, data_dir) as program:
+        assert program.window.windowTitle() == "night.mcprec"
+        said = " ".join(label.text() for label in program.banner.findChildren(QLabel))
+        assert "night.mcprec" in said
+        assert "2025-11-" in said
+        assert "10 s" in said
+
+
+async def test_nothing_can_be_asked_of_a_server_and_the_tips_say_why(
+    qapp: QApplication, recording: Path, data_dir: Path
+) -> None:
+    async with showing(qapp, recording, data_dir) as program:
+        await shown(program)
+        window = program.window
+        for name in LIVE:
+            action = getattr(window.actions_, name)
+            assert not action.isEnabled()
+            assert "recording" in action.toolTip()
+        window.job_list.select(program.playback.jobs.ids()[0])
+        assert not window.job_list.action("reissue").isEnabled()
+        assert "recording" in window.job_list.action("reissue").toolTip()
+        assert not window.tool_bar.connect_button.isVisible()
+        assert not window.tool_bar.resume_button.isVisible()
+        assert window.actions_.open_recording in window.tool_bar.actions()
+
+
+async def test_a_cut_end_is_told_once_in_the_line_and_whole_on_demand(
+    qapp: QApplication, tmp_path: Path, data_dir: Path
+) -> None:
+    file = tmp_path / "cut.mcprec"
+    file.write_bytes(written().content[:-20] + b"\x00")
+    async with showing(qapp, file, data_dir) as program:
+        await until(lambda: bool(program.banner.problems))
+        await shown(program)
+        problems = program.banner.problems
+        assert [problem.what for problem in problems] == [
+            "The recording ends here while 1 job was running",
+            "The recording ends in the middle of a line, which is left out",
+        ]
+        assert program.banner.details.isVisible()
+        assert program.window.notices.problems() == ()
+        program.banner.details.click()
+        assert set(program.window.notices.problems()) == set(problems)
+
+
+async def test_a_replay_at_a_speed_begins_with_what_had_happened(
+    qapp: QApplication, recording: Path, data_dir: Path
+) -> None:
+    async with showing(qapp, recording, data_dir, speed=1.0) as program:
+        await until(lambda: log_rows(program) >= 1)
+        assert program.replay.mode is Mode.PLAYING
+        assert log_rows(program) < 5
+        program.replay.set_speed(100.0)
+        await until(lambda: program.replay.mode is Mode.ENDED)
+        await until(lambda: log_rows(program) == 13)
+
+
+async def test_stepping_and_restarting_show_exactly_what_was_replayed(
+    qapp: QApplication, recording: Path, data_dir: Path
+) -> None:
+    async with showing(qapp, recording, data_dir) as program:
+        await shown(program)
+        program.bar.start.click()
+        await until(lambda: log_rows(program) == 0)
+        assert program.window.job_list.table.model().rowCount() == 0
+        for _ in range(3):
+            program.bar.next.click()
+        await until(lambda: log_rows(program) == 3)
+        found = program.playback.jobs.snapshot(program.playback.jobs.ids()[0])
+        assert found is not None
+        assert (found.state, found.progress) == (JobState.RUNNING, 20)
+        assert found.elapsed_s == pytest.approx(2.0)
+        program.bar.all.click()
+        await until(lambda: log_rows(program) == 13)
+        assert program.window.job_list.table.model().rowCount() == 1
+
+
+async def test_a_story_that_was_open_closes_when_the_replay_begins_anew(
+    qapp: QApplication, recording: Path, data_dir: Path
+) -> None:
+    async with showing(qapp, recording, data_dir) as program:
+        await shown(program)
+        program.window.job_list.job_opened.emit(program.playback.jobs.ids()[0])
+        assert program.window.job_pane.job is not None
+        program.replay.restart()
+        await until(lambda: program.window.job_pane.job is None)
+        program.window.open_dock("stderr")
+        assert program.window.stderr_pane.text.toPlainText() == ""
+
+
+async def test_the_log_begins_with_the_filter_that_was_asked_for(
+    qapp: QApplication, recording: Path, data_dir: Path
+) -> None:
+    text = 'progress >= 80 and token == "abc"'
+    async with showing(qapp, recording, data_dir, filter_text=text) as program:
+        await shown(program)
+        await until(lambda: log_rows(program) == 3)
+
+
+async def test_a_recording_of_nothing_is_shown_as_that(
+    qapp: QApplication, tmp_path: Path, data_dir: Path
+) -> None:
+    file = Written().save(tmp_path / "empty.mcprec")
+    async with showing(qapp, file, data_dir) as program:
+        await until(lambda: program.replay.mode is Mode.ENDED)
+        assert program.window.job_list.isVisible()
+        assert not program.bar.slider.isEnabled()
+        assert "0 messages" in program.window.statusBar().text  # type: ignore[attr-defined]
+
+
+async def test_marks_are_kept_beside_the_first_part_whichever_was_opened(
+    qapp: QApplication, tmp_path: Path, data_dir: Path
+) -> None:
+    written().save(tmp_path / "night.mcprec")
+    second = Written(part=2, first=14)
+    second.line(Channel.STDERR, b"later", 20.0)
+    second.save(tmp_path / "night.2.mcprec")
+    async with showing(qapp, tmp_path / "night.2.mcprec", data_dir) as program:
+        await shown(program)
+        await until(lambda: log_rows(program) == 14)
+        program.window.log_pane.notes.toggle([3])
+    assert (tmp_path / "night.mcprec.notes.json").is_file()
+    assert not (tmp_path / "night.2.mcprec.notes.json").exists()
+
+
+async def test_a_picture_is_saved(qapp: QApplication, recording: Path, data_dir: Path) -> None:
+    picture = data_dir / "window.png"
+    made = RecordingOptions(Playback(recording), data_dir, screenshot=picture, after_s=0.1)
+    program = RecordingProgram(qapp, made)
+    assert await program.run() == 0
+    assert QImage(str(picture)).width() >= 900
+    program.window.deleteLater()
+
+
+async def test_a_report_and_a_session_can_be_saved_without_a_server(
+    qapp: QApplication, recording: Path, data_dir: Path, tmp_path: Path
+) -> None:
+    async with showing(qapp, recording, data_dir) as program:
+        await shown(program)
+        window = program.window
+        window.job_list.select(program.playback.jobs.ids()[0])
+        assert window.job_list.action("report").isEnabled()
+        assert window.actions_.export.isEnabled()
+        path = tmp_path / "report.html"
+        program.exporting.export(
+            ExportOptions(ExportFormat.HTML, job=program.playback.jobs.ids()[0]), path
+        )
+        await until(path.exists)
+        assert b"100 / 100" in path.read_bytes()

@@ -1,0 +1,441 @@
+"""The lists at the side: filters with counts, and servers."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from PySide6.QtCore import QEvent, QItemSelectionModel, QPoint, Qt
+from PySide6.QtGui import QAction, QFontMetrics, QGuiApplication, QHelpEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QMenu, QToolButton, QToolTip
+
+from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.gui.common.row_painting import wrapped
+from mcp_progress_monitor.gui.jobs.filter_model import GroupsModel, JobFilter, JobGroup
+from mcp_progress_monitor.gui.jobs.filters import JobFilterEdit, JobFilters
+from mcp_progress_monitor.gui.jobs.model import JobsModel
+from mcp_progress_monitor.gui.servers.actions import LevelMenu, ResourceMenu
+from mcp_progress_monitor.gui.servers.delegate import face_of
+from mcp_progress_monitor.gui.servers.model import ServerRow, ServersModel
+from mcp_progress_monitor.gui.servers.server_list import MANY, ServerList
+from mcp_progress_monitor.protocol.offers import Resource
+from mcp_progress_monitor.snapshots.servers import (
+    Health,
+    ResourceUpdates,
+    Retry,
+    ServerState,
+    SignIn,
+)
+from mcp_progress_monitor.snapshots.settings import ServerSettings
+from mcp_progress_monitor.tracker.snapshot import JobState
+from tests.job_stand_ins import FakeJobs, job
+from tests.server_stand_ins import FakeServers, server
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import SignalInstance
+    from pytestqt.qtbot import QtBot
+
+    from mcp_progress_monitor.gui.theme import Appearance
+
+PLAIN = Qt.KeyboardModifier.NoModifier
+
+
+@pytest.fixture
+def jobs() -> JobsModel:
+    model = JobsModel()
+    model.set_source(FakeJobs(job(id=1), job(id=2, state=JobState.DONE)))
+    return model
+
+
+@pytest.fixture
+def filters(qtbot: QtBot, jobs: JobsModel, appearance: Appearance) -> JobFilters:
+    made = JobFilters(GroupsModel(jobs, jobs), appearance)
+    qtbot.addWidget(made)
+    with qtbot.waitExposed(made):
+        made.show()
+    return made
+
+
+@pytest.fixture
+def source() -> FakeServers:
+    return FakeServers(
+        server("up", state=ServerState.CONNECTED),
+        server("down"),
+        server("bad", state=ServerState.FAILED, problem=ErrorDetails("<b>Not found</b>")),
+    )
+
+
+@pytest.fixture
+def servers(qtbot: QtBot, source: FakeServers, appearance: Appearance) -> ServerList:
+    model = ServersModel()
+    model.set_source(source)
+    made = ServerList(model, appearance)
+    model.setParent(made)
+    qtbot.addWidget(made)
+    made.resize(200, 300)
+    with qtbot.waitExposed(made):
+        made.show()
+    return made
+
+
+def choose(servers: ServerList, row: int) -> None:
+    # Whatever keys were held last: the view's own `setCurrentIndex` goes by them.
+    wanted = QItemSelectionModel.SelectionFlag.ClearAndSelect
+    servers.view.selectionModel().setCurrentIndex(servers.view.model().index(row, 0), wanted)
+    servers.activateWindow()
+    servers.view.setFocus()
+
+
+def model_of(servers: ServerList) -> ServersModel:
+    model = servers.shown.sourceModel()
+    assert isinstance(model, ServersModel)
+    return model
+
+
+def menu_of(qtbot: QtBot, servers: ServerList, row: int | None) -> list[str]:
+    view = servers.view
+    place = QPoint(5, view.height() - 5)
+    if row is not None:
+        place = view.visualRect(view.model().index(row, 0)).center()
+    view.customContextMenuRequested.emit(place)
+    menu = next(menu for menu in servers.findChildren(QMenu) if menu.isVisible())
+    qtbot.addWidget(menu)
+    words = [action.text().replace("&", "") for action in menu.actions() if action.text()]
+    menu.close()
+    return words
+
+
+def test_every_group_has_a_row_and_all_of_them_are_in_sight(filters: JobFilters) -> None:
+    view = filters.view
+    last = view.model().index(len(JobGroup) - 1, 0)
+    assert view.viewport().rect().contains(view.visualRect(last))
+    assert not filters.grab().isNull()
+
+
+def test_choosing_a_group_by_keyboard_tells_it(qtbot: QtBot, filters: JobFilters) -> None:
+    filters.activateWindow()
+    filters.view.setFocus()
+    with qtbot.waitSignal(filters.group_selected) as told:
+        QTest.keyClick(filters.view, Qt.Key.Key_Down)
+    assert told.args == [JobGroup.RUNNING]
+
+
+def test_choosing_a_group_by_mouse_tells_it(qtbot: QtBot, filters: JobFilters) -> None:
+    place = filters.view.visualRect(filters.view.model().index(5, 0)).center()
+    with qtbot.waitSignal(filters.group_selected) as told:
+        QTest.mouseClick(filters.view.viewport(), Qt.MouseButton.LeftButton, PLAIN, place)
+    assert told.args == [JobGroup.FINISHED]
+
+
+def test_the_field_filters_jobs_and_escape_empties_it(
+    qtbot: QtBot, jobs: JobsModel, appearance: Appearance
+) -> None:
+    shown = JobFilter(jobs, jobs)
+    field = JobFilterEdit(appearance)
+    qtbot.addWidget(field)
+    field.textChanged.connect(shown.set_text)
+    QTest.keyClicks(field, "no such job")
+    assert shown.rowCount() == 0
+    QTest.keyClick(field, Qt.Key.Key_Escape)
+    assert (field.text(), shown.rowCount()) == ("", 2)
+
+
+@pytest.mark.parametrize(("row", "opens"), [(0, True), (1, False), (2, False)])
+def test_enter_opens_a_server_that_is_up_and_connects_one_that_is_not(
+    qtbot: QtBot, servers: ServerList, row: int, opens: bool
+) -> None:
+    choose(servers, row)
+    signal = servers.server_opened if opens else servers.connect_requested
+    with qtbot.waitSignal(signal) as told:
+        QTest.keyClick(servers.view, Qt.Key.Key_Return)
+    assert told.args == [("up", "down", "bad")[row]]
+
+
+def test_delete_asks_for_the_removal(qtbot: QtBot, servers: ServerList) -> None:
+    choose(servers, 1)
+    with qtbot.waitSignal(servers.server_remove_requested) as told:
+        QTest.keyClick(servers.view, Qt.Key.Key_Delete)
+    assert told.args == ["down"]
+
+
+def test_only_a_server_that_is_up_can_be_disconnected(qtbot: QtBot, servers: ServerList) -> None:
+    choose(servers, 1)
+    with qtbot.assertNotEmitted(servers.disconnect_requested):
+        QTest.keyClick(servers.view, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
+    choose(servers, 0)
+    with qtbot.waitSignal(servers.disconnect_requested) as told:
+        QTest.keyClick(servers.view, Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
+    assert told.args == ["up"]
+
+
+def test_the_menu_offers_what_can_work(qtbot: QtBot, servers: ServerList) -> None:
+    choose(servers, 0)
+    looks = ["Connection doctor", "Show stderr", "Copy details"]
+    settings = ["Rules for questions…", "Folders (roots)…", "Log level"]
+    assert menu_of(qtbot, servers, 0) == ["Disconnect", "Restart", *looks, *settings]
+    choose(servers, 1)
+    assert menu_of(qtbot, servers, 1) == ["Connect", *looks, *settings, "Remove"]
+    adding = ["Add a server…", "By URL…", "Import…", "Export…"]
+    assert menu_of(qtbot, servers, None) == adding
+
+
+def test_details_are_copied_as_text(servers: ServerList) -> None:
+    choose(servers, 2)
+    QTest.keyClick(servers.view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == "bad: Failed\nrun-bad --fast\n<b>Not found</b>"
+
+
+def test_the_button_adds_a_server(qtbot: QtBot, servers: ServerList) -> None:
+    button = next(one for one in servers.findChildren(QToolButton) if one.accessibleName())
+    with qtbot.waitSignal(servers.server_add_requested):
+        button.click()
+
+
+def test_a_problem_is_never_markup_in_a_tool_tip(qtbot: QtBot, servers: ServerList) -> None:
+    place = servers.view.visualRect(servers.view.model().index(2, 0)).center()
+    event = QHelpEvent(QEvent.Type.ToolTip, place, servers.view.viewport().mapToGlobal(place))
+    servers.view.viewportEvent(event)
+    assert "&lt;b&gt;Not found&lt;/b&gt;" in QToolTip.text()
+    QToolTip.hideText()
+    qtbot.wait(1)
+
+
+@pytest.mark.parametrize("state", list(ServerState))
+def test_every_state_can_be_painted(
+    servers: ServerList, source: FakeServers, state: ServerState
+) -> None:
+    before = servers.grab().toImage()
+    source.held[1] = dataclasses.replace(source.held[1], state=state, tools=())
+    model = model_of(servers)
+    model.apply(frozenset({"down"}))
+    is_same = servers.grab().toImage() == before
+    assert is_same is (state is ServerState.IDLE)
+
+
+def test_what_is_known_of_a_server_fits_into_two_lines_at_the_first_width(
+    servers: ServerList,
+) -> None:
+    font = servers.font()
+    lines = wrapped("33 tools · 2026-07-28 · stdio", font, 150, 2)
+    metrics = QFontMetrics(font)
+    assert len(lines) == 2
+    assert " ".join(lines) == "33 tools · 2026-07-28 · stdio"
+    assert all(metrics.horizontalAdvance(line) <= 150 for line in lines)
+
+
+def test_words_beyond_the_last_line_stay_on_it_to_be_elided(servers: ServerList) -> None:
+    words = "This program could not be started because it is not there " * 4
+    first, rest = wrapped(words, servers.font(), 150, 2)
+    assert f"{first} {rest}" == words.strip()
+    assert wrapped("", servers.font(), 150, 2) == ()
+
+
+def test_a_row_has_room_for_name_and_two_lines(servers: ServerList) -> None:
+    height = servers.view.visualRect(servers.view.model().index(0, 0)).height()
+    assert height >= 2.6 * servers.fontMetrics().height()
+
+
+def action_of(servers: ServerList, words: str) -> QAction:
+    return next(a for a in servers.findChildren(QAction) if a.text().replace("&", "") == words)
+
+
+def test_rules_and_folders_of_the_chosen_server_are_asked_for(
+    qtbot: QtBot, servers: ServerList
+) -> None:
+    choose(servers, 1)
+    with qtbot.waitSignal(servers.rules_requested) as told:
+        action_of(servers, "Rules for questions…").trigger()
+    assert told.args == ["down"]
+    with qtbot.waitSignal(servers.roots_requested) as told:
+        action_of(servers, "Folders (roots)…").trigger()
+    assert told.args == ["down"]
+
+
+def test_the_log_level_that_is_asked_for_is_ticked_and_another_can_be_chosen(
+    qtbot: QtBot, servers: ServerList, source: FakeServers
+) -> None:
+    chatty = ServerSettings(log_level="debug")
+    source.held[0] = dataclasses.replace(source.held[0], settings=chatty)
+    model = model_of(servers)
+    model.apply(frozenset({"up"}))
+    choose(servers, 0)
+    menu_of(qtbot, servers, 0)
+    levels = servers.findChild(LevelMenu)
+    assert isinstance(levels, LevelMenu)
+    ticked = [action.text() for action in levels.actions() if action.isChecked()]
+    assert ticked == ["debug"]
+    for words, level in (("error", "error"), ("Server default", None)):
+        with qtbot.waitSignal(servers.log_level_requested) as told:
+            action_of(servers, words).trigger()
+        assert told.args == ["up", level]
+
+
+def test_tasks_and_resources_are_offered_where_the_server_offers_them(
+    qtbot: QtBot, servers: ServerList, source: FakeServers
+) -> None:
+    resource = Resource("demo://a&b", "a", None, None, None, None, {})
+    source.held[0] = dataclasses.replace(
+        source.held[0],
+        revision="2025-11-25",
+        capabilities={"tasks": {"list": {}}, "resources": {"subscribe": True}},
+        resources=(resource,),
+        resource_updates=(ResourceUpdates("demo://a&b", 2, 1.7e9),),
+    )
+    model_of(servers).apply(frozenset({"up"}))
+    choose(servers, 0)
+    assert {"Resource updates", "Tasks on the server…"} <= set(menu_of(qtbot, servers, 0))
+    asked: list[object] = []
+    servers.tasks_requested.connect(asked.append)
+    servers.subscription_requested.connect(lambda *request: asked.append(request))
+    menu = servers.findChild(ResourceMenu)
+    assert menu is not None
+    (action,) = menu.actions()
+    assert action.text().startswith("demo://a&&b\t2 updates, ")
+    assert not action.isChecked()
+    action.trigger()
+    next(
+        each for each in servers.view.actions() if each.text() == "&Tasks on the server…"
+    ).trigger()
+    assert asked == [("up", "demo://a&b", True), "up"]
+
+
+def heard(signal: SignalInstance) -> list[object]:
+    said: list[object] = []
+    signal.connect(lambda *words: said.append(words if len(words) > 1 else words[0]))
+    return said
+
+
+def keep(servers: ServerList, *names: str, **changes: Any) -> None:
+    model_of(servers).set_catalogue(
+        {name: CatalogueEntry(server(name).definition, **changes) for name in names}
+    )
+
+
+def test_several_servers_are_connected_and_disconnected_at_once(servers: ServerList) -> None:
+    connected, disconnected = (
+        heard(servers.connect_requested),
+        heard(servers.disconnect_requested),
+    )
+    servers.view.selectAll()
+    action_of(servers, "Connect").trigger()
+    action_of(servers, "Disconnect").trigger()
+    assert (connected, disconnected) == (["down", "bad"], ["up"])
+    assert not action_of(servers, "Connection doctor").isEnabled()
+
+
+@pytest.mark.parametrize(
+    ("words", "signal", "told"),
+    [
+        ("Edit…", "edit_requested", "down"),
+        ("Clone", "clone_requested", "down"),
+        ("Connection doctor", "doctor_requested", "down"),
+        ("Show stderr", "stderr_requested", "down"),
+        ("Disable", "disable_requested", ("down", True)),
+        ("Connect at start", "connect_at_start_requested", ("down", True)),
+        ("Move up", "move_requested", ("down", 0)),
+        ("Move down", "move_requested", ("down", 2)),
+    ],
+)
+def test_each_wish_about_a_saved_server_is_told(
+    servers: ServerList, words: str, signal: str, told: object
+) -> None:
+    keep(servers, "up", "down", "bad")
+    choose(servers, 1)
+    said = heard(getattr(servers, signal))
+    action_of(servers, words).trigger()
+    assert said == [told]
+
+
+def test_servers_are_moved_by_keys_within_their_like(servers: ServerList) -> None:
+    keep(servers, "up", "down")
+    said = heard(servers.move_requested)
+    for row in range(3):
+        choose(servers, row)
+        for key in (Qt.Key.Key_Up, Qt.Key.Key_Down):
+            QTest.keyClick(servers.view, key, Qt.KeyboardModifier.ControlModifier)
+    assert said == [("up", 1), ("down", 0)]
+
+
+def test_a_server_that_is_not_saved_can_be_kept(servers: ServerList) -> None:
+    keep(servers, "up")
+    choose(servers, 1)
+    said = heard(servers.keep_requested)
+    QTest.keyClick(servers.view, Qt.Key.Key_K, Qt.KeyboardModifier.ControlModifier)
+    assert said == ["down"]
+
+
+def test_what_can_be_done_follows_the_state_of_the_selected_server(
+    servers: ServerList, source: FakeServers
+) -> None:
+    choose(servers, 1)
+    assert action_of(servers, "Connect").isEnabled()
+    source.held[1] = dataclasses.replace(source.held[1], state=ServerState.CONNECTING)
+    model_of(servers).apply(frozenset({"down"}))
+    assert not action_of(servers, "Connect").isEnabled()
+    assert action_of(servers, "Restart").isEnabled()
+
+
+def test_a_server_that_waits_can_be_left_alone(qtbot: QtBot, servers: ServerList) -> None:
+    source = FakeServers(server("a", state=ServerState.WAITING, retry=Retry(1, 5, 0.0)))
+    model_of(servers).set_source(source)
+    choose(servers, 0)
+    assert menu_of(qtbot, servers, 0)[:2] == ["Connect", "Stop restarting"]
+    said = heard(servers.disconnect_requested)
+    action_of(servers, "Stop restarting").trigger()
+    assert said == ["a"]
+
+
+def test_tab_goes_from_the_filter_to_what_it_found(servers: ServerList) -> None:
+    model_of(servers).set_source(FakeServers(*(server(f"s{number}") for number in range(50))))
+    servers.show()
+    servers.filter.setFocus()
+    QTest.keyClick(servers.filter, Qt.Key.Key_Tab)
+    assert servers.focusWidget() is servers.view
+    QTest.keyClick(servers.view, Qt.Key.Key_Backtab)
+    assert servers.focusWidget() is servers.filter
+
+
+def test_a_server_that_waits_for_its_turn_can_be_left_out(
+    qtbot: QtBot, servers: ServerList
+) -> None:
+    model_of(servers).set_source(FakeServers(server("a")))
+    model_of(servers).set_turns(frozenset("a"))
+    choose(servers, 0)
+    assert menu_of(qtbot, servers, 0)[:2] == ["Connect", "Stop waiting"]
+    said = heard(servers.disconnect_requested)
+    action_of(servers, "Stop waiting").trigger()
+    assert said == ["a"]
+
+
+def test_many_servers_can_be_filtered_and_escape_shows_all(
+    servers: ServerList, source: FakeServers
+) -> None:
+    assert servers.filter.isHidden()
+    source.held += [server(f"number-{at}") for at in range(MANY)]
+    model_of(servers).apply(frozenset({each.name for each in source.held}))
+    assert not servers.filter.isHidden()
+    QTest.keyClicks(servers.filter, "NUMBER-1")
+    shown = [servers.shown.index(row, 0).data() for row in range(servers.shown.rowCount())]
+    assert shown == ["number-1", "number-10", "number-11"]
+    choose(servers, 0)
+    assert not action_of(servers, "Move up").isEnabled()
+    QTest.keyClick(servers.filter, Qt.Key.Key_Escape)
+    assert servers.shown.rowCount() == MANY + 3
+
+
+@pytest.mark.parametrize(
+    ("changes", "icon"),
+    [
+        ({"sign_in": SignIn("a", "https://x")}, "server-sign-in"),
+        ({"health": Health(0.0, 0.1)}, "server-silent"),
+        ({"problem": ErrorDetails("No list")}, "server-connected"),
+    ],
+)
+def test_what_needs_the_user_is_seen_in_the_icon_and_in_the_colour_of_the_words(
+    changes: dict[str, Any], icon: str
+) -> None:
+    face = face_of(ServerRow(server("a", state=ServerState.CONNECTED, **changes)))
+    assert (face.icon, face.is_trouble) == (icon, True)

@@ -1,0 +1,115 @@
+"""A recording is open once: opening it again brings its window to the front."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import anyio
+import anyio.to_thread
+import pytest
+from PySide6.QtCore import QObject
+
+from mcp_progress_monitor.gui.options import RecordingOptions
+from mcp_progress_monitor.gui.recording_program import RecordingProgram
+from mcp_progress_monitor.gui.single_instance import SingleInstance, brought_to_front
+from mcp_progress_monitor.playback.playback import Playback
+from tests.architecture.source import ROOT
+from tests.gui.programs import until, until_quit
+from tests.unit.recording.written import Written
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from PySide6.QtWidgets import QApplication
+
+pytestmark = pytest.mark.anyio
+
+ANOTHER = """
+import sys
+from pathlib import Path
+from PySide6.QtCore import QCoreApplication
+from mcp_progress_monitor.gui.single_instance import SingleInstance, brought_to_front
+application = QCoreApplication([])
+recording, data_dir = map(Path, sys.argv[1:3])
+if sys.argv[3] == "open":
+    print(brought_to_front(recording, data_dir))
+else:
+    SingleInstance(recording, data_dir, application)
+    print("listening", flush=True)
+    application.exec()
+"""
+
+
+@pytest.fixture
+def data_dir(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """A folder whose path is short enough for a socket."""
+    with tempfile.TemporaryDirectory(prefix="w") as folder:
+        yield Path(folder)
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Path:
+    return Written().save(tmp_path / "a.mcprec")
+
+
+def another(recording: Path, data_dir: Path, what: str) -> list[str]:
+    return [sys.executable, "-c", ANOTHER, str(recording), str(data_dir), what]
+
+
+async def opened_again(recording: Path, data_dir: Path) -> bool:
+    """What another process that opens the recording finds."""
+    done = await anyio.run_process(another(recording, data_dir, "open"), cwd=ROOT)
+    return done.stdout.strip() == b"True"
+
+
+async def test_opening_it_again_brings_its_window_to_the_front(
+    qapp: QApplication, recording: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = RecordingProgram(qapp, RecordingOptions(Playback(recording), data_dir))
+    async with until_quit(program):
+        program.window.showMinimized()
+        link = recording.with_name("link.mcprec")
+        link.symlink_to(recording)
+        assert await opened_again(link, data_dir)
+        await until(lambda: not program.window.isMinimized())
+        other = Written().save(recording.with_name("b.mcprec"))
+        assert not await opened_again(other, data_dir)
+    assert not await opened_again(recording, data_dir)
+
+
+async def test_a_window_that_was_killed_or_hangs_keeps_no_other_from_opening(
+    qapp: QApplication, recording: Path, data_dir: Path
+) -> None:
+    command = another(recording, data_dir, "listen")
+    async with await anyio.open_process(command, cwd=ROOT, stderr=subprocess.DEVNULL) as process:
+        assert process.stdout is not None
+        assert await process.stdout.receive() == b"listening\n"
+        assert await opened_again(recording, data_dir)
+        process.kill()
+        await process.wait()
+    assert not await opened_again(recording, data_dir)
+    parent = QObject()
+    only = SingleInstance(recording, data_dir, parent)
+    assert only.is_listening
+    # Nobody answers while this thread waits: as a window that hangs.
+    assert not brought_to_front(recording, data_dir)
+    only.close()
+    parent.deleteLater()
+
+
+async def test_without_a_socket_there_are_several_windows(
+    qapp: QApplication, tmp_path: Path
+) -> None:
+    parent = QObject()
+    long = tmp_path / ("x" * 120)
+    long.mkdir()
+    assert not SingleInstance(tmp_path / "a.mcprec", long, parent).is_listening
+    assert not SingleInstance(
+        tmp_path / "a.mcprec", tmp_path / "gone" / "deep", parent
+    ).is_listening
+    assert not brought_to_front(tmp_path / "a.mcprec", long)
+    parent.deleteLater()

@@ -1,0 +1,96 @@
+"""The window by itself, before anything behind it is there."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import anyio
+from PySide6.QtWidgets import QLabel
+
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.gui.application import run as run_application
+from mcp_progress_monitor.gui.options import WindowOptions
+from mcp_progress_monitor.gui.program import Program
+from mcp_progress_monitor.gui.startup import WindowStartup
+from mcp_progress_monitor.recording.settings import FOLDER
+from tests.gui.programs import until, until_quit
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    import pytest
+    from PySide6.QtWidgets import QApplication
+
+
+async def test_the_window_is_painted_before_the_program_behind_it_is_made(
+    qapp: QApplication, data_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    opening = WindowStartup(qapp, WindowOptions(data_dir=data_dir))
+    seen: list[bool] = []
+
+    async def run(program: Program) -> int:
+        seen.append(program.window.isVisible() and opening.models.followed.source is None)
+        program.window.hide()
+        return 7
+
+    monkeypatch.setattr(Program, "run", run)
+    assert await run_application(opening) == 7
+    assert seen == [True]
+    opening.window.deleteLater()
+
+
+async def test_a_program_takes_up_the_window_that_is_there(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    options = WindowOptions(data_dir=data_dir)
+    opening = WindowStartup(qapp, options)
+    await opening.painted()
+    before = opening.status.text
+    async with until_quit(Program(qapp, options, opening)) as program:
+        assert program.window is opening.window
+        assert opening.models.followed.source is program.engine
+        assert opening.status.text.split(" · ")[:2] == before.split(" · ")[:2]
+
+
+async def test_the_jobs_pane_that_was_left_in_front_shows_jobs_once_there_are_some(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    async with until_quit(Program(qapp, WindowOptions(data_dir=data_dir))) as first:
+        first.window.open_dock("job")
+    async with until_quit(Program(qapp, WindowOptions(data_dir=data_dir))) as program:
+        assert program.window.late.job.is_made
+        program.servers.start_demo()
+        await until(lambda: bool(program.engine.jobs.ids()))
+        job = program.engine.jobs.ids()[0]
+        found = program.engine.jobs.snapshot(job)
+        assert found is not None
+        program.window.job_pane.show_job(job)
+        words = [label.text() for label in program.window.job_pane.header.findChildren(QLabel)]
+        assert any(found.name in each for each in words)
+
+
+async def test_a_window_that_is_closed_before_the_program_is_made_ends_it(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    opening = WindowStartup(qapp, WindowOptions(data_dir=data_dir))
+    await opening.painted()
+    opening.window.close_requested.emit()
+    with anyio.fail_after(30):
+        assert await run_application(opening) == 0
+    assert not opening.window.isVisible()
+    opening.window.deleteLater()
+
+
+async def test_what_is_wrong_with_the_settings_of_recordings_is_told_in_the_first_window(
+    qapp: QApplication, data_dir: Path
+) -> None:
+    (data_dir / FOLDER).mkdir()
+    (data_dir / FOLDER / "settings.json").write_text('{"is_on": 7}')
+    options = WindowOptions(data_dir=data_dir)
+    opening = WindowStartup(qapp, options)
+    await opening.painted()
+    (told,) = opening.window.notices.problems()
+    assert isinstance(told, ErrorDetails)
+    assert "recording settings" in told.what
+    async with until_quit(Program(qapp, options, opening)):
+        pass

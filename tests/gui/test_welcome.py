@@ -1,0 +1,62 @@
+"""The first thing a new user sees: four choices, each by mouse and by keyboard."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
+from mcp_progress_monitor.gui.welcome import Welcome
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+    from mcp_progress_monitor.gui.theme import Appearance
+
+_CHOICES = {
+    "demo": "demo_requested",
+    "command": "server_add_requested",
+    "url": "url_add_requested",
+    "imports": "import_requested",
+}
+
+
+@pytest.mark.parametrize("choice", _CHOICES)
+def test_each_choice_tells_the_shell(appearance: Appearance, qtbot: QtBot, choice: str) -> None:
+    welcome = Welcome(appearance)
+    qtbot.addWidget(welcome)
+    button = getattr(welcome, choice)
+    signal = getattr(welcome, _CHOICES[choice])
+    with qtbot.waitSignal(signal):
+        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    with qtbot.waitSignal(signal):
+        QTest.keyClick(button, Qt.Key.Key_Space)
+
+
+def test_each_choice_says_what_it_does(appearance: Appearance, qtbot: QtBot) -> None:
+    welcome = Welcome(appearance)
+    qtbot.addWidget(welcome)
+    for choice in _CHOICES:
+        button = getattr(welcome, choice)
+        assert button.accessibleName()
+        assert button.description() == button.accessibleDescription() != ""
+
+
+def test_programs_that_were_found_are_named_with_their_number(
+    appearance: Appearance, qtbot: QtBot
+) -> None:
+    welcome = Welcome(appearance)
+    qtbot.addWidget(welcome)
+    before = welcome.imports.description()
+    welcome.show_found([])
+    assert welcome.imports.description() == before
+    welcome.show_found(["VS Code", "VS Code", "Zed"])
+    assert welcome.imports.description() == "Found 3 files of VS Code, Zed."
+
+
+def test_a_small_window_can_still_be_small(appearance: Appearance, qtbot: QtBot) -> None:
+    welcome = Welcome(appearance)
+    qtbot.addWidget(welcome)
+    assert welcome.minimumSizeHint().height() < 200

@@ -1,0 +1,100 @@
+"""Which columns give way first, and that what the user set never does."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtWidgets import QMenu
+
+from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
+from mcp_progress_monitor.gui.traffic.columns import FIRST, fitted
+from mcp_progress_monitor.gui.traffic.view import TrafficView
+from tests.unit.gui.traffic.log_tape import TapedLog
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+    from mcp_progress_monitor.gui.theme import Appearance
+
+
+@pytest.fixture
+def view(qtbot: QtBot, appearance: Appearance) -> TrafficView:
+    made = TrafficView(TapedLog(), appearance)
+    qtbot.addWidget(made)
+    made.resize(700, 200)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def _width(characters: int) -> int:
+    return 10 * characters
+
+
+def test_what_is_left_over_goes_to_the_summary() -> None:
+    whole = sum(map(_width, FIRST.values()))
+    widths = fitted(whole + 300, _width, {}, (), ())
+    assert widths[TrafficColumn.SUMMARY] == _width(FIRST[TrafficColumn.SUMMARY]) + 300
+    assert sum(widths.values()) == whole + 300
+
+
+@pytest.mark.parametrize("room", range(450, 1_600, 50))
+def test_the_columns_fit_into_every_usual_room(room: int) -> None:
+    assert sum(fitted(room, _width, {}, (), ()).values()) == room
+
+
+def test_the_arrow_of_the_direction_and_the_token_stay_longest() -> None:
+    widths = fitted(500, _width, {}, (), ())
+    assert widths[TrafficColumn.DIRECTION] == _width(1)
+    assert widths[TrafficColumn.KEY] == _width(9)
+    assert widths[TrafficColumn.SIZE] == 0
+
+
+def test_what_the_user_set_does_not_give_way() -> None:
+    own = {TrafficColumn.METHOD: 333}
+    widths = fitted(500, _width, own, {TrafficColumn.KIND}, {TrafficColumn.SIZE})
+    assert widths[TrafficColumn.METHOD] == 333
+    assert widths[TrafficColumn.KIND] == 0
+    assert widths[TrafficColumn.SIZE] > 0
+
+
+def _choose_in_menu(view: TrafficView, words: str) -> None:
+    header = view.horizontalHeader()
+    header.customContextMenuRequested.emit(header.rect().center())
+    menu = view.findChildren(QMenu)[-1]
+    next(each for each in menu.actions() if words in each.text()).trigger()
+    menu.close()
+
+
+def test_a_column_that_gave_way_can_be_had_back_and_is_remembered(
+    view: TrafficView, qtbot: QtBot, appearance: Appearance
+) -> None:
+    assert view.isColumnHidden(TrafficColumn.SIZE)
+    _choose_in_menu(view, "Size")
+    assert not view.isColumnHidden(TrafficColumn.SIZE)
+    _choose_in_menu(view, "Kind")
+    other = TrafficView(TapedLog(), appearance)
+    qtbot.addWidget(other)
+    other.resize(700, 200)
+    other.columns.restore(json.loads(json.dumps(view.columns.state())))
+    assert not other.isColumnHidden(TrafficColumn.SIZE)
+    assert other.isColumnHidden(TrafficColumn.KIND)
+
+
+def test_columns_come_back_when_there_is_room_again(view: TrafficView) -> None:
+    view.resize(1_600, 200)
+    assert not any(view.isColumnHidden(column) for column in TrafficColumn)
+
+
+def test_the_columns_can_be_fitted_anew(view: TrafficView) -> None:
+    view.setColumnWidth(TrafficColumn.METHOD, 2_000)
+    assert view.horizontalHeader().length() > view.viewport().width()
+    _choose_in_menu(view, "Fit")
+    assert view.horizontalHeader().length() <= view.viewport().width()
+
+
+def test_nonsense_is_left_out(view: TrafficView) -> None:
+    view.columns.restore({"header": 7, "widths": {"NO": 3, "KEY": "x"}, "hidden": 1, "shown": [0]})
+    assert view.horizontalHeader().length() <= view.viewport().width()

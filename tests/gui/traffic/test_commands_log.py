@@ -1,0 +1,333 @@
+"""What can be done with a row of the log: filters, jumps, marks, notes, copies."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QMenu, QPlainTextEdit, QPushButton, QToolButton
+
+from mcp_progress_monitor.gui.common.json_view import FilterRequest
+from mcp_progress_monitor.gui.theme import Appearance
+from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
+from mcp_progress_monitor.gui.traffic.details import NoteEditor
+from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
+from mcp_progress_monitor.gui.traffic.model import TrafficModel
+from mcp_progress_monitor.gui.traffic.pane import TrafficPane
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.protocol.frames import Channel
+from tests.unit.gui.traffic.log_session import LogSession
+from tests.unit.gui.traffic.test_related_log_jobs import Jobs
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+_CONTROL = Qt.KeyboardModifier.ControlModifier
+_SHIFT = Qt.KeyboardModifier.ShiftModifier
+_ALT = Qt.KeyboardModifier.AltModifier
+_TASK = {"id": 9, "result": {"task": {"taskId": "t-1", "status": "working"}}}
+
+
+@pytest.fixture
+def session() -> LogSession:
+    """Places 0, 2, 4, 6 are of a call with token "a", 1, 3, 5 of one with token 7; 10 is a job's.
+
+    7 is a line of stderr, 8 a task's.
+    """
+    session = LogSession()
+    session.called(1, "a")
+    session.called(2, 7)
+    session.ticked("a")
+    session.ticked(7)
+    session.ticked("a", 2)
+    session.answered(2)
+    session.answered(1)
+    session.logged("done")
+    session.said({"id": 9, "method": "tools/call", "params": {"task": {}}}, Channel.SENT)
+    session.called(10, "of job 1")
+    session.said(_TASK)
+    return session
+
+
+@pytest.fixture
+def model(session: LogSession, qtbot: QtBot) -> TrafficModel:
+    """The rows of the session."""
+    return TrafficModel(session.timeline, _requests_of)
+
+
+@pytest.fixture
+def pane(qtbot: QtBot, model: TrafficModel) -> TrafficPane:
+    """The pane in a small window."""
+    appearance = Appearance(QGuiApplication.palette(), resource("icons"))
+    made = TrafficPane(model, Jobs(), appearance, notes=TrafficNotes(parent=model))
+    qtbot.addWidget(made)
+    made.resize(900, 600)
+    made.show()
+    qtbot.waitExposed(made)
+    made.activateWindow()
+    return made
+
+
+def _requests_of(job: int) -> set[int]:
+    return {10} if job == 1 else set()
+
+
+def _stand_on(pane: TrafficPane, row: int, column: TrafficColumn = TrafficColumn.SUMMARY) -> None:
+    pane.view.setFocus()
+    pane.view.setCurrentIndex(pane.view.model().index(row, column))
+
+
+def _do(pane: TrafficPane, name: str) -> None:
+    pane.actions_.action(name).trigger()
+
+
+def _places(pane: TrafficPane, model: TrafficModel, qtbot: QtBot) -> list[int]:
+    qtbot.waitUntil(lambda: not model.unsearched)
+    return [model.place(row) for row in range(model.rowCount())]
+
+
+def _said(pane: TrafficPane) -> list[str]:
+    direct = Qt.FindChildOption.FindDirectChildrenOnly
+    return [each.text() for each in pane.findChildren(QLabel, options=direct) if each.isVisible()]
+
+
+@pytest.mark.parametrize(
+    ("row", "what", "text", "places"),
+    [
+        (2, "token", "token == a", [0, 2, 4, 6]),
+        (3, "token", "token == 7", [1, 3, 5]),
+        (6, "request", "request == 1", [0, 2, 4, 6]),
+        (10, "task", "task == t-1", [10]),
+        (9, "job", "job == 1", [9]),
+    ],
+)
+def test_what_a_message_belongs_to_is_followed(
+    pane: TrafficPane,
+    model: TrafficModel,
+    qtbot: QtBot,
+    row: int,
+    what: str,
+    text: str,
+    places: list[int],
+) -> None:
+    _stand_on(pane, row)
+    _do(pane, what)
+    assert pane.bar.filter().text == text
+    assert _places(pane, model, qtbot) == places
+    assert pane.bar.recent.texts[0] == text
+
+
+def test_a_message_that_belongs_to_nothing_is_not_followed(pane: TrafficPane) -> None:
+    _stand_on(pane, 7)
+    for what, words in (("token", "no progress token"), ("request", "not belong to a request")):
+        _do(pane, what)
+        assert words in _said(pane)[0]
+    assert pane.bar.filter().text == ""
+
+
+@pytest.mark.parametrize(
+    ("column", "text"),
+    [
+        (TrafficColumn.METHOD, "method == notifications/progress"),
+        (TrafficColumn.KIND, "kind == progress"),
+        (TrafficColumn.KEY, "token == a"),
+        (TrafficColumn.SERVER, "server == demo"),
+        (TrafficColumn.DIRECTION, "dir == received"),
+    ],
+)
+def test_a_cell_filters_by_its_value_and_excludes_it(
+    pane: TrafficPane, model: TrafficModel, qtbot: QtBot, column: TrafficColumn, text: str
+) -> None:
+    _stand_on(pane, 2, column)
+    QTest.keyClick(pane.view, Qt.Key.Key_Return, _CONTROL)
+    assert pane.bar.filter().text == text
+    found = _places(pane, model, qtbot)
+    assert 2 in found
+    pane.set_filter(pane.bar.filter()._replace(text=""))
+    _stand_on(pane, 2, column)
+    QTest.keyClick(pane.view, Qt.Key.Key_Return, _CONTROL | _SHIFT)
+    left = _places(pane, model, qtbot)
+    assert sorted([*found, *left]) == list(range(11))
+
+
+def test_a_cell_without_a_value_says_so(pane: TrafficPane) -> None:
+    _stand_on(pane, 2, TrafficColumn.SUMMARY)
+    _do(pane, "filter")
+    assert "Choose a value in the tree" in _said(pane)[0]
+
+
+def test_a_value_of_the_tree_narrows_the_filter(
+    pane: TrafficPane, model: TrafficModel, qtbot: QtBot
+) -> None:
+    pane.set_filter(pane.bar.filter()._replace(text="token == 7 or token == a"))
+    request = FilterRequest(("params", "progress"), 2, is_excluded=True)
+    pane.details.filter_requested.emit(request)
+    assert _places(pane, model, qtbot) == [0, 1, 2, 3, 5, 6]
+
+
+def test_a_number_that_nobody_can_write_is_no_filter(pane: TrafficPane) -> None:
+    pane.details.filter_requested.emit(FilterRequest(("params", "n"), 10**5_000, is_excluded=False))
+    assert "cannot be used" in _said(pane)[0]
+    assert pane.bar.filter().text == ""
+
+
+def test_keys_jump_within_an_exchange(pane: TrafficPane) -> None:
+    _stand_on(pane, 2)
+    for key, row in (
+        (Qt.Key.Key_Down, 4),
+        (Qt.Key.Key_End, 6),
+        (Qt.Key.Key_Up, 4),
+        (Qt.Key.Key_Home, 0),
+    ):
+        QTest.keyClick(pane.view, key, _ALT)
+        assert pane.view.currentIndex().row() == row
+    QTest.keyClick(pane.view, Qt.Key.Key_Up, _ALT)
+    assert "first message of its exchange" in _said(pane)[0]
+    assert pane.view.currentIndex().row() == 0
+
+
+def test_jumps_are_offered_for_messages_of_an_exchange_alone(pane: TrafficPane) -> None:
+    _stand_on(pane, 7)
+    buttons = [b for b in pane.details.findChildren(QToolButton) if "Jump" in b.toolTip()]
+    assert len(buttons) == 4
+    assert not any(button.isEnabled() for button in buttons)
+    _stand_on(pane, 0)
+    assert all(button.isEnabled() for button in buttons)
+    next(button for button in buttons if "reply" in button.toolTip()).click()
+    assert pane.view.currentIndex().row() == 6
+
+
+def test_a_jump_to_a_row_that_a_filter_hides_shows_it_in_the_details(pane: TrafficPane) -> None:
+    pane.set_filter(pane.bar.filter()._replace(text="kind == request"))
+    _stand_on(pane, 0)
+    _do(pane, "jump_reply")
+    assert pane.details.frame is not None
+    assert pane.details.frame.number == 7
+    assert "not among the visible rows" in _said(pane)[0]
+    _do(pane, "jump_previous")
+    assert pane.details.frame.number == 5
+
+
+def test_marks_are_put_on_rows_and_gone_through(pane: TrafficPane, model: TrafficModel) -> None:
+    before = pane.view.grab().toImage()
+    for row in (2, 7):
+        _stand_on(pane, row)
+        QTest.keyClick(pane.view, Qt.Key.Key_M, _CONTROL)
+    _stand_on(pane, 0)
+    assert pane.view.grab().toImage() != before
+    assert model.is_marked(2)
+    QTest.keyClick(pane.view, Qt.Key.Key_F2)
+    assert pane.view.currentIndex().row() == 2
+    QTest.keyClick(pane.view, Qt.Key.Key_F2)
+    assert pane.view.currentIndex().row() == 7
+    QTest.keyClick(pane.view, Qt.Key.Key_F2)
+    assert "No more marks" in _said(pane)[0]
+    QTest.keyClick(pane.view, Qt.Key.Key_F2, _SHIFT)
+    assert pane.view.currentIndex().row() == 2
+    spoken = model.index(2, TrafficColumn.SUMMARY).data(Qt.ItemDataRole.AccessibleTextRole)
+    assert str(spoken).startswith("Marked. ")
+
+
+def test_a_note_is_written_shown_and_spoken(pane: TrafficPane, model: TrafficModel) -> None:
+    _stand_on(pane, 3)
+    QTest.keyClick(pane.view, Qt.Key.Key_M, _CONTROL | _SHIFT)
+    editor = pane.findChild(NoteEditor)
+    assert isinstance(editor, NoteEditor)
+    assert not editor.isModal()
+    edit = editor.findChild(QPlainTextEdit)
+    assert isinstance(edit, QPlainTextEdit)
+    edit.setPlainText("<b>slow</b>\u202e")
+    next(each for each in editor.findChildren(QPushButton) if "Save" in each.text()).click()
+    assert model.note_of(3) == "<b>slow</b>\u202e"
+    (shown,) = [each for each in pane.details.findChildren(QLabel) if "slow" in each.text()]
+    assert shown.text() == r"Note: <b>slow</b>\u202e"
+    assert shown.textFormat() is Qt.TextFormat.PlainText
+    assert shown.isVisible()
+    _stand_on(pane, 4)
+    assert not shown.isVisible()
+
+
+def test_a_call_is_copied_as_a_snippet_by_its_requests_number(
+    pane: TrafficPane, qtbot: QtBot
+) -> None:
+    _stand_on(pane, 6)
+    with qtbot.waitSignal(pane.snippet_requested) as asked:
+        _do(pane, "copy_python")
+    assert asked.args == [1]
+    _stand_on(pane, 7)
+    with qtbot.assertNotEmitted(pane.snippet_requested):
+        _do(pane, "copy_python")
+
+
+def test_the_job_of_a_message_is_opened_and_export_asked_for(
+    pane: TrafficPane, qtbot: QtBot
+) -> None:
+    _stand_on(pane, 9)
+    with qtbot.waitSignal(pane.job_opened) as opened:
+        QTest.keyClick(pane.view, Qt.Key.Key_J, _CONTROL)
+    assert opened.args == [1]
+    with qtbot.waitSignal(pane.export_requested):
+        _do(pane, "export")
+    _stand_on(pane, 7)
+    with qtbot.assertNotEmitted(pane.job_opened):
+        _do(pane, "show_job")
+    assert "not belong to a job" in _said(pane)[0]
+
+
+def test_the_menu_offers_what_can_be_done_and_leaves_the_keys_working(pane: TrafficPane) -> None:
+    _stand_on(pane, 7)
+    pane.view.customContextMenuRequested.emit(QPoint(5, 5))
+    menus = [menu for menu in pane.view.findChildren(QMenu) if menu.isVisible()]
+    assert len(menus) == 1
+    offered = {action.text() for action in menus[0].actions() if action.isEnabled()}
+    assert {"Mark", "Note…", "Copy as line"} <= offered
+    assert not {"Follow this token", "Follow this request", "Show in job"} & offered
+    menus[0].close()
+    assert pane.actions_.action("token").isEnabled()
+
+
+def test_much_is_copied_in_part_and_that_is_said(
+    pane: TrafficPane, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mcp_progress_monitor.gui.traffic.commands.COPIED_BYTES", 200)
+    pane.view.selectAll()
+    _do(pane, "copy_raw")
+    assert "of 11 rows" in _said(pane)[0]
+    assert len(QGuiApplication.clipboard().text()) <= 201
+
+
+def test_every_action_has_its_own_key_and_says_it(pane: TrafficPane) -> None:
+    actions = {action.text(): action for action in [*pane.actions(), *pane.view.actions()]}
+    keys = [key for action in actions.values() if (key := action.shortcut().toString())]
+    assert len(keys) == len(set(keys)) >= 14
+    for action in actions.values():
+        assert action.shortcut().toString() in action.toolTip()
+
+
+def test_following_a_job_and_searching_set_the_filter(
+    pane: TrafficPane, model: TrafficModel, qtbot: QtBot
+) -> None:
+    pane.follow_job(1)
+    assert _places(pane, model, qtbot) == [9]
+    pane.search_for('"method": "tools/call"')
+    assert _places(pane, model, qtbot) == [0, 1, 8, 9]
+
+
+def test_recent_filters_are_remembered(pane: TrafficPane) -> None:
+    pane.search_for("one")
+    pane.restore(pane.state() | {"recent": ["two", *pane.state()["recent"]]})
+    assert list(pane.bar.recent.texts) == ["two", "one"]
+
+
+def test_a_pattern_that_is_too_slow_is_not_passed_over_in_silence(
+    pane: TrafficPane, model: TrafficModel, session: LogSession, qtbot: QtBot
+) -> None:
+    session.answered(77, text="a" * 5_000 + "b")
+    model.refresh()
+    pane.set_filter(pane.bar.filter()._replace(text='result.text matches "(a|aa)+$"'))
+    assert _places(pane, model, qtbot) == []
+    assert model.undecided == 1
+    assert any("too slow: 1 texts skipped" in each.text() for each in pane.bar.findChildren(QLabel))

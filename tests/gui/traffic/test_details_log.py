@@ -1,0 +1,163 @@
+"""The details: facts, note and job of a message; large ones are bounded and never waited for."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QLineEdit, QTabWidget
+
+from mcp_progress_monitor.gui.common.json_view import JsonTree
+from mcp_progress_monitor.gui.theme import Appearance
+from mcp_progress_monitor.gui.traffic.details import RAW_SHOWN, MessageDetails
+from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
+from mcp_progress_monitor.paths import resource
+from tests.unit.gui.traffic.log_session import LogSession
+from tests.unit.gui.traffic.test_related_log_jobs import Jobs
+
+if TYPE_CHECKING:
+    from pytestqt.qtbot import QtBot
+
+
+@pytest.fixture
+def notes(qtbot: QtBot) -> TrafficNotes:
+    """Notes in memory."""
+    return TrafficNotes()
+
+
+@pytest.fixture
+def details(qtbot: QtBot, notes: TrafficNotes) -> MessageDetails:
+    """The details on their own, as small as they may be."""
+    appearance = Appearance(QGuiApplication.palette(), resource("icons"))
+    made = MessageDetails(Jobs(), notes, appearance)
+    qtbot.addWidget(made)
+    made.resize(380, 300)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def _labels(details: MessageDetails) -> list[str]:
+    return [label.text() for label in details.findChildren(QLabel) if label.isVisible()]
+
+
+def _tabs(details: MessageDetails) -> QTabWidget:
+    tabs = details.findChild(QTabWidget)
+    assert isinstance(tabs, QTabWidget)
+    return tabs
+
+
+def _tree(details: MessageDetails) -> JsonTree:
+    tree = details.findChild(JsonTree)
+    assert isinstance(tree, JsonTree)
+    return tree
+
+
+def test_facts_stand_over_the_message(details: MessageDetails) -> None:
+    session = LogSession()
+    session.called(1)
+    place = session.answered(1)
+    assert details.show_place(session.timeline, place, delta="+0.100")
+    assert any("Δ +0.100\u00a0s" in words and "took 100 ms" in words for words in _labels(details))
+
+
+def test_a_message_that_is_gone_changes_nothing(details: MessageDetails) -> None:
+    session = LogSession()
+    session.called(1)
+    details.show_place(session.timeline, 0)
+    before = details.frame
+    assert not details.show_place(session.timeline, 99)
+    assert details.frame is before
+    assert details.place == 0
+
+
+def test_of_a_huge_message_the_beginning_is_shown_and_all_of_the_tree(
+    details: MessageDetails, qtbot: QtBot
+) -> None:
+    session = LogSession()
+    raw = b'{"jsonrpc":"2.0","id":1,"result":{"big":"' + b"x" * 9_000_000 + b'","end":"here"}}'
+    place = session.said(raw)
+    details.show_place(session.timeline, place)
+    assert details.frame is not None
+    assert len(details.frame.raw) == RAW_SHOWN
+    assert details.message is None
+    _tabs(details).setCurrentIndex(1)
+    assert any(words.startswith("Showing the first 2.0 MB of 9.0 MB") for words in _labels(details))
+    qtbot.waitUntil(lambda: details.message is not None)
+    _tabs(details).setCurrentIndex(0)
+    index = _tree(details).model().index(2, 0)
+    assert _tree(details).model().index(1, 1, index).data() == '"here"'
+
+
+def test_another_message_ends_the_reading_of_a_huge_one(
+    details: MessageDetails, qtbot: QtBot
+) -> None:
+    session = LogSession()
+    huge = session.said(b'["' + b"x" * 9_000_000 + b'"]')
+    small = session.called(1)
+    details.show_place(session.timeline, huge)
+    details.show_place(session.timeline, small)
+    message = details.message
+    assert message is not None
+    assert message.value["id"] == 1
+    qtbot.wait(20)
+    assert details.message is message
+    assert not any(words.startswith("Showing the first") for words in _labels(details))
+
+
+def test_a_note_and_a_mark_are_shown_as_they_come(
+    details: MessageDetails, notes: TrafficNotes
+) -> None:
+    session = LogSession()
+    details.show_place(session.timeline, session.called(1))
+    notes.set_note(1, "two\nlines\u202e")
+    assert "Note: two\nlines\\u202e" in _labels(details)
+    notes.toggle([1])
+    assert "Marked. Note: two\nlines\\u202e" in _labels(details)
+    notes.set_note(1, "")
+    notes.toggle([1])
+    assert not any("Note" in words or "Marked" in words for words in _labels(details))
+
+
+def test_the_tree_is_searched_beside_its_tab(details: MessageDetails) -> None:
+    session = LogSession()
+    details.show_place(
+        session.timeline, session.called(1, "a", arguments={"deep": {"n": "needle"}})
+    )
+    field = next(e for e in details.findChildren(QLineEdit) if e.placeholderText())
+    assert field.isVisible()
+    QTest.keyClicks(field, "NEEDLE")
+    assert _tree(details).currentIndex().data() == "n"
+    _tabs(details).setCurrentIndex(1)
+    assert not field.isEnabled()
+
+
+def test_a_value_of_the_tree_asks_for_a_filter(details: MessageDetails, qtbot: QtBot) -> None:
+    session = LogSession()
+    details.show_place(session.timeline, session.called(5))
+    tree = _tree(details)
+    tree.setCurrentIndex(tree.model().index(1, 0))
+    details.activateWindow()
+    tree.setFocus()
+    with qtbot.waitSignal(details.filter_requested) as asked:
+        QTest.keyClick(tree, Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+    assert asked.args is not None
+    assert (asked.args[0].keys, asked.args[0].value) == (("id",), 5)
+
+
+def test_the_job_is_known_before_a_huge_message_is_read(
+    details: MessageDetails, qtbot: QtBot
+) -> None:
+    session = LogSession()
+    for _ in range(9):
+        session.logged("before")
+    session.called(7, "abc")
+    place = session.said(b'{"jsonrpc":"2.0","id":7,"result":{"big":"' + b"x" * 9_000_000 + b'"}}')
+    details.show_place(session.timeline, place)
+    assert details.message is None
+    with qtbot.waitSignal(details.job_opened) as opened:
+        details.open_job()
+    assert opened.args == [1]

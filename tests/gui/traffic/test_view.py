@@ -1,0 +1,149 @@
+"""The table stays quick with any number of rows, and shows what was put on them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QFont
+from PySide6.QtTest import QTest
+
+from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
+from mcp_progress_monitor.gui.traffic.delegate import TrafficDelegate
+from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
+from mcp_progress_monitor.gui.traffic.view import TrafficView
+from tests.unit.gui.traffic.log_frames import ticks
+from tests.unit.gui.traffic.log_tape import TapedLog
+
+if TYPE_CHECKING:
+    from PySide6.QtCore import QModelIndex, QPersistentModelIndex
+    from pytestqt.qtbot import QtBot
+
+    from mcp_progress_monitor.gui.theme import Appearance
+
+
+class CountingLog(TapedLog):
+    """Counts how often a cell is asked whether it can be selected."""
+
+    asked = 0
+
+    def flags(self, index: QModelIndex | QPersistentModelIndex) -> Qt.ItemFlag:
+        """As ever."""
+        self.asked += 1
+        return super().flags(index)
+
+
+@pytest.fixture
+def model() -> CountingLog:
+    return CountingLog()
+
+
+@pytest.fixture
+def view(qtbot: QtBot, model: CountingLog, appearance: Appearance) -> TrafficView:
+    made = TrafficView(model, appearance)
+    qtbot.addWidget(made)
+    made.resize(900, 300)
+    made.show()
+    qtbot.waitExposed(made)
+    return made
+
+
+def test_selecting_all_rows_does_not_visit_them(view: TrafficView, model: CountingLog) -> None:
+    model.append(ticks(0, 3_000))
+    view.grab()
+    model.asked = 0
+    view.selectAll()
+    view.grab()
+    assert view.selected_count() == 3_000
+    assert model.asked < 1_000
+
+
+def test_another_font_gives_all_rows_another_height_and_visits_none(
+    view: TrafficView, model: CountingLog, qtbot: QtBot
+) -> None:
+    model.append(ticks(0, 3_000))
+    view.choose(1_500)
+    visited: list[int] = []
+    view.verticalHeader().sectionResized.connect(visited.append)
+    before = view.rowHeight(2_999)
+    font = QFont(view.font())
+    font.setPointSize(2 * font.pointSize())
+    view.setFont(font)
+    assert view.rowHeight(0) == view.rowHeight(2_999) > before
+    assert visited == []
+    assert view.verticalHeader().isHidden()
+    shown = view.visualRect(model.index(1_500, 0))
+    assert shown.height() == view.rowHeight(0)
+    assert view.currentIndex().row() == 1_500
+
+
+@pytest.mark.parametrize("count", [3, 60])
+def test_rows_are_followed_after_another_font(
+    view: TrafficView, model: CountingLog, qtbot: QtBot, count: int
+) -> None:
+    model.append(ticks(0, 100))
+    font = QFont(view.font())
+    font.setPointSize(font.pointSize() + 2)
+    view.setFont(font)
+    qtbot.waitUntil(lambda: last_in_sight(view) >= 98)
+    for first in range(100, 100 + 3 * count, count):
+        model.append(ticks(first, count))
+        qtbot.waitUntil(lambda: last_in_sight(view) >= model.rowCount() - 2)
+    assert view.is_following
+
+
+def test_a_users_mark_and_note_are_painted_and_told_in_the_tip(
+    view: TrafficView, model: CountingLog
+) -> None:
+    model.append(ticks(0, 3))
+    notes = TrafficNotes()
+    model.set_notes(notes)
+    pictures = [view.grab().toImage()]
+    notes.toggle([1])
+    pictures.append(view.grab().toImage())
+    notes.set_note(1, "look here")
+    pictures.append(view.grab().toImage())
+    assert pictures[0] != pictures[1] != pictures[2]
+    delegate = view.itemDelegate()
+    assert isinstance(delegate, TrafficDelegate)
+    tip = delegate.tip(model.index(1, TrafficColumn.SUMMARY), 1_000)
+    assert tip == "Note: look here"
+
+
+def test_the_row_pressed_is_selected_though_its_details_move_the_rows(
+    view: TrafficView, model: CountingLog, qtbot: QtBot
+) -> None:
+    model.append(ticks(0, 100))
+    qtbot.waitUntil(lambda: last_in_sight(view) >= 98)
+    bar = view.verticalScrollBar()
+    view.place_chosen.connect(lambda _place: bar.setValue(bar.value() - 1))
+    pressed = view.visualRect(model.index(95, TrafficColumn.SUMMARY)).center()
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=pressed)
+    assert view.currentIndex().row() == 95
+    assert view.selected_rows() == [95]
+
+
+def test_a_log_with_rows_already_is_shown_at_its_end(
+    model: CountingLog, appearance: Appearance, qtbot: QtBot
+) -> None:
+    model.append(ticks(0, 3_000))
+    made = TrafficView(model, appearance)
+    qtbot.addWidget(made)
+    made.resize(900, 300)
+    made.show()
+    qtbot.waitExposed(made)
+    qtbot.waitUntil(lambda: made.rowAt(made.viewport().height() - 1) >= 2_998)
+    assert made.rowHeight(0) == delegate_height(made)
+
+
+def delegate_height(view: TrafficView) -> int:
+    delegate = view.itemDelegate()
+    assert isinstance(delegate, TrafficDelegate)
+    return delegate.row_height()
+
+
+def last_in_sight(view: TrafficView) -> int:
+    """The row at the lower edge; the last of all where the edge is below it."""
+    row = view.rowAt(view.viewport().height() - 1)
+    return row if row >= 0 else view.model().rowCount() - 1

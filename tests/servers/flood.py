@@ -1,0 +1,94 @@
+"""`python -m tests.servers.flood`: one tool, many tokens, as many notifications as the pipe takes.
+
+For benchmarks. The tool `flood` waits until as many calls are open as there are tokens to be,
+sends the notifications of all of them in turn, and then answers each. Then it starts over.
+"""
+
+import argparse
+import sys
+import threading
+from collections.abc import Sequence
+
+from mcp_progress_monitor.demo.call import Call
+from mcp_progress_monitor.demo.eras import ERAS, Negotiation
+from mcp_progress_monitor.demo.server import Server
+from mcp_progress_monitor.demo.tool import NO_ARGUMENTS, Tool
+from mcp_progress_monitor.demo.tools.faults import LINES_PER_BLOCK, blocks
+from mcp_progress_monitor.demo.wire import INVALID_PARAMS, RpcError, Wire, serve, text_result
+
+
+class Flood:
+    """Gathers calls until there is one for each token, then serves them together."""
+
+    def __init__(self, count: int, tokens: int, interval_s: float, message: str | None) -> None:
+        """Send `count` notifications, spread evenly; with a pause between rounds if wanted."""
+        self._per_token = max(1, count // tokens)
+        self._tokens = tokens
+        self._interval_s = interval_s
+        self._message = message
+        self._waiting: list[Call] = []
+        self._lock = threading.Lock()
+
+    def flood(self, call: Call) -> None:
+        """Wait for the others; the last to come sends and answers for all.
+
+        Raises:
+            RpcError: The call carries no progress token.
+        """
+        if call.token is None:
+            raise RpcError(INVALID_PARAMS, "flood needs a progress token")
+        with self._lock:
+            self._waiting.append(call)
+            if len(self._waiting) < self._tokens:
+                return
+            calls, self._waiting = self._waiting, []
+        self._serve(calls)
+
+    def _serve(self, calls: list[Call]) -> None:
+        tokens = [call.token for call in calls if call.token is not None]
+        lines = 1 if self._interval_s else LINES_PER_BLOCK
+        for block in blocks(tokens, self._per_token, self._message, lines):
+            calls[-1].sleep(self._interval_s)
+            calls[-1].wire.send_bytes(block)
+        for call in calls:
+            call.reply(text_result(f"Sent {self._per_token} ticks."))
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Serve until the client is done and return the exit code."""
+    options = _parser().parse_args(arguments)
+    flood = Flood(options.count, options.tokens, options.interval, options.message)
+    tool = Tool(flood.flood, "Flood", "Sends notifications for all of its calls in turn.",
+                NO_ARGUMENTS, lasts=False)  # fmt: skip
+
+    def run(wire: Wire) -> int:
+        server = Server(wire, Negotiation(ERAS["both"]), [tool])
+        server.run()
+        server.close()
+        return 0
+
+    return serve(run)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.servers.flood",
+        description="Floods its client with progress.",
+    )
+    add = parser.add_argument
+    add("--count", type=_positive, default=500_000, metavar="N", help="notifications in all")
+    add("--tokens", type=_positive, default=1, metavar="T", help="calls that share them")
+    add("--interval", type=float, default=0.0, metavar="S", help="pause before each round")
+    add("--message", metavar="TEXT", help="put this text into each notification")
+    return parser
+
+
+def _positive(text: str) -> int:
+    value = int(text)
+    if value < 1:
+        raise ValueError(text)
+    return value
+
+
+if __name__ == "__main__":
+    sys.exit(main())

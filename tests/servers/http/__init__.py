@@ -1,0 +1,1 @@
+"""The test server over HTTP: both transports, resumable streams, sign-in, and faults."""

@@ -1,0 +1,143 @@
+"""What goes wrong over HTTP: refusals, redirects, endless and huge answers, late batches."""
+
+import threading
+import time
+from collections.abc import Sequence
+from http import HTTPStatus
+from typing import Final
+
+from mcp_progress_monitor.demo.wire import RequestId, encode, result_reply, text_result
+from tests.servers.http.handler import JSON, Handler
+from tests.servers.options import Options
+
+_PAGE: Final = """<!DOCTYPE html>
+<html lang="en">
+<head><meta charset="utf-8"><title>Welcome</title></head>
+<body><h1>It works!</h1><p>This is a web site. Nobody speaks MCP here.</p></body>
+</html>
+"""
+
+_BLOCK: Final = 65_536
+_COMMENT: Final = b": " + b"." * 1_021 + b"\n"
+_COMMENTS: Final = _COMMENT * (_BLOCK // len(_COMMENT))
+_PAUSE_S: Final = 0.01
+
+
+class Faults:
+    """What stands in front of the endpoint and may not let a request through."""
+
+    def __init__(self, options: Options) -> None:
+        """Fail as the options want."""
+        self._options = options
+        self._passes_left = options.fail_after
+        self._fails_left = options.fail_times or None
+        self._lock = threading.Lock()
+
+    def answer(self, handler: Handler) -> bool:
+        """Answer with a fault if one is due, and tell whether one was."""
+        if self._options.no_mcp or self._options.profile == "rubbish":
+            _close_with(handler, HTTPStatus.OK, {}, _PAGE.encode(), "text/html; charset=utf-8")
+        elif self._options.profile == "silent":
+            _stay_silent(handler)
+        elif self._options.redirect is not None:
+            where = {"Location": self._options.redirect}
+            _close_with(handler, HTTPStatus.TEMPORARY_REDIRECT, where)
+        elif self._options.fail and self._is_due():
+            self._fail(handler)
+        else:
+            return False
+        return True
+
+    def _is_due(self) -> bool:
+        with self._lock:
+            if self._passes_left:
+                self._passes_left -= 1
+                return False
+            if self._fails_left is None:
+                return True
+            is_due = self._fails_left > 0
+            self._fails_left -= is_due
+            return is_due
+
+    def _fail(self, handler: Handler) -> None:
+        headers = {}
+        if self._options.retry_after_s is not None:
+            headers["Retry-After"] = f"{self._options.retry_after_s:g}"
+        status = self._options.fail
+        words = f"The demo server answers {status}, as it was told to.\n"
+        _close_with(handler, HTTPStatus(status), headers, words.encode(), "text/plain")
+
+
+def endless(handler: Handler, kind: str, headers: dict[str, str]) -> None:
+    """Answer with an event stream that has no end and no message in it."""
+    handler.begin_stream(headers)
+    handler.write_chunk(b"data: " if kind == "event" else b"\n")
+    block = b"." * _BLOCK if kind == "event" else _COMMENTS
+    while True:
+        handler.write_chunk(block)
+        if kind != "event":
+            time.sleep(_PAUSE_S)
+
+
+def huge(handler: Handler, request_id: RequestId, size: int, *, is_event: bool) -> None:
+    """Answer a call with a result of about so many bytes."""
+    whole = encode(result_reply(request_id, text_result("~")))[:-1]
+    head, tail = whole.split(b"~")
+    if is_event:
+        handler.begin_stream()
+        handler.write_chunk(b"event: message\ndata: " + head)
+        for block in _blocks(size):
+            handler.write_chunk(block)
+        handler.write_chunk(tail + b"\n\n")
+        return handler.end_stream()
+    handler.begin_body(HTTPStatus.OK, len(head) + size + len(tail), JSON)
+    for block in (head, *_blocks(size), tail):
+        handler.wfile.write(block)
+    return None
+
+
+def _blocks(size: int) -> list[bytes]:
+    """Return that many bytes; the blocks are one and the same object."""
+    block = b"x" * _BLOCK
+    return [block] * (size // _BLOCK) + [b"x" * (size % _BLOCK)]
+
+
+def _stay_silent(handler: Handler) -> None:
+    """Keep the connection and say nothing until the client is gone."""
+    handler.close_connection = True
+    gone = threading.Event()
+    if handler.headers.get("Content-Length"):
+        handler.body()
+    with handler.hangups.watched(handler.connection, gone.set):
+        gone.wait()
+
+
+def _close_with(
+    handler: Handler,
+    status: HTTPStatus,
+    headers: dict[str, str],
+    body: bytes = b"",
+    kind: str = JSON,
+) -> None:
+    """Answer after reading what was sent, so that the client gets to read the answer."""
+    if handler.headers.get("Content-Length"):
+        handler.body()
+    handler.reply(status, body, kind, headers)
+
+
+_MARK = b'"method":"notifications/progress"'
+
+
+def as_batch(late: list[bytes], messages: Sequence[bytes], *, keeps_some: bool) -> list[bytes]:
+    """Return what to answer with: what was `late`, and the new; the last ticks are kept back.
+
+    A third of the ticks, at least one, is kept with `keeps_some`, for whichever reply is next.
+    """
+    due = [*late, *messages]
+    late.clear()
+    ticks = [index for index, message in enumerate(messages) if _MARK in message]
+    if keeps_some and ticks:
+        kept = {len(due) - len(messages) + index for index in ticks[-max(1, len(ticks) // 3) :]}
+        late.extend(due[index] for index in sorted(kept))
+        due = [message for index, message in enumerate(due) if index not in kept]
+    return due

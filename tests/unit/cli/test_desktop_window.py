@@ -1,0 +1,131 @@
+"""The window's command says what is missing, and hands over everything else."""
+
+from __future__ import annotations
+
+import socket
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcp_progress_monitor.cli.entry import main
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.gui.options import WindowOptions
+
+
+@pytest.fixture
+def opened(monkeypatch: pytest.MonkeyPatch) -> list[WindowOptions]:
+    """What the window was asked for."""
+    opened: list[WindowOptions] = []
+
+    def run_window(options: WindowOptions, _end_servers: object) -> int:
+        opened.append(options)
+        return 0
+
+    module = SimpleNamespace(run_window=run_window)
+    monkeypatch.setitem(sys.modules, "mcp_progress_monitor.gui.application", module)
+    return opened
+
+
+def test_the_window_gets_servers_folder_and_picture(
+    opened: list[WindowOptions], data_dir: Path
+) -> None:
+    words = ["--demo", "--screenshot", "a.png", "--data-dir", str(data_dir), "--log-level", "INFO"]
+    assert main(words) == 0
+    (options,) = opened
+    assert [server.name for server in options.definitions] == ["demo"]
+    assert options.is_demo
+    assert options.data_dir == data_dir
+    assert (options.log_level, options.screenshot, options.after_s) == ("info", Path("a.png"), 5.0)
+
+
+def test_servers_of_a_configuration_are_handed_over_with_its_path(
+    opened: list[WindowOptions], data_dir: Path
+) -> None:
+    file = data_dir / "mcp.json"
+    file.write_text('{"mcpServers": {"a": {"command": "one"}}}')
+    assert main(["--config", str(file), "--data-dir", str(data_dir)]) == 0
+    assert opened[0].config == file
+    assert [server.name for server in opened[0].definitions] == ["a"]
+
+
+def test_a_saved_server_is_handed_over_by_its_name(
+    opened: list[WindowOptions], data_dir: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["servers", "add", "a", "--data-dir", str(data_dir), "--", "one"]) == 0
+    assert main(["--server", "a", "--data-dir", str(data_dir)]) == 0
+    assert opened[0].saved == ("a",)
+    assert opened[0].definitions == ()
+    assert main(["--server", "b", "--data-dir", str(data_dir)]) == 2
+    assert main(["--server", "a", "--era", "auto", "--data-dir", str(data_dir)]) == 2
+    assert "cannot be used with a saved server" in capsys.readouterr().err
+    assert len(opened) == 1
+
+
+def test_the_data_folder_is_made(opened: list[WindowOptions], tmp_path: Path) -> None:
+    assert main(["--data-dir", str(tmp_path / "new" / "one")]) == 0
+    assert opened[0].data_dir.is_dir()
+    assert opened[0].definitions == ()
+
+
+def test_a_data_folder_that_cannot_be_made_is_told(
+    opened: list[WindowOptions], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").touch()
+    assert main(["--data-dir", str(tmp_path / "file" / "below")]) == 2
+    assert "--data-dir" in capsys.readouterr().err
+    assert not opened
+
+
+@pytest.mark.parametrize(
+    ("module", "advice"), [("PySide6.QtWidgets", "PySide6-Essentials"), ("qasync", "qasync")]
+)
+def test_a_missing_toolkit_is_told_with_what_to_install(
+    opened: list[WindowOptions],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    module: str,
+    advice: str,
+) -> None:
+    monkeypatch.setitem(sys.modules, module, None)
+    assert main(["--demo"]) == 2
+    said = capsys.readouterr().err
+    assert module in said
+    assert f"pip install PySide6-Essentials {advice}"[:30] in said
+    assert "`call` and `resume` work without it" in said
+    assert not opened
+
+
+def test_without_a_display_qt_is_not_left_to_abort(
+    opened: list[WindowOptions],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(sys, "platform", "linux")
+    for name in ("QT_QPA_PLATFORM", "DISPLAY", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    assert main([]) == 2
+    assert "DISPLAY" in capsys.readouterr().err
+    assert not opened
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="abstract sockets are Linux's")
+def test_a_display_where_nothing_answers_is_told_and_one_that_answers_is_used(
+    opened: list[WindowOptions],
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    for name in ("QT_QPA_PLATFORM", "WAYLAND_DISPLAY"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("DISPLAY", ":64321.0")
+    assert main([]) == 2
+    assert "DISPLAY is :64321.0, but no X server answers there" in capsys.readouterr().err
+    assert not opened
+    with socket.socket(socket.AF_UNIX) as server:
+        server.bind("\0/tmp/.X11-unix/X64321")
+        server.listen()
+        assert main([]) == 0
+    assert opened

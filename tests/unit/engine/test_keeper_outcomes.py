@@ -1,0 +1,18 @@
+"""The store's words for ends of attempts and those of jobs are the same ones."""
+
+from __future__ import annotations
+
+from mcp_progress_monitor.engine.keeper import OUTCOMES, STATES
+from mcp_progress_monitor.store.chains import SavedOutcome
+from mcp_progress_monitor.tracker.snapshot import JobState
+
+
+def test_every_end_has_a_word_on_both_sides() -> None:
+    assert set(STATES) == set(SavedOutcome) - {SavedOutcome.RUNNING, SavedOutcome.UNKNOWN}
+    assert len(OUTCOMES) == len(STATES)
+
+
+def test_words_are_those_of_states_where_there_are_some() -> None:
+    for outcome, state in STATES.items():
+        word = state.value if isinstance(state, JobState) else state
+        assert word.casefold() == outcome.value

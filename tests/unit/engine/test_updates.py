@@ -1,0 +1,45 @@
+"""Everyone who listens is told, whatever the others do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+from mcp_progress_monitor.engine.updates import Listeners, Update
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+
+@pytest.mark.announces_log("a listener failed")
+def test_a_listener_that_fails_hurts_no_other_and_is_logged_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    def fail(_update: Update) -> None:
+        raise ZeroDivisionError
+
+    listeners = Listeners()
+    heard: list[Update] = []
+    listeners.add(fail)
+    listeners.add(heard.append)
+    for _number in range(3):
+        listeners.tell(Update())
+    assert len(heard) == 3
+    assert len(caplog.records) == 1
+
+
+def test_a_listener_may_leave_while_it_is_told() -> None:
+    listeners = Listeners()
+    heard: list[Update] = []
+    leave: list[Callable[[], None]] = []
+
+    def once(update: Update) -> None:
+        heard.append(update)
+        leave[0]()
+
+    leave.append(listeners.add(once))
+    listeners.add(heard.append)
+    listeners.tell(Update())
+    listeners.tell(Update())
+    assert len(heard) == 3

@@ -1,0 +1,19 @@
+"""Whatever the log and the filter, a compiled predicate finds what a plain reading finds."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from hypothesis import given
+
+from tests.unit.filtering import oracle
+from tests.unit.filtering.logs import Log, all_of
+from tests.unit.filtering.strategies import EXPRESSIONS, logs
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.filtering.filter import Expression
+
+
+@given(logs(), EXPRESSIONS)
+def test_a_predicate_finds_what_the_oracle_finds(log: Log, expression: Expression) -> None:
+    assert all_of(log.search(str(expression)), 0) == oracle.shown(expression, log.entries)

@@ -1,0 +1,88 @@
+"""Log messages of servers as rows: bounded, plain, and chosen by their level."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcp_progress_monitor.gui.server_log import model as messages
+from mcp_progress_monitor.gui.server_log.model import (
+    KEPT,
+    NUMBER,
+    RANK,
+    ServerLogFilter,
+    ServerLogModel,
+)
+from mcp_progress_monitor.protocol.facts import NotificationReceived, Side
+from mcp_progress_monitor.snapshots.limits import LOG_LEVELS
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+
+def message(number: int = 1, **params: Any) -> NotificationReceived:
+    method = "notifications/message"
+    return NotificationReceived(number, "db#1", 0.0, 1.7e9, Side.SERVER, method, params, ())
+
+
+def words(model: ServerLogModel, row: int = 0) -> list[str]:
+    return [model.index(row, column).data() for column in range(model.columnCount())]
+
+
+def test_a_message_is_told_with_server_level_and_logger() -> None:
+    model = ServerLogModel()
+    model.add([message(7, level="warning", logger="disk", data="almost full")])
+    assert words(model)[1:] == ["db", "warning", "disk", "almost full"]
+    assert model.index(0, 0).data(NUMBER) == 7
+    assert model.index(0, 0).data(RANK) == LOG_LEVELS.index("warning")
+
+
+def test_data_of_any_kind_is_one_line_of_plain_text() -> None:
+    model = ServerLogModel()
+    model.add([message(level="info", data={"a": "b\nc"}), message(level="info", data="x\x1b[31m")])
+    assert words(model)[4] == '{"a": "b\\nc"}'
+    assert "\x1b" not in words(model, 1)[4]
+
+
+@pytest.mark.parametrize("level", [None, 3, "loud", {}])
+def test_a_level_that_nobody_knows_is_never_hidden(level: object) -> None:
+    model = ServerLogModel()
+    model.add([message(level=level, data="x"), message(level="debug", data="y")])
+    shown = ServerLogFilter(model)
+    shown.set_least(len(LOG_LEVELS) - 1)
+    assert [shown.index(row, 4).data() for row in range(shown.rowCount())] == ["x"]
+
+
+def test_only_messages_of_the_level_and_above_are_let_through() -> None:
+    model = ServerLogModel()
+    model.add([message(level=level, data=level) for level in LOG_LEVELS])
+    shown = ServerLogFilter(model)
+    shown.set_least(LOG_LEVELS.index("error"))
+    told = [shown.index(row, 4).data() for row in range(shown.rowCount())]
+    assert told == list(LOG_LEVELS[LOG_LEVELS.index("error") :])
+
+
+def test_only_the_newest_are_kept() -> None:
+    model = ServerLogModel()
+    model.add([message(1, level="info", data="first")])
+    model.add([message(number, level="info", data="x") for number in range(2, KEPT + 3)])
+    assert model.rowCount() == KEPT
+    assert model.index(0, 0).data(NUMBER) == 3
+    model.add([message(KEPT + 9, level="info", data="last")])
+    assert (model.rowCount(), model.index(KEPT - 1, 0).data(NUMBER)) == (KEPT, KEPT + 9)
+    model.clear()
+    assert model.rowCount() == 0
+
+
+def test_what_a_flood_repeats_is_put_into_words_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[float] = []
+
+    def counted(when: float) -> str:
+        asked.append(when)
+        return "12:00:00.000"
+
+    monkeypatch.setattr(messages, "moment", counted)
+    model = ServerLogModel()
+    model.add([message(number, level="info", logger="disk", data="x") for number in range(KEPT)])
+    assert len(asked) == 1
+    assert words(model, KEPT - 1) == ["12:00:00.000", "db", "info", "disk", "x"]

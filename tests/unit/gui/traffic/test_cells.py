@@ -1,0 +1,121 @@
+"""Cells are told from the index where it knows, and read from a bounded head where not."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcp_progress_monitor.gui.traffic.cells import TrafficColumn
+from mcp_progress_monitor.gui.traffic.summary import LARGE
+from mcp_progress_monitor.protocol.frames import Channel, FrameKind
+from tests.unit.gui.traffic.log_frames import frame, progress
+from tests.unit.gui.traffic.log_tape import TapedLog
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+CALL = {
+    "jsonrpc": "2.0",
+    "id": 7,
+    "method": "tools/call",
+    "params": {"name": "export", "_meta": {"progressToken": "abc"}},
+}
+REPLY = {"jsonrpc": "2.0", "id": 7, "result": {"content": [{"type": "text", "text": "ten"}]}}
+LIST = {"jsonrpc": "2.0", "id": "x", "method": "tools/list"}
+ERROR = {"jsonrpc": "2.0", "id": "x", "error": {"code": -32601, "message": "No"}}
+
+
+@pytest.fixture
+def model() -> TapedLog:
+    return TapedLog()
+
+
+def _texts(model: TapedLog, column: TrafficColumn) -> list[str]:
+    return [model.text(row, column) for row in range(model.rowCount())]
+
+
+def test_what_the_index_knows_is_told_without_reading(model: TapedLog) -> None:
+    model.append([frame(1, CALL, Channel.SENT), progress(2), frame(30, REPLY)])
+    known = set(TrafficColumn) - {TrafficColumn.SUMMARY}
+    rows = {column: _texts(model, column) for column in known}
+    assert rows[TrafficColumn.KIND] == ["request", "progress", "reply"]
+    assert rows[TrafficColumn.METHOD] == ["tools/call", "notifications/progress", ""]
+    assert rows[TrafficColumn.KEY] == ["abc", "abc", "abc"]
+    assert rows[TrafficColumn.DIRECTION] == ["→ sent", "← received", "← received"]
+    assert rows[TrafficColumn.DURATION] == ["", "", "2.9 s"]
+    assert model.tape.parts[0].reads == 0
+
+
+def test_a_row_is_read_once_for_all_its_paints(model: TapedLog) -> None:
+    model.append([frame(1, CALL, Channel.SENT)])
+    for _ in range(3):
+        assert model.text(0, TrafficColumn.SUMMARY) == "export"
+    assert model.tape.parts[0].reads == 1
+
+
+def test_requests_and_replies_without_a_token_show_their_id(model: TapedLog) -> None:
+    model.append([frame(1, LIST, Channel.SENT), frame(2, ERROR)])
+    assert _texts(model, TrafficColumn.KEY) == ["x", "x"]
+    assert model.text(1, TrafficColumn.SUMMARY) == "-32601 No"
+
+
+def test_events_show_their_name_and_stderr_its_line(model: TapedLog) -> None:
+    event = frame(1, {"event": "opened", "pid": 42}, Channel.EVENT)
+    model.append([event, frame(2, b"a \x1b line", Channel.STDERR)])
+    assert _texts(model, TrafficColumn.METHOD) == ["opened", ""]
+    assert _texts(model, TrafficColumn.SUMMARY) == ["pid: 42", r"a \x1b line"]
+    assert [model.kind(row) for row in range(2)] == [FrameKind.EVENT, FrameKind.STDERR]
+
+
+@pytest.mark.parametrize("id_first", [True, False])
+def test_of_a_large_reply_the_head_is_read_and_its_id_is_that_of_its_request(
+    model: TapedLog, id_first: bool
+) -> None:
+    text = b'"result":{"text":"' + b"x" * 9 * LARGE + b'"}'
+    raw = b'{"id":"x",' + text + b"}" if id_first else b"{" + text + b',"id":"x"}'
+    model.append([frame(1, LIST, Channel.SENT), frame(2, raw)])
+    wanted: list[int] = []
+    part = model.tape.parts[0]
+    read = part.read
+
+    def watched(offset: int, size: int) -> bytes:
+        wanted.append(size)
+        return read(offset, size)
+
+    part.read = watched  # type: ignore[method-assign]
+    assert model.text(1, TrafficColumn.KIND) == "reply"
+    assert model.text(1, TrafficColumn.KEY) == "x"
+    assert model.text(1, TrafficColumn.SIZE) == f"{len(raw):,}"
+    assert 300 < len(model.text(1, TrafficColumn.SUMMARY)) <= 400
+    assert max(wanted) == LARGE
+
+
+def test_bytes_that_cannot_be_read_are_said_to_be_and_come_back(model: TapedLog) -> None:
+    model.append([frame(1, LIST, Channel.SENT), frame(2, b"")])
+    part = model.tape.parts[0]
+    raw, part.raw = part.raw, b""
+    assert "no longer available" in model.text(0, TrafficColumn.SUMMARY)
+    assert model.text(0, TrafficColumn.METHOD) == "tools/list"
+    assert model.text(1, TrafficColumn.SUMMARY) == ""
+    part.raw = raw
+    assert model.text(0, TrafficColumn.KEY) == "x"
+
+
+def test_a_method_too_long_for_the_index_is_read(model: TapedLog) -> None:
+    method = "x" * 150 + "/" + "y" * 100
+    model.append([frame(1, {"jsonrpc": "2.0", "method": method})])
+    shown = model.text(0, TrafficColumn.METHOD)
+    assert shown.startswith("x" * 150)
+    assert len(shown) == 200
+
+
+def test_a_reply_at_once_took_less_than_a_millisecond(model: TapedLog) -> None:
+    model.append([frame(1, LIST, Channel.SENT)._replace(at=5.0), frame(2, ERROR)._replace(at=5.0)])
+    assert model.text(1, TrafficColumn.DURATION) == "< 1 ms"
+
+
+def test_words_do_not_pile_up(model: TapedLog, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mcp_progress_monitor.gui.traffic.cells._REMEMBERED", 10)
+    model.append([progress(number) for number in range(50)])
+    assert len(set(_texts(model, TrafficColumn.TIME))) == 50
+    _texts(model, TrafficColumn.SUMMARY)
+    cells = model._cells  # noqa: SLF001 - what must not grow
+    assert (len(cells._known), len(cells._read)) == (10, 10)  # noqa: SLF001 - idem

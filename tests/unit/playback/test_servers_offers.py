@@ -1,0 +1,70 @@
+"""The lists of a recorded server."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.protocol.frames import Channel
+from tests.unit.playback.test_servers import negotiated
+from tests.unit.recording.written import Written
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
+
+
+@pytest.fixture
+def written() -> Written:
+    written = Written()
+    negotiated(written)
+    return written
+
+
+def _server(written: Written, tmp_path: Path) -> ServerSnapshot:
+    playback = Playback(written.save(tmp_path / "a.mcprec"))
+    while playback.advance(1):
+        pass
+    return playback.servers.snapshot("demo")
+
+
+def _tools(*names: str, **more: Any) -> dict[str, Any]:
+    return {"tools": [{"name": name, "inputSchema": {}} for name in names], **more}
+
+
+def test_pages_are_joined_and_a_new_list_replaces_them(written: Written, tmp_path: Path) -> None:
+    written.send("tools/list", {}, 1)
+    written.reply(1, result=_tools("a", "b", nextCursor="c"))
+    written.send("tools/list", {"cursor": "c"}, 2)
+    written.reply(2, result=_tools("d"))
+    assert [tool.name for tool in _server(written, tmp_path).tools] == ["a", "b", "d"]
+    written.send("tools/list", {}, 3)
+    written.reply(3, result=_tools("e"))
+    assert [tool.name for tool in _server(written, tmp_path).tools] == ["e"]
+
+
+def test_a_list_that_is_not_all_right_is_told(written: Written, tmp_path: Path) -> None:
+    written.send("prompts/list", {}, 1)
+    written.reply(1, result={"prompts": [{"name": 5}, {"name": "good"}]})
+    server = _server(written, tmp_path)
+    assert [prompt.name for prompt in server.prompts] == ["good"]
+    assert server.problem is not None
+    assert "prompts/list" in server.problem.what
+
+
+def test_a_large_list_is_read_whole(written: Written, tmp_path: Path) -> None:
+    written.send("resources/list", {}, 1)
+    resources = [{"uri": f"x://{n}", "name": "n" * 200} for n in range(8000)]
+    written.reply(1, result={"resources": resources})
+    assert len(_server(written, tmp_path).resources) == 8000
+
+
+def test_a_list_that_was_refused_or_breaks_off_is_told(written: Written, tmp_path: Path) -> None:
+    written.send("tools/list", {}, 1)
+    written.line(Channel.RECEIVED, b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"no"}}')
+    server = _server(written, tmp_path)
+    assert server.problem is not None
+    assert server.problem.what == "The server refused tools/list: no"

@@ -1,0 +1,201 @@
+"""Runs: whatever is not made before it is looked at is the same as what is made at once."""
+
+from __future__ import annotations
+
+import itertools
+from typing import TYPE_CHECKING, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.facts import MESSAGE_LIMIT
+from mcp_progress_monitor.protocol.frames import FrameRun, TickRun, at_of, fact_of
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, encode
+from tests.unit.protocol.test_progress import TOKENS, progress_lines
+from tests.unit.protocol.wire import as_bytes, call, progress, result
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.protocol.frames import Frame
+
+TICK = as_bytes(progress("a", 1))
+# Which stand for other things among lines that are joined than alone.
+FRAGMENTS = [
+    TICK,
+    TICK + b" \r",
+    TICK + b"," + TICK,
+    TICK + b",",
+    TICK + b"]",
+    TICK + b"," + TICK[:-1],
+    TICK[:-1],
+    TICK[:-2],
+    TICK.replace(b'"a"', b'"a'),
+    TICK.replace(b'"a"', b'"a\\'),
+    b'{"jsonrpc":"2.0"',
+    b'{"jsonrpc":"2.0","method":"notifications/progress"},{',
+    b"{",
+    b"{}",
+    b'"params":{"progressToken":"a","progress":1}}',
+    b"[" + TICK + b"]",
+    b"",
+]
+_plain = st.builds(
+    progress,
+    st.sampled_from(TOKENS),
+    st.integers(-9, 99) | st.floats(-9, 99),
+    total=st.sampled_from([100, 100.0, 7]),
+    message=st.sampled_from(["", "a: b", "C:\\", "\N{SNOWMAN}"]),
+).map(encode)
+_lines = st.one_of(
+    st.lists(_plain, min_size=8, max_size=20),
+    st.lists(_plain | progress_lines(), min_size=8, max_size=12),
+    st.lists(_plain | st.sampled_from(FRAGMENTS), min_size=8, max_size=12),
+    st.lists(_plain | st.just(encode(result(1))), min_size=8, max_size=12),
+)
+
+
+class Ends:
+    """A connection on which each of `TOKENS` is active."""
+
+    def __init__(self) -> None:
+        self.framer, self.conversation = Framer("s#1", FrameNumbers()), Conversation("s#1")
+        for number, token in enumerate(TOKENS):
+            sent = self.framer.sent(encode(call(number, token)), 1000.0, 1.0)
+            self.conversation.read([sent])
+
+    def read(self, frames: Sequence[Frame]) -> Sequence[Fact]:
+        if isinstance(frames, FrameRun):
+            return self.conversation.read_run(frames)
+        return self.conversation.read(frames)
+
+
+def in_run(lines: list[bytes]) -> tuple[Sequence[Frame], Sequence[Fact]]:
+    ends = Ends()
+    frames = ends.framer.run(lines, 1001.5, 2.5)
+    return frames, ends.read(frames)
+
+
+def one_by_one(lines: list[bytes]) -> tuple[Sequence[Frame], Sequence[Fact]]:
+    ends = Ends()
+    frames = ends.framer.received(lines, 1001.5, 2.5)
+    return frames, ends.read(frames)
+
+
+@given(_lines)
+def test_a_run_is_read_as_its_lines_are_one_by_one(lines: list[bytes]) -> None:
+    frames, facts = in_run(lines)
+    alone, stated = one_by_one(lines)
+    assert frames == alone
+    assert repr(facts) == repr(stated)  # by repr: NaN is not equal to itself, and 1 is to 1.0
+
+
+@pytest.mark.parametrize("odd", FRAGMENTS[1:])
+@pytest.mark.parametrize("other", FRAGMENTS[1:])
+def test_no_two_lines_make_up_for_each_other(odd: bytes, other: bytes) -> None:
+    lines = [TICK] * 4 + [odd, other] + [TICK] * 4
+    assert in_run(lines) == one_by_one(lines)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        {"total": 7},
+        {"total": 7.5, "message": "half"},
+        {"message": "two: thirds"},
+        {"message": "m" * MESSAGE_LIMIT},
+    ],
+)
+def test_progress_alone_is_a_run_of_facts(line: dict[str, Any]) -> None:
+    ticks = [as_bytes(progress(TOKENS[n % 4], n, **(line if n % 3 else {}))) for n in range(20)]
+    frames, facts = in_run(ticks)
+    assert isinstance(frames, FrameRun)
+    assert isinstance(facts, TickRun)
+    assert facts == one_by_one(ticks)[1]
+
+
+def test_equal_values_of_a_run_keep_their_signs_and_types() -> None:
+    totals = [0.0, -0.0, 0, 100, 100.0]
+    for pair in itertools.product(totals, repeat=2):
+        ticks = [as_bytes(progress("a", n, total=pair[n % 2])) for n in range(20)]
+        facts = in_run(ticks)[1]
+        assert isinstance(facts, TickRun)
+        assert repr(facts) == repr(one_by_one(ticks)[1])
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        progress("unknown", 1),
+        progress("a", 1, message="m" * (MESSAGE_LIMIT + 1)),
+        TICK.replace(b'"progress": 1', b'"progress": 0, "progress": 1'),
+        TICK.replace(b'"progress": 1', b'"message": "\\u003a", "progress": 0, "progress": 1'),
+        progress("a", None),
+        progress("a", 1, total=None),
+        result(1),
+    ],
+)
+def test_one_other_message_makes_facts_of_all(line: bytes | dict[str, Any]) -> None:
+    lines = [TICK] * 8 + [as_bytes(line)] + [TICK] * 8
+    frames, facts = in_run(lines)
+    assert isinstance(frames, FrameRun)
+    assert isinstance(facts, list)
+    assert facts == one_by_one(lines)[1]
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        [TICK] * 7,
+        [TICK] * 8 + [b"[" + TICK + b"]"],
+        [TICK] * 8 + [b""],
+        [TICK] * 8 + [b" " + TICK],
+        [TICK] * 8 + [TICK + b" " * OVERSIZED],
+    ],
+)
+def test_lines_that_may_be_no_run_are_framed_at_once(lines: list[bytes]) -> None:
+    assert isinstance(in_run(lines)[0], list)
+    assert in_run(lines) == one_by_one(lines)
+
+
+@given(st.slices(10) | st.integers(-10, 9), st.booleans())
+def test_a_run_is_indexed_like_the_list_of_its_items(index: Any, is_made: bool) -> None:
+    lines = [as_bytes(progress("a", n)) for n in range(10)]
+    frames, facts = in_run(lines)
+    alone, stated = one_by_one(lines)
+    if is_made:
+        assert list(frames) == alone
+        assert list(facts) == stated
+    assert frames[index] == alone[index]
+    assert facts[index] == stated[index]
+
+
+def test_following_frames_of_a_run_are_a_run() -> None:
+    frames, _ = in_run([TICK] * 10)
+    assert isinstance(frames[2:5], FrameRun)
+    assert frames[2:5] != frames[3:6]
+
+
+def test_an_item_is_the_same_however_often_one_looks() -> None:
+    frames, facts = in_run([TICK] * 10)
+    assert all(a is b for run in (frames, facts) for a, b in zip(run, run, strict=True))
+    assert list(facts)[3] is facts[3]
+
+
+def test_a_fact_stands_for_itself_and_tells_its_time() -> None:
+    _, facts = in_run([TICK] * 10)
+    assert isinstance(facts, TickRun)
+    (fact,) = facts[:1]
+    assert fact_of(fact) is fact
+    assert at_of(fact) == at_of(facts.ticks[0]) == 2.5
+
+
+def test_a_run_is_equal_to_no_other_thing() -> None:
+    frames, _ = in_run([TICK] * 10)
+    assert frames != object()
+    with pytest.raises(TypeError):
+        hash(frames)

@@ -1,0 +1,126 @@
+"""Lenient reading of JSON values."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from mcp_progress_monitor.protocol.lenient_json import (
+    DEEPEST,
+    Elided,
+    NotJsonError,
+    TooDeepError,
+    read_value,
+    repeated_keys,
+    shown,
+)
+from tests.unit.protocol.wire import JSON
+
+
+@given(JSON, st.sampled_from([(",", ":"), (", ", ": "), (" ,  ", " :\t")]), st.booleans())
+def test_sound_json_is_read_without_a_problem(
+    value: Any, separators: tuple[str, str], ensure_ascii: bool
+) -> None:
+    text = json.dumps(value, separators=separators, ensure_ascii=ensure_ascii)
+    reading = read_value(text.encode())
+    assert reading.value == value
+    assert type(reading.value) is type(value)
+    assert reading.problems == ()
+
+
+@given(st.binary(max_size=60))
+@example(b'"\\ud83d\\ude00"')
+@example(b"\xef\xbb\xbf")
+@example(b'"\xed\xa0\x80"')
+def test_any_bytes_are_read_or_refused_as_no_json(raw: bytes) -> None:
+    with contextlib.suppress(NotJsonError):
+        value = read_value(raw).value
+        assert json.dumps(value, ensure_ascii=False).encode()
+
+
+@pytest.mark.parametrize(
+    ("raw", "value", "problem"),
+    [
+        (b'\xef\xbb\xbf{"a":1}', {"a": 1}, "byte order mark"),
+        (b'{"a":"\xff"}', {"a": "\N{REPLACEMENT CHARACTER}"}, "invalid UTF-8 at byte 7"),
+        (b'{"a":Infinity}', {"a": math.inf}, "Infinity is not a JSON number"),
+        (b'{"a":"x\ty"}', {"a": "x\ty"}, "unescaped control character in a string, at character 8"),
+        (b'"\\ud800!"', "\N{REPLACEMENT CHARACTER}!", "unpaired surrogate"),
+        (b'"\\udc00\\ud83d\\ude00"', "\N{REPLACEMENT CHARACTER}\U0001f600", "unpaired surrogate"),
+        (b"[" + b"9" * 5000 + b"]", [Elided(5000)], "an integer of 5,000 digits is too long"),
+    ],
+)
+def test_broken_rules_are_read_and_described(raw: bytes, value: object, problem: str) -> None:
+    reading = read_value(raw)
+    assert reading.value == value
+    assert len(reading.problems) == 1
+    assert problem in reading.problems[0]
+
+
+def test_nan_is_read_and_described() -> None:
+    reading = read_value(b'{"a":NaN,"b":NaN}')
+    assert math.isnan(reading.value["a"])
+    assert reading.problems == ("NaN is not a JSON number",)
+
+
+def test_an_escaped_backslash_before_a_surrogate_is_text() -> None:
+    assert read_value(rb'"\\ud800 \ud83d\ude00"') == ("\\ud800 \U0001f600", ())
+
+
+@pytest.mark.parametrize("value", [12345678901234567890123, -(10**4000), 2**63])
+def test_big_integers_are_exact(value: int) -> None:
+    assert read_value(str(value).encode()) == (value, ())
+
+
+@given(
+    st.dictionaries(st.sampled_from(["a", "b:c", "d"]), st.sampled_from(["1", '"x:y"', '{"e":2}'])),
+    st.sampled_from(["a", "b:c", "d"]),
+    st.sampled_from(["1", '":"', '"\\u003a"', '{"f":[":"]}', '{"g":1,"h":2}']),
+    st.booleans(),
+)
+def test_a_repeated_key_is_found_wherever_colons_are(
+    members: dict[str, str], key: str, value: str, is_nested: bool
+) -> None:
+    pairs = [f'"{name}":{text}' for name, text in members.items()]
+    text = "{" + ",".join([*pairs, f'"{key}":{value}']) + "}"
+    raw = (f'{{"x":[1,{text}]}}' if is_nested else text).encode()
+    found = [p for p in read_value(raw).problems if f'duplicate key "{key}"' in p]
+    assert bool(found) is (key in members)
+
+
+def test_values_that_no_json_can_hold_are_searched_for_repeated_keys_as_well() -> None:
+    value = {"a": math.nan, "b:": ["::", object()]}
+    assert repeated_keys(b'{"a":NaN,"b:":["::",0]}', value) == ()
+    assert repeated_keys(b'{"b:":1,"a":NaN,"b:":["::",0]}', value) != ()
+
+
+def test_the_last_value_of_a_repeated_key_counts() -> None:
+    reading = read_value(b'{"a":1,"a":{"b":2}}')
+    assert reading.value == {"a": {"b": 2}}
+    assert "the last value is used" in reading.problems[0]
+
+
+def test_problems_of_one_message_are_bounded() -> None:
+    members = ",".join(f'"k{n}":1,"k{n}":2' for n in range(1000))
+    problems = read_value(f"{{{members}}}".encode()).problems
+    assert len(problems) == 9
+    assert problems[-1] == "and more findings of this kind"
+
+
+@pytest.mark.parametrize("inside", [b"1", b"NaN", b'"\\ud800"'])
+@pytest.mark.parametrize("depth", [DEEPEST + 1, 5000])
+def test_deep_nesting_is_refused_as_too_deep(inside: bytes, depth: int) -> None:
+    with pytest.raises(TooDeepError):
+        read_value(b"[" * depth + inside + b"]" * depth)
+
+
+def test_values_in_sentences_are_short_and_ascii() -> None:
+    assert shown("\N{SNOWMAN}\n") == '"\\u2603\\n"'
+    assert len(shown("x" * 10**6)) == 40
+    assert shown(Elided(5000)) == "a value of 5,000 bytes"

@@ -1,0 +1,126 @@
+"""Lists of tools, resources and prompts, read leniently."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from mcp_progress_monitor.protocol.lenient_json import Elided
+from mcp_progress_monitor.protocol.offers import (
+    Prompt,
+    PromptArgument,
+    Resource,
+    Tool,
+    read_prompts,
+    read_resources,
+    read_tools,
+)
+
+
+def test_a_tool_is_read_whole() -> None:
+    raw = {
+        "name": "sleep",
+        "title": "Sleep",
+        "description": "Does nothing.",
+        "inputSchema": {"type": "object"},
+        "execution": {"taskSupport": "optional"},
+        "x": 1,
+    }
+    page = read_tools({"tools": [raw], "nextCursor": "more"})
+    assert page.items == (
+        Tool("sleep", "Sleep", "Does nothing.", {"type": "object"}, "optional", raw),
+    )
+    assert page.next_cursor == "more"
+    assert page.problems == ()
+
+
+def test_a_title_is_taken_from_the_annotations_when_there_is_no_other() -> None:
+    tool = {"name": "a", "inputSchema": {}, "annotations": {"title": "A"}}
+    assert read_tools({"tools": [tool]}).items[0].title == "A"
+    assert read_tools({"tools": [tool | {"title": "B"}]}).items[0].title == "B"
+
+
+def test_a_resource_is_read_whole() -> None:
+    raw = {"uri": "file:///a", "name": "a", "title": "A", "mimeType": "text/plain", "size": 5}
+    assert read_resources({"resources": [raw]}).items == (
+        Resource("file:///a", "a", "A", None, "text/plain", 5, raw),
+    )
+
+
+def test_a_prompt_is_read_whole() -> None:
+    arguments = [{"name": "a", "title": "A", "description": "d", "required": True}, {"name": "b"}]
+    raw = {"name": "p", "title": "P", "description": "d", "arguments": arguments}
+    assert read_prompts({"prompts": [raw]}).items == (
+        Prompt(
+            "p",
+            "P",
+            "d",
+            (PromptArgument("a", "A", "d", True), PromptArgument("b", None, None, False)),
+            raw,
+        ),
+    )
+
+
+def test_an_item_without_its_name_is_left_out_and_told() -> None:
+    page = read_tools({"tools": [{"inputSchema": {}}, 5, {"name": "a", "inputSchema": {}}]})
+    assert [tool.name for tool in page.items] == ["a"]
+    assert page.problems == (
+        'tools 1: left out: "name" is null, not a string',
+        'tools 2: left out: "name" is null, not a string',
+    )
+
+
+@pytest.mark.parametrize(
+    ("result", "problem"),
+    [
+        ({}, '"tools" is missing, not a list'),
+        ({"tools": {}}, '"tools" is {}, not a list'),
+        ({"tools": [], "nextCursor": 5}, '"nextCursor" is 5, not a string'),
+        ({"tools": [{"name": "a"}]}, 'tools 1: "inputSchema" is missing or not an object'),
+        (
+            {"tools": [{"name": "a", "inputSchema": {}, "execution": {"taskSupport": "x"}}]},
+            'tools 1: "taskSupport" is "x"',
+        ),
+        (
+            {"tools": [{"name": "a", "inputSchema": {}, "description": 5}]},
+            'tools 1: "description" is 5, not a string',
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_list_of_tools_is_told(result: dict[str, Any], problem: str) -> None:
+    page = read_tools(result)
+    assert page.problems == (problem,)
+    assert all(tool.input_schema == {} for tool in page.items)
+    assert page.next_cursor is None
+
+
+def test_odd_members_of_other_items_do_no_harm() -> None:
+    (resource,) = read_resources({"resources": [{"uri": "a:b", "size": True}]}).items
+    assert (resource.name, resource.size) == ("a:b", None)
+    page = read_prompts({"prompts": [{"name": "p", "arguments": {"a": 1}}]})
+    assert page.items[0].arguments == ()
+    assert page.problems == ('prompts 1: "arguments" is {"a": 1}, not a list',)
+    (prompt,) = read_prompts({"prompts": [{"name": "p", "arguments": [5, {"name": 1}]}]}).items
+    assert prompt.arguments == ()
+
+
+def test_a_tool_whose_schema_was_not_decoded_keeps_its_name_and_words_stand_in_its_place() -> None:
+    deep = Elided(12_350, is_too_deep=True)
+    page = read_tools({"tools": [{"name": "a", "inputSchema": deep}]})
+    words = "a value of 12,350 bytes, nested too deeply to decode"
+    assert page.items == (
+        Tool("a", None, None, {}, "forbidden", {"name": "a", "inputSchema": words}),
+    )
+    assert page.problems == (f'tools 1: "inputSchema" is {words}',)
+
+
+def test_what_was_not_decoded_is_no_name_and_no_title() -> None:
+    deep = Elided(900, is_too_deep=True)
+    page = read_tools({"tools": [{"name": deep}, {"name": "a", "title": deep, "inputSchema": {}}]})
+    assert [(tool.name, tool.title) for tool in page.items] == [("a", None)]
+
+
+def test_a_list_that_was_not_decoded_is_not_said_to_be_no_list() -> None:
+    page = read_tools({"tools": Elided(900, is_too_deep=True)})
+    assert page.problems == ('"tools" is a value of 900 bytes, nested too deeply to decode',)

@@ -1,0 +1,68 @@
+"""Words for servers that end."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.sessions.connection.failures import ended, lost, silent
+from mcp_progress_monitor.sessions.transport.base import DEFECT_HINT, ending
+from mcp_progress_monitor.snapshots.doctor import HttpNote
+
+
+@pytest.mark.parametrize(
+    ("exit_code", "words"),
+    [
+        (None, "The server closed its output"),
+        (0, "The server exited"),
+        (3, "The server exited"),
+        (-9, "The server was killed by SIGKILL"),
+        (-11, "The server was killed by SIGSEGV"),
+        (-250, "The server was killed by signal 250"),
+    ],
+)
+def test_the_way_a_server_ended_is_told(exit_code: int | None, words: str) -> None:
+    assert ending(exit_code) == words
+
+
+def connection(**fields: Any) -> Any:
+    """What is read of a connection that has ended."""
+    usual = {"failure": None, "problem": None, "is_http": False, "exit_code": None}
+    seen = {"reason": "It ended", "http_notes": (), "stderr_tail": ()}
+    return SimpleNamespace(outbox=SimpleNamespace(rubbish=()), **{**usual, **seen, **fields})
+
+
+def test_nobody_is_sent_to_a_terminal_for_a_url() -> None:
+    for told in (lost, ended):
+        assert "terminal" in told("server.py", connection()).hint
+        at_url = told("http://host/mcp", connection(is_http=True))
+        assert at_url.hint
+        assert "terminal" not in at_url.hint
+
+
+def test_a_defect_of_ours_is_not_looked_for_in_the_server() -> None:
+    problem = ErrorDetails("An internal error ended the connection", "s#1", DEFECT_HINT)
+    assert lost("server.py", connection(problem=problem)).hint == DEFECT_HINT
+
+
+@pytest.mark.parametrize("status", ["503 Service Unavailable", "429 Too Many Requests"])
+def test_a_server_that_is_not_ready_in_time_is_not_looked_for_elsewhere(status: str) -> None:
+    code, _, words = status.partition(" ")
+    notes = (HttpNote("POST /mcp", None, "broken"), HttpNote("POST /mcp", int(code), words))
+    seen = connection(is_http=True, http_notes=notes)
+    seen.outbox.in_line = 0
+    problem = silent("http://host/mcp", 3, ["server/discover"], seen)
+    assert problem.what.startswith(f"The server kept answering {status} until")
+    assert "may be starting" in problem.hint
+    assert "URL" not in problem.hint
+
+
+def test_a_server_that_answered_in_vain_and_then_not_at_all_is_silent() -> None:
+    notes = (HttpNote("POST /mcp", 503, "no"), HttpNote("POST /mcp", None, "no answer yet"))
+    seen = connection(is_http=True, http_notes=notes)
+    seen.outbox.in_line = 0
+    problem = silent("http://host/mcp", 3, ["server/discover"], seen)
+    assert problem.what == "The server did not answer server/discover within 3 s"

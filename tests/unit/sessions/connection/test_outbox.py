@@ -1,0 +1,265 @@
+"""Requests and replies: nothing grows, nothing is sent that must not be."""
+
+from __future__ import annotations
+
+import anyio
+
+from mcp_progress_monitor.clock import Clock
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.frames import FrameRun
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.protocol.peer import AUTO, TokenSource
+from mcp_progress_monitor.sessions.connection.clocks import CallClock
+from mcp_progress_monitor.sessions.connection.exchange import ExchangeEnd, PendingRequest
+from mcp_progress_monitor.sessions.connection.outbox import Outbox
+from mcp_progress_monitor.sessions.transport.base import Loss
+from mcp_progress_monitor.snapshots.limits import Limits
+
+
+def _early() -> float:
+    """The time at which everything is asked for."""
+    return 0.5
+
+
+class Desk:
+    """Mail with a server that is played by hand, synchronously."""
+
+    def __init__(self) -> None:
+        self.conversation = Conversation("c#1")
+        self.outbox = Outbox(self.conversation, TokenSource(0), Clock(monotonic=_early))
+        self._framer = Framer("c#1", FrameNumbers())
+        self._letters = self.outbox.letters()
+
+    async def write(self) -> bytes:
+        """Write the next letter; its bytes."""
+        letter = await anext(self._letters)
+        frame = self._framer.sent(letter.raw, 0.0, 1.0)
+        if letter.exchange is not None:
+            self.outbox.sent(letter.exchange, frame.number, 1.0)
+        self.outbox.take(self.conversation.read([frame]), [frame])
+        return letter.raw
+
+    def hear(self, raw: bytes, at: float = 2.0) -> None:
+        frames = self._framer.received([raw], 0.0, at)
+        self.outbox.take(self.conversation.read(frames), frames)
+
+    def hear_run(self, *raws: bytes, at: float) -> None:
+        run = self._framer.run(raws, 0.0, at)
+        assert isinstance(run, FrameRun)
+        self.outbox.take(self.conversation.read_run(run), run)
+
+    def note(self, event: str, **fields: object) -> None:
+        frames = [self._framer.event(event, 0.0, 3.0, **fields)]
+        self.outbox.take(self.conversation.read(frames), frames)
+
+    async def close(self) -> None:
+        await self._letters.aclose()  # type: ignore[attr-defined]
+        self.outbox.close()
+
+
+async def test_thousands_of_calls_leave_nothing_behind() -> None:
+    request_broker = Desk()
+    for number in range(1, 4_001):
+        exchange = request_broker.outbox.ask("tools/call", {"name": "t"}, token=AUTO)
+        await request_broker.write()
+        request_broker.hear(b'{"jsonrpc":"2.0","id":%d,"result":{}}' % number)
+        assert exchange.end is ExchangeEnd.ANSWERED
+    assert request_broker.outbox.waiting_count == request_broker.outbox.peer.pending_count == 0
+    assert request_broker.conversation.open_requests == request_broker.conversation.open_tokens == 0
+    await request_broker.close()
+
+
+async def test_calls_that_are_given_up_leave_nothing_behind() -> None:
+    request_broker = Desk()
+    for _number in range(1000):
+        exchange = request_broker.outbox.ask("tools/call", {"name": "t"}, token="same")
+        await request_broker.write()
+        request_broker.outbox.cancel(exchange, "enough")
+        await request_broker.write()
+        request_broker.outbox.give_up(exchange, ExchangeEnd.IDLE_TIMEOUT)
+    assert request_broker.outbox.waiting_count == request_broker.outbox.peer.pending_count == 0
+    assert request_broker.conversation.open_requests == request_broker.conversation.open_tokens == 0
+    await request_broker.close()
+
+
+async def test_initialize_is_never_cancelled() -> None:
+    request_broker = Desk()
+    opening = request_broker.outbox.ask("initialize", {})
+    await request_broker.write()
+    request_broker.outbox.cancel(opening, "impatience")
+    request_broker.outbox.post(b'{"next":1}')
+    assert await request_broker.write() == b'{"next":1}'
+    await request_broker.close()
+
+
+async def test_what_was_answered_is_not_cancelled() -> None:
+    request_broker = Desk()
+    exchange = request_broker.outbox.ask("tools/call", {})
+    await request_broker.write()
+    request_broker.hear(b'{"jsonrpc":"2.0","id":1,"result":{}}')
+    request_broker.outbox.cancel(exchange, "too late")
+    request_broker.outbox.post(b"{}")
+    assert await request_broker.write() == b"{}"
+    await request_broker.close()
+
+
+async def test_a_reply_in_a_batch_is_the_batchs_own_slice() -> None:
+    request_broker = Desk()
+    exchanges = [request_broker.outbox.ask("tools/call", {}) for _number in range(2)]
+    for _number in range(2):
+        await request_broker.write()
+    request_broker.hear(
+        b'[{"jsonrpc":"2.0","id":2,"result":{"n":2}}, {"jsonrpc":"2.0","id":1,"result":{}}]'
+    )
+    assert [exchange.raw for exchange in exchanges] == [
+        b'{"jsonrpc":"2.0","id":1,"result":{}}',
+        b'{"jsonrpc":"2.0","id":2,"result":{"n":2}}',
+    ]
+    await request_broker.close()
+
+
+async def test_progress_of_a_string_and_of_a_number_are_two_tokens() -> None:
+    request_broker = Desk()
+    text, number = (request_broker.outbox.ask("tools/call", {}, token=token) for token in ("7", 7))
+    for _number in range(2):
+        await request_broker.write()
+    for asked in (text, number):
+        asked.clock.set_limits(Limits(idle_s=100))
+    assert [asked.clock.read(50.0).idle_left_s for asked in (text, number)] == [51.0, 51.0]
+    request_broker.hear(
+        b'{"jsonrpc":"2.0","method":"notifications/progress",'
+        b'"params":{"progressToken":7,"progress":1}}'
+    )
+    assert [asked.clock.read(50.0).idle_left_s for asked in (text, number)] == [51.0, 52.0]
+    await request_broker.close()
+
+
+async def test_other_notifications_are_passed_on_and_progress_is_not() -> None:
+    request_broker = Desk()
+    heard: list[str] = []
+    request_broker.outbox.watchers.append(lambda fact: heard.append(fact.method))
+    request_broker.hear(b'{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}')
+    request_broker.hear(
+        b'{"jsonrpc":"2.0","method":"notifications/progress",'
+        b'"params":{"progressToken":7,"progress":1}}'
+    )
+    assert heard == ["notifications/tools/list_changed"]
+    await request_broker.close()
+
+
+async def test_closing_loses_what_waits_written_or_not() -> None:
+    request_broker = Desk()
+    exchanges: list[PendingRequest] = [
+        request_broker.outbox.ask("tools/call", {}) for _number in range(2)
+    ]
+    await request_broker.write()
+    await request_broker.close()
+    assert [exchange.end for exchange in exchanges] == [ExchangeEnd.LOST, ExchangeEnd.LOST]
+    with anyio.fail_after(1):
+        await request_broker.outbox.room()
+
+
+async def test_whatever_names_a_task_is_a_sign_of_life_of_the_call_that_waits_for_it() -> None:
+    request_broker, clock = Desk(), CallClock(0.5, Limits(idle_s=100))
+    request_broker.outbox.task_clocks["T"] = clock
+    related = b'"_meta":{"io.modelcontextprotocol/related-task":{"taskId":"T"}}'
+    heard = [
+        b'"method":"notifications/tasks/status","params":{"taskId":"T","status":"working"}',
+        b'"method":"notifications/message","params":{"level":"info","data":1,' + related + b"}",
+        b'"id":1,"method":"elicitation/create","params":{' + related + b"}",
+    ]
+    for at, message in enumerate(heard, 10):
+        request_broker.hear(b'{"jsonrpc":"2.0",' + message + b"}", float(at))
+        assert clock.read(50.0).idle_left_s == 50.0 + at
+    request_broker.hear(
+        b'{"jsonrpc":"2.0","method":"notifications/message","params":{"taskId":"U"}}', 40.0
+    )
+    assert clock.read(50.0).idle_left_s == 62.0
+    assert request_broker.outbox.clocks() == [clock]
+    await request_broker.close()
+
+
+async def test_the_clocks_of_a_connection_are_those_of_all_that_waits() -> None:
+    request_broker = Desk()
+    written, unwritten = (request_broker.outbox.ask("tools/call", {}) for _number in range(2))
+    shared = request_broker.outbox.ask("tools/call", {}, clock=written.clock)
+    await request_broker.write()
+    assert set(request_broker.outbox.clocks()) == {written.clock, unwritten.clock}
+    assert shared.clock is written.clock
+    await request_broker.close()
+
+
+async def test_what_listens_for_news_waits_for_no_reply_that_is_due() -> None:
+    request_broker = Desk()
+    for method in ("subscriptions/listen", "tools/list", "tools/call"):
+        request_broker.outbox.ask(method, {})
+    for _number in range(2):
+        await request_broker.write()
+    assert (request_broker.outbox.waiting_count, request_broker.outbox.due_count) == (3, 2)
+    await request_broker.close()
+
+
+async def test_a_request_that_is_lost_alone_ends_with_words_and_frees_its_token() -> None:
+    request_broker = Desk()
+    for outcome, end in (("lost", ExchangeEnd.LOST), ("failed", ExchangeEnd.GIVEN_UP)):
+        exchange = request_broker.outbox.ask("tools/call", {"name": "t"}, token="mine")
+        await request_broker.write()
+        assert exchange.request is not None
+        assert request_broker.outbox.is_due(exchange.request)
+        loss = Loss(outcome, ErrorDetails("The stream broke", "there", "Issue it again."))
+        request_broker.note(
+            "call_ended", request=exchange.request, outcome=outcome, text="it broke"
+        )
+        request_broker.outbox.lose(exchange.request, loss)
+        assert (exchange.end, exchange.loss) == (end, loss)
+        assert exchange.words == "The stream broke (there)\nIssue it again."
+        assert not request_broker.outbox.is_due(exchange.request)
+        assert not request_broker.outbox.peer.is_token_in_use("mine")
+        request_broker.outbox.lose(exchange.request, loss)  # of no use, and no harm
+    await request_broker.close()
+
+
+async def test_what_was_cancelled_is_no_longer_due() -> None:
+    request_broker = Desk()
+    exchange = request_broker.outbox.ask("tools/call", {})
+    await request_broker.write()
+    assert exchange.request is not None
+    request_broker.outbox.cancel(exchange, "enough")
+    assert not request_broker.outbox.is_due(exchange.request)
+    await request_broker.close()
+
+
+async def test_where_streams_are_closed_a_cancel_is_no_message() -> None:
+    request_broker = Desk()
+    request_broker.outbox.closes_streams = True
+    exchange = request_broker.outbox.ask("tools/call", {})
+    await request_broker.write()
+    request_broker.outbox.cancel(exchange, "enough")
+    letter = await anext(request_broker._letters)  # noqa: SLF001  # its own
+    assert (letter.raw, letter.closes, letter.reason) == (b"", exchange.request, "enough")
+    await request_broker.close()
+
+
+async def test_a_run_of_ticks_is_a_sign_of_life_of_those_calls_alone() -> None:
+    request_broker, limits = Desk(), Limits(idle_s=10.0)
+    clocks = [CallClock(0.5, limits) for _ in range(3)]
+    for number, clock in enumerate(clocks):
+        request_broker.outbox.ask("tools/call", {"name": "t"}, token=f"t{number}", clock=clock)
+        await request_broker.write()
+    method = b'"jsonrpc":"2.0","method":"notifications/progress"'
+    params = b'"params":{"progressToken":"t%d","progress":%d}'
+    request_broker.hear_run(
+        *[b"{%b,%b}" % (method, params % (n % 2, n)) for n in range(20)], at=8.0
+    )
+    assert [clock.read(9.0).idle_left_s for clock in clocks] == [9.0, 9.0, 2.0]
+    await request_broker.close()
+
+
+async def test_a_reply_among_the_lines_of_a_run_is_taken() -> None:
+    request_broker = Desk()
+    exchange = request_broker.outbox.ask("tools/call", {"name": "t"})
+    await request_broker.write()
+    request_broker.hear_run(*[b"{}"] * 9, b'{"jsonrpc":"2.0","id":1,"result":{}}', at=3.0)
+    assert exchange.end is ExchangeEnd.ANSWERED
+    await request_broker.close()

@@ -1,0 +1,42 @@
+"""Why a command could not be started, as the disk shows it."""
+
+from __future__ import annotations
+
+import errno
+from typing import TYPE_CHECKING
+
+from mcp_progress_monitor.sessions.transport.process import folder_problem, start_problem
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def server(command: str, cwd: Path | None = None) -> StdioDefinition:
+    return StdioDefinition(name="s", command=command, cwd=None if cwd is None else str(cwd))
+
+
+def folder_words(folder: Path) -> str:
+    problem = folder_problem(server("run", folder))
+    return "" if problem is None else problem.what
+
+
+def test_a_folder_to_start_in_that_cannot_be_used_is_told(closed_dir: Path) -> None:
+    parent = closed_dir.parent
+    (parent / "file").touch()
+    assert not folder_words(parent)
+    assert folder_words(parent / "none").endswith("does not exist")
+    assert folder_words(parent / "file").endswith("is a file")
+    assert folder_words(closed_dir).startswith("No permission to access")
+    assert "cannot be accessed" in folder_words(closed_dir / "within")
+
+
+def test_a_command_in_a_closed_folder_is_not_said_to_lack_a_right(closed_dir: Path) -> None:
+    path = closed_dir / "within"
+    refused = PermissionError(errno.EACCES, "Permission denied")
+    problem = start_problem(server(str(path)), {}, refused)
+    assert "permission denied for a folder on its path" in problem.what
+    assert problem.where == str(path)
+    missing = FileNotFoundError(errno.ENOENT, "No such file")
+    problem = start_problem(server(str(path)), {}, missing)
+    assert problem.what == "Cannot start the server: file not found"

@@ -1,0 +1,76 @@
+"""What SQLite or the system refuses is said in words that tell what to do."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from mcp_progress_monitor.store.database import damage, is_damage, problem_of
+
+
+def _sqlite(code: int) -> sqlite3.Error:
+    error = sqlite3.OperationalError("SQLite's own words")
+    error.sqlite_errorcode = code
+    return error
+
+
+def _system(number: int) -> OSError:
+    return OSError(number, os.strerror(number))
+
+
+@pytest.mark.parametrize(
+    ("error", "words"),
+    [
+        (_sqlite(sqlite3.SQLITE_FULL), "the disk is full"),
+        (_system(errno.ENOSPC), "the disk is full"),
+        (_sqlite(sqlite3.SQLITE_IOERR_SHMSIZE), "the disk is full"),
+        (_sqlite(sqlite3.SQLITE_BUSY), "another program has locked them"),
+        (_sqlite(sqlite3.SQLITE_BUSY_SNAPSHOT), "another program has locked them"),
+        (TimeoutError(), "another program has locked them"),
+        (_sqlite(sqlite3.SQLITE_READONLY_DBMOVED), "permission denied"),
+        (_system(errno.EACCES), "permission denied"),
+        (_system(errno.EROFS), "permission denied"),
+        (_sqlite(sqlite3.SQLITE_CANTOPEN), "cannot open the file"),
+        (_sqlite(sqlite3.SQLITE_IOERR_FSYNC), "the disk reported an error"),
+        (_sqlite(sqlite3.SQLITE_CORRUPT_INDEX), "the file is damaged"),
+        (_system(errno.ENOSYS), "does not support locks"),
+        (sqlite3.ProgrammingError("no code"), "unusable"),
+    ],
+)
+def test_each_refusal_has_its_words(error: sqlite3.Error | OSError, words: str) -> None:
+    problem = problem_of(error, "The notes", Path("/somewhere/notes"))
+    assert problem.what.startswith("The notes cannot be used: ")
+    assert words in problem.what
+    assert problem.where == str(Path("/somewhere/notes"))
+    assert problem.hint
+    assert problem.detail == str(error)
+
+
+@pytest.mark.parametrize(
+    ("code", "words"),
+    [
+        (sqlite3.SQLITE_IOERR_WRITE, "the disk is full"),
+        (sqlite3.SQLITE_CANTOPEN, "the disk is full"),
+        (sqlite3.SQLITE_READONLY, "permission denied"),
+    ],
+)
+def test_a_disk_without_room_is_full_whatever_sqlite_says_of_it(
+    code: int, words: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("shutil.disk_usage", lambda _path: SimpleNamespace(free=0))
+    assert words in problem_of(_sqlite(code), "The notes", tmp_path / "notes").what
+
+
+def test_only_a_bad_file_is_damage() -> None:
+    assert is_damage(_sqlite(sqlite3.SQLITE_CORRUPT_VTAB))
+    assert is_damage(_sqlite(sqlite3.SQLITE_NOTADB))
+    assert is_damage(damage("a page is missing"))
+    assert not is_damage(_sqlite(sqlite3.SQLITE_BUSY))
+    assert not is_damage(_sqlite(sqlite3.SQLITE_FULL))
+    assert not is_damage(OSError(errno.EIO, "I/O"))
+    assert not is_damage(sqlite3.DatabaseError("no code"))

@@ -1,0 +1,41 @@
+"""A server in words before consent: nothing that would be handed on is left unsaid."""
+
+from __future__ import annotations
+
+from mcp_progress_monitor.snapshots.definitions import HttpDefinition, OAuthClient, StdioDefinition
+from mcp_progress_monitor.wording.approval import rows
+
+
+def test_variables_are_told_with_what_they_take_in_and_what_they_steer() -> None:
+    env = {"T": "x${env:AWS_KEY}", "S": "s3cret", "LD_PRELOAD": "/srv/evil so"}
+    words = rows(StdioDefinition(name="s", command="c", args=("${env:A}",), env=env))
+    assert words["Command"] == "c '${env:A}'"
+    assert words["Arguments use"] == "A of the environment, read at each start"
+    assert words["Variables"] == (
+        "LD_PRELOAD='/srv/evil so', S, T (from AWS_KEY of the environment)"
+    )
+
+
+def test_a_url_is_told_with_whose_secrets_go_there() -> None:
+    web = HttpDefinition(
+        name="w",
+        url="https://user:pass@a.example/mcp",
+        headers={"Authorization": "Bearer ${keyring:github/TOKEN}", "X": "s3cret"},
+        auth="oauth",
+        oauth=OAuthClient(client_id="me", client_secret="${env:SECRET}", scope="all"),
+    )
+    words = rows(web)
+    assert words["URL"] == "https://a.example/mcp (with a user name and password)"
+    assert words["Headers"] == "Authorization (from github/TOKEN of the keyring), X"
+    assert words["Sign-in"] == (
+        "OAuth, in the browser, as me, with SECRET of the environment, for all"
+    )
+    assert "s3cret" not in str(words)
+
+
+def test_a_client_secret_that_stands_itself_is_not_shown() -> None:
+    web = HttpDefinition(
+        name="w", url="https://a/b", auth="oauth", oauth=OAuthClient(client_secret="s3cret")
+    )
+    assert rows(web)["Sign-in"] == "OAuth, in the browser, with a secret that is not shown"
+    assert rows(web.model_copy(update={"auth": "headers"}))["Sign-in"] == "none"

@@ -1,0 +1,77 @@
+"""What an import would do is said in plain words."""
+
+from __future__ import annotations
+
+from mcp_progress_monitor.catalogue.entry import CatalogueEntry
+from mcp_progress_monitor.catalogue.import_preview import ImportRow, ImportStatus
+from mcp_progress_monitor.catalogue.reading import FoundServer
+from mcp_progress_monitor.catalogue.variables import Input
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+from mcp_progress_monitor.wording.imports import (
+    asked_in,
+    detail_lines,
+    found_name,
+    problem_lines,
+    standing_word,
+    what_it_is,
+)
+
+FOUND = StdioDefinition(name="db", command="new", args=("a b",), env={"KEY": "hush"})
+HELD = CatalogueEntry(StdioDefinition(name="db", command="old", cwd="/srv"))
+
+
+def row(standing: ImportStatus = ImportStatus.NEW, **found: object) -> ImportRow:
+    made = FoundServer(FOUND, **found)  # type: ignore[arg-type]  # any of its fields
+    return ImportRow(made, standing, "db", ("command", "folder"))
+
+
+def test_what_changed_is_said_old_and_new_and_no_value_is() -> None:
+    words = "\n".join(detail_lines(row(ImportStatus.CHANGED), {"db": HELD}))
+    assert "saved:   old" in words
+    assert "in file: new 'a b'" in words
+    assert "saved:   /srv" in words
+    assert "Changed: command, folder" in words
+    assert "hush" not in words
+
+
+def test_what_else_is_known_of_a_server_is_said() -> None:
+    asks = (Input("key", "The key", is_secret=True),)
+    found = row(is_disabled=True, asks=asks, notes=("its variables are read now",))
+    words = "\n".join(detail_lines(found._replace(name="db 2"), {}))
+    assert "Saved as: db 2" in words
+    assert "disabled" in words
+    assert "Note: its variables are read now" in words
+    assert "Asks for: The key" in words
+
+
+def test_a_server_of_which_nothing_can_be_made_says_why() -> None:
+    problem = ErrorDetails("command: Field required", "mcp.json, server 'x'")
+    unusable = ImportRow(None, ImportStatus.UNUSABLE, "x", (), problem)
+    assert detail_lines(unusable, {}) == [problem.as_text()]
+    assert (found_name(unusable), what_it_is(unusable)) == ("x", problem.what)
+    assert standing_word(ImportStatus.UNUSABLE) == "cannot be used"
+
+
+def test_what_several_servers_ask_for_is_asked_once() -> None:
+    asks = (Input("key"),)
+    other = FoundServer(FOUND.model_copy(update={"name": "b"}), asks=(*asks, Input("region")))
+    found = asked_in([row(asks=asks), ImportRow(other, ImportStatus.NEW, "b")])
+    assert [(each.input.id, each.servers) for each in found] == [
+        ("key", ("db", "b")),
+        ("region", ("b",)),
+    ]
+
+
+def test_problems_keep_their_lines_and_show_what_is_hidden() -> None:
+    words = problem_lines([ErrorDetails("bad\u202e", "f, line 2", detail="  x\n  ^")])
+    assert words == "bad\\u202e (f, line 2)\n  x\n  ^"
+
+
+def test_secrets_among_arguments_are_not_shown() -> None:
+    args = ("--api-key", "hush1", "postgres://u:hush2@h/db")
+    server = StdioDefinition(name="pg", command="c", args=args)
+    found = ImportRow(FoundServer(server), ImportStatus.NEW, "pg")
+    words = "\n".join([what_it_is(found), *detail_lines(found, {})])
+    assert "hush" not in words
+    assert "u:***@h/db" in words
