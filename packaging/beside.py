@@ -59,7 +59,7 @@ class Beside:
         self._show()
 
     def _show(self) -> None:
-        if self._printed is None:
+        if self._printed is None or self._printed.closed:  # shown already
             return
         say(f"-- {self.name}")
         with self._printed:

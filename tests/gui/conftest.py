@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import signal
 import sys
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -12,10 +13,19 @@ import pytest
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
 
+_HERE = Path(__file__).parent
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from PySide6.QtWidgets import QApplication
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let tests that hang end by a thread: no signal is handled while Qt waits for events."""
+    for item in items:
+        if item.path.is_relative_to(_HERE):
+            item.add_marker(pytest.mark.timeout(120, method="thread"))
 
 
 @pytest.fixture

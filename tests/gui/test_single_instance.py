@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.to_thread
 import pytest
+from anyio.streams.buffered import BufferedByteReceiveStream
 from PySide6.QtCore import QObject
 
 from mcp_progress_monitor.gui.options import RecordingOptions
@@ -86,10 +87,13 @@ async def test_a_window_that_was_killed_or_hangs_keeps_no_other_from_opening(
 ) -> None:
     command = another(recording, data_dir, "listen")
     async with await anyio.open_process(command, cwd=ROOT, stderr=subprocess.DEVNULL) as process:
-        assert process.stdout is not None
-        assert await process.stdout.receive() == b"listening\n"
-        assert await opened_again(recording, data_dir)
-        process.kill()
+        try:  # on leaving, it is waited for: it has no end of its own
+            assert process.stdout is not None
+            lines = BufferedByteReceiveStream(process.stdout)
+            assert await lines.receive_until(b"\n", 100) == b"listening"
+            assert await opened_again(recording, data_dir)
+        finally:
+            process.kill()
         await process.wait()
     assert not await opened_again(recording, data_dir)
     parent = QObject()
