@@ -98,8 +98,9 @@ class EraMemory:
         self._held = dict(list(held.items())[-_MOST_KEPT:])
         if self._path is None:
             return
+        # The time as it is: rounded up it would lie in the future, and not count.
         entries = {
-            key: {"era": kept.era.value, "said": kept.said, "when": round(kept.when, 3)}
+            key: {"era": kept.era.value, "said": kept.said, "when": kept.when}
             for key, kept in self._held.items()
         }
         try:

@@ -82,6 +82,13 @@ def test_what_is_dated_in_the_future_is_asked_again(path: Path) -> None:
     assert EraMemory(path, clock).of(ONE) is None
 
 
+def test_what_was_learnt_this_very_moment_is_known(path: Path) -> None:
+    clock = Calendar()
+    clock.when += 0.000_6
+    EraMemory(path, clock).learn(ONE, ASKED)
+    assert EraMemory(path, clock).of(ONE) is Era.HANDSHAKE
+
+
 def test_a_server_that_says_something_else_is_asked_again(path: Path) -> None:
     memory = EraMemory(path, Clock())
     memory.learn(ONE, ASKED._replace(said=said_by(agreement())))
