@@ -14,12 +14,14 @@ import pytest
 from anyio.streams.buffered import BufferedByteReceiveStream
 from PySide6.QtCore import QObject
 
+from mcp_progress_monitor.gui import single_instance
 from mcp_progress_monitor.gui.options import RecordingOptions
 from mcp_progress_monitor.gui.recording_program import RecordingProgram
 from mcp_progress_monitor.gui.single_instance import SingleInstance, brought_to_front
 from mcp_progress_monitor.playback.playback import Playback
 from tests.architecture.source import ROOT
 from tests.gui.programs import until, until_quit
+from tests.patience import PATIENCE_S
 from tests.unit.recording.written import Written
 
 if TYPE_CHECKING:
@@ -33,13 +35,15 @@ ANOTHER = """
 import sys
 from pathlib import Path
 from PySide6.QtCore import QCoreApplication
-from mcp_progress_monitor.gui.single_instance import SingleInstance, brought_to_front
+from mcp_progress_monitor.gui import single_instance
 application = QCoreApplication([])
-recording, data_dir = map(Path, sys.argv[1:3])
-if sys.argv[3] == "open":
-    print(brought_to_front(recording, data_dir))
+recording, data_dir, what, limit_ms = *map(Path, sys.argv[1:3]), sys.argv[3], int(sys.argv[4])
+if what == "open":
+    # A busy machine is not a window that hangs.
+    single_instance._CONNECT_MS = single_instance._ANSWER_MS = limit_ms
+    print(single_instance.brought_to_front(recording, data_dir))
 else:
-    SingleInstance(recording, data_dir, application)
+    single_instance.SingleInstance(recording, data_dir, application)
     print("listening", flush=True)
     application.exec()
 """
@@ -58,7 +62,8 @@ def recording(tmp_path: Path) -> Path:
 
 
 def another(recording: Path, data_dir: Path, what: str) -> list[str]:
-    return [sys.executable, "-c", ANOTHER, str(recording), str(data_dir), what]
+    limit_ms = round(1000 * PATIENCE_S)
+    return [sys.executable, "-c", ANOTHER, str(recording), str(data_dir), what, str(limit_ms)]
 
 
 async def opened_again(recording: Path, data_dir: Path) -> bool:
@@ -83,7 +88,7 @@ async def test_opening_it_again_brings_its_window_to_the_front(
 
 
 async def test_a_window_that_was_killed_or_hangs_keeps_no_other_from_opening(
-    qapp: QApplication, recording: Path, data_dir: Path
+    qapp: QApplication, recording: Path, data_dir: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     command = another(recording, data_dir, "listen")
     async with await anyio.open_process(command, cwd=ROOT, stderr=subprocess.DEVNULL) as process:
@@ -99,6 +104,7 @@ async def test_a_window_that_was_killed_or_hangs_keeps_no_other_from_opening(
     parent = QObject()
     only = SingleInstance(recording, data_dir, parent)
     assert only.is_listening
+    monkeypatch.setattr(single_instance, "_ANSWER_MS", 50)
     # Nobody answers while this thread waits: as a window that hangs.
     assert not brought_to_front(recording, data_dir)
     only.close()
