@@ -75,6 +75,7 @@ _COLUMNS = [
     *(("attempts", name) for name in ("outcome", "detail", "started_when", "ended_when")),
     *(("tasks", name) for name in ("owner", "origin", "task", "standing", "began_when")),
 ]
+_IDS = {*range(1, 21)}
 _VALUES = [
     b"\xff\xfe",
     "\x00",
@@ -140,19 +141,23 @@ async def test_a_thousand_damaged_stores_open_and_are_used(tmp_path: Path) -> No
     await _use_damaged(tmp_path, 1_000)
 
 
-@pytest.mark.parametrize(("table", "column"), _COLUMNS)
-async def test_a_value_of_any_kind_in_a_column_keeps_no_other_job_away(
-    tmp_path: Path, table: str, column: str
-) -> None:
+async def test_a_value_of_any_kind_in_a_column_keeps_no_other_job_away(tmp_path: Path) -> None:
     folder = await _filled(tmp_path)
-    key = "id" if table in {"chains", "tasks"} else "chain"
+    # Each column is damaged in a job of its own.
+    damaged: dict[str, set[int]] = {"chain": set(), "task": set()}
+    for number, (table, _) in enumerate(_COLUMNS, 1):
+        damaged["task" if table == "tasks" else "chain"].add(number)
     for value in _VALUES:
-        query(folder, f"UPDATE {table} SET {column} = ? WHERE {key} = 1", value)  # noqa: S608
+        for number, (table, column) in enumerate(_COLUMNS, 1):
+            key = "id" if table in {"chains", "tasks"} else "chain"
+            sql = f"UPDATE {table} SET {column} = ? WHERE {key} = ? RETURNING 1"  # noqa: S608
+            assert query(folder, sql, value, number), (table, column)
         async with opened(folder) as store:
             chains, tasks = await store.chains(), await store.tasks.tasks()
-            assert len(chains) >= 19
-            assert len(tasks) >= 19
-            await store.attempts(1)
+            assert {chain.id for chain in chains} >= _IDS - damaged["chain"], value
+            assert {task.id for task in tasks} >= _IDS - damaged["task"], value
+            for number in damaged["chain"]:
+                await store.attempts(number)
             saved = SavedJobs(chains, tasks)
             assert document(saved, store.problem, 300.0)
             assert listing(saved, 300.0)
