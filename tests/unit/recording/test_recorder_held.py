@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import anyio
 import anyio.lowlevel
 
+from mcp_progress_monitor.recording import index
 from mcp_progress_monitor.recording import recorder as module
-from mcp_progress_monitor.recording.index import ROWS
 from mcp_progress_monitor.recording.recorder import Recorder
 from mcp_progress_monitor.recording.writer import Writer
 from tests.unit.recording.wire import Wire, reply, tick
@@ -98,10 +98,12 @@ async def test_a_disk_that_takes_nothing_is_waited_for_once(
 async def test_memory_holds_the_newest_rows_and_the_file_all(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(module, "MOST_ROWS", 2 * ROWS)
+    rows = 2048
+    monkeypatch.setattr(index, "ROWS", rows)
+    monkeypatch.setattr(module, "MOST_ROWS", 2 * rows)
     path = tmp_path / "a.mcprec"
     recorder, wire = Recorder(path), Wire()
-    lines = [tick("a", number) for number in range(1, 16_385)]
+    lines = [tick("a", number) for number in range(1, rows // 4 + 1)]
     peak = 0
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(recorder.run)
@@ -113,8 +115,8 @@ async def test_memory_holds_the_newest_rows_and_the_file_all(
         await recorder.close()
     timeline = recorder.timeline
     assert timeline.end == 20 * len(lines)
-    assert peak <= 2 * ROWS
-    assert timeline.first == timeline.closed == 3 * ROWS
+    assert peak <= 2 * rows
+    assert timeline.first == timeline.closed == 3 * rows
     oldest = timeline.frame(timeline.first)
     assert oldest is not None
     assert (oldest.number, oldest.raw) == (timeline.number(timeline.first), lines[0])
