@@ -57,9 +57,7 @@ FIELDS: Final[dict[str, FieldDefinition]] = {
     for field in (
         FieldDefinition("method", FieldType.TEXT, "method of the request or notification"),
         FieldDefinition("kind", FieldType.CHOICE, "kind of message", _kinds()),
-        FieldDefinition(
-            "dir", FieldType.CHOICE, "direction, or where the line was seen", _directions()
-        ),
+        FieldDefinition("dir", FieldType.CHOICE, "direction, or source of the line", _directions()),
         FieldDefinition("server", FieldType.TEXT, "name of the server"),
         FieldDefinition(
             "connection",
@@ -90,7 +88,7 @@ FIELDS: Final[dict[str, FieldDefinition]] = {
         ),
         FieldDefinition("duration", FieldType.SECONDS, "time from the request to this reply"),
         FieldDefinition(
-            "time", FieldType.MOMENT, "when it was received or sent, as local time of day or date"
+            "time", FieldType.MOMENT, "local time or date at which it was sent or received"
         ),
         FieldDefinition("number", FieldType.COUNT, "number of the message in the recording"),
         FieldDefinition(

@@ -244,7 +244,7 @@ class ConnectionOpening:
             return self._discover(None, why)
         what = f"The server refuses {revision}, although it claims to support it."
         self._refuse(
-            ErrorDetails(what, hint="This is a server error: see its messages in the traffic.")
+            ErrorDetails(what, hint="This is a server error: see its messages in Traffic.")
         )
         return self._given_up() if self._only else self._fall_back(what[:-1])
 
@@ -255,7 +255,7 @@ class ConnectionOpening:
                 "selected era."
             )
             return ErrorDetails(what, hint=_ERA_HINT)
-        return _no_common(f"only {', '.join(supported) or 'revisions that it does not name'}")
+        return _no_common(f"only {', '.join(supported) or 'revisions it does not name'}")
 
     # What is asked
 

@@ -347,4 +347,4 @@ def _expect_end(raw: bytes, pos: int, limit: int) -> None:
 
 def _broken(raw: bytes, pos: int) -> NotJsonError:
     where = "the end" if pos >= len(raw) else f"byte {pos + 1:,}"
-    return NotJsonError(f"the JSON structure breaks off at {where}")
+    return NotJsonError(f"the JSON structure is broken at {where}")

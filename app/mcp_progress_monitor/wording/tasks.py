@@ -69,7 +69,7 @@ def standing(job: JobSnapshot, task: TaskSnapshot) -> str:
     if job.state is JobState.CANCELLING and not is_terminal(task.status):
         parts.append(ASKED_TO_STOP)
     if is_left_at_server(job):
-        parts.append("left on its server, picked up when the server is connected")
+        parts.append("left on its server, followed again when the server is connected")
     parts.append(line(task.message or ""))
     return " · ".join(part for part in parts if part)
 

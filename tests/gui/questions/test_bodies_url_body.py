@@ -60,4 +60,4 @@ def test_what_is_no_page_cannot_be_opened_and_says_why(
 
 def test_it_says_that_the_server_knows_it_is_done(body: UrlBody) -> None:
     body.follow(dataclasses.replace(body.question, is_complete=True))
-    assert "web page is completed" in body.note.text()
+    assert "this step is complete" in body.note.text()

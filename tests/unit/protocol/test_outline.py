@@ -162,7 +162,7 @@ def test_problems_of_members_are_told() -> None:
     ],
 )
 def test_a_broken_structure_is_no_json(raw: bytes) -> None:
-    with pytest.raises(NotJsonError, match=r"breaks off at (the end|byte \d+)"):
+    with pytest.raises(NotJsonError, match=r"is broken at (the end|byte \d+)"):
         finish(outlined(raw))
 
 

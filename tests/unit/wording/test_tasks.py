@@ -50,7 +50,9 @@ def test_a_task_left_at_its_server_says_so_with_the_time_that_is_left() -> None:
     left = new_job(1, task=TASK._replace(is_followed=False))
     assert job_texts.state(left) == "Left on its server"
     assert job_texts.status(left) == "kept for 1 min 2 s more"
-    assert "picked up when the server is connected" in task_texts.standing(left, left.task or TASK)
+    assert "followed again when the server is connected" in task_texts.standing(
+        left, left.task or TASK
+    )
 
 
 def test_a_task_that_is_over_is_neither_left_nor_said_to_work() -> None:

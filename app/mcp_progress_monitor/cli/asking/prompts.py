@@ -189,7 +189,7 @@ async def visit_page(question: Question, dialogue: Dialogue) -> Answer:
     if host:
         dialogue.say_whole(f"Host: {host}. The full URL, which is not opened automatically:")
     else:
-        dialogue.say_whole("The full URL, which has no host:")
+        dialogue.say_whole("The full URL (it has no host):")
     dialogue.say_whole(url, indent="    ")
     choices = (_OPEN, *_URL_CHOICES) if may_open else _URL_CHOICES
     words = "Open the URL, or accept and visit it yourself?" if may_open else "Accept?"

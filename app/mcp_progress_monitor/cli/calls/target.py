@@ -220,7 +220,7 @@ def _of_config(path: Path, name: str | None) -> list[ServerDefinition]:
 def _reason(found: FoundServer) -> str:
     if found.is_disabled:
         return "disabled"
-    return "needs input from you; to enter it, import the server"
+    return "needs input from you; import the server to enter it"
 
 
 def config_server(config: ConfigFile, name: str) -> FoundServer:
@@ -237,7 +237,8 @@ def config_server(config: ConfigFile, name: str) -> FoundServer:
     if chosen.asks:
         ids = ", ".join(asked.id for asked in chosen.asks)
         what = f"The server needs input from you: {ids}"
-        hint = f"To enter it, import it: servers import {shlex.join([str(config.path), name])}"
+        words = shlex.join([str(config.path), name])
+        hint = f"To enter the values, import the server: servers import {words}"
         raise UserError(ErrorDetails(what, f"server {name!r}, {config.path}", hint))
     return chosen
 

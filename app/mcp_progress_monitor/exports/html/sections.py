@@ -350,7 +350,7 @@ _MEANINGS: Final = {
     JobState.RUNNING: "The request is pending.",
     JobState.STALLED: (
         "The request is pending, but progress has paused for much longer than before. The server "
-        "may be busy or hang."
+        "may be busy or hung."
     ),
     JobState.NEEDS_YOU: "The server has asked a question and is waiting for the answer.",
     JobState.CANCELLING: "The server was asked to stop and has not confirmed yet.",

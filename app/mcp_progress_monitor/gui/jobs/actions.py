@@ -139,7 +139,7 @@ _MADE: Final = (
         "resume",
         "Ctrl+Alt+P",
         _WINDOW,
-        "Follow the selected tasks again, which were left running on their servers",
+        "Follow the selected tasks that were left running on their servers",
     ),
     (
         "automatic",

@@ -221,7 +221,7 @@ class JobHeader(QWidget):
         self._cancel = self._button("Cancel", "Cancel this job (Ctrl+.)")
         self._resume = self._button("Resume", "Resume this job where it stopped (Ctrl+R)")
         self._pick_up = self._button(
-            "Pick up", "Follow this task again, which was left running on its server (Ctrl+Alt+P)"
+            "Pick up", "Follow this task, which was left running on its server (Ctrl+Alt+P)"
         )
         self._reissue = self._button(
             "Re-issue",

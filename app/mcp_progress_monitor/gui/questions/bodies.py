@@ -237,7 +237,7 @@ class UrlBody(QuestionBody):
         """Tell that the server knows it is done on the page."""
         super().follow(question)
         if question.is_complete:
-            self.note.setText("The server reports that the web page is completed.")
+            self.note.setText("The server reports that this step is complete.")
             set_text_colour(self.note, self.appearance, Tone.GOOD)
 
     def _lay_out(self) -> None:

@@ -184,7 +184,7 @@ class QuestionPanel(QWidget):
         view.setEditTriggers(view.EditTrigger.NoEditTriggers)
         view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         view.setMinimumWidth(view.fontMetrics().averageCharWidth() * 16)
-        view.setAccessibleName("Open questions of servers")
+        view.setAccessibleName("Open questions from servers")
         view.selectionModel().currentChanged.connect(self._on_current_changed)
 
     def _lay_out(self) -> None:

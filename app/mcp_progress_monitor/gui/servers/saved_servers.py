@@ -97,7 +97,7 @@ class SavedServers:
             return False
         if is_news and before and not now:
             names = ", ".join(before)
-            what = "The file of saved servers no longer contains any"
+            what = "The file of saved servers no longer contains any servers"
             self._tell(ErrorDetails(what, str(self.path), f"Removed: {one_line(names, _NAMES)}."))
         for name, entry in now.items():
             if not entry.is_disabled:
@@ -144,7 +144,7 @@ class SavedServers:
             elif is_news and name not in self._leaving:
                 self._leaving.add(name)
                 self._tell_of(
-                    "A connected server was removed from the file of saved servers or disabled",
+                    "A connected server was removed from the file of saved servers, or disabled",
                     name,
                     "It stays connected until you disconnect it.",
                 )

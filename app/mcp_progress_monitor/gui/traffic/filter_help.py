@@ -29,7 +29,7 @@ EXAMPLES: Final = (
     ('token == "abc" and dt > 2', "gaps of more than 2 seconds"),
     ("method == tools/call", "tool calls"),
     ("params.name == export", "calls of one tool"),
-    ("params.arguments.n >= 100", "calls with such an argument"),
+    ("params.arguments.n >= 100", "calls with n of 100 or more"),
     ("kind in (error, unreadable)", "errors and unreadable messages"),
     ("duration > 500ms", "slow replies"),
     ("size > 100kB", "large messages"),

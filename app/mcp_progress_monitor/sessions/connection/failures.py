@@ -34,16 +34,16 @@ _UNREAD_HINT: Final = (
 _URL_HINT: Final = "Check that the URL is that of an MCP server. The path is often /mcp."
 _SILENT_URL_HINT: Final = (
     "Check the URL, and that a server is running there. If it is slow, increase "
-    "the connect timeout (“Connect within”, --connect-timeout)."
+    "the connect timeout (“Connection timeout”, --connect-timeout)."
 )
 _BUSY: Final = {429: "Too Many Requests", 503: "Service Unavailable"}
 _BUSY_HINT: Final = (
     "It may be starting or overloaded: try again later, or increase the connect "
-    "timeout (“Connect within”, --connect-timeout)."
+    "timeout (“Connection timeout”, --connect-timeout)."
 )
 _SILENT_HINT: Final = (
     "Check that this is an MCP server on stdio. If it starts slowly, increase "
-    "the connect timeout (“Connect within”, --connect-timeout)."
+    "the connect timeout (“Connection timeout”, --connect-timeout)."
 )
 
 

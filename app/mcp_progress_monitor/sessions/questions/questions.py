@@ -1,4 +1,4 @@
-"""Open questions of servers, each until it is answered or needs no answer; their progress."""
+"""Open questions from servers, each until it is answered or needs no answer; their progress."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ def test_a_stalled_job_tells_how_long_it_has_been_silent() -> None:
     assert "Stalled" in told
     assert "no progress for 3 min 13 s" in told
     assert "8 of an unknown total" in told
-    assert "may be busy or hang" in told
+    assert "may be busy or hung" in told
 
 
 def test_a_job_that_a_recording_ends_within_is_not_told_to_go_on() -> None:

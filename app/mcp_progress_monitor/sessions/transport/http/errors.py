@@ -366,7 +366,7 @@ def _unreadable(answer: HttpAnswer, where: str) -> Loss:
     what = f"The server answered {answer.line} with invalid JSON: {reason}"
     hint = (
         "The response was cut off on the way, or the server has a bug: check its "
-        "log. The traffic shows what was received."
+        "log. Traffic shows what was received."
     )
     return Loss("failed", ErrorDetails(what, where, hint, _quoted(answer)), may_be_older=True)
 
@@ -380,9 +380,7 @@ def _nothing(answer: HttpAnswer, where: str) -> Loss:
 def no_reply(answer: HttpAnswer, where: str) -> Loss:
     """Messages that came, with no reply among them."""
     what = f"The server answered {answer.line} without a reply to the request"
-    hint = (
-        "The traffic shows what was received. The server may have used another id than the request."
-    )
+    hint = "Traffic shows what was received. The server may have used another id than the request."
     return Loss("failed", ErrorDetails(what, where, hint, _quoted(answer)), may_be_older=True)
 
 
