@@ -157,7 +157,7 @@ class Framer:
         for raw in lines:
             # Cut before anything is numbered: elements have the numbers behind their batch's, even
             # if other connections frame messages meanwhile. Recordings rely on it.
-            elements = yield from _batch_elements(raw)
+            elements = yield from _split_batch(raw)
             number = self._numbers.take(1 + len(elements))
             stamp = (self._connection, Channel.RECEIVED, when, at)
             yield [Frame(number, *stamp, raw, None, is_complete)]
@@ -221,7 +221,7 @@ class Framer:
         return Frame(self._numbers.take(), self._connection, channel, when, at, raw)
 
 
-def _batch_elements(raw: bytes) -> Generator[list[Frame], None, list[bytes]]:
+def _split_batch(raw: bytes) -> Generator[list[Frame], None, list[bytes]]:
     """Cut a batch line into its elements; none if it is no batch or not well-formed."""
     if not (_MAY_BE_BATCH.match(raw) and _is_sound(raw)):
         return []

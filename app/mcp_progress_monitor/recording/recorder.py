@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import bisect
-import datetime
 import errno
 import math
 import os
 import time
 from collections import deque
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
 
-from mcp_progress_monitor import __version__
 from mcp_progress_monitor.clock import Clock
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import PathKind, absolute, path_kind
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.recording.folder import RecordingsFolder
-from mcp_progress_monitor.recording.format import header
 from mcp_progress_monitor.recording.settings import FOLDER, RecordingSettings, load_settings
 from mcp_progress_monitor.recording.timeline import FileBytes, Timeline
 from mcp_progress_monitor.recording.writer import DiskThread, Encoded, Encoder, Order, RunFiles
@@ -232,7 +229,6 @@ class Recorder:
         self._files = None if path is None else RunFiles(path, folder, settings)
         self._file_limit: float = settings.part_limit if folder is not None else math.inf
         self._keeps_empty = folder is None
-        self._run = os.urandom(16).hex()
         self._base = round(self._clock.monotonic(), 6)
         self._encoder = Encoder(self._base)
         self._disk = DiskThread()
@@ -398,20 +394,9 @@ class Recorder:
         else:
             self._part_limit = self._file_limit
             self._to_write.append(part)
-            part.append(header(self._header(number, first)))
+            part.append(self._encoder.header(number, first, self._clock.wall()))
             self._waiting_bytes += part.end
         return part
-
-    def _header(self, number: int, first: int) -> dict[str, Any]:
-        started = datetime.datetime.fromtimestamp(self._clock.wall(), datetime.UTC)
-        return {
-            "program": f"mcp-progress-monitor {__version__}",
-            "started": started.isoformat(),
-            "at": self._base,
-            "first": first,
-            "part": number,
-            "run": self._run,
-        }
 
     def flush(self) -> bool:
         """Hand all that was taken to the system: it survives `kill -9` of this program.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import errno
 import itertools
 import os
@@ -14,10 +15,11 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
 import anyio
 from anyio.lowlevel import current_token
 
+from mcp_progress_monitor import __version__
 from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameRun
 from mcp_progress_monitor.protocol.framing import may_be_batch
 from mcp_progress_monitor.recording.folder import RecordingsFolder, part_path
-from mcp_progress_monitor.recording.format import NUMBER, escaped, prefix
+from mcp_progress_monitor.recording.format import NUMBER, escaped, header, prefix
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -68,6 +70,7 @@ class Encoder:
     def __init__(self, base: float) -> None:
         """Times count from `base`, in monotonic seconds."""
         self._base = base
+        self._run = os.urandom(16).hex()
         self._next = 1
         """The number that the next line has if it does not say another one."""
         self._batches: dict[str, _Batch] = {}
@@ -75,8 +78,21 @@ class Encoder:
         self._prefix = b""
 
     def begin(self, first: int) -> None:
-        """A part begins, and its header says that its first frame has the number `first`."""
+        """Begin a part whose first frame has the number `first`."""
         self._next = first
+
+    def header(self, part: int, first: int, when: float) -> bytes:
+        """The header of the part with that number, which begins with the frame `first`."""
+        return header(
+            {
+                "program": f"mcp-progress-monitor {__version__}",
+                "started": datetime.datetime.fromtimestamp(when, datetime.UTC).isoformat(),
+                "at": self._base,
+                "first": first,
+                "part": part,
+                "run": self._run,
+            }
+        )
 
     def owed(self, frames: Sequence[Frame], part: int) -> tuple[int, int]:
         """How many frames, from the first on, are elements of a batch in an earlier part; which.

@@ -1,4 +1,4 @@
-"""How fast a job goes, its estimated time left, and when its silence means that it is stalled."""
+"""How fast a job goes, and its estimated time left."""
 
 from __future__ import annotations
 
@@ -61,10 +61,6 @@ WINDOW_S: Final = 30.0
 WINDOW_STEP_S: Final = 0.5
 """The window keeps a sample only this long after the one before: at most about 60 of them."""
 LONGEST_ETA_S: Final = 100 * 86400.0
-STALL_LEAST_S: Final = 10.0
-STALL_GAPS: Final = 5
-_GAPS_KEPT: Final = 31
-_SHORT_S: Final = STALL_LEAST_S / STALL_GAPS
 
 
 class Rates:
@@ -167,42 +163,6 @@ class _Smoothed(NamedTuple):
         once = kept * self.once + gained / passed * added
         weight = kept * self.weight + added
         return _Smoothed(once, kept * self.twice + once / weight * added, weight)
-
-
-class Rhythm:
-    """The usual gap between ticks, good or bad: what silence is measured by."""
-
-    __slots__ = ("_at", "_gaps", "_stall_after_s")
-
-    def __init__(self, at: float) -> None:
-        self._at: float | None = at
-        self._gaps: collections.deque[float] = collections.deque(maxlen=_GAPS_KEPT)
-        self._stall_after_s: float | None = STALL_LEAST_S
-
-    def add(self, at: float) -> None:
-        """Take the time of a tick."""
-        if self._at is None:
-            self._at = at
-        elif at > self._at:
-            gap = at - self._at
-            self._gaps.append(gap)
-            self._at = at
-            # One more gap that is short moves no median of which five are below the least.
-            if gap > _SHORT_S or self._stall_after_s != STALL_LEAST_S:
-                self._stall_after_s = None
-
-    def pause(self) -> None:
-        """Let the silence that follows be no gap: nobody works on the job."""
-        self._at = None
-
-    def stall_after_s(self) -> float:
-        """The silence beyond which the job is stalled: 10 s or five median gaps."""
-        if self._stall_after_s is None:
-            import statistics  # with fractions and decimals: no start waits for them
-
-            usual = statistics.median(self._gaps)
-            self._stall_after_s = max(STALL_LEAST_S, STALL_GAPS * usual)
-        return self._stall_after_s
 
 
 def eta(remaining: float, rate: float | None, passed: float) -> float | None:

@@ -16,10 +16,11 @@ from mcp_progress_monitor.protocol.facts import (
 )
 from mcp_progress_monitor.protocol.frames import PlainTick, TickRun, at_of, server_name
 from mcp_progress_monitor.tracker import requests, violations
-from mcp_progress_monitor.tracker.estimate import SAMPLE_S, Rates, Rhythm, as_float, is_above
+from mcp_progress_monitor.tracker.estimate import SAMPLE_S, Rates, as_float, is_above
 from mcp_progress_monitor.tracker.history import Chart, PhaseLog
 from mcp_progress_monitor.tracker.job_parts import JobQuestions, JobStream, JobTask
 from mcp_progress_monitor.tracker.snapshot import ChartPoint, Failure, JobId, JobState
+from mcp_progress_monitor.tracker.stalls import TickGaps
 from mcp_progress_monitor.tracker.violations import ViolationCounts
 
 if TYPE_CHECKING:
@@ -52,12 +53,12 @@ class ProgressHistory:
     `odd` is the newest tick that broke a rule.
     """
 
-    __slots__ = ("chart", "odd", "phases", "rates", "rhythm")
+    __slots__ = ("chart", "gaps", "odd", "phases", "rates")
 
     def __init__(self, at: float) -> None:
         self.chart = Chart()
         self.phases = PhaseLog()
-        self.rhythm = Rhythm(at)
+        self.gaps = TickGaps(at)
         self.rates: Rates | None = None
         self.odd: ProgressReceived | None = None
 
@@ -215,7 +216,7 @@ class Job:
         else:
             course.rates.add(at, value)
         course.chart.add(at, value)
-        course.rhythm.add(at)
+        course.gaps.add(at)
         if self.message is not None:
             self.look(at)
         return self.state is _STALLED and self._wake()
@@ -297,7 +298,7 @@ class Job:
         self.odd_count += 1
         course = self.course = self.course or ProgressHistory(fact.at)
         course.odd = fact
-        course.rhythm.add(fact.at)
+        course.gaps.add(fact.at)
         self._keep_extremes()
         self.look(fact.at)
         self._wake()
@@ -379,16 +380,16 @@ class Job:
 
     def stall_after_s(self) -> float | None:
         """The silence beyond which the job is stalled; None before the first tick."""
-        return None if self.course is None else self.course.rhythm.stall_after_s()
+        return None if self.course is None else self.course.gaps.stall_after_s()
 
     def stall_if_silent(self, now: float) -> bool:
         """Become stalled if that is due; whether it was."""
-        limit = self.stall_after_s()
-        if self.state is not JobState.RUNNING or limit is None or self.last is None:
+        if self.state is not JobState.RUNNING or self.course is None or self.last is None:
             return False
         if self.request.sender is Side.SERVER:  # the silence is ours: the user is thinking
             return False
-        if self.is_settling or now - max(at_of(self.last), self.heard_at) <= limit:
+        silence_s = now - max(at_of(self.last), self.heard_at)
+        if self.is_settling or not self.course.gaps.is_stalled(silence_s):
             return False
         self.state = JobState.STALLED
         self.sample_at = _NEVER
@@ -458,7 +459,7 @@ class Job:
         self.limit = self.sample_at = _NEVER
         if self.course is not None:
             self.course.rates = None
-            self.course.rhythm.pause()
+            self.course.gaps.pause()
 
     def wake(self) -> None:
         """Run again without a new request: more has come of the last one."""

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.frames import fact_of
-from mcp_progress_monitor.tracker import cancels
+from mcp_progress_monitor.tracker import pending_cancels
 from mcp_progress_monitor.tracker.estimate import as_float, eta, fraction
 from mcp_progress_monitor.tracker.snapshot import AttemptSnapshot, JobDetail, JobSnapshot, JobState
 
@@ -74,7 +74,7 @@ def _of_few(job: Job, now: float) -> dict[str, Any]:
     if job.stream is not None:
         fields["stream"] = job.stream.picture(now if job.ended_at is None else job.ended_at)
     if job.cancel_at is not None or job.is_cancel_sent or job.state is JobState.CANCELLING:
-        state = cancels.state_of(job)
+        state = pending_cancels.state_of(job)
         fields["cancel_state"], fields["cancel_s"] = state, _cancel_s(job, state, now)
     return fields
 
@@ -131,7 +131,7 @@ def _pace(job: Job, now: float, share: float | None) -> tuple[float | None, floa
     if share is None or total is None:
         return rate, None
     # The clock runs from the last tick and stops where the job counts as stalled.
-    passed = min(max(now - last_at, 0.0), course.rhythm.stall_after_s())
+    passed = min(max(now - last_at, 0.0), course.gaps.stall_after_s())
     left = as_float(total) - as_float(job.progress)
     return rate, eta(left, rates.read(last_at, rated), passed)
 

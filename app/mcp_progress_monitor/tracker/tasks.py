@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from mcp_progress_monitor.protocol.facts import RequestMade, TaskStated
-    from mcp_progress_monitor.tracker.cancels import Cancels
     from mcp_progress_monitor.tracker.endings import JobEnding
     from mcp_progress_monitor.tracker.job import Job
+    from mcp_progress_monitor.tracker.pending_cancels import PendingCancels
     from mcp_progress_monitor.tracker.questions import QuestionReducer
     from mcp_progress_monitor.tracker.rows import PendingChanges, Rows
 
@@ -85,7 +85,7 @@ class TaskReducer:
         """How many tasks are known: for tests of its bounds."""
         return len(self._by_id)
 
-    def connect(self, questions: QuestionReducer, cancels: Cancels) -> None:
+    def connect(self, questions: QuestionReducer, cancels: PendingCancels) -> None:
         """Work with those who know what jobs wait for."""
         self._questions = questions
         self._cancels = cancels

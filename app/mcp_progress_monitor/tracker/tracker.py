@@ -26,9 +26,9 @@ from mcp_progress_monitor.protocol.facts import (
 from mcp_progress_monitor.protocol.frames import TickRun, fact_of, server_name
 from mcp_progress_monitor.tracker import endings, requests
 from mcp_progress_monitor.tracker import job as rising
-from mcp_progress_monitor.tracker.cancels import Cancels
 from mcp_progress_monitor.tracker.chains import Chains, RestoredTask, job_of_task
 from mcp_progress_monitor.tracker.job import Job
+from mcp_progress_monitor.tracker.pending_cancels import PendingCancels
 from mcp_progress_monitor.tracker.questions import QuestionReducer
 from mcp_progress_monitor.tracker.replies import Replies
 from mcp_progress_monitor.tracker.requests import PlainRequests
@@ -75,7 +75,7 @@ class Tracker:
         """The jobs that can be resumed: what happens to them outside the facts is noted there."""
         self._plain = PlainRequests()
         self._replies = Replies(self._rows, self.chains, self._plain, self._begin)
-        self._cancels = Cancels(self._rows, cancel_grace_s, self._replies.finish)
+        self._cancels = PendingCancels(self._rows, cancel_grace_s, self._replies.finish)
         replies = self._replies
         self._tasks = TaskReducer(
             self._rows, key_of, replies.finish, replies.keep_answer, saves=saves

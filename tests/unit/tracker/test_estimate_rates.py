@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-import statistics
 from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.tracker.estimate import LONGEST_ETA_S, Rates, Rhythm, eta
+from mcp_progress_monitor.tracker.estimate import LONGEST_ETA_S, Rates, eta
 from tests.unit.tracker.story import Story
 
 if TYPE_CHECKING:
@@ -363,34 +362,3 @@ def test_a_rate_is_finite_or_unknown(
     if rates.is_known(now, 100):
         rate = rates.read(now, value)
         assert rate is None or math.isfinite(rate)
-
-
-def test_the_usual_gap_is_the_median_of_the_newest() -> None:
-    rhythm = Rhythm(0.0)
-    assert rhythm.stall_after_s() == 10
-    for at in (4.0, 8.0, 100.0):
-        rhythm.add(at)
-    assert rhythm.stall_after_s() == 20
-    for _ in range(40):
-        at += 3.0
-        rhythm.add(at)
-    assert rhythm.stall_after_s() == 15
-
-
-@given(
-    st.lists(
-        st.tuples(st.sampled_from([0.5, 1.5, 2.0, 2.5, 64.0]) | st.floats(0.001, 6), st.booleans()),
-        max_size=80,
-    )
-)
-def test_a_stall_is_told_by_the_median_gap_however_often_one_asks(
-    steps: list[tuple[float, bool]],
-) -> None:
-    rhythm, at, gaps = Rhythm(0.0), 0.0, [0.0]
-    for step, is_asked in [*steps, (1.0, True)]:
-        gaps.append(at + step - at)
-        at += step
-        rhythm.add(at)
-        if is_asked:
-            usual = statistics.median(gaps[1:][-31:])
-            assert rhythm.stall_after_s() == max(10.0, 5 * usual)

@@ -1,4 +1,4 @@
-"""Messages in line to be written, and requests that wait for their replies."""
+"""Sends requests, notifications and cancels, and matches replies to the pending requests."""
 
 from __future__ import annotations
 

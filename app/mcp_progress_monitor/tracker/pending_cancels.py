@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _NEVER: Final = float("inf")
 
 
-class Cancels:
+class PendingCancels:
     """The jobs that wait for their cancel to be confirmed, by the time that silence confirms it."""
 
     def __init__(

@@ -1,0 +1,51 @@
+"""When a job counts as stalled: silent for much longer than its usual gap between ticks."""
+
+from __future__ import annotations
+
+import collections
+from typing import Final
+
+STALL_LEAST_S: Final = 10.0
+STALL_GAPS: Final = 5
+_GAPS_KEPT: Final = 31
+_SHORT_S: Final = STALL_LEAST_S / STALL_GAPS
+
+
+class TickGaps:
+    """The gaps between a job's ticks, good or bad, and the silence that makes it stalled."""
+
+    __slots__ = ("_at", "_gaps", "_stall_after_s")
+
+    def __init__(self, at: float) -> None:
+        self._at: float | None = at
+        self._gaps: collections.deque[float] = collections.deque(maxlen=_GAPS_KEPT)
+        self._stall_after_s: float | None = STALL_LEAST_S
+
+    def add(self, at: float) -> None:
+        """Add the gap that a tick at that time ends."""
+        if self._at is None:
+            self._at = at
+        elif at > self._at:
+            gap = at - self._at
+            self._gaps.append(gap)
+            self._at = at
+            # One more gap that is short moves no median of which five are below the least.
+            if gap > _SHORT_S or self._stall_after_s != STALL_LEAST_S:
+                self._stall_after_s = None
+
+    def pause(self) -> None:
+        """Ignore the silence until the next tick: nobody works on the job."""
+        self._at = None
+
+    def stall_after_s(self) -> float:
+        """The silence beyond which the job is stalled: 10 s or five median gaps, if longer."""
+        if self._stall_after_s is None:
+            import statistics  # with fractions and decimals: no start waits for them
+
+            usual = statistics.median(self._gaps)
+            self._stall_after_s = max(STALL_LEAST_S, STALL_GAPS * usual)
+        return self._stall_after_s
+
+    def is_stalled(self, silence_s: float) -> bool:
+        """Whether a job is stalled that has been silent for so long."""
+        return silence_s > self.stall_after_s()
