@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QWidget
 
 from mcp_progress_monitor.gui.theme import Appearance
 from mcp_progress_monitor.paths import resource
@@ -33,6 +37,24 @@ def appearance(qapp: QApplication) -> Iterator[Appearance]:
     made = Appearance(qapp.palette(), resource("icons"))
     yield made
     made.deleteLater()
+
+
+@pytest.fixture(autouse=True)
+def _hands_off() -> Iterator[None]:
+    """Release what a test left pressed: the next one's clicks and keys would mean something else.
+
+    `QTest.mouseDClick` sends no release to a widget, and `QTest.keyClick` none of Ctrl to a widget
+    that its key has closed. Qt then goes on with the button or the modifier held: a view drags
+    where it is clicked, and selects more where it is to select another row.
+    """
+    yield
+    held = QGuiApplication.mouseButtons()
+    if held or QGuiApplication.keyboardModifiers():
+        nobody = QWidget()
+        for button in (each for each in Qt.MouseButton if each & held):
+            QTest.mouseRelease(nobody, button)
+        QTest.keyRelease(nobody, Qt.Key.Key_Control)
+        nobody.deleteLater()
 
 
 @pytest.fixture(autouse=True)
