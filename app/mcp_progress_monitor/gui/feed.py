@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import collections
 import math
+import operator
+import time
 from typing import TYPE_CHECKING, Final, Protocol
 
-from PySide6.QtCore import QElapsedTimer, QObject, Qt, QTimer, Signal, Slot
+from PySide6.QtCore import QObject, Qt, QTimer, Signal, Slot
 
 from mcp_progress_monitor.gui.console.lines import is_of_life
 from mcp_progress_monitor.protocol.facts import NotificationReceived
@@ -28,41 +30,10 @@ INTERVAL_MS: Final = 100
 FORGIVEN_MS: Final = 10
 """What a batch may be late, or take, and still the next keeps its moment.
 
-Were every millisecond of a timer added up, news that come ten times a second would fall behind
-their batches more each time: then half an interval late on average, where they could be told at
-once, and painted just when the next come in.
+Were every millisecond of a timer added up, updates that come ten times a second would fall behind
+their batches more each time: then half an interval late on average, where they could be published
+at once, and painted just when the next come in.
 """
-
-
-class Throttle:
-    """When batches of one kind are published, in milliseconds of a monotonic clock."""
-
-    def __init__(self) -> None:
-        self._due = -math.inf
-        self._begun = -math.inf
-
-    def told(self, begun: float, ended: float, *, has_ticks: bool = True) -> None:
-        """Take note of a batch. One that was late or long moves those after it: none is made up.
-
-        After a pause one without ticks leaves the next its moment: what begins tells so first, and
-        its first tick need not wait for that.
-        """
-        pause, self._begun = begun - self._begun, begun
-        if not has_ticks and pause >= 2 * INTERVAL_MS:
-            self._due = ended
-            return
-        on_time = self._due if begun - self._due <= FORGIVEN_MS else begun
-        self._due = max(on_time, ended - FORGIVEN_MS) + INTERVAL_MS
-
-    def wait_ms(self, now: float) -> int:
-        """How long until the next, in whole milliseconds as timers have them."""
-        return math.ceil(max(0.0, self._due - now))
-
-    def overdue_ms(self, now: float) -> float:
-        """How long ago the next was due; infinite before the first."""
-        return now - self._due
-
-
 APART_MS: Final = 33
 """Least time between batches of two kinds, so that Qt paints what one changed before the next."""
 
@@ -96,30 +67,58 @@ def merged(earlier: ChangeSet, later: ChangeSet) -> ChangeSet:
     )
 
 
-class _FeedBatch:
-    """Updates that are published together: whether any are pending, and when they are due."""
+def _now_ms() -> float:
+    return time.perf_counter() * 1000
 
-    def __init__(self, tell: Callable[[], None]) -> None:
-        self.tell = tell
-        """Tells what waits."""
-        self.cadence = Throttle()
+
+class Throttle:
+    """When batches of one kind are due, in milliseconds of a monotonic clock."""
+
+    def __init__(self) -> None:
+        self.due_at = -math.inf
+        self._begun_at = -math.inf
+
+    def note_published(self, begun_at: float, ended_at: float, *, has_ticks: bool = True) -> None:
+        """Set when the next is due. One that was late or long moves those after it.
+
+        After a pause one without ticks leaves the next its moment: what begins is published so
+        first, and its first tick need not wait for that.
+        """
+        pause, self._begun_at = begun_at - self._begun_at, begun_at
+        if not has_ticks and pause >= 2 * INTERVAL_MS:
+            self.due_at = ended_at
+            return
+        on_time = self.due_at if begun_at - self.due_at <= FORGIVEN_MS else begun_at
+        self.due_at = max(on_time, ended_at - FORGIVEN_MS) + INTERVAL_MS
+
+
+class _FeedBatch(Throttle):
+    """Updates of one kind, which are published together: whether any wait, and how urgently."""
+
+    def __init__(self, publish: Callable[[], None]) -> None:
+        super().__init__()
+        self.publish = publish
+        """Publishes what waits."""
         self.is_waiting = False
         self.is_urgent = False
         """Whether some of it is more than the passing of time."""
 
 
+_due_at = operator.attrgetter("due_at")
+
+
 class Feed(QObject):
     """Publishes the engine's updates: the first change at once, then ten times a second.
 
-    Between batches changes are merged, so nothing is lost and nothing is told twice; after a long
-    batch the views get time to breathe, however long it took them (`Cadence`). Frames are only
-    counted: the timeline has them, and what is gathered must not grow with a flood.
+    Between batches changes are merged, so nothing is lost and nothing is published twice; after a
+    long batch the views get time to breathe, however long it took them. Frames are only counted:
+    the timeline has them, and what is gathered must not grow with a flood.
 
     There are three kinds of batches, each at its own moment: servers, then jobs with their
     questions, then marks with the frames they are of. A window that repaints all of its panes at
     once stands still three times as long (35 ms of one core with twenty busy servers, measured).
-    What waits is told an interval after the batch before of its kind, or `APART_MS` after one of
-    another kind that was in its way.
+    What waits is published an interval after the batch before of its kind, or `APART_MS` after one
+    of another kind that was in its way.
     """
 
     frames_marked = Signal(object)
@@ -151,13 +150,12 @@ class Feed(QObject):
         self._questions: frozenset[int] = frozenset()
         self._unsubscribe: Callable[[], None] | None = None
         self._before: Callable[[], object] | None = None
-        self._of_servers = _FeedBatch(self._tell_servers)
-        self._of_jobs = _FeedBatch(self._tell_jobs)
-        self._of_frames = _FeedBatch(self._tell_frames)
+        self._of_servers = _FeedBatch(self._publish_servers)
+        self._of_jobs = _FeedBatch(self._publish_jobs)
+        self._of_frames = _FeedBatch(self._publish_frames)
         self._kinds = (self._of_servers, self._of_jobs, self._of_frames)
-        self._clock = QElapsedTimer()
-        self._clock.start()
-        self._last_told: tuple[_FeedBatch, float] | None = None
+        self._newest: tuple[_FeedBatch | None, float] = (None, -math.inf)
+        """The kind that was published last, and when that had ended."""
         self._timer = QTimer(self)
         self._timer.setSingleShot(True)
         # A coarse timer may fire five per cent early, which is more than ten a second.
@@ -172,7 +170,7 @@ class Feed(QObject):
     def attach(self, publisher: Publisher, before: Callable[[], object] | None = None) -> None:
         """Listen to `publisher` instead of whatever was listened to before.
 
-        `before` is called each time before views are told: to have on disk what they show.
+        `before` is called each time before views are updated: to have on disk what they show.
         """
         self.detach()
         self._before = before
@@ -190,28 +188,24 @@ class Feed(QObject):
         self._timer.stop()
         for kind in self._kinds:
             if kind.is_waiting:
-                self._tell_kind(kind)
+                self._publish(kind)
 
-    def _tell_kind(self, kind: _FeedBatch) -> None:
-        kind.is_waiting = False
+    def _publish(self, kind: _FeedBatch) -> None:
         has_ticks = kind is not self._of_jobs or self._has_ticks
-        kind.is_urgent = False
+        kind.is_waiting = kind.is_urgent = False
         if self._before is not None:
             self._before()
-        begun = self._now_ms()
-        kind.tell()
-        ended = self._now_ms()
-        kind.cadence.told(begun, ended, has_ticks=has_ticks)
-        self._last_told = (kind, ended)
+        begun_at = _now_ms()
+        kind.publish()
+        ended_at = _now_ms()
+        kind.note_published(begun_at, ended_at, has_ticks=has_ticks)
+        self._newest = (kind, ended_at)
 
-    def _now_ms(self) -> float:
-        return self._clock.nsecsElapsed() / 1e6
-
-    def _tell_servers(self) -> None:
+    def _publish_servers(self) -> None:
         servers, self._servers = self._servers, frozenset()
         self.servers_changed.emit(servers)
 
-    def _tell_jobs(self) -> None:
+    def _publish_jobs(self) -> None:
         changes = self._changes._replace(progressed=self._changes.progressed | self._progressed)
         self._changes = ChangeSet()
         self._progressed.clear()
@@ -222,7 +216,7 @@ class Feed(QObject):
         if questions:
             self.questions_changed.emit(questions)
 
-    def _tell_frames(self) -> None:
+    def _publish_frames(self) -> None:
         marked, self._marked = self._marked, {}
         if marked:
             self.frames_marked.emit(marked)
@@ -277,7 +271,7 @@ class Feed(QObject):
             self._expect(self._of_jobs, is_urgent=False)
 
     def _expect(self, kind: _FeedBatch, *, is_urgent: bool = True) -> None:
-        """Schedule a kind for its next publication."""
+        """Have a kind published when it is due next."""
         if kind.is_waiting and (kind.is_urgent or not is_urgent):
             return
         kind.is_waiting = True
@@ -286,26 +280,21 @@ class Feed(QObject):
 
     def _schedule(self) -> None:
         """Start the timer for what is due first."""
-        now = self._now_ms()
-        waits = [self._wait_ms(kind, now) for kind in self._kinds if kind.is_waiting]
-        if waits:
-            self._timer.start(min(waits))
+        due = [self._due_at(kind) for kind in self._kinds if kind.is_waiting]
+        if due:
+            self._timer.start(math.ceil(max(0.0, min(due) - _now_ms())))
 
-    def _wait_ms(self, kind: _FeedBatch, now: float) -> int:
-        apart = 0
-        if self._last_told is not None:
-            last, ended = self._last_told
-            if last is not kind:
-                apart = math.ceil(max(0.0, ended + APART_MS - now))
-        # That a job got older is told with its next tick, if that comes at once.
-        patience = 0 if kind.is_urgent else INTERVAL_MS
-        return max(apart, kind.cadence.wait_ms(now - patience))
+    def _due_at(self, kind: _FeedBatch) -> float:
+        # That a job got older is published with its next tick, if that comes at once.
+        due_at = kind.due_at if kind.is_urgent else kind.due_at + INTERVAL_MS
+        newest, ended_at = self._newest
+        return due_at if newest is kind else max(due_at, ended_at + APART_MS)
 
     @Slot()
     def _on_timeout(self) -> None:
-        """Tell of one kind alone: what it changes is painted before the next."""
-        now = self._now_ms()
-        due = [kind for kind in self._kinds if kind.is_waiting and not self._wait_ms(kind, now)]
+        """Publish one kind alone: what it changes is painted before the next."""
+        now = _now_ms()
+        due = [kind for kind in self._kinds if kind.is_waiting and self._due_at(kind) <= now]
         if due:
-            self._tell_kind(max(due, key=lambda kind: kind.cadence.overdue_ms(now)))
+            self._publish(min(due, key=_due_at))  # what is overdue for longest
         self._schedule()

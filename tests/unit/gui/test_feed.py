@@ -357,3 +357,19 @@ def test_log_messages_of_servers_are_passed_on_and_no_other_notifications(
     station.publish(Update(frames, facts))
     feed.flush()
     assert told == [facts[0], facts[2]]
+
+
+def test_of_two_kinds_that_are_due_the_one_is_published_first_that_waits_for_longest(
+    qtbot: QtBot, station: Station, feed: Feed
+) -> None:
+    told: list[object] = []
+    feed.frames_added.connect(told.append)
+    station.publish(Update([frame(1)]))
+    qtbot.waitUntil(lambda: told == [1])
+    feed.servers_changed.connect(told.append)
+    station.publish(Update(servers=frozenset("a")))
+    qtbot.waitUntil(lambda: len(told) == 2)
+    station.publish(Update([frame(2)], servers=frozenset("b")))
+    time.sleep(3 * INTERVAL_MS / 1000)  # nothing turns the loop: both are due by then
+    qtbot.waitUntil(lambda: len(told) == 4)
+    assert told == [1, frozenset("a"), 1, frozenset("b")]
