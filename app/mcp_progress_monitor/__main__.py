@@ -1,12 +1,15 @@
-"""`python -m mcp_progress_monitor`: the same as the installed command `mcp-progress-monitor`."""
+"""The installed command `mcp-progress-monitor`, and `python -m mcp_progress_monitor`.
+
+Nothing is imported here before it is needed: a tap's client waits for that.
+"""
 
 from __future__ import annotations
 
+import os
 import sys
-from pathlib import Path
 
 if not __package__ and not getattr(sys, "frozen", False):  # started by its path
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+    sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.realpath(__file__))))  # noqa: PTH120
     import mcp_progress_monitor  # noqa: F401
 
     del sys.path[0]
@@ -26,6 +29,11 @@ def main() -> int:
         from mcp_progress_monitor.demo.__main__ import main as serve
 
         return serve(arguments)
+    from mcp_progress_monitor.cli.tapping import plain_order, run_tap
+
+    order = plain_order(sys.argv[1:])
+    if order is not None:
+        run_tap(order)
     from mcp_progress_monitor import bundle
     from mcp_progress_monitor.cli.entry import main as run
 

@@ -40,6 +40,7 @@ from mcp_progress_monitor.cli.orders import (
     saved_ids,
 )
 from mcp_progress_monitor.cli.servers.commands import servers
+from mcp_progress_monitor.cli.tap import tap
 from mcp_progress_monitor.errors import UserError
 from mcp_progress_monitor.snapshots.limits import TOOL_IDLE_S
 
@@ -411,7 +412,7 @@ def export(invocation: Invocation, /, **chosen: Any) -> int:
     return export_recording(invocation.common, order)
 
 
-for _command in (resources, read, prompts, prompt, request, tasks, servers):
+for _command in (resources, read, prompts, prompt, request, tasks, servers, tap):
     program.add_command(_command)
 
 

@@ -1,0 +1,78 @@
+"""`tap`: its commands, their options and help.
+
+Loaded by `--help`. `tap -- COMMAND` itself is run without this module (`cli.tapping`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import click
+
+from mcp_progress_monitor.cli.options import CommonOptions, Invocation, group_options
+
+_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor tap -- npx -y @modelcontextprotocol/server-everything
+  mcp-progress-monitor tap --name files -- python my_server.py
+
+\b
+In an MCP client's configuration, put the program's full path in place of the
+server's command, and "tap", "--" and that command before its arguments.
+
+\b
+Exit codes: those of the command; 128 and more if a signal ended it; 127 if it
+was not found. If it cannot be recorded, one line on standard error says why, and
+the command runs as usual.
+"""
+
+_MISSING = (
+    "No server command. Put -- before it. Example: mcp-progress-monitor tap -- python server.py"
+)
+
+
+@click.group(
+    invoke_without_command=True,
+    epilog=_EXAMPLES,
+    subcommand_metavar="[-- COMMAND [ARG]...]",
+    short_help="Record what another client and its server say.",
+)
+@group_options
+@click.option(
+    "--name",
+    metavar="NAME",
+    help="Show the server under this name (default: the name of the command's file).",
+)
+@click.option(
+    "--client",
+    metavar="NAME",
+    help="Show the client under this name until it has told its own.",
+)
+@click.pass_context
+def tap(ctx: click.Context, invocation: Invocation, name: str | None, client: str | None) -> int:
+    """Run an MCP server for another client, and record what both say.
+
+    Run this in place of the server's command. Bytes pass unchanged in both directions, whatever
+    happens to the recording. The window shows the session while it runs, and "open" shows its
+    recording, which is in recordings/live in the data folder.
+    """
+    ctx.obj = invocation
+    if ctx.invoked_subcommand is not None:
+        return 0
+    common = invocation.common
+    if common.command is None:
+        raise click.UsageError(_MISSING)
+    _refuse_others(common)
+    from mcp_progress_monitor.cli.tapping import TapOrder, run_tap
+
+    folder = None if common.data_dir is None else str(common.data_dir)
+    return run_tap(TapOrder(common.command, name, client, folder))
+
+
+def _refuse_others(common: CommonOptions) -> None:
+    """Refuse what was given before `tap`, and says nothing about one."""
+    for field in dataclasses.fields(common):
+        is_own = field.name in {"command", "data_dir", "log_level"}
+        if not is_own and getattr(common, field.name):
+            option = f"--{field.name.replace('_', '-')}"
+            raise click.UsageError(f"{option} cannot be used with 'tap', which runs its command.")

@@ -1,0 +1,107 @@
+"""Starts the stdio tap: `tap [OPTION]... -- COMMAND [ARG]...`, read before click is imported.
+
+A client waits for its server to start, so nothing is imported here but what that needs.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import NoReturn
+
+_OPTIONS = ("--name", "--client", "--data-dir")
+_NOT_STARTED = 127
+
+
+class TapOrder:
+    """What to run, and how it is to be called in the recording."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        name: str | None = None,
+        client: str | None = None,
+        data_dir: str | None = None,
+    ) -> None:
+        """`client` is the name of the client that starts it, as `tap install` knows it."""
+        self.command = tuple(command)
+        self.name = name
+        self.client = client
+        self.data_dir = data_dir
+
+
+def plain_order(words: Sequence[str]) -> TapOrder | None:
+    """The order in the program's arguments; None for all that click is to read and judge."""
+    if not words or words[0] != "tap" or "--" not in words:
+        return None
+    place = words.index("--")
+    command = words[place + 1 :]
+    options: dict[str, str] = {}
+    rest = list(words[1:place])
+    while rest:
+        name, sign, value = rest.pop(0).partition("=")
+        if name not in _OPTIONS or not (sign or rest):
+            return None
+        options[name] = value if sign else rest.pop(0)
+    if not command or "" in options.values():
+        return None
+    return TapOrder(command, *map(options.get, _OPTIONS))
+
+
+def run_tap(order: TapOrder) -> NoReturn:
+    """Run the command between its client and a recording; end as it ends."""
+    if sys.platform == "win32":
+        from mcp_progress_monitor.tap.windows import Server, user_environment
+    else:
+        from mcp_progress_monitor.tap.posix import Server, user_environment
+    _open_streams()
+    environment = user_environment()
+    if getattr(sys, "frozen", False):
+        from mcp_progress_monitor import bundle
+
+        environment = bundle.user_environment(environment)
+    try:
+        server = Server(order.command, environment)
+    except OSError as error:
+        os.write(2, f"{order.command[0]}: {error.strerror}\n".encode(errors="replace"))
+        os._exit(_NOT_STARTED)
+    # The server is starting by now: what is imported here costs its client nothing.
+    from mcp_progress_monitor import __version__
+    from mcp_progress_monitor.tap.files import About, Rest
+    from mcp_progress_monitor.tap.relay import relay
+
+    rest = Rest(__version__, lambda: _data_dir(order.data_dir), _shown_arguments)
+    relay(server, About(order.command, order.name, order.client, environment, server.pid, rest))
+
+
+def _data_dir(chosen: str | None) -> str:
+    """The folder of the user's data."""
+    from pathlib import Path
+
+    from mcp_progress_monitor.errors import UserError
+    from mcp_progress_monitor.paths import chosen_data_dir
+
+    try:
+        return str(chosen_data_dir(None if chosen is None else Path(chosen)))
+    except UserError as error:
+        raise OSError(error.problem.what) from error
+
+
+def _shown_arguments(arguments: Sequence[str]) -> Sequence[str]:
+    """The arguments without their secrets: by the one set of rules for that."""
+    from mcp_progress_monitor.protocol.secrets import shown_arguments
+
+    return shown_arguments(arguments)
+
+
+def _open_streams() -> None:
+    """Have all three standard streams open: their numbers would be given to pipes."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.set_inheritable(os.open(os.devnull, os.O_RDWR), True)

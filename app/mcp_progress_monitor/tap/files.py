@@ -1,0 +1,327 @@
+"""The recording's file: where it is, the lock beside it, its header and lines (format 2)."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+_SUFFIX = ".mcprec"
+_PART_FOLDERS = ("recordings", "live")
+_ALLOWED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
+_BARE = _ALLOWED | frozenset("#:@/~")
+"""What stands for itself in the name of a connection."""
+_LONGEST_NAME = 60
+_NAMES = 100
+_LOCK_S = 1.0
+_LOOK_S = 0.005
+_FLAGS = (
+    os.O_WRONLY
+    | os.O_CREAT
+    | os.O_EXCL
+    | os.O_APPEND
+    | getattr(os, "O_BINARY", 0)
+    | getattr(os, "O_NOFOLLOW", 0)
+)
+_HIDDEN = "***"
+_SMALL = 64 * 1024
+
+
+class Rest:
+    """What the rest of the program knows, as functions: called by the journal, never before.
+
+    They may fail: the program may have been updated or removed since this process began.
+    """
+
+    def __init__(
+        self,
+        version: str,
+        data_dir: Callable[[], str],
+        shown_arguments: Callable[[Sequence[str]], Sequence[str]],
+    ) -> None:
+        """`shown_arguments` hides secrets; `data_dir` is the folder of the user's data."""
+        self.version = version
+        self.data_dir = data_dir
+        self.shown_arguments = shown_arguments
+
+
+class About:
+    """What is recorded: the server's name, its client's, its command, and its process's number."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        name: str | None,
+        client: str | None,
+        variables: Iterable[str],
+        pid: int,
+        rest: Rest,
+    ) -> None:
+        """`name` is by default that of the command's file."""
+        self.command = command
+        self.name = (name or os.path.basename(command[0]) or "server")[:_LONGEST_NAME]  # noqa: PTH119
+        self.client = client
+        self.variables = variables
+        self.pid = pid
+        self.rest = rest
+
+
+class RunFile:
+    """One run's file. Made by the first `write`, and again when it has been deleted or moved."""
+
+    def __init__(self, about: About) -> None:
+        """Nothing is made yet."""
+        self.path = ""
+        """Where it is, or was meant to be."""
+        self._about = about
+        self._began = time.time()
+        self._base = time.monotonic()
+        self._connection = quoted(f"{about.name}#1")
+        self._descriptor = -1
+        self._lock = -1
+        self._size = 0
+        self._second = -1
+        self._stamp = ""
+        self._opened = self.event("opened", self._opening())
+
+    def write(self, pieces: Iterable[bytes]) -> None:
+        """Append all of them, or none.
+
+        Raises:
+            OSError: they could not be written.
+            ValueError: there is no such path.
+        """
+        if self._descriptor >= 0 and not self._is_there():
+            self.close()
+        if self._descriptor < 0:
+            self._open()
+        self._append(pieces)
+
+    def close(self) -> None:
+        """Close the file and give back its lock."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+        self._unlock()
+
+    def event(self, name: str, fields: Mapping[str, object]) -> bytes:
+        """An event's line, without what stands before it."""
+        text = json.dumps({"event": name, **fields}, ensure_ascii=False, separators=(",", ":"))
+        return text.encode(errors="replace") + b"\n"
+
+    def prefix(self, mark: str, when: float, at: float) -> bytes:
+        """What stands before a line: read at wall time `when` and monotonic time `at`."""
+        second = int(when)
+        if second != self._second:
+            self._second = second
+            self._stamp = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(second))
+        micros = int((when - second) * 1_000_000)
+        since = max(0.0, at - self._base)
+        return f"{self._stamp}.{micros:06d}Z {since:.6f} {self._connection} {mark} ".encode()
+
+    def _opening(self) -> dict[str, object]:
+        about = self._about
+        try:
+            arguments = list(about.rest.shown_arguments(about.command[1:]))
+        except Exception:  # noqa: BLE001  # the program was removed: nothing tells secrets apart
+            arguments = [_HIDDEN for _ in about.command[1:]]
+        try:
+            folder: str | None = os.getcwd()  # noqa: PTH109  # pathlib takes long to import
+        except OSError:  # it was deleted
+            folder = None
+        return {
+            "command": about.command[0],
+            "args": arguments,
+            "cwd": folder,
+            "env": sorted(about.variables),
+            "pid": about.pid,
+            "parent": os.getpid(),
+        }
+
+    def _header(self) -> bytes:
+        started = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(self._began))
+        fields = {
+            "version": 2,
+            "program": f"mcp-progress-monitor {self._about.rest.version}",
+            "started": f"{started}.{int(self._began % 1 * 1_000_000):06d}+00:00",
+            "at": round(self._base, 6),
+            "first": 1,
+            "part": 1,
+            "run": os.urandom(16).hex(),
+            "tap": {
+                "client": self._about.client,
+                "pid": os.getpid(),
+                "parent": os.getppid(),
+                "transport": "stdio",
+            },
+        }
+        return (
+            b"#mcp-recording "
+            + json.dumps(fields, ensure_ascii=False).encode(errors="replace")
+            + b"\n"
+        )
+
+    def _open(self) -> None:
+        """Make the file, under a name that is free, with its header and first event."""
+        folder = self._folder()
+        stamp = time.strftime("%Y-%m-%dT%H-%M-%S", time.localtime(self._began))
+        base = os.path.join(folder, f"{stamp}-p{os.getpid()}-{file_name(self._about.name)}")  # noqa: PTH118
+        for number in range(1, _NAMES):
+            run = base if number == 1 else f"{base}-{number}"
+            self.path = run + _SUFFIX
+            if self._claim(run):
+                break
+        else:
+            raise FileExistsError(17, "No name is free", self.path)
+        self._size = 0
+        try:
+            opened = (self.prefix("*", self._began, self._base), self._opened)
+            self._append((self._header(), *opened))
+        except OSError:
+            self._remove()
+            raise
+
+    def _folder(self) -> str:
+        """The folder of taps' recordings, made for its owner alone."""
+        data = self._about.rest.data_dir()
+        self.path = data
+        os.makedirs(data, 0o700, exist_ok=True)  # noqa: PTH103  # pathlib takes long to import
+        for name in _PART_FOLDERS:
+            data = self.path = os.path.join(data, name)  # noqa: PTH118
+            try:
+                os.mkdir(data, 0o700)  # noqa: PTH102
+            except FileExistsError:
+                continue
+        return data
+
+    def _claim(self, run: str) -> bool:
+        """Take the lock of a run and make its file; whether both were free."""
+        flags = os.O_RDWR | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
+        self._lock = os.open(f"{run}.lock", flags, 0o600)
+        try:
+            if not _locked(self._lock):
+                os.close(self._lock)
+                self._lock = -1
+                return False
+            self._descriptor = os.open(run + _SUFFIX, _FLAGS, 0o600)
+        except FileExistsError:
+            self._unlock()
+            return False
+        except OSError:
+            self._unlock()
+            raise
+        return True
+
+    def _unlock(self) -> None:
+        """Give back the lock, and delete its file."""
+        if self._lock < 0:
+            return
+        path = self.path.removesuffix(_SUFFIX) + ".lock"
+        is_deleted = _deleted(path)
+        os.close(self._lock)
+        self._lock = -1
+        if not is_deleted:  # not while it is open, on Windows
+            _deleted(path)
+
+    def _remove(self) -> None:
+        os.close(self._descriptor)
+        self._descriptor = -1
+        _deleted(self.path)
+        self._unlock()
+
+    def _is_there(self) -> bool:
+        """Whether what is written will be found: the system writes to deleted files as well."""
+        try:
+            return os.path.samestat(os.stat(self.path), os.fstat(self._descriptor))  # noqa: PTH116
+        except OSError:
+            return False
+
+    def _append(self, pieces: Iterable[bytes]) -> None:
+        size = self._size
+        try:
+            for block in _blocks(pieces):
+                view = memoryview(block)
+                while view:
+                    count = os.write(self._descriptor, view)
+                    size += count
+                    view = view[count:]
+        except OSError:
+            os.ftruncate(self._descriptor, self._size)  # half a line would spoil the next
+            raise
+        self._size = size
+
+
+def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
+    """The same bytes in fewer pieces; large ones are not copied."""
+    small: list[bytes] = []
+    for piece in pieces:
+        if len(piece) < _SMALL:
+            small.append(piece)
+            continue
+        if small:
+            yield b"".join(small)
+            small.clear()
+        yield piece
+    if small:
+        yield b"".join(small)
+
+
+def file_name(name: str) -> str:
+    """A name as part of a file's: `.3` at its end would be the number of a part."""
+    reduced = "".join(letter if letter in _ALLOWED else "-" for letter in name)[:_LONGEST_NAME]
+    stem, dot, number = reduced.rpartition(".")
+    return f"{stem}-{number}" if dot and number.isdigit() else reduced
+
+
+def quoted(name: str) -> str:
+    """A connection's name as it stands in a line, `format` quotes it so."""
+    data = name.encode(errors="surrogatepass")
+    return "".join(chr(byte) if chr(byte) in _BARE else f"%{byte:02X}" for byte in data)
+
+
+def _locked(descriptor: int) -> bool:
+    """Take a file's lock; another program that looks for it holds it for a moment."""
+    until = time.monotonic() + _LOCK_S
+    while not _is_taken(descriptor):
+        if time.monotonic() > until:
+            return False
+        time.sleep(_LOOK_S)
+    return True
+
+
+if sys.platform == "win32":
+
+    def _is_taken(descriptor: int) -> bool:
+        import msvcrt
+
+        try:
+            msvcrt.locking(descriptor, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            return False
+        return True
+
+else:
+
+    def _is_taken(descriptor: int) -> bool:
+        import fcntl
+
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            return False
+        except OSError:  # a file system that has no locks
+            return True
+        return True
+
+
+def _deleted(path: str) -> bool:
+    try:
+        os.unlink(path)  # noqa: PTH108  # pathlib takes long to import
+    except OSError:
+        return False
+    return True

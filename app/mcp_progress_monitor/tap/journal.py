@@ -1,0 +1,327 @@
+"""The recording of a session, written by a thread that those who pass bytes on never wait for."""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import os
+import queue
+import threading
+import time
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from mcp_progress_monitor.tap.files import About, RunFile
+
+QUEUE_BYTES = 64 * 1024 * 1024
+_REFUSED_BYTES = 8 * 1024 * 1024
+"""As much waits for a disk that takes nothing."""
+_ITEM_BYTES = 256
+"""What the queue needs for a chunk beside its bytes."""
+_BATCH_S = 0.005
+"""How long what has come waits for more: nobody who passes bytes on waits meanwhile."""
+_MUCH = 256 * 1024
+_MOST = 1024 * 1024
+"""Bytes written down at one go."""
+_RETRY_S = 1.0
+_LAST_WORDS_S = 0.03
+_LONGEST_ERROR = 64 * 1024
+"""Longer lines of stderr become several, all but the last of them marked as incomplete."""
+_FULL = "The queue was full"
+
+
+class Lost:
+    """What of one direction was not recorded, and why."""
+
+    __slots__ = ("is_cut", "messages", "size", "why")
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        self.size = 0
+        self.messages = 0
+        self.is_cut = False
+        """Whether its last message goes on."""
+
+    def add(self, data: bytes) -> None:
+        """Count one more chunk."""
+        self.size += len(data)
+        self.messages += data.count(b"\n")
+        self.is_cut = data[-1:] != b"\n"
+
+
+class Lane:
+    """One direction's way into the journal. `take` is its thread's, the rest the journal's."""
+
+    def __init__(self, journal: Journal, mark: str) -> None:
+        """`mark` is that of its lines in the recording."""
+        self.journal = journal
+        self.mark = mark
+        self.taken = 0
+        """How many bytes it has put into the queue, for good or for a while."""
+        self.lost: Lost | None = None
+        """What was dropped since the last chunk that was queued."""
+        self._items = journal.items
+        self._held: list[bytes] = []
+        self._held_size = 0
+        self._skipped: Lost | None = None
+        journal.lanes.append(self)
+
+    def take(self, at: float, data: bytes) -> None:
+        """Queue a chunk that was read `at` (monotonic), or count it where there is no room."""
+        journal = self.journal
+        size = len(data) + _ITEM_BYTES
+        if journal.waiting() + size > journal.limit:
+            if self.lost is None:
+                self.lost = Lost(journal.refusal or _FULL)
+            self.lost.add(data)
+            return
+        if self.lost is not None:
+            lost, self.lost = self.lost, None
+            self._items.append((self, at, lost))
+        self.taken += size
+        self._items.append((self, at, data))
+
+    def encode(self, data: bytes, prefix: bytes, pieces: list[bytes]) -> int:
+        """Add the lines that a chunk completes; returns how much of the queue is free again."""
+        size = len(data) + _ITEM_BYTES
+        if self._skipped is not None:
+            data = self._without_cut(data, self._skipped, pieces)
+        end = data.rfind(b"\n") + 1
+        if not end:
+            return self._hold(data, size, prefix, pieces)
+        begin = 0
+        if self._held:
+            begin = data.find(b"\n") + 1
+            pieces += (prefix, *self._held, data[:begin])
+            self._held.clear()
+        if begin < end:
+            lines = data if begin == 0 and end == len(data) else data[begin:end]
+            marked = lines.replace(b"\n", b"\n" + prefix)
+            pieces += (prefix, marked[: -len(prefix)])
+        if end < len(data):
+            self._held.append(data[end:])
+        freed, self._held_size = size + self._held_size, 0
+        return freed
+
+    def skip(self, lost: Lost, pieces: list[bytes]) -> int:
+        """A gap follows; returns how much of the queue is free again."""
+        freed = self.forget(lost)
+        if lost.is_cut:
+            self._skipped = lost
+        else:
+            self.journal.note_lost(lost, pieces)
+        return freed
+
+    def forget(self, lost: Lost) -> int:
+        """Give up a message whose end was dropped; returns how much of the queue is free again."""
+        lost.size += sum(map(len, self._held))
+        self._held.clear()
+        freed, self._held_size = self._held_size, 0
+        return freed
+
+    def flush(self, prefix: bytes, pieces: list[bytes]) -> None:
+        """Add what there is of a line that has not ended, and the newest gap."""
+        if self._held:
+            pieces += (prefix, *self._held, b"\n")
+            self._held.clear()
+        for lost in (self._skipped, self.lost):
+            if lost is not None:
+                self.journal.note_lost(lost, pieces)
+        self._skipped = self.lost = None
+
+    def _hold(self, data: bytes, size: int, prefix: bytes, pieces: list[bytes]) -> int:
+        if data:
+            self._held.append(data)
+            self._held_size += size
+        if self.mark != "!" or sum(map(len, self._held)) < _LONGEST_ERROR:
+            return 0 if data else size
+        pieces += (self.journal.cut(prefix), *self._held, b"\n")
+        self._held.clear()
+        freed, self._held_size = self._held_size, 0
+        return freed
+
+    def _without_cut(self, data: bytes, lost: Lost, pieces: list[bytes]) -> bytes:
+        """What of a chunk follows the message that was cut."""
+        end = data.find(b"\n") + 1
+        lost.size += end or len(data)
+        if not end:
+            return b""
+        lost.messages += 1
+        self._skipped = None
+        self.journal.note_lost(lost, pieces)
+        return data[end:]
+
+
+class Journal:
+    """Queues what passes, in the order in which it passed, and writes it down a little later."""
+
+    def __init__(self, about: About) -> None:
+        """`about` says what is recorded, and where."""
+        self.items: collections.deque[tuple[Lane, float, bytes | Lost]] = collections.deque()
+        self.lanes: list[Lane] = []
+        self.limit = QUEUE_BYTES
+        self.refusal = ""
+        """Why the disk takes nothing at the moment."""
+        self.is_asleep = False
+        """Whether it has to be woken when something was queued."""
+        self._about = about
+        self._done = 0
+        self._bell: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._closed: Mapping[str, object] | None = None
+        self._until = 0.0
+        self._has_warned = False
+        self._file: RunFile | None = None
+        self._pieces: list[bytes] = []
+        self._size = 0
+        self._offset = 0.0
+        self._thread = threading.Thread(target=self._run, daemon=True)
+
+    def start(self) -> None:
+        """Begin. Where no thread can be started, nothing is recorded."""
+        try:
+            self._thread.start()
+        except RuntimeError as error:
+            self._give_up(str(error))
+
+    def waiting(self) -> int:
+        """How many bytes are queued."""
+        return sum([lane.taken for lane in self.lanes]) - self._done
+
+    def wake(self) -> None:
+        """Have it look at the queue."""
+        self._bell.put(None)
+
+    def close(self, fields: Mapping[str, object], until: float) -> None:
+        """Record the event `closed` after all that was queued; wait for that until then."""
+        self._until = until - _LAST_WORDS_S
+        self._closed = fields
+        self.wake()
+        if self._thread.ident is not None:
+            self._thread.join(max(0.0, until - time.monotonic()))
+
+    def note_lost(self, lost: Lost, pieces: list[bytes]) -> None:
+        """Add the event that tells of a gap."""
+        fields = {"bytes": lost.size, "messages": lost.messages, "why": lost.why}
+        self._note("not_recorded", fields, pieces)
+
+    def cut(self, prefix: bytes) -> bytes:
+        """The prefix of a line that has not ended."""
+        return prefix[:-1] + b"~ "
+
+    def _run(self) -> None:
+        try:
+            from mcp_progress_monitor.tap.files import RunFile
+
+            self._file = RunFile(self._about)
+            while not self._is_done():
+                self._rest()
+            self._end()
+        except Exception as error:  # noqa: BLE001  # bytes go on, whatever is wrong here
+            self._give_up(f"{type(error).__name__}: {error}")
+
+    def _rest(self) -> None:
+        """Wait for something to write down, and then for a little more."""
+        if self._closed is not None:
+            return
+        if self._pieces:  # the disk refused them
+            try:
+                self._bell.get(timeout=_RETRY_S)
+            except queue.Empty:
+                return
+        elif not self.items:
+            self.is_asleep = True
+            if not self.items and self._closed is None:
+                self._bell.get()
+            self.is_asleep = False
+        if self._size < _MUCH and self._closed is None:
+            time.sleep(_BATCH_S)
+
+    def _is_done(self) -> bool:
+        """Write down some of what is queued; whether all is done, or there is no more time."""
+        closed = self._closed is not None
+        if not self._pieces:
+            self._encode()
+        self._write()
+        if not closed:
+            return False
+        return not (self.items or self._pieces) or time.monotonic() > self._until
+
+    def _encode(self) -> None:
+        """Take as much out of the queue as is written at one go."""
+        items, pieces = self.items, self._pieces
+        self._offset = time.time() - time.monotonic()
+        size = freed = 0
+        while items and size < _MOST:
+            lane, at, data = items.popleft()
+            if isinstance(data, bytes):
+                size += len(data)
+                freed += lane.encode(data, self._prefix(lane.mark, at), pieces)
+            else:
+                freed += lane.skip(data, pieces)
+        if not items:
+            for lane in self.lanes:
+                if lane.lost is not None:  # what would follow was dropped
+                    freed += lane.forget(lane.lost)
+        self._size = size
+        self._done += freed
+
+    def _write(self) -> None:
+        assert self._file is not None  # noqa: S101  # it is made by the thread, first of all
+        if not self._pieces:
+            return
+        try:
+            self._file.write(self._pieces)
+        except (OSError, ValueError) as error:
+            self.refusal = getattr(error, "strerror", None) or str(error)
+            self.limit = _REFUSED_BYTES
+            self._warn(f"Cannot record this session: {self.refusal}: {self._file.path}")
+        else:
+            self._pieces.clear()
+            self.refusal, self.limit = "", QUEUE_BYTES
+
+    def _end(self) -> None:
+        """Write the last lines. What there was no time for, or no room, is a gap."""
+        assert self._file is not None  # noqa: S101  # as above
+        pieces: list[bytes] = []
+        rest = Lost(self.refusal or "The session ended before it was written")
+        for piece in self._pieces:
+            rest.add(piece)
+        for _, _, data in self.items:
+            if isinstance(data, bytes):
+                rest.add(data)
+            else:
+                rest.size, rest.messages = rest.size + data.size, rest.messages + data.messages
+        if rest.size:
+            self.note_lost(rest, pieces)
+        for lane in self.lanes:
+            lane.flush(self.cut(self._prefix(lane.mark, time.monotonic())), pieces)
+        self._note("closed", self._closed or {}, pieces)
+        with contextlib.suppress(OSError, ValueError):  # told already, or too late
+            self._file.write(pieces)
+        self._file.close()
+
+    def _note(self, event: str, fields: Mapping[str, object], pieces: list[bytes]) -> None:
+        assert self._file is not None  # noqa: S101  # as above
+        line = self._file.event(event, fields)
+        pieces += (self._prefix("*", time.monotonic()), line)
+
+    def _prefix(self, mark: str, at: float) -> bytes:
+        assert self._file is not None  # noqa: S101  # as above
+        return self._file.prefix(mark, at + self._offset, at)
+
+    def _give_up(self, why: str) -> None:
+        """Record nothing more."""
+        self.limit, self.refusal = -1, why
+        self.items.clear()
+        self._warn(f"Recording of this session ended: {why}")
+
+    def _warn(self, text: str) -> None:
+        """Write to standard error: one line, once."""
+        if not self._has_warned:
+            self._has_warned = True
+            try:
+                os.write(2, f"mcp-progress-monitor tap: {text}\n".encode(errors="replace"))
+            except OSError:
+                return

@@ -1,0 +1,135 @@
+"""The server's process on Windows: in a job, which the system ends if it ends this process."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import subprocess
+import sys
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from typing import NoReturn
+
+if sys.platform == "win32":
+    from ctypes import wintypes
+
+    _EXTENDED_LIMITS = 9
+    """JobObjectExtendedLimitInformation"""
+    _BREAKAWAY_OK = 0x0800
+    _KILL_ON_CLOSE = 0x2000
+
+    class _BasicLimits(ctypes.Structure):
+        _fields_ = (
+            ("per_process_user_time", wintypes.LARGE_INTEGER),
+            ("per_job_user_time", wintypes.LARGE_INTEGER),
+            ("flags", wintypes.DWORD),
+            ("least_working_set", ctypes.c_size_t),
+            ("most_working_set", ctypes.c_size_t),
+            ("most_processes", wintypes.DWORD),
+            ("affinity", ctypes.c_size_t),
+            ("priority", wintypes.DWORD),
+            ("scheduling", wintypes.DWORD),
+        )
+
+    class _ExtendedLimits(ctypes.Structure):
+        _fields_ = (
+            ("basic", _BasicLimits),
+            ("io", ctypes.c_ulonglong * 6),
+            ("process_memory", ctypes.c_size_t),
+            ("job_memory", ctypes.c_size_t),
+            ("peak_process_memory", ctypes.c_size_t),
+            ("peak_job_memory", ctypes.c_size_t),
+        )
+
+    class _Job:
+        """This process and all that it starts: all of it ends when this process is killed."""
+
+        def __init__(self) -> None:
+            kernel = ctypes.WinDLL("kernel32", use_last_error=True)
+            kernel.CreateJobObjectW.restype = wintypes.HANDLE
+            kernel.GetCurrentProcess.restype = wintypes.HANDLE
+            kernel.AssignProcessToJobObject.argtypes = (wintypes.HANDLE, wintypes.HANDLE)
+            kernel.SetInformationJobObject.argtypes = (
+                wintypes.HANDLE,
+                ctypes.c_int,
+                ctypes.c_void_p,
+                wintypes.DWORD,
+            )
+            self._kernel = kernel
+            self._handle = kernel.CreateJobObjectW(None, None)
+            self._limit(_KILL_ON_CLOSE | _BREAKAWAY_OK)
+            kernel.AssignProcessToJobObject(self._handle, kernel.GetCurrentProcess())
+
+        def release(self) -> None:
+            """Let what the server has left behind live on, as it does without a tap."""
+            self._limit(_BREAKAWAY_OK)
+
+        def _limit(self, flags: int) -> None:
+            limits = _ExtendedLimits()
+            limits.basic.flags = flags
+            self._kernel.SetInformationJobObject(
+                self._handle, _EXTENDED_LIMITS, ctypes.byref(limits), ctypes.sizeof(limits)
+            )
+
+    class Server:
+        """The server: a child of this process, in its job, with pipes for its three streams."""
+
+        def __init__(self, command: Sequence[str], environment: Mapping[str, str]) -> None:
+            """Start it; `OSError` when it cannot be started."""
+            self.was_signalled = False
+            self._job = _Job()
+            # Ctrl+C reaches the server as well, which decides what it means.
+            found = shutil.which(command[0], path=environment.get("PATH")) or command[0]
+            self._process = subprocess.Popen(
+                [found, *command[1:]],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.PIPE,
+                env=dict(environment),
+                bufsize=0,
+            )
+            signal.signal(signal.SIGINT, signal.SIG_IGN)
+            signal.signal(signal.SIGBREAK, signal.SIG_IGN)
+            streams = (self._process.stdin, self._process.stdout, self._process.stderr)
+            self.stdin, self.stdout, self.stderr = (pipe.fileno() for pipe in streams if pipe)
+            self.pid = self._process.pid
+
+        def wait(self) -> None:
+            """Wait until it has ended."""
+            self._process.wait()
+
+        @property
+        def exit_code(self) -> int | None:
+            """What it returned."""
+            return self._process.returncode
+
+        @property
+        def signal_name(self) -> str | None:
+            """There are no signals there."""
+            return None
+
+        def is_signalled_again(self) -> bool:
+            """There are no signals there."""
+            return False
+
+        def interrupt(self, reader: int, thread: int | None) -> None:
+            """A read cannot be interrupted there: `relay` gives up on one that brings nothing."""
+
+        def waiting_bytes(self, _reader: int) -> int:
+            """Not told while a thread reads: as many as may come."""
+            return sys.maxsize
+
+        def end_alike(self) -> NoReturn:
+            """End this process by the server's code."""
+            self._job.release()
+            code = self._process.returncode
+            os._exit(code - (1 << 32) if code >= 1 << 31 else code)
+
+
+def user_environment() -> dict[str, str]:
+    """The environment as the client made it."""
+    return dict(os.environ)
