@@ -1,0 +1,103 @@
+"""Clients of the official SDKs say and hear the same with a tap before their server.
+
+A spy of the tests stands on either side of the tap and keeps the bytes; what is recorded must be
+those bytes as well.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from typing import TYPE_CHECKING, NamedTuple
+
+import pytest
+
+from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.recording.reader import RecordingReader
+from tests.integration.commands import DEMO, PROGRAM, linux_only
+from tests.patience import PATIENCE_S
+from tests.strangers.clients import CLIENTS, SPY, Client
+from tests.strangers.servers import PROGRAMS, STRANGERS, Stranger, Tool
+from tests.strangers.test_matrix import _filled, _installed, _scratch
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+pytestmark = linux_only
+
+_STREAMS = ("in", "out", "err")
+_CHANNELS = {"in": Channel.SENT, "out": Channel.RECEIVED, "err": Channel.STDERR}
+_SERVERS = [
+    stranger
+    for stranger in STRANGERS
+    if stranger.name in {"everything", "filesystem", "memory", "git", "python-newest"}
+]
+
+
+class Run(NamedTuple):
+    """What a client printed, and how it ended."""
+
+    code: int
+    out: bytes
+
+
+def _run(command: Sequence[str], environment: dict[str, str] | None = None) -> Run:
+    ran = subprocess.run(
+        command,
+        env={**os.environ, **(environment or {})},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        check=False,
+        timeout=2 * PATIENCE_S,
+    )
+    assert b"Traceback" not in ran.stderr, ran.stderr.decode()
+    return Run(ran.returncode, ran.stdout)
+
+
+def check_tapped(client: Client, server: Sequence[str], tool: Tool, folder: Path) -> None:
+    """Run a client with its server, then with a tap between: the same words, the same bytes."""
+    direct = _run(client.calling(tool, [*SPY, str(folder / "direct"), *server]))
+    assert direct.code == 0
+    data = folder / "data"
+    tap = [*PROGRAM, "tap", "--name", "tapped", "--data-dir", str(data), "--"]
+    outer, inner = folder / "outer", folder / "inner"
+    command = [*SPY, str(outer), *tap, *SPY, str(inner), *server]
+    assert _run(client.calling(tool, command)) == direct
+    (recording,) = (data / "recordings" / "live").glob("*.mcprec")
+    recorded = {name: _recorded(recording, channel) for name, channel in _CHANNELS.items()}
+    for name in _STREAMS:
+        passed = (inner / name).read_bytes()
+        assert (outer / name).read_bytes() == passed, name
+        assert b"".join(line + b"\n" for line in recorded[name]) == passed, name
+
+
+def _recorded(path: Path, channel: Channel) -> list[bytes]:
+    reader = RecordingReader(path)
+    chunks = [chunk for chunk in reader.slices() if chunk is not None]
+    assert not reader.problems
+    return [frame.raw for chunk in chunks for frame in chunk.frames if frame.channel is channel]
+
+
+@pytest.mark.campaign
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("client", CLIENTS, ids=lambda client: client.name)
+@pytest.mark.parametrize("server", _SERVERS, ids=lambda server: server.name)
+def test_clients_of_others_do_not_notice_a_tap(
+    client: Client, server: Stranger, tmp_path: Path
+) -> None:
+    _installed(client)
+    _installed(server)
+    values = {"folder": server.folder, "scratch": _scratch(tmp_path)}
+    command = [word.format_map(values) for word in server.command]
+    check_tapped(client, command, _filled(server.tool, values), tmp_path)
+
+
+def test_the_installed_sdk_does_not_notice_a_tap(tmp_path: Path) -> None:
+    program = [PROGRAM[0], str(PROGRAMS / "python_v2_client.py"), "{tool}", "{arguments}"]
+    tool = Tool("known_total", {"steps": 3, "interval_s": 0}, ticks=3)
+    client = Client("installed", (), tuple(program))
+    check_tapped(client, DEMO, tool, tmp_path)
+    opened = next((tmp_path / "data").rglob("*.mcprec")).read_bytes().splitlines()[0]
+    assert json.loads(opened.partition(b" ")[2])["tap"]["transport"] == "stdio"
