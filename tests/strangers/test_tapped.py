@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import subprocess
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -58,12 +59,12 @@ def _run(command: Sequence[str], environment: dict[str, str] | None = None) -> R
 
 def check_tapped(client: Client, server: Sequence[str], tool: Tool, folder: Path) -> None:
     """Run a client with its server, then with a tap between: the same words, the same bytes."""
-    direct = _run(client.calling(tool, [*SPY, str(folder / "direct"), *server]))
+    direct = _run(client.calling(tool, _script(folder, [*SPY, str(folder / "direct"), *server])))
     assert direct.code == 0
     data = folder / "data"
     tap = [*PROGRAM, "tap", "--name", "tapped", "--data-dir", str(data), "--"]
     outer, inner = folder / "outer", folder / "inner"
-    command = [*SPY, str(outer), *tap, *SPY, str(inner), *server]
+    command = _script(folder, [*SPY, str(outer), *tap, *SPY, str(inner), *server])
     assert _run(client.calling(tool, command)) == direct
     (recording,) = (data / "recordings" / "live").glob("*.mcprec")
     recorded = {name: _recorded(recording, channel) for name, channel in _CHANNELS.items()}
@@ -71,6 +72,14 @@ def check_tapped(client: Client, server: Sequence[str], tool: Tool, folder: Path
         passed = (inner / name).read_bytes()
         assert (outer / name).read_bytes() == passed, name
         assert b"".join(line + b"\n" for line in recorded[name]) == passed, name
+
+
+def _script(folder: Path, command: Sequence[str]) -> list[str]:
+    """The command as one word: some clients would take its options for theirs."""
+    path = folder / "server.sh"
+    path.write_text(f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n', encoding="utf-8")
+    path.chmod(0o700)
+    return [str(path)]
 
 
 def _recorded(path: Path, channel: Channel) -> list[bytes]:
