@@ -44,14 +44,12 @@ def test_nothing_else_is_installed_beside_the_program(wheel: zipfile.ZipFile) ->
     assert {top.split("-")[0] for top in tops} == {PACKAGE}
 
 
-def test_the_command_is_the_command_lines_main(wheel: zipfile.ZipFile) -> None:
+def test_the_command_is_the_main_that_imports_nothing_early(wheel: zipfile.ZipFile) -> None:
     (name,) = (n for n in wheel.namelist() if n.endswith("entry_points.txt"))
     points = configparser.ConfigParser()
     points.read_string(wheel.read(name).decode())
 
-    assert (
-        points["console_scripts"]["mcp-progress-monitor"] == "mcp_progress_monitor.cli.entry:main"
-    )
+    assert points["console_scripts"]["mcp-progress-monitor"] == "mcp_progress_monitor.__main__:main"
 
 
 def test_the_types_are_announced(wheel: zipfile.ZipFile) -> None:
