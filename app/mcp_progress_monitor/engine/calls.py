@@ -7,7 +7,12 @@ import itertools
 from typing import TYPE_CHECKING
 
 from mcp_progress_monitor.engine.call import Call, Outcome
-from mcp_progress_monitor.engine.origins import from_the_start, origin_params, token_like
+from mcp_progress_monitor.engine.origins import (
+    from_the_start,
+    only_watched,
+    origin_params,
+    token_like,
+)
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.sessions.arguments import check_in_thread, check_value, named_tool
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId, JobSnapshot, JobState
@@ -67,6 +72,8 @@ class Calls:
         found = self._snapshot(job)
         if found is None or found.state is JobState.CANCELLING:
             return
+        if found.watched_client is not None:
+            raise only_watched(found.watched_client, found.server)
         if found.is_automatic:
             self._resumer.set_automatic(job, None)
         if not found.state.is_over:
@@ -82,6 +89,8 @@ class Calls:
         detail = self._tracker.detail(job, self._clock.monotonic())
         if detail is None:
             raise _no_such_job(job)
+        if detail.snapshot.watched_client is not None:
+            raise only_watched(detail.snapshot.watched_client, detail.snapshot.server)
         origin = self._keeper.origins.get(job)
         if origin is None:
             server, params = detail.snapshot.server, origin_params(None, detail.params)

@@ -24,6 +24,7 @@ from mcp_progress_monitor.engine.settings import Settings
 from mcp_progress_monitor.engine.task_runs import TaskKeeper, TaskRuns
 from mcp_progress_monitor.engine.tasks import Tasks
 from mcp_progress_monitor.engine.updates import Listeners, LiveTracker, Update
+from mcp_progress_monitor.engine.watching import Watching
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.paths import APPLICATION
 from mcp_progress_monitor.protocol.eras import ClientIdentity
@@ -48,7 +49,9 @@ if TYPE_CHECKING:
 
     from anyio.abc import TaskGroup
 
+    from mcp_progress_monitor.engine.recorded_chunks import TakenChunk
     from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.recording.recorder import WatchedPlaces
     from mcp_progress_monitor.secrets.references import Keyring
     from mcp_progress_monitor.snapshots.definitions import ServerDefinition
     from mcp_progress_monitor.store.chains import Origin
@@ -84,6 +87,7 @@ class Engine:
         lists: frozenset[str] = ALL_LISTS,
         follows_lists: bool = True,
         refusal: Callable[[ServerDefinition], ErrorDetails | None] | None = None,
+        watched: Path | None = None,
     ) -> None:
         """An engine without servers; `clock` is the computer's unless a test hands in its own.
 
@@ -100,13 +104,20 @@ class Engine:
 
         What `refusal` has a reason against is not connected, whoever connects: a saved job, a
         reconnect. What a saved job was begun with was run before, and is not refused.
+
+        Recordings that taps write in the folder `watched` are followed.
         """
         self._clock = clock or Clock()
+        numbers = FrameNumbers()
+        self.watched: Final = Watching(
+            watched, numbers, self._clock, self._on_watched, self._on_watched_facts
+        )
         self._restores = restores
         self._refusal = refusal
         self._listeners = Listeners()
         self._tracker = Tracker(
-            key_of=lambda connection: self._manager.key_of(server_name(connection)),
+            key_of=self._key_of,
+            client_of=self.watched.client_of,
             saves=True,
             cancel_grace_s=cancel_grace_s,
         )
@@ -124,7 +135,7 @@ class Engine:
         )
         self._manager = SessionManager(
             ClientIdentity({"name": APPLICATION, "version": __version__}, {}, with_extension({})),
-            FrameNumbers(),
+            numbers,
             TokenSource(int(self._clock.wall() * 1000)),
             self._clock,
             self._on_wire,
@@ -147,7 +158,7 @@ class Engine:
         manager, tracker, publish = self._manager, self._tracker, self._changed
         live = LiveTracker(tracker, self._clock, publish)
         keeper = self._keeper = Keeper(store, live, self._origin)
-        self._restorer = Restorer(store, live, keeper)
+        self._restorer = Restorer(store, live, keeper, self.watched.note_restored)
         saved_tasks = None if store is None else store.tasks
         task_keeper = self._task_keeper = TaskKeeper(saved_tasks, keeper, live)
         runs = self._runs = TaskRuns(task_keeper, manager, live)
@@ -186,6 +197,7 @@ class Engine:
         self._tasks.start_soon(self._restorer.watch, name="other programs")
         self._tasks.start_soon(self.tasks.watch, name="tasks left at servers")
         self._tasks.start_soon(self.recording.run, name="recording")
+        self._tasks.start_soon(self.watched.run, name="watching other clients")
         await self.recording.opened()
         return self
 
@@ -250,7 +262,8 @@ class Engine:
             await anyio.sleep(_TICK_S)
             self._manager.look(self.now())
             # Not to the very moment: what was read from a server by then is to be taken first.
-            changes = self._tracker.tick(self.now() - _LAG_S)
+            now = self.now()
+            changes = self._tracker.tick(min(now - _LAG_S, self.watched.read_until(now)))
             self._release(changes.lapsed)
             if changes != _NOTHING:
                 self._publish(changes=changes)
@@ -266,6 +279,10 @@ class Engine:
         detail = self._tracker.detail(job, self.now())
         if detail is None:
             raise UserError(ErrorDetails("Job not found", f"job {job}"))
+        if detail.snapshot.watched_client is not None:
+            watched = self.watched.snapshot(detail.snapshot.server)
+            key = self._key_of(detail.snapshot.connection)
+            return origin_of(detail, watched.server, key, None)
         server = self._manager.snapshot(detail.snapshot.server)
         return origin_of(
             detail, server, self._manager.key_of(server.name), self._requests.sent(job)
@@ -283,6 +300,27 @@ class Engine:
         is_of_server = first.channel in {Channel.STDERR, Channel.EVENT}
         servers = frozenset({server_name(first.connection)} if is_of_server else ())
         self._publish(frames, facts, changes, servers)
+
+    def _on_watched(self, taken: TakenChunk, places: WatchedPlaces) -> None:
+        """Take what a tap has recorded: as what a connection saw, but for its being recorded."""
+        frames, facts = taken.frames, taken.facts
+        self.recording.index(frames, facts, places)
+        changes = self._tracker.apply(facts, self._clock.monotonic())
+        if changes.marked:
+            self.recording.mark(changes.marked)
+        if changes.lapsed:
+            self._release(changes.lapsed)
+        self._publish(frames, facts, changes, taken.servers)
+
+    def _on_watched_facts(self, facts: Sequence[Fact], servers: frozenset[str]) -> None:
+        """Take what no message of a tap states: its session is over."""
+        changes = self._tracker.apply(facts, self._clock.monotonic()) if facts else _NOTHING
+        self._publish((), facts, changes, servers)
+
+    def _key_of(self, connection: str) -> str:
+        """What the server of a connection is, whatever its name: another one where we watch."""
+        key = self.watched.key_of(connection)
+        return self._manager.key_of(server_name(connection)) if key is None else key
 
     def _gate(self, definition: ServerDefinition) -> None:
         """`UserError` for what must not be connected, and was not run for a saved job before."""

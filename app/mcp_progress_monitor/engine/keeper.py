@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import anyio
 
+from mcp_progress_monitor.engine.origins import watched_by
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.store.chains import Origin, SavedOutcome, SavedProgress
 from mcp_progress_monitor.tracker.chain import INTERRUPTED, REFUSED, Restored
@@ -151,6 +152,8 @@ class Keeper:
         if self._store is None:
             return None
         await self._pay()
+        if self._is_watched(step.job):
+            return await self._written_watched(self._store, step)
         if step.token is not None:
             return await self._save(step.job, step.chain, step.token, step.when)
         if step.chain is None:
@@ -163,6 +166,45 @@ class Keeper:
             standing = self._standing(step.job)
             await self._store.stop(step.chain, outcome, step.reason, standing, when=step.when)
         return step.chain
+
+    def _is_watched(self, job: JobId) -> bool:
+        """Whether a job is another client's, of which other windows may save the same."""
+        origin = self.origins.get(job)
+        return origin is not None and watched_by(origin.server_key) is not None
+
+    async def _written_watched(self, store: ResumeStore, step: ChainStep) -> int | None:
+        """Do what a step asks for of a job that we only watch; attempts of it are not ours."""
+        if step.token is not None:
+            chain = await store.note_watched(
+                self.origins[step.job],
+                step.token,
+                self._standing(step.job),
+                started_when=self._first_began(step.job),
+                when=step.when,
+            )
+            self._problem = None
+            self._replace_restored(step.job, chain)
+            return chain
+        if step.chain is not None and step.is_complete:
+            self._owed[step.chain] = step.job
+            await self._pay()
+        elif step.chain is not None and step.outcome == REFUSED:
+            standing = self._standing(step.job)
+            refused = SavedOutcome.REFUSED
+            await store.stop(step.chain, refused, step.reason, standing, when=step.when)
+        return step.chain
+
+    def _replace_restored(self, job: JobId, chain: int) -> None:
+        """Let a job that is watched again stand for its row of an earlier run of the program."""
+        others = [
+            other
+            for other in self._tracker.jobs()
+            if other != job
+            and (known := self._tracker.chains.of(other)) is not None
+            and known.id == chain
+        ]
+        if others:
+            self._publish(self._tracker.chains.forget(others))
 
     async def _save(self, job: JobId, chain: int | None, token: str, when: float) -> int | None:
         if self._store is None:
@@ -300,9 +342,19 @@ _LOOK_S: Final = 5.0
 class Restorer:
     """Makes rows of saved chains, and keeps them true while other programs use the same folder."""
 
-    def __init__(self, store: ResumeStore | None, live: LiveTracker, keeper: Keeper) -> None:
-        """`keeper` gets to know the jobs, and what the disk refuses."""
+    def __init__(
+        self,
+        store: ResumeStore | None,
+        live: LiveTracker,
+        keeper: Keeper,
+        note_watched: Callable[[str, str], None],
+    ) -> None:
+        """`keeper` gets to know the jobs, and what the disk refuses.
+
+        `note_watched` is told the server and the client of jobs that were not ours.
+        """
         self._store = store
+        self._note_watched = note_watched
         self._tracker, self._clock, self._publish = live
         self._keeper = keeper
         self._unread: set[JobId] = set()
@@ -326,6 +378,10 @@ class Restorer:
         # The jobs of one server side by side, each with its oldest first.
         saved.sort(key=lambda chain: (chain.origin.server, chain.id))
         now, wall = self._clock.monotonic(), self._clock.wall()
+        for chain in saved:
+            watched = watched_by(chain.origin.server_key)
+            if watched is not None:
+                self._note_watched(chain.origin.server, watched[0])
         changes = self._tracker.restore(map(_restored, saved), now, wall)
         for job, chain in zip(changes.added, saved, strict=False):
             self._keeper.origins[job] = chain.origin

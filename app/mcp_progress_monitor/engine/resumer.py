@@ -228,6 +228,8 @@ class Resumer:
         if automatic is None or found is None:
             self._switch(job, None)
             return
+        if found.watched_client is not None:
+            raise origins.only_watched(found.watched_client, found.server)
         if chain is not None and chain.is_by_hand and found.state is JobState.RESUMABLE:
             what = "The server requires further input: jobs like this are not resumed automatically"
             raise UserError(ErrorDetails(what, found.server, "Resume it manually."))
@@ -358,7 +360,13 @@ class Resumer:
             self._busy(job, "")
 
     async def reach(self, origin: Origin, *, use_saved_definition: bool = False) -> str:
-        """Connect the server of a chain, adding it if it is not known; its name."""
+        """Connect the server of a chain, adding it if it is not known; its name.
+
+        Not that of another client's job, whose command nobody here has approved.
+        """
+        watched = origins.watched_by(origin.server_key)
+        if watched is not None:
+            raise origins.only_watched(watched[0], origin.server)
         manager = self._manager
         snapshots = map(manager.snapshot, manager.names())
         name = known_server(origin, snapshots, manager.key_of)
@@ -445,6 +453,8 @@ class Resumer:
             raise UserError(ErrorDetails("The program is closing"))
         if found is None:
             raise UserError(ErrorDetails("Job not found", f"job {job}"))
+        if found.watched_client is not None:
+            raise origins.only_watched(found.watched_client, found.server)
         if chain is not None and not found.state.is_over:
             raise UserError(ErrorDetails("This job is already being resumed", found.server))
         if chain is None or job not in self._keeper.origins or found.state is JobState.DONE:

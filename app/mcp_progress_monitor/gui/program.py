@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Slot
 
 from mcp_progress_monitor import formatting, paths
 from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.engine.watching import LIVE
 from mcp_progress_monitor.gui.aio import BackgroundTasks
 from mcp_progress_monitor.gui.calls.controller import CallsController
 from mcp_progress_monitor.gui.confirmations import EndGuard
@@ -27,6 +28,7 @@ from mcp_progress_monitor.gui.servers.sign_in_controller import SignInController
 from mcp_progress_monitor.gui.startup import FIRST, WindowStartup
 from mcp_progress_monitor.gui.tasks.controller import TasksController
 from mcp_progress_monitor.gui.tool_bar import SavedServer
+from mcp_progress_monitor.recording.settings import FOLDER as RECORDINGS
 from mcp_progress_monitor.secrets.system_keyring import SystemKeyring
 from mcp_progress_monitor.store.resumes import ResumeStore
 
@@ -91,6 +93,7 @@ class Program(QObject):
             keyring=self._keyring,
             folder=folder,
             refusal=self._refusal,
+            watched=folder / RECORDINGS / LIVE,
         )
         tasks = BackgroundTasks(opening.tell, opening.failures.note)
         self._build(tasks)

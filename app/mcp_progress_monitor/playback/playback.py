@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import collections
 import dataclasses
-import operator
 import time
 from typing import TYPE_CHECKING, Final
 
 from mcp_progress_monitor import formatting
+from mcp_progress_monitor.engine.recorded_chunks import ChunkIntake, TakenChunk
+from mcp_progress_monitor.engine.recorded_servers import RecordedServers
 from mcp_progress_monitor.engine.updates import Listeners, Update
 from mcp_progress_monitor.errors import ErrorDetails
-from mcp_progress_monitor.playback.servers import RecordedServers
-from mcp_progress_monitor.protocol.conversation import Conversation
-from mcp_progress_monitor.protocol.frames import Channel, Frame
-from mcp_progress_monitor.protocol.framing import may_be_batch
-from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.recording.reader import Chunk, FileBytes, RecordingReader
 from mcp_progress_monitor.recording.timeline import Timeline
 from mcp_progress_monitor.tracker.rows import RowLimits
@@ -23,60 +18,16 @@ from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobDetail, JobId, J
 from mcp_progress_monitor.tracker.tracker import Jobs, Tracker
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
     from pathlib import Path
 
     from mcp_progress_monitor.protocol.facts import Fact, JsonObject
+    from mcp_progress_monitor.protocol.frames import Frame
     from mcp_progress_monitor.snapshots.questions import Question
-
-CONNECTIONS_KEPT: Final = 4096
-"""Connections whose open requests are remembered; beyond, those not heard of for longest go."""
-
-_raw_of = operator.attrgetter("raw")
-
-
-class RecordedConnections:
-    """Finds who reads the frames of a connection. Bounded: a file may name millions of them."""
-
-    def __init__(self) -> None:
-        self._conversations: collections.OrderedDict[str, Conversation] = collections.OrderedDict()
-        self._dropped = 0
-
-    @property
-    def problems(self) -> list[ErrorDetails]:
-        """That connections were let go of before their end."""
-        if not self._dropped:
-            return []
-        what = f"The recording has more than {CONNECTIONS_KEPT:,} open connections at a time"
-        detail = f"Replies and progress of {self._dropped:,} of them may lack their requests."
-        return [ErrorDetails(what, detail=detail)]
-
-    def of(self, connection: str) -> Conversation:
-        """The reader of a connection's frames."""
-        known = self._conversations.get(connection)
-        if known is not None:
-            self._conversations.move_to_end(connection)
-            return known
-        made = self._conversations[connection] = Conversation(connection)
-        if len(self._conversations) > CONNECTIONS_KEPT:
-            _, oldest = self._conversations.popitem(last=False)
-            self._dropped += bool(oldest.open_requests or oldest.open_tokens)
-        return made
-
-    @staticmethod
-    def is_large(frames: Sequence[Frame]) -> bool:
-        """Whether one of the frames takes long to be read."""
-        return max(map(len, map(_raw_of, frames)), default=0) > OVERSIZED
-
 
 RUNNING_KEPT: Final = 100_000
 """Jobs without an end that are listed: a hostile file may have any number of them."""
 _TICK_S: Final = 1.0
-_SMALL: Final = 32
-"""Frames from which on a chunk is taken in alone …"""
-_TOGETHER: Final = 256
-"""… and how many of smaller ones are at one go, or a few more."""
-_WIRE: Final = frozenset({Channel.SENT, Channel.RECEIVED})
 _FOR_EVER: Final = float("inf")
 _NOTHING: Final = ChangeSet()
 
@@ -112,18 +63,21 @@ class Playback:
         self.servers.clear()
         limits = RowLimits(running=RUNNING_KEPT)
         self._tracker = self.jobs.read_anew(Tracker(limits, self.servers.key_of))
-        self._connections = RecordedConnections()
+        self._intake = ChunkIntake(self.servers, self._on_taken)
         self._now = self._ticked_at = self._begin_at
         self._chunk: Chunk | None = None
         self._slices = self._reader.slices()
-        self._reading: Iterator[None] | None = None
 
     # What there is
 
     @property
     def problems(self) -> list[ErrorDetails]:
         """Errors in the recording, as far as it has been read."""
-        problems = [*self._reader.problems, *self._connections.problems, *self.servers.problems]
+        problems = [
+            *self._reader.problems,
+            *self._intake.connections.problems,
+            *self.servers.problems,
+        ]
         running = self._tracker.open_count if self.is_ended else 0
         if running:
             problems.insert(0, _cut_off(running, self.path))
@@ -178,7 +132,7 @@ class Playback:
     @property
     def is_ended(self) -> bool:
         """Whether all has been read; jobs still running then have no known end."""
-        return self.is_loaded and self._chunk is None and self._reading is None
+        return self.is_loaded and self._chunk is None and not self._intake.is_reading
 
     def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
         """Call `listener` for every update until the returned function is called."""
@@ -207,12 +161,12 @@ class Playback:
 
     def step(self) -> bool:
         """Play the frames of the next moment. True while there is more."""
-        self._read_out()
+        self._intake.read_out()
         chunk = self._found()
         if chunk is not None:
             head, self._chunk = chunk.until(chunk.frames[0].at)
-            self._take(head)
-            self._read_out()
+            self._intake.take(head)
+            self._intake.read_out()
         return self._found() is not None
 
     def restart(self) -> None:
@@ -231,8 +185,8 @@ class Playback:
 
     def _turn(self, until: float) -> bool:
         """Do a few milliseconds' work; False when there is nothing to do up to `until`."""
-        if self._reading is not None:
-            self._read_on()
+        if self._intake.is_reading:
+            self._intake.read_on()
             return True
         chunk = self._peek()
         if chunk is None:
@@ -240,49 +194,11 @@ class Playback:
         if self._time_of(chunk) > until:
             return False
         if until == _FOR_EVER:
-            self._chunk = None
-            self._take_some(chunk)
+            self._chunk = self._intake.take_some(chunk, self._slices)
         else:
             head, self._chunk = chunk.until(until)
-            self._take(head)
+            self._intake.take(head)
         return True
-
-    def _take_some(self, chunk: Chunk) -> None:
-        """Take in a chunk with the small ones behind it.
-
-        Where connections speak in turns each frame is a chunk, and telling of each takes twice as
-        long as reading it. What is known of jobs is the same however facts are divided.
-        """
-        together, count = [chunk], len(chunk.frames)
-        most = _TOGETHER if self._goes_along(chunk) else 0
-        while count < most:
-            following = next(self._slices, None)
-            if following is None:
-                break
-            if following.part != chunk.part or not self._goes_along(following):
-                self._chunk = following
-                break
-            together.append(following)
-            count += len(following.frames)
-        if len(together) == 1:
-            self._take(chunk)
-        else:
-            self._apply_all(together)
-
-    def _goes_along(self, chunk: Chunk) -> bool:
-        """Whether a chunk is small, and nothing in it changes what the next ones mean."""
-        frame = chunk.frames[0]
-        return (
-            len(chunk.frames) < _SMALL
-            and chunk.facts is None
-            and chunk.is_escaped is None
-            and frame.channel in _WIRE
-            and frame.is_complete
-            and frame.part is None
-            and not may_be_batch(frame.raw)
-            and self.servers.knows(frame.connection)
-            and not self._connections.is_large(chunk.frames)
-        )
 
     def _peek(self) -> Chunk | None:
         """The next chunk; None as a pause, and at the end."""
@@ -303,64 +219,22 @@ class Playback:
         """When a chunk is due: a time that lies beyond the end is that of the end."""
         return min(chunk.frames[0].at, self._end_at)
 
-    def _take(self, chunk: Chunk) -> None:
-        """Take in a chunk: at once, or in slices from now on."""
-        if chunk.facts is not None:
-            self._apply(chunk, chunk.facts)
-            return
-        conversation = self._connections.of(chunk.frames[0].connection)
-        if self._connections.is_large(chunk.frames):
-            self._reading = self._in_slices(chunk, conversation.read_in_slices(chunk.frames))
-        else:
-            self._apply(chunk, conversation.read(chunk.frames))
-
-    def _in_slices(self, chunk: Chunk, slices: Iterator[list[Fact]]) -> Iterator[None]:
-        facts: list[Fact] = []
-        for found in slices:
-            facts += found
-            yield
-        self._apply(chunk, facts)
-
-    def _read_on(self) -> None:
-        if self._reading is not None and next(self._reading, self) is self:
-            self._reading = None
-
-    def _read_out(self) -> None:
-        while self._reading is not None:
-            self._read_on()
-
-    def _apply(self, chunk: Chunk, facts: Sequence[Fact]) -> None:
+    def _on_taken(self, taken: TakenChunk) -> None:
         """Take in what a chunk means, as `Engine` does with what a connection saw."""
-        frames, offsets, sizes, is_escaped, part, _ = chunk
-        self.timeline.columns.take(frames, facts, part, offsets, sizes, is_escaped=is_escaped)
+        frames, facts = taken.frames, taken.facts
+        self.timeline.columns.take(
+            frames,
+            facts,
+            taken.part,
+            taken.offsets,
+            taken.sizes,
+            is_escaped=taken.is_escaped,
+            is_mixed=taken.is_mixed,
+        )
         self._now = max(self._now, min(frames[-1].at, self._end_at))
         changes = self._tracker.apply(facts, self._now)
         self.timeline.mark(changes.marked)
-        servers = self.servers.take(frames, facts)
-        self._publish(frames, facts, changes, servers)
-
-    def _apply_all(self, chunks: Sequence[Chunk]) -> None:
-        """Do for many small chunks of one part what `_apply` does for each, at one go."""
-        frames: list[Frame] = []
-        facts: list[Fact] = []
-        offsets: list[int] = []
-        sizes: list[int] = []
-        read = []
-        for chunk in chunks:
-            found = self._connections.of(chunk.frames[0].connection).read(chunk.frames)
-            read.append((chunk.frames, found))
-            frames += chunk.frames
-            facts += found
-            offsets += chunk.offsets
-            sizes += chunk.sizes
-            self._now = max(self._now, min(chunk.frames[-1].at, self._end_at))
-        self.timeline.columns.take(frames, facts, chunks[0].part, offsets, sizes, is_mixed=True)
-        changes = self._tracker.apply(facts, self._now)
-        self.timeline.mark(changes.marked)
-        servers: frozenset[str] = frozenset()
-        for some, of_some in read:
-            servers |= self.servers.take(some, of_some)
-        self._publish(frames, facts, changes, servers)
+        self._publish(frames, facts, changes, taken.servers)
 
     def _pass(self, now: float) -> None:
         """Let time pass without a frame."""

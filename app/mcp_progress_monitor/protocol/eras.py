@@ -100,6 +100,13 @@ def discover_params(client: ClientIdentity, revision: str = PER_REQUEST) -> Json
     return {META: stamps(revision, client)}
 
 
+def client_info_of(method: str, params: JsonObject) -> JsonObject:
+    """What the client that sends a request calls itself; empty where the request does not say."""
+    if method == INITIALIZE:
+        return as_object(params.get("clientInfo"))
+    return as_object(as_object(params.get(META)).get(CLIENT_KEY))
+
+
 def offered_revision(method: str, params: JsonObject) -> str | None:
     """The revision that an opening request offers; None for any other request."""
     if method == INITIALIZE:

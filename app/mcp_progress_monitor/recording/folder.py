@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import stat
 import time
 from datetime import datetime
 from pathlib import Path
@@ -16,6 +17,8 @@ from mcp_progress_monitor.path_checks import is_there
 from mcp_progress_monitor.recording.format import HEADER, SUFFIX
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from filelock import FileLock
 
     from mcp_progress_monitor.recording.settings import RecordingSettings
@@ -128,6 +131,41 @@ class RecordingsFolder:
         self._sweep(now_when)
         return pruned
 
+    def written(self, known: Collection[Path] = ()) -> list[Path]:
+        """The recordings that other programs write now, without those `known`; the oldest first.
+
+        Only those with a lock beside them are looked at, however many there are.
+        """
+        found: list[_File] = []
+        with contextlib.suppress(OSError):
+            names = {entry.name for entry in os.scandir(self.path)}
+            files = (self.path / name.removesuffix(".lock") for name in names if _is_lock(name))
+            firsts = [path.with_name(path.name + SUFFIX) for path in files]
+            found = [
+                file
+                for path in firsts
+                if path.name in names and path not in known
+                for file in _looked_at(path)
+                if self.is_written(path)
+            ]
+        return [file.path for file in sorted(found, key=_age_order)]
+
+    def is_written(self, path: Path) -> bool:
+        """Whether another program writes the recording at `path`: one try, without waiting.
+
+        Another program that looks at the same moment counts as one that writes.
+        """
+        lock_path = path.with_name(path.name.removesuffix(SUFFIX) + ".lock")
+        lock = _lock(lock_path)
+        try:
+            if not lock_path.exists():
+                return False
+            lock.acquire(timeout=0)
+        except (OSError, NotImplementedError):  # a Timeout is an OSError
+            return True
+        lock.release()
+        return False
+
     def delete(self, entry: RecordingEntry) -> None:
         """Delete a recording with all its parts and notes.
 
@@ -211,12 +249,27 @@ class RecordingsFolder:
         return self.path / f"{run}.lock"
 
     def _lock_of(self, run: str) -> FileLock:
-        from filelock import FileLock  # late: no start waits for it
+        return _lock(self._lock_path(run))
 
-        # No soft locks: they outlive their holder. Not by thread: workers come and go.
-        return FileLock(
-            self._lock_path(run), mode=0o600, thread_local=False, fallback_to_soft=False
-        )
+
+def _lock(path: Path) -> FileLock:
+    from filelock import FileLock  # late: no start waits for it
+
+    # No soft locks: they outlive their holder. Not by thread: workers come and go.
+    return FileLock(path, mode=0o600, thread_local=False, fallback_to_soft=False)
+
+
+def _is_lock(name: str) -> bool:
+    return name.endswith(".lock")
+
+
+def _looked_at(path: Path) -> list[_File]:
+    """A recording as a file; none where it is gone, or none of ours."""
+    with contextlib.suppress(OSError):
+        about = path.lstat()
+        if stat.S_ISREG(about.st_mode):
+            return [_File(path, run_of(path), 1, about.st_size, about.st_mtime)]
+    return []
 
 
 def part_path(path: Path, number: int) -> Path:

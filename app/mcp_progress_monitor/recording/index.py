@@ -299,11 +299,14 @@ class Columns:
         """Forget the rows of all parts up to `part`.
 
         Elements of a batch may have come when a newer part had begun: their rows stay until those
-        before them go, without bytes, so that there is no gap.
+        before them go, without bytes, so that there is no gap. Rows of other programs' files
+        (`timeline.WATCHED_PART`) go with those of the part that come after them.
         """
         gone = 0
-        while gone < len(self.segments) and self.segments[gone].part <= part:
-            gone += 1
+        for place, segment in enumerate(self.segments, 1):
+            if segment.part > part:
+                break
+            gone = place if segment.part else gone
         del self.segments[:gone]
         self._forget_batches(0, self.first)
 

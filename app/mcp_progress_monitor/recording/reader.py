@@ -83,6 +83,42 @@ class _Rest:
         return line
 
 
+class LineBlocks:
+    """Cuts what is read of a file into blocks of whole lines, whatever the reads."""
+
+    def __init__(self, offset: int, longest: int = LONGEST_LINE) -> None:
+        """Begin at `offset`; of a line with more than `longest` bytes only the head is kept."""
+        self._offset = offset
+        self._rest = _Rest(longest)
+
+    def feed(self, data: bytes) -> Iterator[Block | None]:
+        """Take the next bytes; the lines that they complete, None where there are none."""
+        rest = self._rest
+        end = data.find(b"\n")
+        if end < 0:
+            rest.add(data)
+            yield None
+            return
+        if rest.size:
+            rest.add(data[:end])
+            block = _ended(rest, self._offset)
+            self._offset += (block.size or len(block.lines[0])) + 1
+            yield block
+            data = data[end + 1 :]
+        lines = data.split(b"\n")
+        rest.add(lines.pop())
+        if lines:
+            block = Block(self._offset, lines)
+            self._offset += len(data) - rest.size
+            yield block
+
+    def end(self) -> Block | None:
+        """The line that the file ends within; None if it ends with a line feed."""
+        return (
+            _ended(self._rest, self._offset)._replace(is_ended=False) if self._rest.size else None
+        )
+
+
 def read_blocks(
     file: FileIO, offset: int, longest: int = LONGEST_LINE, at_once: int = BLOCK_BYTES
 ) -> Iterator[Block | None]:
@@ -91,26 +127,12 @@ def read_blocks(
     `OSError` when the file cannot be read on.
     """
     file.seek(offset)
-    rest = _Rest(longest)
+    blocks = LineBlocks(offset, longest)
     while data := file.read(at_once):
-        end = data.find(b"\n")
-        if end < 0:
-            rest.add(data)
-            yield None
-            continue
-        if rest.size:
-            rest.add(data[:end])
-            block = _ended(rest, offset)
-            offset += (block.size or len(block.lines[0])) + 1
-            yield block
-            data = data[end + 1 :]
-        lines = data.split(b"\n")
-        rest.add(lines.pop())
-        if lines:
-            yield Block(offset, lines)
-            offset += len(data) - rest.size
-    if rest.size:
-        yield _ended(rest, offset)._replace(is_ended=False)
+        yield from blocks.feed(data)
+    rest = blocks.end()
+    if rest is not None:
+        yield rest
 
 
 def _ended(rest: _Rest, offset: int) -> Block:
@@ -226,11 +248,18 @@ class Chunk(NamedTuple):
         return Chunk(frames, offsets, sizes, is_escaped, self.part, self.facts)
 
 
+def same_name(connection: str) -> str:
+    """Leave a connection its name."""
+    return connection
+
+
 class Framers:
     """A framer for each connection, for as many as are used at a time."""
 
-    def __init__(self, numbers: FrameNumbering) -> None:
+    def __init__(self, numbers: FrameNumbering, name_of: Callable[[str], str] = same_name) -> None:
+        """Number frames by `numbers`; `name_of` renames the connections of the file."""
         self._numbers = numbers
+        self._name_of = name_of
         self._framers: dict[str, Framer] = {}
 
     def of(self, connection: str) -> Framer:
@@ -239,7 +268,8 @@ class Framers:
         if framer is None:
             if len(self._framers) >= _FRAMERS_KEPT:
                 self._framers.clear()
-            framer = self._framers[connection] = Framer(connection, self._numbers)
+            framer = Framer(self._name_of(connection), self._numbers)
+            self._framers[connection] = framer
         return framer
 
 
@@ -405,7 +435,7 @@ class Cutter:
         frames = framer.again(source.channel, [raw], [when], [at], is_complete=is_complete)
         sender = Side.CLIENT if source.channel is Channel.SENT else Side.SERVER
         fact = UnreadableReceived(
-            frames[0].number, source.connection, at, when, sender, "too long", (finding,)
+            frames[0].number, frames[0].connection, at, when, sender, "too long", (finding,)
         )
         sizes = [min(size - length, _MOST_SIZE)]
         escapes = [True] if source.is_escaped else None

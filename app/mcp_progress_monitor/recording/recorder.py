@@ -8,6 +8,7 @@ import math
 import os
 import time
 from collections import deque
+from operator import add
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 import anyio
@@ -18,7 +19,12 @@ from mcp_progress_monitor.path_checks import PathKind, absolute, path_kind
 from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
 from mcp_progress_monitor.recording.folder import RecordingsFolder
 from mcp_progress_monitor.recording.settings import FOLDER, RecordingSettings, load_settings
-from mcp_progress_monitor.recording.timeline import FileBytes, Timeline
+from mcp_progress_monitor.recording.timeline import (
+    WATCHED_PART,
+    FileBytes,
+    SplicedBytes,
+    Timeline,
+)
 from mcp_progress_monitor.recording.writer import DiskThread, Encoded, Encoder, Order, RunFiles
 
 if TYPE_CHECKING:
@@ -175,6 +181,9 @@ MOST_IN_MEMORY: Final = 64 * 1024 * 1024
 MOST_ROWS: Final = 4_000_000
 """Messages whose place in the recording is kept in memory: 120 MB to 170 MB. Older ones are in the
 files alone, so that a flood of a week ends somewhere."""
+MOST_SEGMENTS: Final = 100_000
+"""Segments of the index in memory, a kilobyte each: there are many only where rows of our own
+recording and of other programs' take turns for days."""
 _MEMORY_PART: Final = 4 * 1024 * 1024
 _PAUSE_S: Final = 0.05
 """How long ticks wait for more to be written with them. Everything else is written at once."""
@@ -196,6 +205,16 @@ class _Write(NamedTuple):
 
     part: GrowingPart
     order: Order
+
+
+class WatchedPlaces(NamedTuple):
+    """Where frames stand in the file of another program, as `Columns.take` wants it."""
+
+    source: FileBytes
+    offsets: Sequence[int]
+    sizes: Sequence[int]
+    is_escaped: Sequence[bool] | None
+    is_mixed: bool = False
 
 
 class Recorder:
@@ -243,6 +262,8 @@ class Recorder:
         self._in_memory: deque[GrowingPart] = deque()
         self._numbers: dict[Path, int] = {}
         self._part = self._new_part(1, 1)
+        self._watched = SplicedBytes()
+        self.timeline.add_part(WATCHED_PART, self._watched)
         self._is_some = anyio.Event()
         self._is_urgent = anyio.Event()
         self._is_written = anyio.Event()
@@ -284,13 +305,37 @@ class Recorder:
         are_ticks = self.timeline.columns.take(
             frames, facts, part.number, offsets, sizes, is_escaped=is_escaped
         )
-        if self.timeline.end - self.timeline.first > MOST_ROWS:
-            self.timeline.keep_newest(MOST_ROWS)
+        self._keep_newest_rows()
         if self._files is not None:
             self._waiting_bytes += part.end - begin
             self._is_some.set()
             if not are_ticks or self._waiting_bytes > _MANY:
                 self._is_urgent.set()
+
+    def index(self, frames: Sequence[Frame], facts: Sequence[Fact], places: WatchedPlaces) -> None:
+        """Index frames that stand in another program's recording: nothing of them is written."""
+        begin, until = min(places.offsets), max(map(add, places.offsets, places.sizes))
+        shift = self._watched.enter(places.source, begin, until)
+        offsets = [offset + shift for offset in places.offsets]
+        self.timeline.columns.take(
+            frames,
+            facts,
+            WATCHED_PART,
+            offsets,
+            places.sizes,
+            is_escaped=places.is_escaped,
+            is_mixed=places.is_mixed,
+        )
+        self._keep_newest_rows()
+
+    def _keep_newest_rows(self) -> None:
+        """Forget the oldest rows beyond what memory may hold; files are left as they are."""
+        timeline = self.timeline
+        if timeline.end - timeline.first > MOST_ROWS:
+            timeline.keep_newest(MOST_ROWS)
+        segments = timeline.columns.segments
+        if len(segments) > MOST_SEGMENTS:
+            timeline.keep_newest(timeline.end - segments[len(segments) // 4].first)
 
     def _encoded(self, frames: Sequence[Frame], part: GrowingPart) -> Encoded:
         """Write frames down in a part."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bisect
+from array import array
 from typing import TYPE_CHECKING, Final, Protocol
 
 from mcp_progress_monitor.protocol.frames import Channel, Frame, FrameKind, Part
@@ -43,6 +44,8 @@ _GAP: Final = 4096
 """Bytes between two frames that are read over rather than read apart."""
 _AT_ONCE: Final = 4 * 1024 * 1024
 """Bytes read at one go, unless one frame is larger."""
+_SPLICED_APART: Final = 64 * 1024
+"""Bytes between two frames of a file that are read on as one stretch: stamps, and what is none."""
 
 
 class Bytes(Protocol):
@@ -50,6 +53,46 @@ class Bytes(Protocol):
 
     def read(self, offset: int, size: int) -> bytes:
         """The bytes from `offset` on; fewer, or none, where they are gone or unreadable."""
+
+
+WATCHED_PART: Final = 0
+"""The part of all frames whose bytes stand in the recordings of other programs."""
+
+
+class SplicedBytes:
+    """Stretches of many files as one part, in the order in which they were indexed.
+
+    Ten files that grow at a time would else be ten parts, and the index begins a segment wherever
+    the part changes.
+    """
+
+    def __init__(self) -> None:
+        self._begins = array("Q")
+        self._offsets = array("Q")
+        self._sources: list[Bytes] = []
+        self._end = 0
+
+    def enter(self, source: Bytes, begin: int, end: int) -> int:
+        """Take in the bytes `begin` to `end` of a file; by how much they stand further on here."""
+        if self._sources and self._sources[-1] is source:
+            shift = self._begins[-1] - self._offsets[-1]
+            if self._offsets[-1] <= begin <= self._end - shift + _SPLICED_APART:
+                self._end = max(self._end, end + shift)
+                return shift
+        # Apart from what stands before: no read reaches from one file into another.
+        at = self._end + _GAP + 1
+        self._begins.append(at)
+        self._offsets.append(begin)
+        self._sources.append(source)
+        self._end = at + end - begin
+        return at - begin
+
+    def read(self, offset: int, size: int) -> bytes:
+        """The bytes from `offset` on; fewer, or none, where they are gone or unreadable."""
+        place = bisect.bisect_right(self._begins, offset) - 1
+        if place < 0:
+            return b""
+        return self._sources[place].read(offset - self._begins[place] + self._offsets[place], size)
 
 
 class Timeline:

@@ -289,6 +289,25 @@ def add_token(connection: sqlite3.Connection, chain: ChainId, token: str, when: 
     )
 
 
+def find_chain(connection: sqlite3.Connection, origin: Origin, began: float) -> ChainId | None:
+    """The chain of a server's request that began at that moment; None if it is not there."""
+    for row in connection.execute("SELECT id, origin FROM chains WHERE created_when = ?", (began,)):
+        found = json_of(row["origin"])
+        if isinstance(found, list) and tuple(found[1:5:3]) == (origin.server_key, origin.method):
+            return of_type(row["id"], int)
+    return None
+
+
+def is_newer(connection: sqlite3.Connection, chain: ChainId, when: float) -> bool:
+    """Whether nobody resumes a chain, and all of its tokens came before `when`."""
+    row = connection.execute(
+        "SELECT owner, (SELECT max(received_when) FROM tokens WHERE chain = chains.id) AS newest"
+        " FROM chains WHERE id = ?",
+        (chain,),
+    ).fetchone()
+    return row is not None and row["owner"] is None and (row["newest"] or 0.0) < when
+
+
 def add_attempt(connection: sqlite3.Connection, chain: ChainId, owner: str, when: float) -> None:
     """Let `owner` have the chain, with an attempt in flight; one before it was interrupted."""
     interrupt(connection, chain)

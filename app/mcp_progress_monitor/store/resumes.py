@@ -114,6 +114,37 @@ class ResumeStore:
 
         return await self._write(work)
 
+    async def note_watched(
+        self,
+        origin: Origin,
+        token: str,
+        standing: SavedProgress,
+        *,
+        started_when: float,
+        when: float,
+    ) -> ChainId:
+        """Save a token of a job that another client makes; committed.
+
+        It is the same chain however often, and by however many programs, it is watched: a token
+        counts if it came after all that are known. A chain that is being resumed stays as it is.
+
+        Raises:
+            UserError: it is not saved.
+        """
+
+        def work(connection: sqlite3.Connection) -> ChainId:
+            known = statements.find_chain(connection, origin, started_when)
+            if known is None:
+                known = statements.add_chain(connection, origin, standing, started_when, when)
+            elif not statements.is_newer(connection, known, when):
+                return known
+            else:
+                statements.rest(connection, known, standing, "", when)
+            statements.add_token(connection, known, token, when)
+            return known
+
+        return await self._write(work)
+
     async def start_attempt(self, chain: ChainId, *, when: float) -> SavedChain:
         """Own `chain` and note a new attempt, before its request is sent; returns what to send.
 

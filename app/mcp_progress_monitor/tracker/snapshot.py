@@ -202,6 +202,9 @@ class JobSnapshot:
     else "requested" (by the user), "sent" (to the server), "confirmed" (by it, or by its silence)
     or "ignored" (a result came all the same). `cancel_s` is how long ago that was requested or
     sent, while it goes on; and how long after it the result came that ignored it.
+    `watched_client` is the client that made it where that is not us, and None for our own jobs:
+    nothing may be sent for a watched one on its connection. With `can_resume_here` its newest
+    token is saved, and would do on a connection of ours.
     `clocks` is no part of what the wire tells: None unless we wait for the end of the call, so
     also in a recording. `stream` is None while no HTTP stream of the job has broken.
     """
@@ -250,6 +253,8 @@ class JobSnapshot:
     cancel_s: float | None = None
     clocks: Clocks | None = None
     stream: StreamSnapshot | None = None
+    watched_client: str | None = None
+    can_resume_here: bool = False
 
 
 class AttemptSnapshot(NamedTuple):

@@ -17,8 +17,13 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.tracker.snapshot import Clocks
 
 
-def snapshot_of(job: Job, now: float, clocks: Clocks | None = None) -> JobSnapshot:
-    """The job as it stands at `now`; for an ended job, as it stood at its end."""
+def snapshot_of(
+    job: Job, now: float, clocks: Clocks | None = None, watched_client: str | None = None
+) -> JobSnapshot:
+    """The job as it stands at `now`; for an ended job, as it stood at its end.
+
+    `watched_client` is who made it, where that is not us.
+    """
     request, last_at = job.request, job.last_at
     moment = now if job.ended_at is None else job.ended_at
     heard_at = job.heard_at if last_at is None else max(last_at, job.heard_at)
@@ -57,20 +62,21 @@ def snapshot_of(job: Job, now: float, clocks: Clocks | None = None) -> JobSnapsh
         reply_size=None if job.answer is None else job.answer.size,
         is_automatic=job.is_automatic,
         clocks=clocks,
-        **_of_few(job, now),
+        watched_client=watched_client,
+        **_of_few(job, now, is_ours=watched_client is None),
     )
 
 
-def _of_few(job: Job, now: float) -> dict[str, Any]:
+def _of_few(job: Job, now: float, *, is_ours: bool) -> dict[str, Any]:
     """The fields that only few jobs have."""
-    fields = {} if job.chain is None else _of_chain(job, job.chain)
+    fields = {} if job.chain is None else _of_chain(job, job.chain, is_ours=is_ours)
     if job.parent is not None or job.parent_is_unclear:
         fields["parent"], fields["parent_is_unclear"] = job.parent, job.parent_is_unclear
     if job.asked is not None or job.task is not None:
         fields["questions"] = _questions(job)
     if job.task is not None and not job.task.is_saving:
-        is_ours = job.request.sender is Side.CLIENT and job.is_resuming
-        fields["task"] = job.task.picture(now, is_ours=is_ours)
+        is_cancellable = is_ours and job.request.sender is Side.CLIENT and job.is_resuming
+        fields["task"] = job.task.picture(now, is_ours=is_cancellable)
     if job.stream is not None:
         fields["stream"] = job.stream.picture(now if job.ended_at is None else job.ended_at)
     if job.cancel_at is not None or job.is_cancel_sent or job.state is JobState.CANCELLING:
@@ -79,13 +85,15 @@ def _of_few(job: Job, now: float) -> dict[str, Any]:
     return fields
 
 
-def _of_chain(job: Job, chain: Chain) -> dict[str, Any]:
+def _of_chain(job: Job, chain: Chain, *, is_ours: bool) -> dict[str, Any]:
     """The fields that only jobs with a resume chain have."""
+    can_resume = job.state is JobState.RESUMABLE and chain.can_resume
     return {
         "chain": chain.id,
         "attempt_count": chain.attempt_count,
         "resume_note": chain.words,
-        "can_resume": job.state is JobState.RESUMABLE and chain.can_resume,
+        "can_resume": can_resume and is_ours,
+        "can_resume_here": can_resume and not is_ours,
         "next_attempt_at": chain.next_attempt_at,
         "saved_when": chain.token_when,
     }
@@ -136,12 +144,14 @@ def _pace(job: Job, now: float, share: float | None) -> tuple[float | None, floa
     return rate, eta(left, rates.read(last_at, rated), passed)
 
 
-def detail_of(job: Job, now: float, clocks: Clocks | None = None) -> JobDetail:
+def detail_of(
+    job: Job, now: float, clocks: Clocks | None = None, watched_client: str | None = None
+) -> JobDetail:
     """The longer story of the job."""
     course, chain = job.course, job.chain
     running = None if job.state.is_over else attempt_of(job, job.state)
     return JobDetail(
-        snapshot=snapshot_of(job, now, clocks),
+        snapshot=snapshot_of(job, now, clocks, watched_client),
         params=job.first.params,
         answer=job.answer,
         ticks=tuple(map(fact_of, job.ticks)),

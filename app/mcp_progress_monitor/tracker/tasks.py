@@ -65,13 +65,13 @@ class TaskReducer:
         key_of: Callable[[str], str],
         finish: Callable[[Job, JobEnding, float, PendingChanges], None],
         keep_answer: Callable[[Job, PendingChanges], None],
-        *,
-        saves: bool = False,
+        saves: Callable[[str], bool],
     ) -> None:
         """Tasks of the jobs in `rows`; `key_of` tells a connection's server, whatever its name.
 
-        `finish` ends a job, `keep_answer` accounts for the reply that one got after its end. With
-        `saves`, a task that begins is put on disk before it is shown: see `note_saved`.
+        `finish` ends a job, `keep_answer` accounts for the reply that one got after its end. On
+        connections that `saves` is true of, a task that begins is put on disk before it is shown:
+        see `note_saved`.
         """
         self._saves = saves
         self._rows = rows
@@ -144,7 +144,7 @@ class TaskReducer:
             began_at = fact.at if fact.how == "created" else None
             task = JobTask(fact.task, began_at)
             is_ours = job.request.sender is Side.CLIENT
-            task.is_saving = self._saves and is_ours and is_begin
+            task.is_saving = is_ours and is_begin and self._saves(fact.connection)
             self.enter(job, task, key)
             _mark_unasked(job, fact)
         delta.progressed.add(job.id)

@@ -53,6 +53,10 @@ _NEVER: Final = float("inf")
 _CONNECTIONS_KEPT: Final = 1000
 
 
+def _nobody(_connection: str) -> None:
+    """Every connection is ours."""
+
+
 class Tracker:
     """All jobs of the program, derived from facts alone. Time is passed in, monotonic seconds."""
 
@@ -60,6 +64,7 @@ class Tracker:
         self,
         limits: RowLimits = RowLimits(),  # noqa: B008  # a value that nothing changes
         key_of: Callable[[str], str] = server_name,
+        client_of: Callable[[str], str | None] = _nobody,
         *,
         saves: bool = False,
         cancel_grace_s: float = CANCEL_GRACE_S,
@@ -67,8 +72,10 @@ class Tracker:
         """Begin with no jobs, of which `limits` are kept.
 
         For `key_of`, which tells a connection's server, and `saves` see `Chains`. Silence of
-        `cancel_grace_s` after a cancel counts as its confirmation.
+        `cancel_grace_s` after a cancel counts as its confirmation. `client_of` tells the client of
+        a connection that is only watched, and None for one of ours.
         """
+        self._client_of = client_of
         self.cancel_grace_s: Final = cancel_grace_s
         self._rows = Rows(limits, self._forget)
         self.chains = Chains(self._rows, key_of, saves=saves)
@@ -78,7 +85,11 @@ class Tracker:
         self._cancels = PendingCancels(self._rows, cancel_grace_s, self._replies.finish)
         replies = self._replies
         self._tasks = TaskReducer(
-            self._rows, key_of, replies.finish, replies.keep_answer, saves=saves
+            self._rows,
+            key_of,
+            replies.finish,
+            replies.keep_answer,
+            lambda connection: saves and client_of(connection) is None,
         )
         self._questions = QuestionReducer(self._rows, self._tasks.of)
         self._replies.connect(self._questions)
@@ -420,12 +431,16 @@ class Tracker:
     def snapshot(self, job: JobId, now: float, clocks: Clocks | None = None) -> JobSnapshot | None:
         """A picture of a job with its clocks; None when there is no such job (any more)."""
         known = self._rows.by_id.get(job)
-        return None if known is None else snapshot_of(known, now, clocks)
+        if known is None:
+            return None
+        return snapshot_of(known, now, clocks, self._client_of(known.request.connection))
 
     def detail(self, job: JobId, now: float, clocks: Clocks | None = None) -> JobDetail | None:
         """The longer story of a job; None when there is no such job (any more)."""
         known = self._rows.by_id.get(job)
-        return None if known is None else detail_of(known, now, clocks)
+        if known is None:
+            return None
+        return detail_of(known, now, clocks, self._client_of(known.request.connection))
 
     def request_of(self, job: JobId) -> RequestMade | None:
         """The newest request of a job; None when there is no such job (any more)."""

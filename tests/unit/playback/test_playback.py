@@ -208,7 +208,7 @@ def test_connections_that_speak_in_turns_are_read_as_one_by_one(
     while playback.advance(0.01):
         pass
     assert len(updates) < 20
-    monkeypatch.setattr("mcp_progress_monitor.playback.playback._TOGETHER", 0)
+    monkeypatch.setattr("mcp_progress_monitor.engine.recorded_chunks.TOGETHER", 0)
     apart = loaded(file)
     assert [playback.jobs.detail(job) for job in playback.jobs.ids()] == [
         apart.jobs.detail(job) for job in apart.jobs.ids()

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_progress_monitor.playback.playback import CONNECTIONS_KEPT, RecordedConnections
+from mcp_progress_monitor.engine.recorded_chunks import CONNECTIONS_KEPT, RecordedConnections
 from mcp_progress_monitor.protocol.frames import Channel, Frame
 
 _CALL = b'{"jsonrpc":"2.0","id":1,"method":"tools/call"}'

@@ -10,7 +10,7 @@ import pydantic
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.protocol import offers
-from mcp_progress_monitor.protocol.eras import era_of
+from mcp_progress_monitor.protocol.eras import as_object, client_info_of, era_of
 from mcp_progress_monitor.protocol.facts import (
     ConnectionClosed,
     ConnectionNegotiated,
@@ -21,13 +21,20 @@ from mcp_progress_monitor.protocol.facts import (
     Side,
     StderrReceived,
 )
-from mcp_progress_monitor.protocol.frames import Frame, server_name
-from mcp_progress_monitor.protocol.lenient_json import Elided, NotJsonError
+from mcp_progress_monitor.protocol.frames import Channel, Frame, server_name
+from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
+from mcp_progress_monitor.protocol.lenient_json import (
+    Elided,
+    NotJsonError,
+    TooDeepError,
+    read_value,
+)
 from mcp_progress_monitor.protocol.messages import LIST_PROMPTS, LIST_RESOURCES, LIST_TOOLS
 from mcp_progress_monitor.protocol.offers import ListPage, Prompt, Resource, Tool, read_list_result
 from mcp_progress_monitor.sessions.connection.subscriptions import with_update
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition, StdioDefinition
 from mcp_progress_monitor.snapshots.servers import ResourceUpdates, ServerSnapshot, ServerState
+from mcp_progress_monitor.snapshots.watched import Gaps, TapEnd
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -135,6 +142,7 @@ SERVERS_KEPT: Final = 1000
 _STDERR_TAIL: Final = 20
 _UNKNOWN: Final = "unknown"
 _HEADERS_KEPT: Final = 200
+_LONGEST_WORD: Final = 200
 _REPLY: Final = (RequestMade, RequestAnswered)
 
 
@@ -146,6 +154,10 @@ class _Server:
         self.offers = RecordedOffers(name)
         self.bare = ServerSnapshot(name, _definition(name, {}))
         self.updates: tuple[ResourceUpdates, ...] = ()
+        self.client: JsonObject = {}
+        """What the client calls itself."""
+        self.end: TapEnd | None = None
+        self.gaps = Gaps()
 
     def note_update(self, fact: NotificationReceived) -> bool:
         """Count that a resource has changed, if that is told; whether it is."""
@@ -225,6 +237,21 @@ class RecordedServers:
             server.bare = dataclasses.replace(server.bare, connection=frames[0].connection)
         return frozenset({name}) if self._learn(server, frames, facts) or is_new else frozenset()
 
+    def client_of(self, name: str) -> JsonObject:
+        """What the client of a server calls itself; empty where that is not known."""
+        known = self._servers.get(name)
+        return {} if known is None else known.client
+
+    def end_of(self, name: str) -> TapEnd | None:
+        """How the newest connection of a server ended; None while it goes on."""
+        known = self._servers.get(name)
+        return None if known is None else known.end
+
+    def gaps_of(self, name: str) -> Gaps:
+        """What passed a server's tap and is not recorded."""
+        known = self._servers.get(name)
+        return Gaps() if known is None else known.gaps
+
     def _learn(self, server: _Server, frames: Sequence[Frame], facts: Sequence[Fact]) -> bool:
         is_changed = False
         for fact in facts:
@@ -234,9 +261,12 @@ class RecordedServers:
                 is_changed = True
             elif type(fact) in _REPLY:
                 is_changed |= server.offers.take(fact, frames)
+                is_changed |= isinstance(fact, RequestMade) and _learn_client(server, fact)
             elif isinstance(fact, NotificationReceived):
                 is_changed |= server.note_update(fact)
-        return is_changed
+        # After the facts: who ended a session decides whether it failed.
+        is_event = frames[0].channel is Channel.EVENT
+        return (is_event and _learn_events(server, frames)) or is_changed
 
     def _new(self, name: str) -> _Server | None:
         if len(self._servers) >= SERVERS_KEPT:
@@ -290,6 +320,7 @@ def _on_opened(server: _Server, fact: ConnectionOpened) -> None:
     server.stderr.clear()
     server.offers = RecordedOffers(fact.connection)
     server.updates = ()
+    server.client, server.end, server.gaps = {}, None, Gaps()
     server.bare = ServerSnapshot(
         name,
         _definition(name, fact.detail),
@@ -325,6 +356,65 @@ def _on_closed(server: _Server, fact: ConnectionClosed) -> None:
     what = f"{fact.reason or 'The connection ended'}{with_code}{before}"
     problem = ErrorDetails(what, server.bare.definition.address, detail=detail)
     server.bare = dataclasses.replace(server.bare, state=ServerState.FAILED, problem=problem)
+
+
+def _learn_client(server: _Server, fact: RequestMade) -> bool:
+    """Learn what the client calls itself; whether that is news."""
+    found = client_info_of(fact.method, fact.params) if fact.sender is Side.CLIENT else {}
+    if not found or found == server.client:
+        return False
+    server.client = found
+    return True
+
+
+def _learn_events(server: _Server, frames: Sequence[Frame]) -> bool:
+    """Learn what only a tap tells: gaps, and who ended the session; whether that is news."""
+    is_changed = False
+    for frame in frames:
+        if not any(event in frame.raw for event in _OF_TAPS) or len(frame.raw) > OVERSIZED:
+            continue
+        try:
+            fields = as_object(read_value(frame.raw).value)
+        except (NotJsonError, TooDeepError):
+            continue
+        if fields.get("event") == "not_recorded":
+            server.gaps = _with_gap(server.gaps, fields)
+            is_changed = True
+        elif fields.get("event") == "closed":
+            _end(server, fields)
+            is_changed = True
+    return is_changed
+
+
+_OF_TAPS: Final = (b'"not_recorded"', b'"closed"')
+
+
+def _with_gap(known: Gaps, fields: JsonObject) -> Gaps:
+    messages, size = (_natural(fields.get(name)) for name in ("messages", "bytes"))
+    why = fields.get("why")
+    return Gaps(
+        known.messages + messages, known.size + size, why if isinstance(why, str) else known.why
+    )
+
+
+def _natural(value: object) -> int:
+    return value if type(value) is int and value > 0 else 0
+
+
+def _end(server: _Server, fields: JsonObject) -> None:
+    """Note how a session ended. What the client or its tap ended has not failed."""
+    code = fields.get("exit_code")
+    reason, signal, ended_by = (
+        _text(fields.get(name)) for name in ("reason", "signal", "ended_by")
+    )
+    exit_code = code if type(code) is int else None
+    server.end = TapEnd(reason, exit_code, signal or None, ended_by)
+    if ended_by in {"client", "tap"}:
+        server.bare = dataclasses.replace(server.bare, state=ServerState.CLOSED, problem=None)
+
+
+def _text(value: object) -> str:
+    return value[:_LONGEST_WORD] if isinstance(value, str) else ""
 
 
 def _on_stderr(server: _Server, fact: StderrReceived) -> None:

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from mcp_progress_monitor.engine.recorded_servers import SERVERS_KEPT
 from mcp_progress_monitor.playback.playback import Playback
-from mcp_progress_monitor.playback.servers import SERVERS_KEPT
 from mcp_progress_monitor.protocol.frames import Channel
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition
 from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState

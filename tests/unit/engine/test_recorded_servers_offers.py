@@ -8,7 +8,7 @@ import pytest
 
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.protocol.frames import Channel
-from tests.unit.playback.test_servers import negotiated
+from tests.unit.engine.test_recorded_servers import negotiated
 from tests.unit.recording.written import Written
 
 if TYPE_CHECKING:

@@ -1,0 +1,210 @@
+"""Takes in what is read of a recording, whole or growing: the way from a chunk to its facts."""
+
+from __future__ import annotations
+
+import collections
+import operator
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.protocol.conversation import Conversation
+from mcp_progress_monitor.protocol.frames import Channel, Frame
+from mcp_progress_monitor.protocol.framing import may_be_batch
+from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from mcp_progress_monitor.engine.recorded_servers import RecordedServers
+    from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.recording.reader import Chunk
+
+CONNECTIONS_KEPT: Final = 4096
+"""Connections whose open requests are remembered; beyond, those not heard of for longest go."""
+
+_raw_of = operator.attrgetter("raw")
+
+
+class RecordedConnections:
+    """Finds who reads the frames of a connection. Bounded: a file may name millions of them."""
+
+    def __init__(self) -> None:
+        self._conversations: collections.OrderedDict[str, Conversation] = collections.OrderedDict()
+        self._dropped = 0
+
+    @property
+    def problems(self) -> list[ErrorDetails]:
+        """That connections were let go of before their end."""
+        if not self._dropped:
+            return []
+        what = f"The recording has more than {CONNECTIONS_KEPT:,} open connections at a time"
+        detail = f"Replies and progress of {self._dropped:,} of them may lack their requests."
+        return [ErrorDetails(what, detail=detail)]
+
+    def names(self) -> tuple[str, ...]:
+        """The connections that are remembered."""
+        return tuple(self._conversations)
+
+    def of(self, connection: str) -> Conversation:
+        """The reader of a connection's frames."""
+        known = self._conversations.get(connection)
+        if known is not None:
+            self._conversations.move_to_end(connection)
+            return known
+        made = self._conversations[connection] = Conversation(connection)
+        if len(self._conversations) > CONNECTIONS_KEPT:
+            _, oldest = self._conversations.popitem(last=False)
+            self._dropped += bool(oldest.open_requests or oldest.open_tokens)
+        return made
+
+    @staticmethod
+    def is_large(frames: Sequence[Frame]) -> bool:
+        """Whether one of the frames takes long to be read."""
+        return max(map(len, map(_raw_of, frames)), default=0) > OVERSIZED
+
+
+_SMALL: Final = 32
+"""Frames from which on a chunk is taken in alone …"""
+TOGETHER: Final = 256
+"""… and how many of smaller ones are at one go, or a few more."""
+_WIRE: Final = frozenset({Channel.SENT, Channel.RECEIVED})
+
+
+class TakenChunk(NamedTuple):
+    """Frames with their facts, where they stand, and the servers that they changed.
+
+    With `is_mixed` they are of several connections or channels, all of them whole and plain.
+    """
+
+    frames: Sequence[Frame]
+    facts: Sequence[Fact]
+    offsets: Sequence[int]
+    sizes: Sequence[int]
+    is_escaped: Sequence[bool] | None
+    part: int
+    servers: frozenset[str]
+    is_mixed: bool = False
+
+
+def _as_it_is(frames: Sequence[Frame]) -> Sequence[Frame]:
+    return frames
+
+
+class ChunkIntake:
+    """Reads the chunks of a recording into facts, and gives both to its owner.
+
+    Large messages take several turns: while `is_reading`, `read_on` comes before the next chunk.
+    """
+
+    def __init__(
+        self,
+        servers: RecordedServers,
+        sink: Callable[[TakenChunk], None],
+        as_read: Callable[[Sequence[Frame]], Sequence[Frame]] = _as_it_is,
+    ) -> None:
+        """`servers` learn from all that comes; `as_read` are the frames as facts are made of them.
+
+        What was read goes to `sink`.
+        """
+        self.connections: Final = RecordedConnections()
+        self._servers = servers
+        self._sink = sink
+        self._as_read = as_read
+        self._reading: Iterator[None] | None = None
+
+    @property
+    def is_reading(self) -> bool:
+        """Whether a large message is still being read."""
+        return self._reading is not None
+
+    def read_on(self) -> None:
+        """Read more of a large message."""
+        if self._reading is not None and next(self._reading, self) is self:
+            self._reading = None
+
+    def read_out(self) -> None:
+        """Read a large message to its end."""
+        while self._reading is not None:
+            self.read_on()
+
+    def take(self, chunk: Chunk) -> None:
+        """Take in a chunk: at once, or in slices from now on."""
+        if chunk.facts is not None:
+            self._apply(chunk, chunk.facts)
+            return
+        conversation = self.connections.of(chunk.frames[0].connection)
+        frames = self._as_read(chunk.frames)
+        if self.connections.is_large(frames):
+            self._reading = self._in_slices(chunk, conversation.read_in_slices(frames))
+        else:
+            self._apply(chunk, conversation.read(frames))
+
+    def take_some(self, chunk: Chunk, slices: Iterator[Chunk | None]) -> Chunk | None:
+        """Take in a chunk with the small ones behind it; return one that does not go along.
+
+        Where connections speak in turns each frame is a chunk, and telling of each takes twice as
+        long as reading it. What is known of jobs is the same however facts are divided.
+        """
+        together, count = [chunk], len(chunk.frames)
+        most = TOGETHER if self._goes_along(chunk) else 0
+        left = None
+        while count < most:
+            following = next(slices, None)
+            if following is None:
+                break
+            if following.part != chunk.part or not self._goes_along(following):
+                left = following
+                break
+            together.append(following)
+            count += len(following.frames)
+        if len(together) == 1:
+            self.take(chunk)
+        else:
+            self._apply_all(together)
+        return left
+
+    def _goes_along(self, chunk: Chunk) -> bool:
+        """Whether a chunk is small, and nothing in it changes what the next ones mean."""
+        frame = chunk.frames[0]
+        return (
+            len(chunk.frames) < _SMALL
+            and chunk.facts is None
+            and chunk.is_escaped is None
+            and frame.channel in _WIRE
+            and frame.is_complete
+            and frame.part is None
+            and not may_be_batch(frame.raw)
+            and self._servers.knows(frame.connection)
+            and not self.connections.is_large(chunk.frames)
+        )
+
+    def _in_slices(self, chunk: Chunk, slices: Iterator[list[Fact]]) -> Iterator[None]:
+        facts: list[Fact] = []
+        for found in slices:
+            facts += found
+            yield
+        self._apply(chunk, facts)
+
+    def _apply(self, chunk: Chunk, facts: Sequence[Fact]) -> None:
+        """Give on what a chunk means."""
+        frames, offsets, sizes, is_escaped, part, _ = chunk
+        servers = self._servers.take(frames, facts)
+        self._sink(TakenChunk(frames, facts, offsets, sizes, is_escaped, part, servers))
+
+    def _apply_all(self, chunks: Sequence[Chunk]) -> None:
+        """Do for many small chunks of one part what `_apply` does for each, at one go."""
+        frames: list[Frame] = []
+        facts: list[Fact] = []
+        offsets: list[int] = []
+        sizes: list[int] = []
+        servers: frozenset[str] = frozenset()
+        for chunk in chunks:
+            some = self._as_read(chunk.frames)
+            found = self.connections.of(some[0].connection).read(some)
+            servers |= self._servers.take(chunk.frames, found)
+            frames += chunk.frames
+            facts += found
+            offsets += chunk.offsets
+            sizes += chunk.sizes
+        part = chunks[0].part
+        self._sink(TakenChunk(frames, facts, offsets, sizes, None, part, servers, is_mixed=True))

@@ -1,0 +1,450 @@
+"""Watches the servers of other clients: follows the recordings that taps are writing.
+
+A tap's recording is the channel. What is added to it takes the way that a live connection's
+messages take, and is indexed where it stands: nothing of it is written a second time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import dataclasses
+import datetime
+import json
+import logging
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+import anyio.to_thread
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.engine.origins import watched_key
+from mcp_progress_monitor.engine.recorded_chunks import ChunkIntake, TakenChunk
+from mcp_progress_monitor.engine.recorded_servers import RecordedServers
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.protocol.facts import ConnectionClosed, Fact
+from mcp_progress_monitor.protocol.frames import Channel, Frame, server_name
+from mcp_progress_monitor.recording.folder import RecordingsFolder, run_of
+from mcp_progress_monitor.recording.growing import (
+    GrowingRecording,
+    SharedNumbering,
+    has_header,
+)
+from mcp_progress_monitor.recording.recorder import WatchedPlaces
+from mcp_progress_monitor.recording.timeline import FileBytes
+from mcp_progress_monitor.snapshots.servers import ServerState
+from mcp_progress_monitor.snapshots.watched import UNKNOWN_CLIENT, TapEnd, WatchedSnapshot
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from mcp_progress_monitor.clock import Clock
+    from mcp_progress_monitor.protocol.facts import JsonObject
+    from mcp_progress_monitor.protocol.framing import FrameNumbers
+    from mcp_progress_monitor.recording.files import RecordingPart
+    from mcp_progress_monitor.recording.reader import Chunk
+
+_log = logging.getLogger(__name__)
+
+LIVE: Final = "live"
+"""The folder of taps' recordings, in that of all recordings."""
+_SLICE_S: Final = 0.003
+"""Work at one go. What a task waits for may take three of them."""
+_PAUSE_S: Final = 0.001
+"""Between two slices: no time at all would hardly let a window have its turn."""
+_BUSY_S: Final = 0.05
+_IDLE_S: Final = 0.08
+_NONE_S: Final = 0.25
+"""From one look to the next: when something came lately, when taps are silent, without taps."""
+_LATELY_S: Final = 5.0
+_SCAN_S: Final = 2.0
+"""How often the folder is searched although nothing in it seems to have changed."""
+_ENDED_KEPT: Final = 100
+"""Taps that have ended and are listed; the oldest go first."""
+_CLOCKS_DIFFER_S: Final = 5.0
+_LONGEST_NAME: Final = 120
+_CUT_SHORT: Final = "The tap stopped without reporting the end of the session"
+
+
+class Tap:
+    """One recording that a tap writes, followed to its end.
+
+    Its servers have names of their own here, `NAME@PID`: two clients may run the same server, and
+    so may we.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        is_over: Callable[[], bool],
+        numbers: FrameNumbers,
+        clock: Clock,
+        sink: Callable[[Tap, TakenChunk], None],
+    ) -> None:
+        """Read the recording at `path`, whose header is there, until `is_over`.
+
+        What is read goes to `sink`. `UserError` when it cannot be read.
+        """
+        self.path = path
+        self.source: Final = FileBytes(path)
+        self.servers: Final = RecordedServers()
+        self.labels: Final[dict[str, str]] = {}
+        """By the name of a server here, the name that the tap was given."""
+        self.read_until: float | None = None
+        """When the newest frame that was read came, monotonic seconds."""
+        self.is_ended = False
+        self.serial = 1
+        """Tells taps apart of which one had the process id of another before it."""
+        self._clock = clock
+        self._numbers = SharedNumbering(numbers)
+        self._recording = GrowingRecording(
+            path,
+            is_over,
+            numbers=self._numbers,
+            name_of=self._name_of,
+            shift_us=self._shift_us,
+        )
+        self._sink = sink
+        self._slices: Iterator[Chunk | None] = self._recording.slices()
+        self._chunk: Chunk | None = None
+        self._intake = ChunkIntake(self.servers, self._on_taken, self._as_read)
+        self._closed: set[str] = set()
+        self._parent: str | None = None
+
+    @property
+    def about(self) -> JsonObject:
+        """What the header says of the tap."""
+        found = self._recording.header.get("tap")
+        return found if isinstance(found, dict) else {}
+
+    @property
+    def parent_name(self) -> str:
+        """The program that started the tap, as far as the system tells; empty where it does not."""
+        parent = self.about.get("parent")
+        if type(parent) is not int or self._parent is not None:
+            return self._parent or ""
+        self._parent = ""
+        with contextlib.suppress(OSError):  # Linux alone; asked once
+            self._parent = Path(f"/proc/{parent}/comm").read_text(errors="replace").strip()
+        return self._parent
+
+    @property
+    def began_when(self) -> float | None:
+        """Wall time at which the recording began."""
+        return _started(self._recording.header)
+
+    @property
+    def is_behind(self) -> bool:
+        """Whether there is more to be read at once."""
+        is_waiting = self._recording.is_waiting and self._chunk is None
+        return not (self.is_ended or (is_waiting and not self._intake.is_reading))
+
+    @property
+    def open_connections(self) -> list[str]:
+        """The connections whose end has not been recorded."""
+        return [name for name in self._intake.connections.names() if name not in self._closed]
+
+    def read(self, budget_s: float) -> bool:
+        """Read on for about `budget_s`; whether there is more to be read at once."""
+        deadline = time.perf_counter() + budget_s
+        while not self.is_ended:
+            if not self._turn():
+                return False
+            if time.perf_counter() >= deadline:
+                return self.is_behind
+        return False
+
+    def _turn(self) -> bool:
+        """Do a few milliseconds' work; False where all was read that is there."""
+        if self._intake.is_reading:
+            self._intake.read_on()
+            return True
+        if self._chunk is None:
+            try:
+                self._chunk = next(self._slices)
+            except StopIteration:
+                self.is_ended = True
+                return False
+        if self._chunk is None:
+            return not self._recording.is_waiting
+        chunk, self._chunk = self._chunk, None
+        self._chunk = self._intake.take_some(chunk, self._slices)
+        return True
+
+    def _as_read(self, frames: Sequence[Frame]) -> Sequence[Frame]:
+        """Frames whose events name requests by the numbers that these have here."""
+        if frames[0].channel is not Channel.EVENT:
+            return frames
+        return [self._renumbered(frame) for frame in frames]
+
+    def _renumbered(self, frame: Frame) -> Frame:
+        if b'"request":' not in frame.raw:
+            return frame
+        try:
+            fields: Any = json.loads(frame.raw)
+        except (ValueError, RecursionError):
+            return frame
+        if not isinstance(fields, dict) or type(fields.get("request")) is not int:
+            return frame
+        fields["request"] = self._numbers.number_of(fields["request"])
+        return frame._replace(raw=json.dumps(fields).encode())
+
+    def _name_of(self, connection: str) -> str:
+        """What a connection of the recording is called here."""
+        label, _, number = connection.rpartition("#")
+        pid = self.about.get("pid")
+        name = f"{label or connection}@{pid if type(pid) is int else run_of(self.path)}"
+        if self.serial > 1:
+            name += f".{self.serial}"
+        number = number if number.isdigit() else "1"
+        if number != "1":  # of an HTTP tap, each client's session is a server of its own
+            name += f"/{number}"
+        self.labels[name] = label or connection
+        return f"{name}#{number}"
+
+    def _shift_us(self, part: RecordingPart) -> int:
+        """What to add to the times of a recording, so that they are times of our clock.
+
+        A tap runs on this machine, as its lock tells, and its monotonic clock is ours. Where that
+        cannot be, because more time has passed by it than by the wall clock, this one tells.
+        """
+        began_when, began_at = _started(part.fields), part.base_us / 1e6
+        if began_when is None:
+            return 0
+        passed_s = self._clock.wall() - began_when
+        by_ours_s = self._clock.monotonic() - began_at
+        if -_CLOCKS_DIFFER_S < by_ours_s < passed_s + _CLOCKS_DIFFER_S:
+            return 0
+        return round((by_ours_s - passed_s) * 1e6)
+
+    def _on_taken(self, taken: TakenChunk) -> None:
+        self.read_until = taken.frames[-1].at
+        if taken.frames[0].channel is Channel.EVENT:
+            closed = (fact for fact in taken.facts if isinstance(fact, ConnectionClosed))
+            self._closed.update(fact.connection for fact in closed)
+        self._sink(self, taken)
+
+
+class Watching:
+    """All taps that write now, and those that ended while we watched; nothing here acts on them.
+
+    Recordings are found by the lock that a tap holds. The end of the lock, or of every connection
+    in it, is the end of a session.
+    """
+
+    def __init__(
+        self,
+        folder: Path | None,
+        numbers: FrameNumbers,
+        clock: Clock,
+        publish: Callable[[TakenChunk, WatchedPlaces], None],
+        publish_facts: Callable[[Sequence[Fact], frozenset[str]], None],
+    ) -> None:
+        """Watch `folder`; with None, nothing. Frames are numbered by `numbers`.
+
+        What a tap recorded goes to `publish`; facts that no message states, and servers that are
+        no longer listed, go to `publish_facts`.
+        """
+        self._folder = None if folder is None else RecordingsFolder(folder)
+        self._numbers = numbers
+        self._clock = clock
+        self._publish = publish
+        self._publish_facts = publish_facts
+        self._taps: dict[Path, Tap] = {}
+        self._by_name: dict[str, Tap] = {}
+        self._restored: dict[str, str] = {}
+        self._came_at = -_LATELY_S
+        self._scanned_at = -_SCAN_S
+        self._folder_stamp = 0
+        self._refused: set[Path] = set()
+
+    # What is watched
+
+    def names(self) -> tuple[str, ...]:
+        """The names of all watched servers, in the order in which they were found."""
+        return tuple(name for tap in self._taps.values() for name in tap.servers.names())
+
+    def snapshots(self) -> list[WatchedSnapshot]:
+        """A snapshot of each watched server."""
+        return [self.snapshot(name) for name in self.names()]
+
+    def snapshot(self, name: str) -> WatchedSnapshot:
+        """One watched server; `UserError` when there is none of that name."""
+        tap = self._by_name.get(name)
+        if tap is None:
+            raise UserError(ErrorDetails("No such watched server", name))
+        server = tap.servers.snapshot(name)
+        info, end = tap.servers.client_of(name), tap.servers.end_of(name)
+        if end is None and tap.is_ended:
+            end = TapEnd(_CUT_SHORT)
+            server = dataclasses.replace(server, state=ServerState.CLOSED)
+        version, pid = info.get("version"), tap.about.get("pid")
+        return WatchedSnapshot(
+            server=server,
+            label=tap.labels.get(name, name),
+            client=_client(info, tap),
+            client_version=version if isinstance(version, str) else "",
+            pid=pid if type(pid) is int else None,
+            transport=server.definition.transport,
+            path=tap.path,
+            began_when=tap.began_when,
+            end=end,
+            gaps=tap.servers.gaps_of(name),
+        )
+
+    def client_of(self, connection: str) -> str | None:
+        """The client whose connection this is; None for our own."""
+        name = server_name(connection)
+        tap = self._by_name.get(name)
+        if tap is None:
+            return self._restored.get(name)
+        return _client(tap.servers.client_of(name), tap)
+
+    def key_of(self, connection: str) -> str | None:
+        """What the server of a watched connection is, whatever it is called; None for our own."""
+        name = server_name(connection)
+        tap = self._by_name.get(name)
+        return (
+            None
+            if tap is None
+            else watched_key(
+                self.client_of(connection) or UNKNOWN_CLIENT, tap.servers.key_of(connection)
+            )
+        )
+
+    def note_restored(self, server: str, client: str) -> None:
+        """A saved job of another client is listed: `server` is what it was watched as."""
+        self._restored[server] = client
+
+    def read_until(self, now: float) -> float:
+        """Up to when everything was read, monotonic seconds; `now` where no tap is behind."""
+        behind = (tap.read_until or now for tap in self._taps.values() if tap.is_behind)
+        return min(behind, default=now)
+
+    def dismiss(self, names: Sequence[str]) -> None:
+        """List those of `names` no longer that have ended; their jobs and messages stay."""
+        gone = [
+            tap
+            for tap in self._taps.values()
+            if tap.is_ended and tap.servers.names() and set(tap.servers.names()) <= set(names)
+        ]
+        for tap in gone:
+            self._drop(tap)
+
+    # The watch
+
+    async def run(self) -> None:
+        """Look at the folder and read what was added, until cancelled."""
+        while self._folder is not None:
+            await self._scan(self._folder)
+            is_more = False
+            # What is furthest back first, so that taps are read nearly in the order of time.
+            for tap in sorted(self._taps.values(), key=_reached):
+                if not tap.is_ended and self._read(tap):
+                    is_more = True
+                    await anyio.sleep(_PAUSE_S)
+            await anyio.sleep(_PAUSE_S if is_more else self._pause_s())
+
+    def _pause_s(self) -> float:
+        if all(tap.is_ended for tap in self._taps.values()):
+            return _NONE_S
+        return _BUSY_S if time.monotonic() - self._came_at < _LATELY_S else _IDLE_S
+
+    def _read(self, tap: Tap) -> bool:
+        """Read a slice of what a tap has added; whether there is more."""
+        before = tap.read_until
+        try:
+            is_more = tap.read(_SLICE_S)
+        except Exception:  # noqa: BLE001
+            # The one place for our own errors in following a recording: the others go on.
+            _log.exception("following %s met a defect", tap.path)
+            tap.is_ended, is_more = True, False
+        if tap.read_until != before:
+            self._came_at = time.monotonic()
+        if tap.is_ended:
+            self._end(tap)
+        return is_more
+
+    def _end(self, tap: Tap) -> None:
+        """Let what a tap left open be over."""
+        now, when = self._clock.monotonic(), self._clock.wall()
+        facts = [
+            ConnectionClosed(0, connection, now, when, _CUT_SHORT, None)
+            for connection in tap.open_connections
+        ]
+        self._publish_facts(facts, frozenset(tap.servers.names()))
+        ended = [each for each in self._taps.values() if each.is_ended]
+        for old in ended[:-_ENDED_KEPT]:
+            self._drop(old)
+
+    def _drop(self, tap: Tap) -> None:
+        names = tap.servers.names()
+        for name in names:
+            self._restored[name] = self.client_of(f"{name}#1") or UNKNOWN_CLIENT
+            del self._by_name[name]
+        del self._taps[tap.path]
+        self._publish_facts((), frozenset(names))
+
+    async def _scan(self, folder: RecordingsFolder) -> None:
+        """Take up recordings that are being written and are not followed yet."""
+        now = time.monotonic()
+        try:
+            stamp = folder.path.stat().st_mtime_ns
+        except OSError:
+            return
+        if stamp == self._folder_stamp and now - self._scanned_at < _SCAN_S:
+            return
+        self._folder_stamp, self._scanned_at = stamp, now
+        known = frozenset(self._taps.keys() | self._refused)
+        for path in await anyio.to_thread.run_sync(folder.written, known):
+            self._take_up(folder, path)
+
+    def _take_up(self, folder: RecordingsFolder, path: Path) -> None:
+        if not has_header(path):
+            self._scanned_at = -_SCAN_S  # it is just being begun
+            return
+        try:
+            tap = Tap(
+                path,
+                lambda: not folder.is_written(path),
+                self._numbers,
+                self._clock,
+                self._on_taken,
+            )
+        except UserError as error:
+            self._refused.add(path)
+            _log.warning("a recording that is being written is not followed: %s", error)
+            return
+        pid = tap.about.get("pid")
+        tap.serial += sum(other.about.get("pid") == pid for other in self._taps.values())
+        self._taps[path] = tap
+
+    def _on_taken(self, tap: Tap, taken: TakenChunk) -> None:
+        if taken.servers:
+            for name in tap.servers.names():
+                self._by_name.setdefault(name, tap)
+        places = WatchedPlaces(
+            tap.source, taken.offsets, taken.sizes, taken.is_escaped, taken.is_mixed
+        )
+        self._publish(taken, places)
+
+
+def _reached(tap: Tap) -> float:
+    return tap.read_until or 0.0
+
+
+def _started(header: JsonObject) -> float | None:
+    """Wall time at which a recording began, by its header."""
+    try:
+        return datetime.datetime.fromisoformat(header["started"]).timestamp()
+    except (KeyError, TypeError, ValueError, OverflowError):
+        return None
+
+
+def _client(info: JsonObject, tap: Tap) -> str:
+    """What to call a client: as it calls itself, else as its tap was told."""
+    for name in (info.get("title"), info.get("name"), tap.about.get("client")):
+        if isinstance(name, str) and name.strip():
+            return formatting.one_line(name.strip(), _LONGEST_NAME)
+    return tap.parent_name or UNKNOWN_CLIENT

@@ -1,0 +1,186 @@
+"""Reads a recording while another program writes it: each time what was added since the last."""
+
+from __future__ import annotations
+
+import bisect
+import time
+from typing import TYPE_CHECKING, Final
+
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.recording.files import open_part
+from mcp_progress_monitor.recording.folder import part_path
+from mcp_progress_monitor.recording.reader import (
+    WRONG_NUMBER,
+    Chunk,
+    Cutter,
+    FrameNumbering,
+    Framers,
+    LineBlocks,
+    RecordingReader,
+    same_name,
+)
+from mcp_progress_monitor.recording.timeline import FileBytes
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from mcp_progress_monitor.protocol.framing import FrameNumbers
+    from mcp_progress_monitor.recording.files import RecordingPart
+
+READ_BYTES: Final = 64 * 1024
+"""Bytes read at one go: some two milliseconds of work."""
+_LONGEST_HEADER: Final = 64 * 1024
+_STRETCHES_KEPT: Final = 1 << 16
+_LOOK_S: Final = 0.5
+"""How often to look whether a recording is over, or goes on in another file."""
+
+
+class SharedNumbering(FrameNumbering):
+    """Numbers the frames of a file along with those of the whole program.
+
+    A recording names requests in its events by the numbers that frames have in the file:
+    `number_of` tells which they have here.
+    """
+
+    def __init__(self, shared: FrameNumbers) -> None:
+        super().__init__(lambda: None)
+        self._shared = shared
+        self._in_file = 1
+        self._begins: list[int] = []
+        self._shifts: list[int] = []
+
+    def take(self, count: int = 1) -> int:
+        """Take `count` consecutive numbers of the program, and return the first."""
+        first = self._shared.take(count)
+        shift = first - self._in_file
+        if not self._shifts or self._shifts[-1] != shift or self._begins[-1] > self._in_file:
+            self._begins.append(self._in_file)
+            self._shifts.append(shift)
+            if len(self._begins) >= 2 * _STRETCHES_KEPT:
+                del self._begins[:_STRETCHES_KEPT], self._shifts[:_STRETCHES_KEPT]
+        self._in_file += count
+        return first
+
+    def go_to(self, number: int) -> bool:
+        """Note which number the next frame has in the file."""
+        self._in_file = number
+        return True
+
+    def number_of(self, in_file: int) -> int | None:
+        """The number here of the frame that has that one in the file; None if it is not known."""
+        # Numbers may go back in a file, but seldom do: the newest stretch that can have it.
+        if not self._begins or in_file >= self._in_file:
+            return None
+        if self._begins[-1] <= in_file:
+            return in_file + self._shifts[-1]
+        place = bisect.bisect_right(self._begins, in_file) - 1
+        return in_file + self._shifts[place] if place >= 0 else None
+
+
+class GrowingRecording(RecordingReader):
+    """A recording that is still being written. Only lines that have their line feed count.
+
+    `slices` never ends before `is_over` says so: where nothing more is there it gives a None with
+    `is_waiting` set, and is to be asked again after a time.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        is_over: Callable[[], bool],
+        *,
+        numbers: FrameNumbering | None = None,
+        name_of: Callable[[str], str] = same_name,
+        shift_us: Callable[[RecordingPart], int] = lambda _part: 0,
+        on_part: Callable[[RecordingPart], object] = lambda _part: None,
+    ) -> None:
+        """Open the recording that the file at `path` belongs to, whose header must be there.
+
+        `name_of` renames its connections; `shift_us` microseconds are added to its monotonic
+        times; `on_part` is called for each further file. `UserError` as of `RecordingReader`.
+        """
+        super().__init__(path)
+        self.is_waiting = False
+        """Whether all that is there by now was read."""
+        self._is_over = is_over
+        self._given_numbers = numbers
+        self._name_of = name_of
+        self._shift_us = shift_us
+        self._on_part = on_part
+        self._looked_at = -_LOOK_S
+
+    def slices(self) -> Iterator[Chunk | None]:
+        """The chunks, and None as a pause."""
+        numbers = self._given_numbers or FrameNumbering(self._note_clash)
+        framers = Framers(numbers, self._name_of)
+        done = place = 0
+        while place < len(self.parts):
+            part = self.parts[place]
+            part = part._replace(base_us=part.base_us + self._shift_us(part))
+            if part.first is not None and not numbers.go_to(part.first):
+                self._faults.note(WRONG_NUMBER, str(part.path), detail=f"first: {part.first}")
+            cutter = Cutter(part, framers, numbers, self._faults)
+            for chunk in self._grown(part, cutter):
+                self.read_bytes = done + self._at
+                self.total_bytes = max(self.total_bytes, self.read_bytes)
+                yield chunk
+            done += self._at
+            place += 1
+
+    def _grown(self, part: RecordingPart, cutter: Cutter) -> Iterator[Chunk | None]:
+        """The chunks of one file, to its end: there is another, or nothing more will come."""
+        blocks, source = LineBlocks(part.begin), FileBytes(part.path)
+        self._at = part.begin
+        is_last_look = False
+        while True:
+            data = source.read(self._at, READ_BYTES)
+            if data:
+                self.is_waiting = False
+                self._at += len(data)
+                for block in blocks.feed(data):
+                    if block is None:
+                        yield None
+                    else:
+                        yield from cutter.cut(block)
+            elif is_last_look:
+                break
+            elif self._has_ended(part):
+                is_last_look = True  # what was written before that is read first
+            else:
+                self.is_waiting = True
+                yield None
+        rest = blocks.end()
+        if rest is not None:
+            yield from cutter.cut(rest)
+
+    def _has_ended(self, part: RecordingPart) -> bool:
+        """Whether a file grows no more."""
+        if part.path != self.parts[-1].path:
+            return True
+        now = time.monotonic()
+        if now - self._looked_at < _LOOK_S:
+            return False
+        self._looked_at = now
+        return self._goes_on_behind(part) or self._is_over()
+
+    def _goes_on_behind(self, part: RecordingPart) -> bool:
+        """Whether a further file of the recording has begun; it is read next."""
+        following = part_path(self.parts[0].path, part.number + 1)
+        if not has_header(following):
+            return False
+        try:
+            found = open_part(following)
+        except UserError:
+            return False
+        if found.fields.get("run") != part.fields.get("run"):
+            return False
+        self.parts.append(found)
+        self._on_part(found)
+        return True
+
+
+def has_header(path: Path) -> bool:
+    """Whether the first line of a file is all there, or will not be read as a header anyway."""
+    head = FileBytes(path).read(0, _LONGEST_HEADER)
+    return b"\n" in head or len(head) >= _LONGEST_HEADER

@@ -1,0 +1,68 @@
+"""What views read about a server that another client runs, and a tap lets us watch."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcp_progress_monitor.snapshots.servers import ServerSnapshot
+
+UNKNOWN_CLIENT = "unknown client"
+
+
+class TapEnd(NamedTuple):
+    """How a watched session ended.
+
+    `exit_code` and `signal` are the server's, None where there is none; `ended_by` is "server",
+    "client" or "tap", empty where nobody said so: the tap was killed.
+    """
+
+    reason: str
+    exit_code: int | None = None
+    signal: str | None = None
+    ended_by: str = ""
+
+
+class Gaps(NamedTuple):
+    """What passed a tap and is not in its recording."""
+
+    messages: int = 0
+    size: int = 0
+    why: str = ""
+
+
+NO_GAPS = Gaps()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class WatchedSnapshot:
+    """One server of another client at one moment.
+
+    `server` is what its messages tell of it, `label` the name that its tap was given: two taps may
+    have the same, `server.name` is one server's alone. `client` is what the client calls itself,
+    else what is known of it. `pid` is the tap's. `end` is None while it runs.
+    """
+
+    server: ServerSnapshot
+    label: str
+    client: str
+    client_version: str
+    pid: int | None
+    transport: str
+    path: Path
+    began_when: float | None
+    end: TapEnd | None = None
+    gaps: Gaps = NO_GAPS
+
+    @property
+    def name(self) -> str:
+        """The name that frames and jobs know the server by."""
+        return self.server.name
+
+    @property
+    def is_live(self) -> bool:
+        """Whether the session still runs."""
+        return self.end is None

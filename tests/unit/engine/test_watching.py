@@ -1,0 +1,358 @@
+"""Recordings of taps are followed: the same facts and jobs, whenever and however they grow."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING, Any
+
+import anyio
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mcp_progress_monitor.clock import Clock
+from mcp_progress_monitor.engine.call import AutoResume
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.engine.watching import Tap
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.protocol.framing import FrameNumbers
+from mcp_progress_monitor.recording.recorder import Recorder
+from mcp_progress_monitor.snapshots.servers import ServerState
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.tracker.tracker import Tracker
+from tests.patience import PATIENCE_S
+from tests.taps import HandTap
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from mcp_progress_monitor.engine.recorded_chunks import TakenChunk
+    from mcp_progress_monitor.engine.updates import Update
+    from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.tracker.snapshot import JobSnapshot
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Path:
+    return tmp_path / "recordings" / "live"
+
+
+async def until(is_so: Callable[[], object]) -> None:
+    with anyio.fail_after(PATIENCE_S):
+        while not is_so():  # noqa: ASYNC110  # whatever it is about
+            await anyio.sleep(0.005)
+
+
+def jobs_of(engine: Engine) -> list[JobSnapshot]:
+    return [job for each in engine.jobs.ids() if (job := engine.jobs.snapshot(each)) is not None]
+
+
+def states(engine: Engine) -> list[JobState]:
+    return [job.state for job in jobs_of(engine)]
+
+
+class Follower:
+    """What a tap's recording comes to, read whenever the test says so."""
+
+    def __init__(self, path: Path, clock: Clock | None = None, first: int = 1) -> None:
+        self.is_over = False
+        self.facts: list[Fact] = []
+        self.frames: list[Any] = []
+        self.largest = 0
+        self.tracker = Tracker()
+        self.tap = Tap(
+            path, lambda: self.is_over, FrameNumbers(first), clock or Clock(), self._take
+        )
+
+    def _take(self, _tap: Tap, taken: TakenChunk) -> None:
+        self.largest = max(self.largest, len(taken.frames))
+        self.frames += taken.frames
+        self.facts += taken.facts
+        self.tracker.apply(taken.facts, taken.frames[-1].at)
+
+    def read(self) -> None:
+        while self.tap.read(1.0):
+            pass
+
+    def end(self) -> None:
+        self.is_over = True
+        self.tap._recording._looked_at = -1.0  # noqa: SLF001  # else the test waits half a second
+        self.read()
+        assert self.tap.is_ended
+
+
+def session(tap: HandTap, rounds: int = 3) -> bytes:
+    """Calls with progress, standard error, a batch, a gap and an event that names a request."""
+    lines = [tap.opened(), tap.handshake()]
+    for number in range(1, rounds + 1):
+        token = f"t{number}"
+        lines += [tap.call(number, token), tap.tick(1, token), tap.tick(2, token)]
+        lines.append(tap.line(Channel.STDERR, "wärnung".encode()))
+        lines.append(tap.tick(3, token))
+        batch = b'[{"jsonrpc":"2.0","method":"notifications/message"},{"jsonrpc":"2.0","id":99}]'
+        lines.append(tap.line(Channel.RECEIVED, batch))
+        lines.append(tap.event("not_recorded", bytes=10, messages=2, why="the queue was full"))
+        lines.append(tap.answer(number, isError=number == 2))
+    # The first call is the fifth frame of the file: opened, three of the handshake, the call.
+    lines += [tap.call(50, "late"), tap.event("cancel_requested", request=5, grace_s=1.0)]
+    lines.append(tap.closed())
+    return b"".join(lines)
+
+
+def plain(facts: Sequence[Any]) -> list[Any]:
+    """Facts without the connection's name, which is another one where a tap is watched."""
+    return [(type(fact), *(fact[:1] + fact[2:])) for fact in facts]
+
+
+def plain_jobs(tracker: Tracker, now: float) -> list[JobSnapshot]:
+    found = (tracker.snapshot(job, now) for job in tracker.jobs())
+    return [dataclasses.replace(job, connection="", server="") for job in found if job is not None]
+
+
+@given(st.lists(st.integers(1, 700), max_size=30), st.integers(0, 4))
+def test_it_does_not_matter_how_a_recording_grows(
+    tmp_path_factory: pytest.TempPathFactory, sizes: list[int], reads: int
+) -> None:
+    tap = HandTap(tmp_path_factory.mktemp("live"))
+    try:
+        content, follower = session(tap), Follower(tap.path)
+        begin = 0
+        for place, size in enumerate(sizes):
+            tap.write(content[begin : begin + size])
+            begin += size
+            if place % 5 <= reads:
+                follower.read()
+        tap.write(content[begin:])
+        follower.end()
+    finally:
+        tap.end()
+    whole = Playback(tap.path)
+    heard: list[Update] = []
+    whole.subscribe(heard.append)
+    while whole.advance(1.0):
+        pass
+    assert plain(follower.facts) == plain([fact for update in heard for fact in update.facts])
+    again = Tracker()
+    again.apply([fact for update in heard for fact in update.facts], tap.at)
+    assert plain_jobs(follower.tracker, tap.at) == plain_jobs(again, tap.at)
+    assert len(plain_jobs(again, tap.at)) == 4
+
+
+def test_a_line_counts_once_its_line_feed_is_there(live: Path) -> None:
+    tap = HandTap(live)
+    line = tap.opened()
+    tap.write(line[:-1])
+    follower = Follower(tap.path)
+    follower.read()
+    assert follower.facts == []
+    tap.write(line[-1:])
+    follower.read()
+    assert len(follower.facts) == 1
+    tap.end()
+
+
+def test_a_long_message_is_not_read_again_from_its_beginning(
+    live: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[int] = []
+    before = "mcp_progress_monitor.recording.timeline.FileBytes.read"
+    from mcp_progress_monitor.recording.timeline import FileBytes
+
+    whole = FileBytes.read
+
+    def counting(self: FileBytes, offset: int, size: int) -> bytes:
+        found = whole(self, offset, size)
+        read.append(len(found))
+        return found
+
+    tap = HandTap(live)
+    line = tap.line(Channel.RECEIVED, b'{"jsonrpc":"2.0","method":"x","params":"%s"}' % (b"x" * 99))
+    follower = Follower(tap.path)
+    monkeypatch.setattr(before, counting)
+    for begin in range(0, len(line), 10):
+        tap.write(line[begin : begin + 10])
+        follower.read()
+    assert sum(read) == len(line)
+    assert len(follower.facts) == 1
+    tap.end()
+
+
+def test_a_flood_is_taken_in_small_pieces(live: Path) -> None:
+    tap = HandTap(live)
+    tap.write(tap.opened(), tap.handshake(), tap.call(), *(tap.tick(n) for n in range(3000)))
+    follower = Follower(tap.path)
+    turns = 1
+    while follower.tap.read(0.0):
+        turns += 1
+    assert follower.largest <= 256 + 32
+    assert turns > 10
+    assert len(follower.facts) == 3006
+    tap.end()
+
+
+def test_events_name_requests_by_the_numbers_that_they_have_here(live: Path) -> None:
+    tap = HandTap(live)
+    tap.write(session(tap))
+    follower = Follower(tap.path, first=1001)
+    follower.end()
+    (asked,) = (f for f in follower.facts if type(f).__name__ == "CancelRequested")
+    assert asked.request == 1005  # type: ignore[union-attr]  # it is that fact
+    (event,) = (frame for frame in follower.frames if b"cancel_requested" in frame.raw)
+    assert b'"request": 5' in event.raw
+    tap.end()
+
+
+def test_times_are_those_of_this_machine(live: Path) -> None:
+    tap = HandTap(live, at=50.0, when=1_000_000.0)
+    tap.write(tap.opened())
+    same = Follower(tap.path, Clock(lambda: 60.0, lambda: 1_000_010.0))
+    slept = Follower(tap.path, Clock(lambda: 60.0, lambda: 1_009_999.0))
+    other = Follower(tap.path, Clock(lambda: 9_000.0, lambda: 1_000_010.0))
+    for follower in (same, slept, other):
+        follower.read()
+    assert [f.frames[0].at for f in (same, slept, other)] == [50.0, 50.0, 8990.0]
+    assert {f.frames[0].when for f in (same, slept, other)} == {1_000_000.0}
+    tap.end()
+
+
+# In the engine
+
+
+async def test_a_tap_is_watched_from_its_beginning_whenever_we_start(live: Path) -> None:
+    tap = HandTap(live)
+    tap.write(tap.opened(), tap.handshake(), tap.call(), tap.tick(4))
+    async with Engine(watched=live) as engine:
+        await until(lambda: states(engine) == [JobState.RUNNING])
+        (job,) = jobs_of(engine)
+        assert (job.watched_client, job.progress, job.server) == ("Claude Code", 4, "local-db@4242")
+        tap.write(tap.tick(5), tap.answer())
+        await until(lambda: states(engine) == [JobState.DONE])
+        second = HandTap(live, "crawler", pid=4343, client="Cursor")
+        second.write(second.opened(), second.call(), second.tick(1))
+        await until(lambda: len(jobs_of(engine)) == 2)
+        assert jobs_of(engine)[1].watched_client == "Cursor"
+        (seen, other) = engine.watched.snapshots()
+        assert (seen.label, seen.client, seen.client_version) == (
+            "local-db",
+            "Claude Code",
+            "2.1.0",
+        )
+        assert (other.label, other.pid, other.is_live) == ("crawler", 4343, True)
+        assert engine.servers.names() == ()
+        second.end()
+    tap.end()
+
+
+async def test_two_taps_of_one_server_are_kept_apart(live: Path) -> None:
+    taps = [HandTap(live, pid=pid) for pid in (1001, 1002)]
+    for tap in taps:
+        tap.write(tap.opened(), tap.handshake(), tap.call(token="same"), tap.tick(1, "same"))
+    async with Engine(watched=live) as engine:
+        await until(lambda: len(jobs_of(engine)) == 2)
+        taps[0].write(taps[0].tick(7, "same"))
+        taps[1].write(taps[1].closed())
+        await until(lambda: sorted(s.value for s in states(engine)) == ["Lost", "Running"])
+        (running,) = (job for job in jobs_of(engine) if job.state is JobState.RUNNING)
+        assert (running.server, running.progress) == ("local-db@1001", 7)
+    for tap in taps:
+        tap.end()
+
+
+async def test_the_end_of_the_lock_ends_the_session(live: Path) -> None:
+    tap = HandTap(live)
+    tap.write(tap.opened(), tap.handshake(), tap.call(), tap.tick(1))
+    async with Engine(watched=live) as engine:
+        await until(lambda: states(engine) == [JobState.RUNNING])
+        tap.write(tap.tick(2))
+        tap.end()
+        await until(lambda: states(engine) == [JobState.LOST])
+        (job,), (server,) = jobs_of(engine), engine.watched.snapshots()
+        assert job.progress == 2
+        assert job.failure is not None
+        assert "without reporting the end" in job.failure.message
+        assert not server.is_live
+        assert server.server.state is ServerState.CLOSED
+        engine.watched.dismiss(["local-db@4242"])
+        assert engine.watched.names() == ()
+        assert jobs_of(engine)[0].watched_client == "Claude Code"
+
+
+async def test_how_a_session_ended_is_told(live: Path) -> None:
+    tap = HandTap(live)
+    tap.write(tap.opened(), tap.handshake(), tap.call())
+    gap = tap.event("not_recorded", bytes=70, messages=3, why="the queue was full")
+    end = tap.closed("The server was killed", exit_code=None, signal="SIGKILL", ended_by="server")
+    tap.write(gap, end)
+    async with Engine(watched=live) as engine:
+        await until(lambda: states(engine) == [JobState.LOST])
+        (found,) = engine.watched.snapshots()
+        assert found.end is not None
+        assert (found.end.signal, found.end.ended_by) == ("SIGKILL", "server")
+        assert (found.gaps.messages, found.gaps.size) == (3, 70)
+        assert found.server.state is ServerState.FAILED
+        assert not found.is_live
+    tap.end()
+
+
+async def test_watched_messages_are_read_from_the_taps_own_file(live: Path, tmp_path: Path) -> None:
+    tap = HandTap(live)
+    tap.write(tap.opened(), tap.handshake(), tap.call(), tap.tick(1), tap.answer())
+    own = tmp_path / "own.mcprec"
+    async with Engine(recorder=Recorder(own), watched=live) as engine:
+        await until(lambda: states(engine) == [JobState.DONE])
+        frames = engine.timeline.frames(0, engine.timeline.end)
+        assert [frame.number for frame in frames] == list(range(1, 8))
+        lines = tap.path.read_bytes().split(b"\n")[1:-1]
+        assert all(line.endswith(frame.raw) for line, frame in zip(lines, frames, strict=True))
+        assert engine.recording.count == 0
+    assert b"export" not in own.read_bytes()
+    tap.end()
+
+
+async def test_nothing_acts_on_what_is_only_watched(live: Path) -> None:
+    tap = HandTap(live)
+    tap.write(tap.opened(), tap.handshake(), tap.call(1, "a"), tap.call(2, "b"))
+    tap.write(tap.answer(2, _meta={"nextResumeToken": "T1"}))
+    async with Engine(watched=live) as engine:
+        await until(lambda: states(engine) == [JobState.RUNNING, JobState.RESUMABLE])
+        running, resumable = jobs_of(engine)
+        assert (resumable.can_resume, resumable.can_resume_here) == (False, True)
+        asked = (
+            engine.calls.cancel(running.id),
+            engine.calls.reissue(running.id),
+            engine.resumer.resume(resumable.id),
+            engine.tasks.pick_up(running.id),
+        )
+        for each in asked:
+            with pytest.raises(UserError):
+                await each
+        with pytest.raises(UserError, match="Claude Code"):
+            engine.resumer.set_automatic(resumable.id, AutoResume())
+        assert [job.state for job in jobs_of(engine)] == [running.state, resumable.state]
+    tap.end()
+
+
+async def test_nothing_is_published_while_taps_are_silent(live: Path) -> None:
+    tap = HandTap(live)
+    tap.write(tap.opened(), tap.handshake())
+    heard: list[Update] = []
+    async with Engine(watched=live) as engine:
+        await until(lambda: engine.timeline.end == 4)
+        engine.subscribe(heard.append)
+        await anyio.sleep(0.4)
+    assert heard == []
+    tap.end()
+
+
+async def test_files_that_nobody_writes_are_left_alone(live: Path) -> None:
+    tap = HandTap(live)
+    tap.write(tap.opened(), tap.handshake(), tap.call())
+    tap.end()
+    (live / "2026-01-01T00-00-00-p1-broken.mcprec").write_bytes(b"no recording\n")
+    (live / "2026-01-01T00-00-00-p1-broken.lock").touch()
+    async with Engine(watched=live) as engine:
+        await anyio.sleep(0.3)
+        assert engine.watched.names() == ()
