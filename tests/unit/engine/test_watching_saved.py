@@ -1,0 +1,126 @@
+"""Resume tokens that pass by are saved once, whoever watches, and nothing resumes them here."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import anyio
+import pytest
+
+from mcp_progress_monitor.engine.engine import Engine
+from mcp_progress_monitor.engine.origins import watched_by, watched_key
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.store.resumes import ResumeStore
+from mcp_progress_monitor.tracker.snapshot import JobState
+from tests.taps import HandTap
+from tests.unit.engine.test_watching import jobs_of, states, until
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from mcp_progress_monitor.store.chains import SavedChain
+
+
+@pytest.fixture
+def live(tmp_path: Path) -> Path:
+    return tmp_path / "recordings" / "live"
+
+
+def watching(tmp_path: Path, live: Path) -> Engine:
+    return Engine(store=ResumeStore(tmp_path), watched=live)
+
+
+async def saved(tmp_path: Path) -> list[SavedChain]:
+    store = ResumeStore(tmp_path)
+    await store.open()
+    try:
+        return await store.chains()
+    finally:
+        await store.close()
+
+
+def resumable(tap: HandTap) -> None:
+    tap.write(tap.opened("/opt/db"), tap.handshake(), tap.call(), tap.tick(4))
+    tap.write(tap.answer(_meta={"nextResumeToken": "T1"}))
+
+
+def test_the_key_of_a_watched_server_names_its_client() -> None:
+    assert watched_by(watched_key('A "b"\nc', '{"command":"x"}')) == ('A "b"\nc', '{"command":"x"}')
+    assert watched_by('{"command":"x"}') is None
+    assert watched_by("watched by nonsense\nkey") == ("unknown client", "key")
+
+
+async def test_a_token_is_saved_with_the_command_of_its_server(tmp_path: Path, live: Path) -> None:
+    tap = HandTap(live)
+    resumable(tap)
+    async with watching(tmp_path, live) as engine:
+        await until(lambda: states(engine) == [JobState.RESUMABLE])
+    (chain,) = await saved(tmp_path)
+    assert (chain.token, chain.standing.progress, chain.attempt_count) == ("T1", 4, 1)
+    definition = json.loads(chain.origin.definition)
+    assert (definition["command"], definition["cwd"]) == ("/opt/db", "/srv")
+    assert watched_by(chain.origin.server_key) is not None
+    assert chain.origin.params["arguments"] == {"n": 3}
+    tap.end()
+
+
+async def test_two_windows_save_one_chain_and_its_newest_token(tmp_path: Path, live: Path) -> None:
+    tap = HandTap(live)
+    resumable(tap)
+    async with watching(tmp_path, live) as one, watching(tmp_path, live) as other:
+        await until(lambda: states(one) == states(other) == [JobState.RESUMABLE])
+        resumed = {"progressToken": "abc", "resumeToken": "T1"}
+        params = {"name": "export", "arguments": {"n": 3}, "_meta": resumed}
+        again = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
+        tap.write(tap.sent(again, 0.1), tap.answer(2, _meta={"nextResumeToken": "T2"}))
+        for engine in (one, other):
+            await until(lambda engine=engine: jobs_of(engine)[0].attempt_count == 2)
+            await until(lambda engine=engine: states(engine) == [JobState.RESUMABLE])
+    (chain,) = await saved(tmp_path)
+    assert chain.token == "T2"  # no secret
+    tap.end()
+
+
+async def test_a_saved_job_of_another_client_is_shown_and_not_resumed(
+    tmp_path: Path, live: Path
+) -> None:
+    tap = HandTap(live)
+    resumable(tap)
+    async with watching(tmp_path, live) as engine:
+        await until(lambda: states(engine) == [JobState.RESUMABLE])
+    tap.end()
+    async with watching(tmp_path, live) as engine:
+        (job,) = jobs_of(engine)
+        assert (job.watched_client, job.can_resume, job.can_resume_here) == (
+            "Claude Code",
+            False,
+            True,
+        )
+        with pytest.raises(UserError, match="Claude Code"):
+            await engine.resumer.resume(job.id)
+        with pytest.raises(UserError, match="Claude Code"):
+            await engine.resumer.reach(engine._keeper.origins[job.id])  # noqa: SLF001
+        assert engine.servers.names() == ()
+
+
+async def test_a_tap_that_is_watched_again_takes_the_place_of_what_was_saved(
+    tmp_path: Path, live: Path
+) -> None:
+    tap = HandTap(live)
+    resumable(tap)
+    async with watching(tmp_path, live) as engine:
+        await until(lambda: states(engine) == [JobState.RESUMABLE])
+    async with watching(tmp_path, live) as engine:
+        await until(lambda: engine.timeline.end and states(engine) == [JobState.RESUMABLE])
+        (job,) = jobs_of(engine)
+        assert (job.request, job.chain) == (5, 1)
+        # It is gone on with by its client, and done.
+        params = {"name": "export", "arguments": {"n": 3}, "_meta": {"resumeToken": "T1"}}
+        again = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
+        tap.write(tap.sent(again, 0.1), tap.answer(2))
+        await until(lambda: states(engine) == [JobState.DONE])
+        with anyio.fail_after(10):
+            await until(lambda: jobs_of(engine)[0].resume_note == "")
+    assert await saved(tmp_path) == []
+    tap.end()
