@@ -22,10 +22,13 @@ def begin_beside(path: Path) -> tuple[BinaryIO, Path]:
     return os.fdopen(descriptor, "wb"), Path(name)
 
 
-def put(path: Path, content: bytes, *, waits_for_disk: bool = True) -> None:
+def put(
+    path: Path, content: bytes, *, waits_for_disk: bool = True, mode: int | None = None
+) -> None:
     """Replace a file by one with that content; its folder is there already.
 
-    `waits_for_disk` has it outlive a power cut right afterwards, which takes long on a busy disk.
+    With `mode` the file gets these permissions, in place of its owner's alone. `waits_for_disk` has
+    it outlive a power cut right afterwards, which takes long on a busy disk.
     `OSError` when that fails: what was there before is there still, and nothing beside it.
     """
     file, made = begin_beside(path)
@@ -35,6 +38,8 @@ def put(path: Path, content: bytes, *, waits_for_disk: bool = True) -> None:
             file.flush()
             if waits_for_disk:
                 os.fsync(file.fileno())
+        if mode is not None:
+            made.chmod(mode)
         made.replace(path)
     except BaseException:
         with contextlib.suppress(OSError):

@@ -33,10 +33,14 @@ class McpClient(NamedTuple):
 
 
 class FoundFile(NamedTuple):
-    """A configuration that is on this machine."""
+    """A configuration that is on this machine.
+
+    One that `is_shared` belongs to a project: it is usually committed to its repository.
+    """
 
     client: McpClient
     path: Path
+    is_shared: bool = False
 
 
 _EDITORS: Final = ("Code", "Code - Insiders", "VSCodium")
@@ -165,22 +169,23 @@ def found_files(
     folders = _folders(home, env, platform)
     found: dict[Path, FoundFile] = {}
     for client in KNOWN:
-        for path in _existing(client, folders, project):
-            found.setdefault(path, FoundFile(client, path))
+        for path, is_shared in _existing(client, folders, project):
+            found.setdefault(path, FoundFile(client, path, is_shared))
     return list(found.values())
 
 
 def _existing(
     client: McpClient, folders: Mapping[str, str], project: Path | None
-) -> Iterator[Path]:
+) -> Iterator[tuple[Path, bool]]:
+    """The client's files that are there, and whether each belongs to the project."""
     for place in client.places:
         try:
             written = place.format_map(folders)
         except KeyError:  # a variable that is not set, a folder of another platform
             continue
-        yield from _files(Path(written))
+        yield from ((path, False) for path in _files(Path(written)))
     for place in client.project_places if project is not None else ():
-        yield from _files(Path(f"{project}/{place}"))
+        yield from ((path, True) for path in _files(Path(f"{project}/{place}")))
 
 
 def _files(path: Path) -> Iterator[Path]:

@@ -19,6 +19,10 @@ _MOST_TOLD: Final = 100
 """The most duplicates to report; a file with more has a different problem."""
 
 
+class UneditableError(Exception):
+    """A document is written in a form that cannot be edited in place."""
+
+
 class DuplicateKey(NamedTuple):
     """A name that came again in one object, the names of what is around it, and its line."""
 
@@ -79,13 +83,13 @@ def excerpt(words: str, line: int, column: int) -> str:
     start = max(0, column - 1 - _CHARACTERS // 2)
     end = start + _CHARACTERS
     begin = max(0, end - _LONGEST_LINE)
-    shown = _covered(whole[begin : end + _LONGEST_LINE])[start - begin : end - begin]
+    shown = covered(whole[begin : end + _LONGEST_LINE])[start - begin : end - begin]
     shown = shown.replace("\t", " ")
     return f"{shown}\n{' ' * (column - 1 - start)}^" if shown.strip() else ""
 
 
-def _covered(line: str) -> str:
-    """The line without the values of secrets, whatever is wrong with it elsewhere."""
+def covered(line: str) -> str:
+    """A line of a document without the values of secrets, whatever is wrong with it elsewhere."""
     parts: list[str] = []
     end, previous, is_secret = 0, "", False
     for found in _WORD.finditer(line):

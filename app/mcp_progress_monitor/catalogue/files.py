@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import contextlib
+import stat
 from typing import TYPE_CHECKING, Final
 
 from mcp_progress_monitor import formatting, private_file
@@ -130,6 +131,25 @@ def write_private(path: Path, content: bytes) -> None:
         reason = error.strerror or str(error)
         raise UnwritableError(
             ErrorDetails("Cannot write the file", str(path), hint, reason)
+        ) from error
+
+
+def replace_content(path: Path, content: bytes) -> None:
+    """Give a file of another program new content, whole or not at all; its permissions stay.
+
+    A link stays as well, and what it points to is written.
+
+    Raises:
+        UserError: it cannot be written; what was there before is there still.
+    """
+    try:
+        place = path.resolve(strict=True)
+        private_file.put(place, content, mode=stat.S_IMODE(place.stat().st_mode))
+    except OSError as error:
+        hint = "Check the permissions of the file and its folder."
+        reason = error.strerror or str(error)
+        raise UnwritableError(
+            ErrorDetails("Cannot change the file", str(path), hint, reason)
         ) from error
 
 

@@ -28,6 +28,7 @@ from mcp_progress_monitor.catalogue.entry import (
 )
 from mcp_progress_monitor.catalogue.files import read_text
 from mcp_progress_monitor.catalogue.secrets import bare_url, secret_members, without_secret_members
+from mcp_progress_monitor.catalogue.taps import entry_tap, unwrapped_entry
 from mcp_progress_monitor.catalogue.variables import Input, Resolver, Variables
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import expanded
@@ -81,6 +82,7 @@ def _unescaped(found: re.Match[str]) -> str:
 
 LONGEST_NAME: Final = 100
 _LIMITS: Final = ("idle_timeout_s", "total_timeout_s")
+_WATCHED: Final = "it is watched by this program there; this is the server inside"
 _STAND_IN: Final = "http://an-answer.invalid"
 _EXTRA_FIELDS: Final = ("era", "connect_timeout_s", "auth", "oauth")
 
@@ -113,11 +115,15 @@ def read_found(
     entry = container.servers[name]
     if not isinstance(entry, dict):
         raise UserError(ErrorDetails("The server's entry is not an object", where, EXAMPLE))
+    tap = entry_tap(entry)
+    entry = entry if tap is None else unwrapped_entry(entry)
     try:
         form = form_of(client, entry)
     except UserError as error:
         hint = error.problem.hint or EXAMPLE
         raise UserError(error.problem._replace(where=where, hint=hint)) from error
+    if tap is not None:
+        form.notes.append(_WATCHED)
     project = container.project or variables.workspace
     resolver = Resolver(
         dataclasses.replace(variables, workspace=project), client.syntax, container.inputs
@@ -330,7 +336,7 @@ def read_file(
         UserError: the file cannot be read, is none, or names no server at all.
     """
     where = str(path)
-    document = _document(path, read_text(path), client)
+    document = read_document(path, read_text(path), client)
     known = client or client_of_file(path, document.value)
     variables = variables or Variables()
     project = project_of(path, known)
@@ -346,9 +352,18 @@ def read_file(
     return config
 
 
-def _document(path: Path, words: str, client: McpClient | None) -> Document:
-    is_toml = client is CODEX if client is not None else path.suffix.lower() == ".toml"
-    if is_toml:
+def is_toml(path: Path, client: McpClient | None) -> bool:
+    """Whether that client's file is TOML; without a client its name tells."""
+    return client is CODEX if client is not None else path.suffix.lower() == ".toml"
+
+
+def read_document(path: Path, words: str, client: McpClient | None) -> Document:
+    """What the text of a configuration says.
+
+    Raises:
+        UserError: it is neither JSON nor TOML, as the client has it.
+    """
+    if is_toml(path, client):
         return read_toml(words, str(path), _TOML_HINT)
     return read_json(words, str(path), EXAMPLE)
 

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import tomlkit
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import Table
 
+from mcp_progress_monitor.catalogue.documents import UneditableError
+
 if TYPE_CHECKING:
-    from collections.abc import Mapping, MutableMapping
+    from collections.abc import Mapping, MutableMapping, Sequence
 
 
-class UneditableError(Exception):
-    """The library cannot edit this document, though it is TOML."""
+_STAND_IN: Final = "a-value-7c1f0d6e2b"
 
 
 def toml_value(value: Any) -> Any:
@@ -53,6 +54,37 @@ def with_entries(words: str, container: str, entries: Mapping[str, Any]) -> str:
         return written.replace("\n", line_end)
     except (TOMLKitError, AttributeError, LookupError, TypeError, ValueError) as error:
         raise UneditableError(str(error)) from error
+
+
+def string_literal(word: str) -> str:
+    """A string as TOML has it, in one line."""
+    return tomlkit.string(word).as_string()
+
+
+def value_place(words: str, path: Sequence[str]) -> tuple[int, int] | None:
+    """Where the value at `path` stands in a document: its start and its end; None without it.
+
+    Raises:
+        UneditableError: the library does not give back what it has read, or cannot set the value.
+    """
+    held = words.replace("\r\n", " \n")  # every place stays what it was
+    try:
+        document = tomlkit.parse(held)
+        table: Any = document
+        for name in path[:-1]:
+            table = table[name]
+        if path[-1] not in table:
+            return None
+        literal = table[path[-1]].as_string()
+        is_the_same = document.as_string() == held
+        table[path[-1]] = _STAND_IN
+        start = document.as_string().find(f'"{_STAND_IN}"')
+    except (TOMLKitError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise UneditableError(str(error)) from error
+    end = start + len(literal)
+    if not is_the_same or start < 0 or held[start:end] != literal:
+        raise UneditableError("the library cannot tell where a value stands")
+    return start, end
 
 
 def _put(table: MutableMapping[str, Any], key: str, value: Any) -> None:

@@ -15,7 +15,13 @@ from mcp_progress_monitor.catalogue.clients import (
     OURS,
     ZED,
 )
-from mcp_progress_monitor.catalogue.documents import is_plain_json, json_text, read_json, read_toml
+from mcp_progress_monitor.catalogue.documents import (
+    UneditableError,
+    is_plain_json,
+    json_text,
+    read_json,
+    read_toml,
+)
 from mcp_progress_monitor.catalogue.entry import EXAMPLE, CatalogueEntry, written_entry
 from mcp_progress_monitor.catalogue.files import decoded, read_bytes, write_private
 from mcp_progress_monitor.catalogue.secrets import (
@@ -25,6 +31,7 @@ from mcp_progress_monitor.catalogue.secrets import (
     without_secret_members,
     without_values,
 )
+from mcp_progress_monitor.catalogue.taps import tapped_like
 from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import PathKind, path_kind
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition
@@ -76,7 +83,7 @@ def write_file(
     except FileNotFoundError:
         content = b""
     words, is_replaced = merged(decoded(content, path), str(path), document, client)
-    kept = _free_beside(path) if is_replaced else None
+    kept = free_beside(path) if is_replaced else None
     if kept is not None:
         write_private(kept, content)
     write_private(path, words.encode())
@@ -179,11 +186,7 @@ def _merged_json(words: str, where: str, document: dict[str, Any], client: McpCl
 
 def _merged_toml(words: str, where: str, document: dict[str, Any], client: McpClient) -> _Merged:
     """The TOML `words`, which may be blank, with our servers put in."""
-    from mcp_progress_monitor.catalogue.toml_editing import (
-        UneditableError,
-        toml_value,
-        with_entries,
-    )
+    from mcp_progress_monitor.catalogue.toml_editing import toml_value, with_entries
 
     document = toml_value(document)
     wanted, is_replaced = _with_servers(_read_toml(words, where), document, client)
@@ -204,17 +207,22 @@ def _read_toml(words: str, where: str) -> dict[str, Any]:
 
 
 def _with_servers(
-    held: dict[str, Any], document: Mapping[str, Any], client: McpClient
+    held: dict[str, Any], document: dict[str, Any], client: McpClient
 ) -> tuple[dict[str, Any], bool]:
-    """A configuration with our servers, and whether one of its own is replaced by another."""
+    """A configuration with our servers, and whether one of its own is replaced by another.
+
+    Those that are tapped there stay tapped, in `document` as well.
+    """
     servers = held.get(client.container)
     inside = servers if isinstance(servers, dict) else {}
-    ours = document[client.container]
+    written = document[client.container]
+    ours = {name: tapped_like(inside.get(name), written[name]) for name in written}
+    document[client.container] = ours
     merged = {**held, client.container: {**inside, **ours}}
     return merged, any(name in inside and inside[name] != ours[name] for name in ours)
 
 
-def _free_beside(path: Path) -> Path:
+def free_beside(path: Path) -> Path:
     """Where a copy can go that is not there yet: the first of them has what the user wrote."""
     kept, number = path.with_name(f"{path.name}.before"), 2
     while path_kind(kept) is not PathKind.NOTHING:

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mcp_progress_monitor.catalogue.toml_editing import UneditableError, toml_value, with_entries
+from mcp_progress_monitor.catalogue.documents import UneditableError
+from mcp_progress_monitor.catalogue.toml_editing import toml_value, with_entries
 
 _TEXT = st.text(st.characters(exclude_categories=["Cs"]))
 _PLAIN = (

@@ -1,0 +1,214 @@
+"""The tap around a server's command: what a client runs in its place, and the command inside.
+
+The entry in a client's configuration keeps working when this program is uninstalled: on POSIX a
+shell starts the tap only if it is there, and the server alone otherwise. It is started by its
+absolute path, because clients with a window do not have the PATH of the user's shell.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import shlex
+import sys
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from mcp_progress_monitor import bundle
+from mcp_progress_monitor.path_checks import is_there
+from mcp_progress_monitor.paths import APPLICATION, default_data_dir, program_command
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+SHELL: Final = "/bin/sh"
+_SCRIPT: Final = re.compile(
+    r't=\$0; \[ -x "\$t" \] && (?:\[ -e (?P<needed>.+?) \] && )?'
+    r'exec "\$t" (?P<words>.*?) -- "\$@"; exec "\$@"',
+    re.DOTALL,
+)
+_TAP: Final = "tap"
+_END: Final = "--"
+_UNUSUAL: Final = re.compile(r"[^\w .,:@+/-]")
+"""What a name on a command line is better without: clients expand `${…}` and `%…%` in it."""
+_LONGEST_NAME: Final = 60
+_DEEPEST: Final = 20
+"""Taps within taps that are looked into."""
+
+
+class TapProgram(NamedTuple):
+    """The program as a client is to start it.
+
+    `command` starts with an absolute path. `needed` is a file without which it cannot run, "" if
+    that is enough to look for; `data_dir` where it records, None for the usual place.
+    """
+
+    command: tuple[str, ...]
+    needed: str = ""
+    data_dir: Path | None = None
+    is_windows: bool = False
+
+
+class Launch(NamedTuple):
+    """A command and its arguments."""
+
+    command: str
+    args: tuple[str, ...] = ()
+
+
+class Tap(NamedTuple):
+    """A tap that was found around a command.
+
+    `lead` is how many arguments stand before the server's command. `name` and `client` are those
+    of its options, None without them.
+    """
+
+    program: str
+    lead: int
+    name: str | None = None
+    client: str | None = None
+    data_dir: Path | None = None
+
+    @property
+    def is_there(self) -> bool:
+        """Whether the program is still where the entry says; if not, the server runs untapped."""
+        return is_there(self.program)
+
+
+def this_program(data_dir: Path | None = None) -> TapProgram:
+    """This installation; `data_dir` is the folder that taps are to record in.
+
+    It is written into the entry unless a client with a bare environment would find it by itself.
+    """
+    command = tuple(program_command())
+    # The usual breakage is a script whose Python was upgraded or removed: the shell cannot go on
+    # once it has tried to start that, so it looks first.
+    needed = "" if bundle.is_bundled() else (sys.executable if len(command) == 1 else command[-1])
+    is_usual = data_dir is None or data_dir == _bare_default()
+    return TapProgram(command, needed, None if is_usual else data_dir, sys.platform == "win32")
+
+
+def _bare_default() -> Path | None:
+    """The data folder where no variable says another one."""
+    if sys.platform in {"win32", "darwin"}:
+        return default_data_dir()
+    return Path.home() / ".local" / "share" / APPLICATION
+
+
+def wrapper(program: TapProgram, name: str, client: str) -> Launch:
+    """The command of a tapped entry, and the arguments that stand before the server's command."""
+    words = [*program.command[1:], _TAP, "--name", shown_name(name), "--client", client]
+    if program.data_dir is not None:
+        words += ["--data-dir", str(program.data_dir)]
+    if program.is_windows:
+        return Launch(program.command[0], (*words, _END))
+    check = f"[ -e {shlex.quote(program.needed)} ] && " if program.needed else ""
+    script = f't=$0; [ -x "$t" ] && {check}exec "$t" {shlex.join(words)} -- "$@"; exec "$@"'
+    return Launch(SHELL, ("-c", script, program.command[0]))
+
+
+def shown_name(name: str) -> str:
+    """A server's name as the tap is given it."""
+    return _UNUSUAL.sub("_", name)[:_LONGEST_NAME].strip() or "server"
+
+
+def tap_of(command: object, args: object) -> Tap | None:
+    """The outermost tap around a command; None for a server's own."""
+    if not isinstance(command, str) or not isinstance(args, list | tuple):
+        return None
+    words = [word for word in args if isinstance(word, str)]
+    if len(words) != len(args):  # what clients refuse or convert: none of ours
+        return None
+    return _of_shell(command, words) or _of_program(command, words)
+
+
+def unwrapped(command: str, args: Sequence[str]) -> Launch:
+    """The server inside, whatever taps are around it."""
+    for _ in range(_DEEPEST):
+        tap = tap_of(command, args)
+        if tap is None:
+            break
+        command, args = args[tap.lead], args[tap.lead + 1 :]
+    return Launch(command, tuple(args))
+
+
+def launch_keys(entry: Mapping[str, Any]) -> tuple[str, ...]:
+    """Where an entry's command stands: inside `command`, as Zed wrote it until 2025, or in it."""
+    return ("command",) if isinstance(entry.get("command"), dict) else ()
+
+
+def launch_names(entry: Mapping[str, Any]) -> tuple[str, str]:
+    """What the command and its arguments are called there."""
+    return ("path", "args") if launch_keys(entry) else ("command", "args")
+
+
+def entry_tap(entry: Mapping[str, Any]) -> Tap | None:
+    """The tap around a client's entry, if there is one."""
+    holder = entry["command"] if launch_keys(entry) else entry
+    command, args = launch_names(entry)
+    return tap_of(holder.get(command), holder.get(args, []))
+
+
+def unwrapped_entry(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """A client's entry with the server's own command; as it is where there is no tap."""
+    if entry_tap(entry) is None:
+        return dict(entry)
+    holder = dict(entry["command"] if launch_keys(entry) else entry)
+    command, args = launch_names(entry)
+    inner = unwrapped(holder[command], holder[args])
+    holder |= {command: inner.command, args: list(inner.args)}
+    return {**entry, "command": holder} if launch_keys(entry) else holder
+
+
+def tapped_like(held: object, entry: Mapping[str, Any]) -> dict[str, Any]:
+    """An entry that is to replace `held`, in the tap that is around that; without one, itself."""
+    tap = entry_tap(held) if isinstance(held, dict) else None
+    if tap is None or not isinstance(held, dict) or launch_keys(held) or launch_keys(entry):
+        return dict(entry)
+    if not isinstance(entry.get("command"), str) or not isinstance(entry.get("args", []), list):
+        return dict(entry)
+    lead = held["args"][: tap.lead]
+    args = [*lead, entry["command"], *entry.get("args", [])]
+    return {**entry, "command": held["command"], "args": args}
+
+
+def _of_shell(command: str, words: list[str]) -> Tap | None:
+    """`/bin/sh -c SCRIPT PROGRAM COMMAND [ARG…]`."""
+    if PurePath(command).name != "sh" or len(words) < 4 or words[0] != "-c":
+        return None
+    script = _SCRIPT.fullmatch(words[1])
+    if script is None:
+        return None
+    try:
+        options = shlex.split(script["words"])
+    except ValueError:
+        return None
+    if _TAP not in options or shlex.join(options) != script["words"]:
+        return None  # more than one command, or none of ours
+    return _with_options(words[2], 3, options[options.index(_TAP) + 1 :])
+
+
+def _of_program(command: str, words: list[str]) -> Tap | None:
+    """`PROGRAM tap [OPTIONS] -- COMMAND [ARG…]`, as on Windows, or typed by hand."""
+    before = words[: words.index(_END)] if _END in words else []
+    is_ours = PurePath(command.replace("\\", "/")).name in {APPLICATION, f"{APPLICATION}.exe"}
+    if not is_ours and before[:1] == ["-I"]:  # this Python with a checkout
+        is_ours = before[1:2] != [] and before[1].endswith("__main__.py")
+        rest = before[2:]
+    else:
+        rest = before
+    if not is_ours or rest[:1] != [_TAP] or len(words) < len(before) + 2:
+        return None
+    return _with_options(command, len(before) + 1, rest[1:])
+
+
+def _with_options(program: str, lead: int, options: Sequence[str]) -> Tap:
+    pairs = dict(itertools.pairwise(options))
+    folder = pairs.get("--data-dir")
+    return Tap(
+        program,
+        lead,
+        pairs.get("--name"),
+        pairs.get("--client"),
+        None if folder is None else Path(folder),
+    )
