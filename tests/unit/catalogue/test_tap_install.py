@@ -553,6 +553,7 @@ def test_toml_is_the_same_to_the_byte_after_removal(content: bytes, program: Tap
 
 
 @pytest.mark.campaign
+@pytest.mark.timeout(1800)
 @settings(max_examples=3000)
 @given(json_files(), toml_files(), _PROGRAMS)
 def test_many_files_are_the_same_to_the_byte_after_removal(

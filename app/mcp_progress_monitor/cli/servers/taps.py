@@ -1,0 +1,230 @@
+"""`tap install`, `tap remove` and `tap list`: taps in the configurations of other clients."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, NamedTuple
+
+import anyio
+import click
+
+from mcp_progress_monitor.catalogue.catalogue import likely
+from mcp_progress_monitor.catalogue.clients import client_of
+from mcp_progress_monitor.catalogue.tap_install import tapped, untapped
+from mcp_progress_monitor.catalogue.taps import this_program
+from mcp_progress_monitor.cli.asking.terminal import Dialogue, HungUpError, terminal_of_user
+from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
+from mcp_progress_monitor.cli.output.stdout import (
+    StandardOutput,
+    aligned,
+    own_command,
+    print_out,
+    tell_problems,
+)
+from mcp_progress_monitor.engine.client_taps import (
+    LiveTap,
+    apply,
+    by_file,
+    find_servers,
+    live_taps,
+)
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.formatting import count, one_line, visible
+from mcp_progress_monitor.paths import chosen_data_dir
+from mcp_progress_monitor.wording.taps import done_text, refusal_text, server_title, state_text
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.catalogue.clients import McpClient
+    from mcp_progress_monitor.catalogue.tap_install import ClientServer, FileChange
+    from mcp_progress_monitor.cli.options import CommonOptions
+
+_TITLES = ("CLIENT", "SERVER", "STATE", "FILE")
+_WIDEST = 200
+_NOTHING = "No configuration files of known clients with servers were found.\n"
+
+
+class TapsOrder(NamedTuple):
+    """What the options of a command said: the key of a client, and names of its servers."""
+
+    client: str | None = None
+    names: tuple[str, ...] = ()
+    takes_all: bool = False
+    is_dry_run: bool = False
+
+
+def install_taps(common: CommonOptions, order: TapsOrder) -> ExitCode:
+    """Watch servers of other clients: show what changes in their files, and change it."""
+    program = this_program(None if common.data_dir is None else chosen_data_dir(common.data_dir))
+    if common.data_dir is None:
+        program = this_program(chosen_data_dir())
+    found = _found(order)
+    if not order.names and not order.takes_all and order.client is None:
+        return _overview(common, found)
+    wanted = _wanted(order, [server for server in found if server.tap is None or order.names])
+    refused = [server for server in wanted if server.why_not and server.tap is None]
+    _refuse(order, refused)
+    usable = [server for server in wanted if server not in refused]
+    with failing(ExitCode.UNWRITABLE):
+        changes = [tapped(servers, program) for servers in by_file(usable)]
+    return _change(order, changes, "Watch {}?", is_removal=False)
+
+
+def remove_taps(_common: CommonOptions, order: TapsOrder) -> ExitCode:
+    """Stop watching servers of other clients: take the taps out of their files."""
+    if not order.names and not order.takes_all and order.client is None:
+        raise click.UsageError("Name a client and its servers, or use --all.")
+    servers = _found(order)
+    wanted = _wanted(order, servers if order.names else [s for s in servers if s.tap is not None])
+    with failing(ExitCode.UNWRITABLE):
+        changes = [untapped(each) for each in by_file(s for s in wanted if s.tap is not None)]
+    return _change(order, changes, "Stop watching {}?", is_removal=True)
+
+
+def list_taps(common: CommonOptions, *, in_json: bool) -> ExitCode:
+    """Show what is watched where, and whether it runs now."""
+    servers = [server for server in _found(TapsOrder()) if server.tap is not None]
+    live = _live(common, servers)
+    others = [tap for tap in live if not any(tap.is_of(server) for server in servers)]
+    if in_json:
+        print_out(json.dumps(_document(servers, live, others), indent=2) + "\n")
+        return ExitCode.DONE
+    rows = [_row(server, live) for server in servers]
+    rows += [_row_of(tap) for tap in others]
+    if rows:
+        print_out(aligned(_TITLES, rows, _WIDEST))
+    else:
+        hint = own_command("tap", "install")
+        print_out(f"No client's servers are watched. To see which can be: {hint}\n")
+    return ExitCode.DONE
+
+
+def _found(order: TapsOrder) -> list[ClientServer]:
+    client = None if order.client is None else client_of(order.client)
+    found = find_servers()
+    tell_problems(*found.problems)
+    return [server for server in found.servers if client in {None, server.client}]
+
+
+def _overview(common: CommonOptions, servers: list[ClientServer]) -> ExitCode:
+    """What could be watched."""
+    if not servers:
+        print_out(_NOTHING)
+        return ExitCode.DONE
+    live = _live(common, servers)
+    can_be = [server for server in servers if server.tap is None and not server.why_not]
+    example = can_be[0].client.key if can_be else servers[0].client.key
+    hint = own_command("tap", "install", example, "--all", "--dry-run")
+    rows = [_row(server, live) for server in servers]
+    print_out(f"{aligned(_TITLES, rows, _WIDEST)}\nTo see what would be changed: {hint}\n")
+    return ExitCode.DONE
+
+
+def _live(common: CommonOptions, servers: list[ClientServer]) -> list[LiveTap]:
+    taps = [server.tap for server in servers if server.tap is not None]
+    folders = [tap.data_dir for tap in taps if tap.data_dir is not None]
+    return live_taps([chosen_data_dir(common.data_dir), *folders])
+
+
+def _row(server: ClientServer, live: list[LiveTap]) -> tuple[str, ...]:
+    state = state_text(server, [tap.begun_when for tap in live if tap.is_of(server)])
+    return server.client.title, server_title(server), state, str(server.path)
+
+
+def _row_of(tap: LiveTap) -> tuple[str, ...]:
+    """A tap that runs, and is in no file: typed by hand, or taken out while it runs."""
+    return tap.client or "?", one_line(tap.name, 60), f"running, process {tap.pid}", "-"
+
+
+def _document(
+    servers: list[ClientServer], live: list[LiveTap], others: list[LiveTap]
+) -> dict[str, object]:
+    entries: list[dict[str, object]] = [
+        {
+            "client": server.client.key,
+            "server": server.name,
+            "project": None if server.project is None else str(server.project),
+            "file": str(server.path),
+            "program": server.tap.program if server.tap else None,
+            "program_found": bool(server.tap and server.tap.is_there),
+            "running": [_running(tap) for tap in live if tap.is_of(server)],
+        }
+        for server in servers
+    ]
+    return {"watched": entries, "other": [_running(tap) for tap in others]}
+
+
+def _running(tap: LiveTap) -> dict[str, object]:
+    return {"name": tap.name, "client": tap.client, "pid": tap.pid, "recording": str(tap.path)}
+
+
+def _wanted(order: TapsOrder, servers: list[ClientServer]) -> list[ClientServer]:
+    """The servers that the order names, or all; `CommandFailed` for a name that none has."""
+    if not order.names:
+        return servers
+    there = list(dict.fromkeys(server.name for server in servers))
+    for name in order.names:
+        if name not in there:
+            title = _title(order)
+            hint = f"{likely(name, there)}Its servers: {', '.join(there) or 'none'}."
+            problem = ErrorDetails(f"{title} has no server {name!r}", hint=one_line(hint, 400))
+            raise CommandFailed(ExitCode.USAGE, problem)
+    return [server for server in servers if server.name in order.names]
+
+
+def _title(order: TapsOrder) -> str:
+    client: McpClient | None = None if order.client is None else client_of(order.client)
+    return "No client" if client is None else client.title
+
+
+def _refuse(order: TapsOrder, refused: list[ClientServer]) -> None:
+    """Report servers that cannot be watched; `CommandFailed` for those that were named."""
+    texts = [refusal_text(server) for server in refused]
+    if order.names and refused:
+        what = "These servers cannot be watched" if refused[1:] else "The server cannot be watched"
+        raise CommandFailed(ExitCode.USAGE, ErrorDetails(what, hint="\n".join(texts)))
+    errors = StandardOutput(sys.stderr)
+    for text in texts:
+        errors.text(f"left out: {visible(text)}\n")
+
+
+def _change(
+    order: TapsOrder, changes: list[FileChange], question: str, *, is_removal: bool
+) -> ExitCode:
+    """Show the changes, and make them if the options or the user say so."""
+    changes = [change for change in changes if change.servers]
+    if not changes:
+        print_out("Nothing to change.\n")
+        return ExitCode.DONE
+    for change in changes:
+        print_out("".join(f"{visible(line)}\n" for line in change.diff()))
+    number = count(sum(len(change.servers) for change in changes), "server")
+    if order.is_dry_run or not _is_agreed(order, question.format(number)):
+        print_out("Nothing was changed.\n")
+        return ExitCode.DONE
+    with failing(ExitCode.UNWRITABLE):
+        for change in changes:
+            done = apply(change)
+            text = done_text(change, done.kept, is_removal=is_removal, by_command=done.by_command)
+            print_out(f"{text}\n")
+    return ExitCode.DONE
+
+
+def _is_agreed(order: TapsOrder, question: str) -> bool:
+    if order.names or order.takes_all:
+        return True
+    keyboard = terminal_of_user()
+    if keyboard is None:
+        raise click.UsageError(
+            "No servers chosen. Give their names, or --all; to see what would change, --dry-run."
+        )
+    dialogue = Dialogue(StandardOutput(sys.stderr), keyboard)
+    try:
+        return anyio.run(_choose, dialogue, question) == "yes"
+    except HungUpError:
+        return False
+
+
+async def _choose(dialogue: Dialogue, title: str) -> str:
+    dialogue.begin(title)
+    return await dialogue.choose("Change the files?", ("yes", "no"))

@@ -1,0 +1,241 @@
+"""Taps in the configurations of this computer's clients: found, put in, taken out, running now.
+
+Claude Code rewrites its own file whenever it runs: while it does, only its own command changes it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import urllib.parse
+from pathlib import Path, PurePath
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from mcp_progress_monitor import bundle, formatting
+from mcp_progress_monitor.catalogue import tap_install
+from mcp_progress_monitor.catalogue.clients import CLAUDE_CODE, found_files
+from mcp_progress_monitor.catalogue.tap_install import servers_of
+from mcp_progress_monitor.catalogue.taps import shown_name
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.path_checks import here, home, is_folder
+from mcp_progress_monitor.protocol.secrets import is_secret_setting, shown_arguments
+from mcp_progress_monitor.recording.folder import RecordingsFolder
+from mcp_progress_monitor.recording.format import HEADER
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+    from mcp_progress_monitor.catalogue.tap_install import ClientServer, FileChange
+
+LIVE: Final = ("recordings", "live")
+"""Where in the data folder taps record."""
+_HEADER_BYTES: Final = 64 * 1024
+_COMMAND_S: Final = 60.0
+_NAMES: Final = frozenset({"claude", "claude.exe"})
+_DESKTOP: Final = ("AnthropicClaude", "Claude_", "Claude.app")
+"""What is in the path of Claude Desktop, whose program has the same name on Windows."""
+_KEPT: Final = frozenset({"type", "command", "args", "env"})
+"""Members of an entry that `claude mcp add-json` keeps; it drops all others."""
+
+
+class FoundServers(NamedTuple):
+    """The servers of all clients here, and what is wrong with files that cannot be read."""
+
+    servers: list[ClientServer]
+    problems: list[ErrorDetails]
+
+
+class LiveTap(NamedTuple):
+    """A tap that records now; `client` is None for one that no installation has started."""
+
+    name: str
+    client: str | None
+    pid: int
+    path: Path
+    begun_when: float
+
+    def is_of(self, server: ClientServer) -> bool:
+        """Whether it was started by that entry."""
+        return self.client == server.client.title and self.name == shown_name(server.name)
+
+
+class AppliedChange(NamedTuple):
+    """A change that was made. `kept` is the copy of the file from before the first tap."""
+
+    kept: Path | None = None
+    by_command: bool = False
+
+
+def find_servers(project: Path | None = None) -> FoundServers:
+    """All servers of the known clients on this computer, and in the folder of a project."""
+    found = FoundServers([], [])
+    for file in found_files(home(), os.environ, sys.platform, project or here()):
+        try:
+            found.servers.extend(servers_of(file))
+        except UserError as error:
+            found.problems.append(error.problem)
+        except FileNotFoundError:  # deleted meanwhile
+            continue
+    return found
+
+
+def by_file(servers: Iterable[ClientServer]) -> list[list[ClientServer]]:
+    """The servers of each file together, in their order."""
+    files: dict[Path, list[ClientServer]] = {}
+    for server in servers:
+        files.setdefault(server.path, []).append(server)
+    return list(files.values())
+
+
+def live_taps(data_dirs: Iterable[Path]) -> list[LiveTap]:
+    """The taps that record into these data folders now."""
+    return [
+        tap
+        for folder in dict.fromkeys(data_dirs)
+        for entry in RecordingsFolder(folder.joinpath(*LIVE)).entries()
+        if entry.is_in_use and (tap := _live_tap(entry.path, entry.begun_when)) is not None
+    ]
+
+
+def _live_tap(path: Path, begun_when: float) -> LiveTap | None:
+    """What the first two lines of a recording say: its header, and the first event of the tap."""
+    try:
+        with path.open("rb") as file:
+            header, first = file.readline(_HEADER_BYTES), file.readline(_HEADER_BYTES)
+        tap = json.loads(header.removeprefix(HEADER))["tap"]
+        connection = urllib.parse.unquote(first.split(b" ")[2].decode())
+        client = tap.get("client")
+        name = connection.rpartition("#")[0] or connection
+        return LiveTap(name, client, int(tap["pid"]), path, begun_when)
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
+
+
+def apply(change: FileChange) -> AppliedChange:
+    """Make a change, through Claude Code's own command while that runs.
+
+    Raises:
+        UserError: it cannot be made now; what to do about it.
+    """
+    if change.client is CLAUDE_CODE and not any(each.is_shared for each in change.servers):
+        running = claude_code_processes()
+        if running:
+            _by_command(change, running)
+            return AppliedChange(by_command=True)
+    return AppliedChange(tap_install.save(change))
+
+
+def claude_code_processes() -> list[int]:
+    """The processes of Claude Code that run now; none where the system does not tell."""
+    return sorted(pid for pid, words in _command_lines() if _is_claude_code(words))
+
+
+def _is_claude_code(words: Sequence[str]) -> bool:
+    """Whether a command line is Claude Code's: its program, or Node.js with its script."""
+    if any(part in word for part in _DESKTOP for word in words[:1]):
+        return False
+    names = [PurePath(word.replace("\\", "/")).name for word in words[:2]]
+    is_script = any("@anthropic-ai/claude-code" in word.replace("\\", "/") for word in words[1:2])
+    return names[:1] in [[name] for name in _NAMES] or is_script or names[1:2] == ["claude"]
+
+
+def _command_lines() -> Iterator[tuple[int, list[str]]]:
+    if sys.platform != "linux":
+        import psutil
+
+        for process in psutil.process_iter(["cmdline"]):
+            yield process.pid, process.info["cmdline"] or []
+        return
+    with contextlib.suppress(OSError), os.scandir("/proc") as entries:
+        for entry in entries:
+            if entry.name.isdecimal():
+                with contextlib.suppress(OSError):
+                    words = Path(entry.path, "cmdline").read_bytes().rstrip(b"\0")
+                    yield int(entry.name), words.decode(errors="replace").split("\0")
+
+
+def _by_command(change: FileChange, running: Sequence[int]) -> None:
+    """Have `claude mcp` write each entry: it takes out what is there, and adds the new one."""
+    program = _claude()
+    for server, (before, _after) in zip(change.servers, change.entries, strict=True):
+        reason = _why_not_by_command(server, before)
+        if program is None:
+            reason = "its command, claude, was not found"
+        if reason:
+            count = formatting.count(len(running), "process", "processes")
+            what = f"Claude Code is running ({count}) and would overwrite the change"
+            hint = "Close Claude Code and try again."
+            detail = f"{formatting.one_line(server.name, 60)}: {reason}"
+            raise UserError(ErrorDetails(what, str(change.path), hint, detail))
+    for server, (before, after) in zip(change.servers, change.entries, strict=True):
+        _exchange(str(program), server, before, after)
+
+
+def _claude() -> str | None:
+    """Claude Code's command, also where a window has not the PATH of the user's shell."""
+    own = home()
+    folders = [] if own is None else [own / ".local" / "bin", own / ".claude" / "local"]
+    return shutil.which("claude") or shutil.which("claude", path=os.pathsep.join(map(str, folders)))
+
+
+def _why_not_by_command(server: ClientServer, entry: Mapping[str, Any]) -> str:
+    """Why its own command would not do for an entry; "" if it does."""
+    lost = sorted(entry.keys() - _KEPT)
+    if lost:
+        return f"claude mcp add-json would drop {', '.join(lost)}"
+    env, args = entry.get("env") or {}, entry.get("args") or []
+    if any(map(is_secret_setting, env)) or list(shown_arguments(args)) != list(args):
+        return "it has secrets, which other users could see on a command line"
+    if server.project is not None and not is_folder(server.project):
+        return f"its project's folder is gone: {server.project}"
+    return ""
+
+
+def _exchange(
+    program: str, server: ClientServer, before: Mapping[str, Any], after: Mapping[str, Any]
+) -> None:
+    scope = "user" if server.project is None else "local"
+
+    def add(entry: Mapping[str, Any]) -> str:
+        text = json.dumps({"type": "stdio", **entry})
+        return _run(program, server, "add-json", "--scope", scope, server.name, text)
+
+    failed = _run(program, server, "remove", "--scope", scope, server.name)
+    if not failed:
+        failed = add(after)
+        if failed:
+            add(before)
+    if failed:
+        what = f"claude mcp could not change {formatting.one_line(server.name, 60)!r}"
+        hint = "Close Claude Code and try again."
+        raise UserError(ErrorDetails(what, str(server.path), hint, formatting.visible(failed)))
+
+
+def _run(program: str, server: ClientServer, *words: str) -> str:
+    """Run `claude mcp`; "" if it went well, else what it said."""
+    env = bundle.user_environment()
+    own = home()
+    if own is not None and server.path.parent != own:
+        env["CLAUDE_CONFIG_DIR"] = str(server.path.parent)
+    else:
+        env.pop("CLAUDE_CONFIG_DIR", None)
+    try:
+        done = subprocess.run(
+            [program, "mcp", *words],
+            cwd=server.project,
+            env=env,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=_COMMAND_S,
+            check=False,
+        )
+    except (OSError, subprocess.SubprocessError) as error:
+        return str(error)
+    said = (done.stderr or done.stdout).strip()
+    return "" if done.returncode == 0 else said or f"exit code {done.returncode}"

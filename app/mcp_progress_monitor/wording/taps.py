@@ -1,0 +1,110 @@
+"""Taps in clients' configurations as text: where a server stands, and what is left to do."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from mcp_progress_monitor.catalogue.clients import (
+    CLAUDE_CODE,
+    CLAUDE_DESKTOP,
+    CLINE,
+    CODEX,
+    CURSOR,
+    GEMINI,
+    INSPECTOR,
+    VS_CODE,
+    WINDSURF,
+    ZED,
+)
+from mcp_progress_monitor.formatting import clock, count, one_line, visible
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from pathlib import Path
+
+    from mcp_progress_monitor.catalogue.clients import McpClient
+    from mcp_progress_monitor.catalogue.tap_install import ClientServer, FileChange
+    from mcp_progress_monitor.errors import ErrorDetails
+
+_NAME: Final = 60
+_NAMES: Final = 10
+_NEXT: Final[Mapping[str, str]] = {
+    CLAUDE_DESKTOP.key: "Quit Claude Desktop completely and start it again.",
+    CLAUDE_CODE.key: "New sessions of Claude Code use it; in a running one, reconnect with /mcp.",
+    VS_CODE.key: "VS Code starts the changed server with the next chat request. To do it now, run"
+    " MCP: List Servers and restart the server.",
+    CURSOR.key: "Cursor reloads the server. It may ask you to approve the changed command.",
+    WINDSURF.key: "In Windsurf, refresh the MCP servers in the Cascade panel.",
+    CLINE.key: "Cline restarts the server when its file changes.",
+    GEMINI.key: "Restart Gemini CLI.",
+    CODEX.key: "New Codex sessions use it; restart a running one.",
+    ZED.key: "Zed restarts the server when its settings change.",
+    INSPECTOR.key: "Restart the Inspector, and connect again.",
+}
+"""What is left to do after a change, by the key of the client."""
+
+
+def next_step(client: McpClient) -> str:
+    """What the user has to do for the client to use its changed configuration."""
+    return _NEXT.get(client.key, f"Restart {client.title}.")
+
+
+def server_title(server: ClientServer) -> str:
+    """A server's name, with the project that it belongs to."""
+    name = one_line(server.name, _NAME)
+    return name if server.project is None else f"{name} ({one_line(str(server.project), _NAME)})"
+
+
+def state_text(server: ClientServer, live: Sequence[float] = ()) -> str:
+    """Whether a server is watched, and since when its taps run, or why it cannot be."""
+    if server.tap is None:
+        return f"cannot be watched: {server.why_not}" if server.why_not else "not watched"
+    if not server.tap.is_there:
+        return f"program not found: {visible(server.tap.program)}; the server runs unwatched"
+    if not live:
+        return "watched, not running"
+    since = f"since {clock(min(live))[:8]}"
+    return f"watched, running {since}" + (f", {count(len(live), 'time')}" if live[1:] else "")
+
+
+def shared_hint(server: ClientServer) -> str:
+    """What to do about a server in a project's file, which is not changed."""
+    where = _OWN_FILES.get(server.client.key, f"your own configuration of {server.client.title}")
+    return (
+        f"{visible(str(server.path))} may be shared with others, so the path of a program on this"
+        f" computer is not written there. Copy the server to {where}, and watch it there."
+    )
+
+
+_OWN_FILES: Final[Mapping[str, str]] = {
+    CLAUDE_CODE.key: "the local scope (claude mcp add-json --scope local NAME JSON)",
+    VS_CODE.key: "your user configuration (MCP: Open User Configuration)",
+    CURSOR.key: "~/.cursor/mcp.json",
+    GEMINI.key: "~/.gemini/settings.json",
+    CODEX.key: "~/.codex/config.toml",
+}
+
+
+def done_text(change: FileChange, kept: Path | None, *, is_removal: bool, by_command: bool) -> str:
+    """What was changed, where the file as it was is kept, and what is left to do."""
+    names = ", ".join(map(server_title, change.servers[:_NAMES]))
+    more = len(change.servers) - _NAMES
+    names += f" and {more} more" if more > 0 else ""
+    done = "No longer watched" if is_removal else "Watched from now on"
+    lines = [f"{done} in {change.client.title}: {names}."]
+    if by_command:
+        lines.append("Changed by claude mcp, because Claude Code is running.")
+    if kept is not None:
+        lines.append(f"The file as it was before: {visible(str(kept))}")
+    return "\n".join([*lines, next_step(change.client)])
+
+
+def refusal_text(server: ClientServer) -> str:
+    """Why a server is left out, and what to do about it."""
+    hint = shared_hint(server) if server.is_shared else f"{server.why_not}."
+    return f"{server_title(server)}: {hint}"
+
+
+def problem_text(problem: ErrorDetails) -> str:
+    """A file that could not be read, in one line."""
+    return one_line(": ".join(filter(None, (problem.where, problem.what))), 400)
