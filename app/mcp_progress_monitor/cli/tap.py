@@ -10,6 +10,7 @@ import dataclasses
 import click
 
 from mcp_progress_monitor.cli.options import CommonOptions, Invocation, group_options
+from mcp_progress_monitor.cli.tap_entries import COMMANDS
 
 _EXAMPLES = """\b
 Examples:
@@ -76,3 +77,7 @@ def _refuse_others(common: CommonOptions) -> None:
         if not is_own and getattr(common, field.name):
             option = f"--{field.name.replace('_', '-')}"
             raise click.UsageError(f"{option} cannot be used with 'tap', which runs its command.")
+
+
+for _command in COMMANDS:
+    tap.add_command(_command)
