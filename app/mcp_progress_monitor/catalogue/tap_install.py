@@ -41,7 +41,7 @@ from mcp_progress_monitor.errors import ErrorDetails, UserError
 from mcp_progress_monitor.path_checks import PathKind, path_kind
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
     from pathlib import Path
 
     from mcp_progress_monitor.catalogue.clients import McpClient, ServerContainer
@@ -92,6 +92,18 @@ class FileChange(NamedTuple):
     after: bytes
     servers: tuple[ClientServer, ...]
     entries: tuple[tuple[Mapping[str, Any], Mapping[str, Any]], ...] = ()
+
+    @property
+    def watched(self) -> list[ClientServer]:
+        """The servers that get a tap."""
+        pairs = zip(self.servers, self.entries, strict=True)
+        return [server for server, (_before, after) in pairs if entry_tap(after) is not None]
+
+    @property
+    def released(self) -> list[ClientServer]:
+        """The servers that lose theirs."""
+        watched = {server.key for server in self.watched}
+        return [server for server in self.servers if server.key not in watched]
 
     def diff(self) -> list[str]:
         """The lines that change, with some around them; values that look like secrets covered."""
@@ -177,16 +189,7 @@ def tapped(servers: Sequence[ClientServer], program: TapProgram) -> FileChange:
     Raises:
         UserError: the file cannot be read, or an entry cannot be edited.
     """
-
-    def change(text: str, server: ClientServer) -> str:
-        tap = _tap(text, server)
-        if tap is not None and tap.is_there:
-            return text
-        bare = _bare_text(text, server)
-        lead = wrapper(program, server.name, server.client.title)
-        return _edited(bare, server, lambda entry: wrapped_text(entry, lead))
-
-    return _changed(servers, change)
+    return changed(servers, lambda text, server: _tapped_text(text, server, program))
 
 
 def untapped(servers: Sequence[ClientServer]) -> FileChange:
@@ -195,7 +198,32 @@ def untapped(servers: Sequence[ClientServer]) -> FileChange:
     Raises:
         UserError: the file cannot be read, or an entry cannot be edited.
     """
-    return _changed(servers, _bare_text)
+    return changed(servers, _bare_text)
+
+
+def exchanged(
+    watch: Sequence[ClientServer], stop: Sequence[ClientServer], program: TapProgram
+) -> list[FileChange]:
+    """Both at once: one change for each file.
+
+    Raises:
+        UserError: a file cannot be read, or an entry cannot be edited.
+    """
+    stopped = {server.key for server in stop}
+
+    def change(text: str, server: ClientServer) -> str:
+        is_stopped = server.key in stopped
+        return _bare_text(text, server) if is_stopped else _tapped_text(text, server, program)
+
+    return [changed(servers, change) for servers in by_file([*watch, *stop])]
+
+
+def by_file(servers: Iterable[ClientServer]) -> list[list[ClientServer]]:
+    """The servers of each file together, in their order."""
+    files: dict[Path, list[ClientServer]] = {}
+    for server in servers:
+        files.setdefault(server.path, []).append(server)
+    return list(files.values())
 
 
 def save(change: FileChange) -> Path | None:
@@ -240,9 +268,14 @@ def _has_taps(change: FileChange) -> bool:
     return any(server.tap is not None for server in _servers_in(found, text))
 
 
-def _changed(
+def changed(
     servers: Sequence[ClientServer], change: Callable[[str, ClientServer], str]
 ) -> FileChange:
+    """What `change` makes of the text for each of the servers of one file.
+
+    Raises:
+        UserError: the file cannot be read, or an entry cannot be edited.
+    """
     first = servers[0]
     before = read_bytes(first.path)
     mark, text = _text(before, first.path)
@@ -256,6 +289,15 @@ def _changed(
             text = new
     after = mark + text.encode()
     return FileChange(first.client, first.path, before, after, tuple(done), tuple(entries))
+
+
+def _tapped_text(text: str, server: ClientServer, program: TapProgram) -> str:
+    tap = _tap(text, server)
+    if tap is not None and tap.is_there:
+        return text
+    lead = wrapper(program, server.name, server.client.title)
+    bare = _bare_text(text, server)
+    return _edited(bare, server, lambda entry: wrapped_text(entry, lead))
 
 
 def _bare_text(text: str, server: ClientServer) -> str:

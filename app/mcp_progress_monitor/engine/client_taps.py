@@ -83,14 +83,6 @@ def find_servers(project: Path | None = None) -> FoundServers:
     return found
 
 
-def by_file(servers: Iterable[ClientServer]) -> list[list[ClientServer]]:
-    """The servers of each file together, in their order."""
-    files: dict[Path, list[ClientServer]] = {}
-    for server in servers:
-        files.setdefault(server.path, []).append(server)
-    return list(files.values())
-
-
 def live_taps(data_dirs: Iterable[Path]) -> list[LiveTap]:
     """The taps that record into these data folders now."""
     return [

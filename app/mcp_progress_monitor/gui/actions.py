@@ -24,6 +24,13 @@ _MADE = (
     ("url", "Connect to a &URL…", "server", "Ctrl+Shift+U", "Connect to a server over HTTP"),
     ("imports", "&Import servers…", "open", "Ctrl+Shift+O", "Import servers from other programs"),
     ("export_servers", "E&xport servers…", "save", "", "Export saved servers to other programs"),
+    (
+        "watch",
+        "&Watch another client's servers…",
+        "follow",
+        "",
+        "Record what another client and its servers say",
+    ),
     ("demo", "Start the &demo", "demo", "Ctrl+Shift+D", "Run ten calls on the bundled server"),
     ("call", "&New call", "new-call", "Ctrl+N", "Call a tool, read a resource or get a prompt"),
     ("clear", "Remove &finished", "clear", "Ctrl+Shift+K", "Remove finished jobs from the list"),
@@ -44,6 +51,7 @@ class Actions(QObject):
     url: QAction
     imports: QAction
     export_servers: QAction
+    watch: QAction
     demo: QAction
     call: QAction
     clear: QAction
@@ -66,7 +74,7 @@ class Actions(QObject):
 
     def set_read_only(self, why: str) -> None:
         """Disable every action that needs a server; `why` becomes the tool tip."""
-        adding = (self.command, self.url, self.imports, self.export_servers, self.demo)
+        adding = (self.command, self.url, self.imports, self.export_servers, self.watch, self.demo)
         for action in (*adding, self.call, self.clear):
             action.setEnabled(False)
             action.setToolTip(plain_tip(why))

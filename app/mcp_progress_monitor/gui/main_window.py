@@ -310,6 +310,7 @@ class MainWindow(QMainWindow):
         servers.addActions([do.command, do.url, do.imports, do.demo])
         servers.addSeparator()
         servers.addAction(do.export_servers)
+        servers.addAction(do.watch)
         servers.addSeparator()
         servers.addAction(do.quit)
         recordings = self.menuBar().addMenu("&Recordings")

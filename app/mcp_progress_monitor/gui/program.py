@@ -25,6 +25,7 @@ from mcp_progress_monitor.gui.servers.dialogs_controller import ServerDialogs
 from mcp_progress_monitor.gui.servers.doctor_controller import DoctorController
 from mcp_progress_monitor.gui.servers.import_controller import ImportController, files_here
 from mcp_progress_monitor.gui.servers.sign_in_controller import SignInController
+from mcp_progress_monitor.gui.servers.watch_controller import WatchController
 from mcp_progress_monitor.gui.startup import FIRST, WindowStartup
 from mcp_progress_monitor.gui.tasks.controller import TasksController
 from mcp_progress_monitor.gui.tool_bar import SavedServer
@@ -169,6 +170,7 @@ class Program(QObject):
             self.window, self.engine, self.servers, tasks, appearance
         )
         self.importing = ImportController(self.window, self.servers, tasks, appearance)
+        self.watching = WatchController(self.window, self.servers, tasks, appearance, folder)
         self.servers.entries_changed.connect(self._on_entries_changed)
         self._join_catalogue()
 
@@ -194,6 +196,13 @@ class Program(QObject):
         do.command.triggered.connect(asking.ask_for_command)
         do.url.triggered.connect(asking.ask_for_url)
         do.imports.triggered.connect(self.importing.ask_to_import)
+        servers.watch_requested.connect(self.watching.ask_for_server)
+        for request in (
+            servers.watch_clients_requested,
+            welcome.watch_requested,
+            do.watch.triggered,
+        ):
+            request.connect(self.watching.ask)
 
     def _join_end_guard(self) -> None:
         """Let everything that ends running jobs ask first."""
@@ -292,6 +301,8 @@ class Program(QObject):
         """Name the programs from which servers can be imported; nothing of theirs is read."""
         found = await files_here()
         self.window.welcome.show_found([each.client.title for each in found])
+        own = [each.client.title for each in found if not each.is_shared]
+        self.window.welcome.offer_to_watch(own)
 
     def _put_away(self) -> None:
         self._afterwards.stop()

@@ -1,4 +1,4 @@
-"""The welcome page: four large choices, a sentence each."""
+"""The welcome page: a few large choices, a sentence each."""
 
 from __future__ import annotations
 
@@ -29,6 +29,8 @@ class Welcome(QWidget):
     server_add_requested = Signal()
     url_add_requested = Signal()
     import_requested = Signal()
+    watch_requested = Signal()
+    """The servers of other clients are to be watched."""
 
     def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -57,10 +59,16 @@ class Welcome(QWidget):
             "&Import from other programs…",
             ("Import servers from their configuration files; nothing runs before you approve it."),
         )
+        self.watch = self._choice(
+            "&Watch the servers of another client…",
+            "See the calls that an agent or an editor makes, while it makes them.",
+        )
+        self.watch.hide()
         self.demo.clicked.connect(self.demo_requested)
         self.command.clicked.connect(self.server_add_requested)
         self.url.clicked.connect(self.url_add_requested)
         self.imports.clicked.connect(self.import_requested)
+        self.watch.clicked.connect(self.watch_requested)
         self._centre()
         self._recolour()
         appearance.changed.connect(self._recolour)
@@ -75,6 +83,16 @@ class Welcome(QWidget):
             self.imports.setAccessibleDescription(sentence)
             self._widen(self.imports, sentence)
 
+    def offer_to_watch(self, clients: Sequence[str]) -> None:
+        """Offer to watch what these clients do, if there are any; Claude Code before others."""
+        names = sorted(dict.fromkeys(clients), key=lambda title: title != "Claude Code")
+        if names:
+            which = names[0] if len(names) == 1 else f"{names[0]} and others"
+            title = f"&Watch the servers of {which}…"
+            self.watch.setText(title)
+            self.watch.setAccessibleName(title.replace("&", ""))
+        self.watch.setVisible(bool(names))
+
     @Slot()
     def _recolour(self) -> None:
         for button, icon in (
@@ -82,6 +100,7 @@ class Welcome(QWidget):
             (self.command, "connect"),
             (self.url, "server"),
             (self.imports, "open"),
+            (self.watch, "follow"),
         ):
             button.setIcon(self._appearance.icon(icon, Tone.ACCENT))
 

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 
     from mcp_progress_monitor.catalogue.clients import McpClient
     from mcp_progress_monitor.catalogue.tap_install import ClientServer, FileChange
-    from mcp_progress_monitor.errors import ErrorDetails
 
 _NAME: Final = 60
 _NAMES: Final = 10
+"""Servers that are named; of more, their number is told."""
 _NEXT: Final[Mapping[str, str]] = {
     CLAUDE_DESKTOP.key: "Quit Claude Desktop completely and start it again.",
     CLAUDE_CODE.key: "New sessions of Claude Code use it; in a running one, reconnect with /mcp.",
@@ -85,13 +85,17 @@ _OWN_FILES: Final[Mapping[str, str]] = {
 }
 
 
-def done_text(change: FileChange, kept: Path | None, *, is_removal: bool, by_command: bool) -> str:
+def done_text(change: FileChange, kept: Path | None, *, by_command: bool) -> str:
     """What was changed, where the file as it was is kept, and what is left to do."""
-    names = ", ".join(map(server_title, change.servers[:_NAMES]))
-    more = len(change.servers) - _NAMES
-    names += f" and {more} more" if more > 0 else ""
-    done = "No longer watched" if is_removal else "Watched from now on"
-    lines = [f"{done} in {change.client.title}: {names}."]
+    title = change.client.title
+    lines = [
+        f"{done} in {title}: {_names(servers)}."
+        for done, servers in (
+            ("Watched from now on", change.watched),
+            ("No longer watched", change.released),
+        )
+        if servers
+    ]
     if by_command:
         lines.append("Changed by claude mcp, because Claude Code is running.")
     if kept is not None:
@@ -99,12 +103,13 @@ def done_text(change: FileChange, kept: Path | None, *, is_removal: bool, by_com
     return "\n".join([*lines, next_step(change.client)])
 
 
+def _names(servers: Sequence[ClientServer]) -> str:
+    names = ", ".join(map(server_title, servers[:_NAMES]))
+    more = len(servers) - _NAMES
+    return f"{names} and {more} more" if more > 0 else names
+
+
 def refusal_text(server: ClientServer) -> str:
     """Why a server is left out, and what to do about it."""
     hint = shared_hint(server) if server.is_shared else f"{server.why_not}."
     return f"{server_title(server)}: {hint}"
-
-
-def problem_text(problem: ErrorDetails) -> str:
-    """A file that could not be read, in one line."""
-    return one_line(": ".join(filter(None, (problem.where, problem.what))), 400)

@@ -11,7 +11,7 @@ import click
 
 from mcp_progress_monitor.catalogue.catalogue import likely
 from mcp_progress_monitor.catalogue.clients import client_of
-from mcp_progress_monitor.catalogue.tap_install import tapped, untapped
+from mcp_progress_monitor.catalogue.tap_install import by_file, tapped, untapped
 from mcp_progress_monitor.catalogue.taps import this_program
 from mcp_progress_monitor.cli.asking.terminal import Dialogue, HungUpError, terminal_of_user
 from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
@@ -25,7 +25,6 @@ from mcp_progress_monitor.cli.output.stdout import (
 from mcp_progress_monitor.engine.client_taps import (
     LiveTap,
     apply,
-    by_file,
     find_servers,
     live_taps,
 )
@@ -67,7 +66,7 @@ def install_taps(common: CommonOptions, order: TapsOrder) -> ExitCode:
     usable = [server for server in wanted if server not in refused]
     with failing(ExitCode.UNWRITABLE):
         changes = [tapped(servers, program) for servers in by_file(usable)]
-    return _change(order, changes, "Watch {}?", is_removal=False)
+    return _change(order, changes, "Watch {}?")
 
 
 def remove_taps(_common: CommonOptions, order: TapsOrder) -> ExitCode:
@@ -78,7 +77,7 @@ def remove_taps(_common: CommonOptions, order: TapsOrder) -> ExitCode:
     wanted = _wanted(order, servers if order.names else [s for s in servers if s.tap is not None])
     with failing(ExitCode.UNWRITABLE):
         changes = [untapped(each) for each in by_file(s for s in wanted if s.tap is not None)]
-    return _change(order, changes, "Stop watching {}?", is_removal=True)
+    return _change(order, changes, "Stop watching {}?")
 
 
 def list_taps(common: CommonOptions, *, in_json: bool) -> ExitCode:
@@ -188,9 +187,7 @@ def _refuse(order: TapsOrder, refused: list[ClientServer]) -> None:
         errors.text(f"left out: {visible(text)}\n")
 
 
-def _change(
-    order: TapsOrder, changes: list[FileChange], question: str, *, is_removal: bool
-) -> ExitCode:
+def _change(order: TapsOrder, changes: list[FileChange], question: str) -> ExitCode:
     """Show the changes, and make them if the options or the user say so."""
     changes = [change for change in changes if change.servers]
     if not changes:
@@ -205,7 +202,7 @@ def _change(
     with failing(ExitCode.UNWRITABLE):
         for change in changes:
             done = apply(change)
-            text = done_text(change, done.kept, is_removal=is_removal, by_command=done.by_command)
+            text = done_text(change, done.kept, by_command=done.by_command)
             print_out(f"{text}\n")
     return ExitCode.DONE
 

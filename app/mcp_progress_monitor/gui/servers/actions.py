@@ -46,6 +46,7 @@ class ServerAction(enum.Enum):
     ROOTS = "roots"
     TASKS = "tasks"
     SIGN_OUT = "sign-out"
+    WATCH = "watch"
     REMOVE = "remove"
 
 
@@ -85,6 +86,7 @@ def can(
         ServerAction.COPY: True,
         ServerAction.TASKS: lists_tasks,
         ServerAction.SIGN_OUT: has_catalogue and row.is_there and _signs_in(server),
+        ServerAction.WATCH: row.entry is not None and server.definition.transport == "stdio",
         ServerAction.REMOVE: not is_up,
     }
     found = frozenset(request for request, is_offered in offered.items() if is_offered)
@@ -127,6 +129,7 @@ _MADE: Final = (
     (ServerAction.ROOTS, "&Folders (roots)…", "open", ()),
     (ServerAction.TASKS, "&Tasks on the server…", "task", ()),
     (ServerAction.SIGN_OUT, "S&ign out", "server-sign-in", ()),
+    (ServerAction.WATCH, "&Watch in a client…", "follow", ()),
     (ServerAction.EDIT, "&Edit…", "edit", ("F2",)),
     (ServerAction.CLONE, "C&lone", "copy", ("Ctrl+Shift+C",)),
     (ServerAction.KEEP, "&Keep this server", "save", ("Ctrl+K",)),

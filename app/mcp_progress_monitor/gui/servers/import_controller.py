@@ -245,7 +245,7 @@ async def files_here() -> list[FoundFile]:
     from mcp_progress_monitor.catalogue.clients import found_files
 
     return await anyio.to_thread.run_sync(
-        found_files, home(), dict(os.environ), sys.platform, _folder()
+        found_files, home(), dict(os.environ), sys.platform, project_folder()
     )
 
 
@@ -263,7 +263,7 @@ async def keyring_problem() -> ErrorDetails | None:
     return ErrorDetails(what, hint=instead)
 
 
-def _folder() -> Path | None:
+def project_folder() -> Path | None:
     """Where the program was started, if that may be somebody's project."""
     folder = here()
     return None if folder is None or folder in {home(), Path(folder.anchor)} else folder

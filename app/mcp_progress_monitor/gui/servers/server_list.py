@@ -8,6 +8,7 @@ from PySide6.QtCore import QModelIndex, QPoint, QSortFilterProxyModel, Qt, Signa
 from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QShortcut
 from PySide6.QtWidgets import QLineEdit, QListView, QMenu, QToolButton, QVBoxLayout, QWidget
 
+from mcp_progress_monitor.catalogue.clients import KNOWN
 from mcp_progress_monitor.gui.common.controls import SideHeading
 from mcp_progress_monitor.gui.common.layout import order_tabs
 from mcp_progress_monitor.gui.servers.actions import (
@@ -115,6 +116,7 @@ _CHANGES: Final = {
     ServerAction.ROOTS: "roots_requested",
     ServerAction.TASKS: "tasks_requested",
     ServerAction.SIGN_OUT: "sign_out_requested",
+    ServerAction.WATCH: "watch_requested",
     ServerAction.REMOVE: "server_remove_requested",
     ServerAction.CONNECT: "connect_requested",
     ServerAction.DISCONNECT: "disconnect_requested",
@@ -158,6 +160,10 @@ class ServerList(QWidget):
     """A server's name, and the level of log messages wanted; None for as it likes."""
     tasks_requested = Signal(str)
     """The tasks that a server knows are to be listed."""
+    watch_requested = Signal(str)
+    """A saved server is to be watched in the clients that start it, or no longer."""
+    watch_clients_requested = Signal()
+    """The servers of other clients are to be shown."""
     subscription_requested = Signal(str, str, bool)
     """A server's name, a resource's URI, and whether news of it are wanted."""
 
@@ -231,6 +237,7 @@ class ServerList(QWidget):
             ("By &URL…", self.url_add_requested),
             ("&Import…", self.import_requested),
             ("&Export…", self.export_requested),
+            ("&Watch another client's…", self.watch_clients_requested),
         ):
             self._adding.addAction(words).triggered.connect(wanted)
         self._add.setMenu(self._adding)
@@ -336,8 +343,10 @@ class ServerList(QWidget):
             ServerAction.DISABLE,
             ServerAction.ENABLE,
         )
+        self._add_group(ServerAction.WATCH)
         self._add_group(ServerAction.UP, ServerAction.DOWN)
         self._add_group(ServerAction.REMOVE)
+        self.actions_[ServerAction.WATCH].setText(_watch_words(rows))
         self.actions_[ServerAction.DISCONNECT].setText(self._stop_words(rows))
 
     def _stop_words(self, rows: Sequence[ServerRow]) -> str:
@@ -427,3 +436,11 @@ class ServerList(QWidget):
         server = self.current()
         if server is not None:
             self.subscription_requested.emit(server.name, uri, is_wanted)
+
+
+def _watch_words(rows: Sequence[ServerRow]) -> str:
+    """Where a server can be watched: in the client that it was imported from, if it was."""
+    entry = rows[0].entry if len(rows) == 1 else None
+    origin = "" if entry is None else entry.origin
+    title = next((each.title for each in KNOWN if origin.startswith(each.title)), "a client")
+    return f"&Watch in {title}…"

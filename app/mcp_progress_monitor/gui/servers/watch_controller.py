@@ -1,0 +1,165 @@
+"""Watches servers of other clients: reads and changes their configuration files in threads."""
+
+from __future__ import annotations
+
+import functools
+from typing import TYPE_CHECKING
+
+import anyio.to_thread
+from PySide6.QtCore import QObject, Qt, Slot
+
+from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.gui.servers.import_controller import project_folder
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from PySide6.QtWidgets import QWidget
+
+    from mcp_progress_monitor.catalogue.tap_install import ClientServer, FileChange
+    from mcp_progress_monitor.engine.client_taps import FoundServers
+    from mcp_progress_monitor.gui.aio import BackgroundTasks
+    from mcp_progress_monitor.gui.servers.controller import ServersController
+    from mcp_progress_monitor.gui.servers.watch_dialog import WatchDialog, WatchRequest
+    from mcp_progress_monitor.gui.theme import Appearance
+    from mcp_progress_monitor.snapshots.definitions import ServerDefinition
+
+
+class WatchController(QObject):
+    """Serves one dialog. Files are changed exactly as it has shown."""
+
+    def __init__(
+        self,
+        parent: QWidget,
+        cataloguing: ServersController,
+        tasks: BackgroundTasks,
+        appearance: Appearance,
+        data_dir: Path,
+    ) -> None:
+        super().__init__(parent)
+        self._parent = parent
+        self._cataloguing = cataloguing
+        self._tasks = tasks
+        self._appearance = appearance
+        self._data_dir = data_dir
+        self._dialog: WatchDialog | None = None
+        self._shown: tuple[WatchRequest, list[FileChange]] | None = None
+
+    @Slot()
+    def ask(self) -> None:
+        """Show the servers of all clients."""
+        self._open(None)
+
+    @Slot(str)
+    def ask_for_server(self, name: str) -> None:
+        """Show them with one ticked: the saved server of that name, in the clients that have it."""
+        entry = self._cataloguing.saved.entries.get(name)
+        self._open(None if entry is None else entry.definition)
+
+    def _open(self, definition: ServerDefinition | None) -> None:
+        from mcp_progress_monitor.gui.servers.watch_dialog import WatchDialog
+
+        if self._dialog is None:
+            dialog = WatchDialog(self._appearance, self._parent)
+            dialog.preview_wanted.connect(self._on_preview_wanted)
+            dialog.change_requested.connect(self._on_change_requested)
+            dialog.finished.connect(self._on_finished)
+            dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+            self._dialog = dialog
+            dialog.open()
+        self._dialog.raise_()
+        self._dialog.activateWindow()
+        self._tasks.start("look for servers of clients", self._load, definition)
+
+    async def _load(self, definition: ServerDefinition | None, done: str = "") -> None:
+        from mcp_progress_monitor.engine.client_taps import find_servers, live_taps
+
+        found: FoundServers = await anyio.to_thread.run_sync(find_servers, project_folder())
+        taps = [server.tap for server in found.servers if server.tap is not None]
+        folders = [self._data_dir, *(tap.data_dir for tap in taps if tap.data_dir is not None)]
+        live = await anyio.to_thread.run_sync(live_taps, folders)
+        if self._dialog is None:
+            return
+        wanted = [] if definition is None else _like(definition, found.servers)
+        self._dialog.show_servers(
+            found.servers,
+            {
+                server.key: [tap.begun_when for tap in live if tap.is_of(server)]
+                for server in found.servers
+                if server.tap is not None
+            },
+            found.problems,
+            wanted=wanted,
+            is_missing=definition is not None and not wanted,
+        )
+        if done:
+            self._dialog.show_done(done)
+
+    @Slot(object)
+    def _on_preview_wanted(self, request: WatchRequest) -> None:
+        self._tasks.start("preview changes for clients", self._preview, request)
+
+    async def _preview(self, request: WatchRequest) -> None:
+        make = functools.partial(_changes, request, self._data_dir)
+        try:
+            changes, lines = await anyio.to_thread.run_sync(make)
+        except UserError as error:
+            if self._dialog is not None and self._dialog.request() == request:
+                self._dialog.show_refusal(error.problem)
+            return
+        if self._dialog is not None and self._dialog.request() == request:
+            self._shown = request, changes
+            self._dialog.show_preview(request, lines)
+
+    @Slot(object)
+    def _on_change_requested(self, request: WatchRequest) -> None:
+        if self._shown is not None and self._shown[0] == request:
+            self._tasks.start("change files of clients", self._apply, self._shown[1])
+
+    async def _apply(self, changes: Sequence[FileChange]) -> None:
+        try:
+            done = await anyio.to_thread.run_sync(_applied, changes)
+        except UserError as error:
+            if self._dialog is not None:
+                self._dialog.show_refusal(error.problem)
+            return
+        await self._load(None, done)
+
+    @Slot()
+    def _on_finished(self) -> None:
+        self._dialog = None
+        self._shown = None
+
+
+def _like(definition: ServerDefinition, servers: Sequence[ClientServer]) -> list[ClientServer]:
+    """The entries that start the same server, or have its name."""
+    same = [
+        server
+        for server in servers
+        if isinstance(definition, StdioDefinition)
+        and server.launch == (definition.command, definition.args)
+    ]
+    return same or [server for server in servers if server.name == definition.name]
+
+
+def _changes(request: WatchRequest, data_dir: Path) -> tuple[list[FileChange], list[str]]:
+    """The changes of all files, one after the other, and their lines."""
+    from mcp_progress_monitor.catalogue.tap_install import exchanged
+    from mcp_progress_monitor.catalogue.taps import this_program
+
+    changes = exchanged(request.watch, request.stop, this_program(data_dir))
+    return changes, [line for change in changes for line in change.diff()]
+
+
+def _applied(changes: Sequence[FileChange]) -> str:
+    """Make the changes; what was done, as text."""
+    from mcp_progress_monitor.engine.client_taps import apply
+    from mcp_progress_monitor.wording.taps import done_text
+
+    lines = []
+    for change in changes:
+        done = apply(change)
+        lines.append(done_text(change, done.kept, by_command=done.by_command))
+    return "\n".join(lines)

@@ -1,0 +1,259 @@
+"""Chooses which servers of other clients are watched, and shows what changes in their files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from PySide6.QtCore import QSize, Qt, Signal, Slot
+from PySide6.QtGui import QTextOption
+from PySide6.QtWidgets import (
+    QDialog,
+    QDialogButtonBox,
+    QHeaderView,
+    QPlainTextEdit,
+    QPushButton,
+    QSplitter,
+    QTreeWidget,
+    QTreeWidgetItem,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor.formatting import count, elide, one_line, visible
+from mcp_progress_monitor.gui.common.controls import plain_label, plain_tip, set_text_colour
+from mcp_progress_monitor.gui.common.layout import ScreenFit, fit_to_screen, order_tabs
+from mcp_progress_monitor.gui.theme import GAP, GAP_L, Appearance, Tone, emphasised, monospaced
+from mcp_progress_monitor.wording.taps import refusal_text, server_title, state_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from mcp_progress_monitor.catalogue.tap_install import ClientServer
+    from mcp_progress_monitor.errors import ErrorDetails
+
+_SHOWN: Final = 50_000
+"""Characters of the preview."""
+_PATH: Final = 200
+_NAME, _STATE = range(2)
+_ABOUT: Final = (
+    "A watched server is started through this program, which passes everything on unchanged and"
+    " records it. Tick the servers to watch. Nothing is changed before you choose Change files."
+)
+_NONE: Final = "No servers of known clients were found on this computer."
+_NONE_SUCH: Final = (
+    "No client on this computer has this server in its configuration. These are all that were"
+    " found."
+)
+_UNCHANGED: Final = "Tick a server to see what would change in its client's file."
+
+
+class WatchRequest(NamedTuple):
+    """Servers to be watched from now on, and those to be watched no longer."""
+
+    watch: tuple[ClientServer, ...] = ()
+    stop: tuple[ClientServer, ...] = ()
+
+
+class WatchDialog(QDialog):
+    """The servers of all clients with a tick for each that is watched, and a preview."""
+
+    preview_wanted = Signal(object)
+    """A `WatchRequest` of which the changes are to be shown."""
+    change_requested = Signal(object)
+    """The `WatchRequest` that the user has seen the changes of."""
+
+    def __init__(self, appearance: Appearance, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setWindowTitle("Watch servers of other clients")
+        self._appearance = appearance
+        self._servers: list[ClientServer] = []
+        self._items: list[QTreeWidgetItem] = []
+        self._previewed = WatchRequest()
+        self.tree = self._made_tree()
+        self.preview = self._made_preview()
+        self.about = plain_label(self, _ABOUT)
+        self.note = plain_label(self)
+        self._change = QPushButton("&Change files", self)
+        self._change.setAutoDefault(False)
+        self._change.setEnabled(False)
+        self._lay_out()
+        self.tree.itemChanged.connect(self._on_ticked)
+        self.tree.currentItemChanged.connect(self._on_current_changed)
+        self._change.clicked.connect(self._on_change)
+        self._say("Looking for clients…", Tone.MUTED)
+        fit_to_screen(self, QSize(820, 600))
+        order_tabs(self)
+
+    def show_servers(
+        self,
+        servers: Sequence[ClientServer],
+        live: Mapping[tuple[object, ...], Sequence[float]],
+        problems: Sequence[ErrorDetails],
+        *,
+        wanted: Sequence[ClientServer] = (),
+        is_missing: bool = False,
+    ) -> None:
+        """Show what is there. `wanted` are ticked; `live` has since when taps of each run.
+
+        With `is_missing`, the server that was looked for is in none of the files.
+        """
+        self._servers = list(servers)
+        self._fill(live)
+        keys = {server.key for server in wanted if server.tap is None and not server.why_not}
+        for item, server in zip(self._items, self._servers, strict=True):
+            if server.key in keys:
+                item.setCheckState(_NAME, Qt.CheckState.Checked)
+        if wanted:
+            places = [server.key for server in self._servers]
+            self.tree.setCurrentItem(self._items[places.index(wanted[0].key)])
+        unreadable = "\n".join(problem.as_text() for problem in problems)
+        if unreadable:
+            self._say(unreadable, Tone.WARNING)
+        elif not self._servers:
+            self._say(_NONE, Tone.MUTED)
+        elif is_missing:
+            self._say(_NONE_SUCH, Tone.WARNING)
+        else:
+            self._say("", Tone.MUTED)
+        self._ask()
+
+    def request(self) -> WatchRequest:
+        """What is to be changed, by the ticks."""
+        return WatchRequest(tuple(self._ticked(is_on=True)), tuple(self._ticked(is_on=False)))
+
+    def show_preview(self, request: WatchRequest, lines: Sequence[str]) -> None:
+        """Show the lines that would change; out of date if something else is ticked by now."""
+        if request != self.request():
+            return
+        self._previewed = request
+        text = "\n".join(map(visible, lines))
+        self.preview.setPlainText(elide(text, _SHOWN) if text else _UNCHANGED)
+        number = len(request.watch) + len(request.stop)
+        self._change.setEnabled(bool(text))
+        self._change.setText(f"&Change {count(number, 'server')}" if text else "&Change files")
+
+    def show_refusal(self, problem: ErrorDetails) -> None:
+        """Report why nothing can be changed, or was."""
+        self._change.setEnabled(False)
+        self._say(problem.as_text(), Tone.BAD)
+
+    def show_done(self, text: str) -> None:
+        """Report what was changed, and what is left to do."""
+        self._say(visible(text, keep_line_ends=True), Tone.GOOD)
+
+    def set_ticked(self, name: str, *, is_on: bool) -> None:
+        """Tick a server by its name, as a click does."""
+        for item, server in zip(self._items, self._servers, strict=True):
+            if server.name == name:
+                state = Qt.CheckState.Checked if is_on else Qt.CheckState.Unchecked
+                item.setCheckState(_NAME, state)
+
+    def _ticked(self, *, is_on: bool) -> Iterator[ClientServer]:
+        """The servers whose tick differs from how they are, and is now so."""
+        for item, server in zip(self._items, self._servers, strict=True):
+            is_ticked = item.checkState(_NAME) is Qt.CheckState.Checked
+            if _can_change(server) and is_ticked is is_on and is_on is (server.tap is None):
+                yield server
+
+    def _fill(self, live: Mapping[tuple[object, ...], Sequence[float]]) -> None:
+        self.tree.blockSignals(True)
+        self.tree.clear()
+        self._items = []
+        files: dict[object, QTreeWidgetItem] = {}
+        for server in self._servers:
+            if server.path not in files:
+                files[server.path] = self._added_file(server)
+            item = QTreeWidgetItem(
+                [server_title(server), one_line(state_text(server, live.get(server.key, ())), 200)]
+            )
+            item.setToolTip(_STATE, plain_tip(refusal_text(server) if server.why_not else ""))
+            if _can_change(server):
+                item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
+                is_on = server.tap is not None
+                item.setCheckState(
+                    _NAME, Qt.CheckState.Checked if is_on else Qt.CheckState.Unchecked
+                )
+            files[server.path].addChild(item)
+            self._items.append(item)
+        self.tree.expandAll()
+        self.tree.resizeColumnToContents(_NAME)
+        self.tree.blockSignals(False)
+
+    def _added_file(self, server: ClientServer) -> QTreeWidgetItem:
+        path = one_line(str(server.path), _PATH)
+        item = QTreeWidgetItem([server.client.title, path])
+        item.setFont(_NAME, emphasised(self.font()))
+        item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
+        self.tree.addTopLevelItem(item)
+        return item
+
+    def _made_tree(self) -> QTreeWidget:
+        tree = QTreeWidget(self)
+        tree.setHeaderLabels(["Server", "State"])
+        tree.setUniformRowHeights(True)
+        tree.setAllColumnsShowFocus(True)
+        tree.header().setSectionResizeMode(_STATE, QHeaderView.ResizeMode.Stretch)
+        tree.setAccessibleName("Servers of other clients")
+        return tree
+
+    def _made_preview(self) -> QPlainTextEdit:
+        preview = QPlainTextEdit(self)
+        preview.setReadOnly(True)
+        preview.setTabChangesFocus(True)
+        preview.setFont(monospaced(self.font()))
+        preview.setWordWrapMode(QTextOption.WrapMode.WrapAtWordBoundaryOrAnywhere)
+        preview.setAccessibleName("Changes in the files")
+        return preview
+
+    def _lay_out(self) -> None:
+        body = QSplitter(Qt.Orientation.Vertical, self)
+        body.setChildrenCollapsible(False)
+        body.addWidget(self.tree)
+        body.addWidget(self.preview)
+        page = QWidget(self)
+        inner = QVBoxLayout(page)
+        inner.setContentsMargins(0, 0, 0, 0)
+        inner.setSpacing(GAP)
+        inner.addWidget(self.about)
+        inner.addWidget(body, 1)
+        buttons = QDialogButtonBox(self)
+        buttons.addButton(self._change, QDialogButtonBox.ButtonRole.ApplyRole)
+        close = buttons.addButton(QDialogButtonBox.StandardButton.Close)
+        close.setAutoDefault(False)
+        buttons.rejected.connect(self.reject)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(GAP_L, GAP_L, GAP_L, GAP_L)
+        column.setSpacing(GAP)
+        column.addWidget(ScreenFit(page, QSize(2 * GAP_L, 130), self), 1)
+        column.addWidget(self.note)
+        column.addWidget(buttons)
+
+    def _say(self, words: str, tone: Tone) -> None:
+        self.note.setText(words)
+        self.note.setVisible(bool(words))
+        set_text_colour(self.note, self._appearance, tone)
+
+    def _ask(self) -> None:
+        self._change.setEnabled(False)
+        self.preview_wanted.emit(self.request())
+
+    @Slot()
+    def _on_ticked(self) -> None:
+        self._say("", Tone.MUTED)
+        self._ask()
+
+    @Slot(QTreeWidgetItem)
+    def _on_current_changed(self, item: QTreeWidgetItem | None) -> None:
+        """Say of a server that cannot be watched what can be done about it."""
+        for each, server in zip(self._items, self._servers, strict=True):
+            if each is item and server.tap is None and server.why_not:
+                self._say(visible(refusal_text(server)), Tone.MUTED)
+
+    @Slot()
+    def _on_change(self) -> None:
+        self._change.setEnabled(False)
+        self.change_requested.emit(self._previewed)
+
+
+def _can_change(server: ClientServer) -> bool:
+    return server.tap is not None or not server.why_not
