@@ -419,6 +419,11 @@ class SseParser:
         self._heads: dict[bytes, tuple[str, str | None, int | None]] = {}
         self._shape: SseShape | None = None
 
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of an event whose blank line has not come."""
+        return self._held_size
+
     def feed(self, chunk: bytes) -> list[SseEvent]:
         """Take the next bytes; return the events they complete."""
         events: list[SseEvent] = []

@@ -312,7 +312,7 @@ class HttpClient:
                 verify=trusted(),
                 timeout=httpx2.Timeout(None, connect=self._limit_s),
                 limits=_LIMITS,
-                transport=Routes(_way) if is_choice_needed() else None,
+                transport=Routes(route_through) if is_choice_needed() else None,
                 event_hooks={"request": [self._on_request], "response": [self._on_response]},
             )
         except (ImportError, ValueError, OSError, httpx2.InvalidURL) as error:
@@ -373,7 +373,7 @@ class HttpClient:
         except UserError as error:  # of signing in
             self._end(made, f"not sent: {error.problem.what}")
             raise HttpRefusedError(Loss("failed", error.problem)) from error
-        except _NoWayError as error:
+        except NoRouteError as error:
             problem = no_client(error.cause, self._shown(request.url))
             self._end(made, f"not sent: {problem.what}")
             raise UnreachableError(problem) from error
@@ -448,20 +448,20 @@ def _is_open_ended(response: httpx2.Response) -> bool:
     return not has_end and response.status_code not in _BODILESS
 
 
-def _way(proxy: str | None) -> httpx2.AsyncHTTPTransport:
-    """The way through a proxy, or none; `_NoWayError` where nobody speaks to such a one."""
+def route_through(proxy: str | None, limits: httpx2.Limits = _LIMITS) -> httpx2.AsyncHTTPTransport:
+    """The way through a proxy, or none; `NoRouteError` where nobody speaks to such a one."""
     try:
         return httpx2.AsyncHTTPTransport(
-            verify=trusted(), limits=_LIMITS, proxy=proxy, trust_env=False
+            verify=trusted(), limits=limits, proxy=proxy, trust_env=False
         )
-    except (ImportError, ValueError, httpx2.InvalidURL) as error:
-        raise _NoWayError(error) from error
+    except (ImportError, ValueError, OSError, httpx2.InvalidURL) as error:
+        raise NoRouteError(error) from error
 
 
 _NO_RESPONSE: Final = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)
 
 
-class _NoWayError(Exception):
+class NoRouteError(Exception):
     """Requests would have to go through a proxy that cannot be used, because of `cause`."""
 
     def __init__(self, cause: Exception) -> None:

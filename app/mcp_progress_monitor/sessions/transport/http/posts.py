@@ -177,7 +177,7 @@ class Post:
         may_be_long = answer.status < 400 and answer.kind == JSON
         most = MOST_BYTES if may_be_long else _ERROR_BYTES
         body, is_whole = await reply.read(most, REFUSAL_S if answer.status >= 400 else None)
-        self._has_messages = is_whole and _is_message(body, answer)
+        self._has_messages = is_whole and is_message(body, answer)
         if self._has_messages and await self._is_corrected(body, answer):
             self._has_messages = False
         if self._has_messages:
@@ -294,7 +294,7 @@ def _is_mismatch(body: bytes, answer: errors.HttpAnswer) -> bool:
     return as_object(decode(body).error).get("code") == _HEADER_MISMATCH
 
 
-def _is_message(body: bytes, answer: errors.HttpAnswer) -> bool:
+def is_message(body: bytes, answer: errors.HttpAnswer) -> bool:
     """Whether a body is to be read as JSON-RPC, though it may break its rules."""
     if len(body) > OVERSIZED:
         begin = first_byte(body)  # as far as white space is looked over in one step

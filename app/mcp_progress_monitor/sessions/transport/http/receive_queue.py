@@ -108,6 +108,11 @@ class ReceiveQueue:
             await self._waker.wait()
         return self._line.popleft().frames(self)
 
+    def waiting(self) -> Iterator[Sequence[Frame]]:
+        """The frames of all that is in line, for who need not wait for more."""
+        while self._line:
+            yield from self._line.popleft().frames(self)
+
     def received(self, raws: Sequence[bytes], when: float, at: float) -> Iterator[Sequence[Frame]]:
         """Frame messages, a slice at a time; batches are cut."""
         for start in range(0, len(raws), _SLICE_LINES):
@@ -244,6 +249,11 @@ class EventStream:
     def ended_with_reply(self) -> bool:
         """Whether the last message that came is a reply, to whatever; unknown of a huge one."""
         return len(self._last) <= OVERSIZED and decode(self._last).kind in _REPLIES
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes that were added and are not framed: unparsed, or an event whose end is to come."""
+        return self._held_bytes + self._parser.held_bytes
 
     def add(self, data: bytes) -> bool:
         """Take bytes; whether those that wait are enough for now, see `room`."""

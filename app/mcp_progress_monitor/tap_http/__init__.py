@@ -1,0 +1,1 @@
+"""The tap for servers by URL: a reverse proxy on this machine that records what passes."""

@@ -1,0 +1,176 @@
+"""Which client session a request belongs to: each is a connection of the recording."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from mcp_progress_monitor.protocol.eras import PER_REQUEST, as_object
+from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED, Kind, decode
+from mcp_progress_monitor.protocol.messages import INITIALIZE, META, VERSION_KEY
+from mcp_progress_monitor.sessions.transport.http.endpoint import SESSION
+from mcp_progress_monitor.sessions.transport.http.receive_queue import ReceiveQueue
+from mcp_progress_monitor.sessions.transport.http.record import ExchangeRecorder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from mcp_progress_monitor.clock import Clock
+    from mcp_progress_monitor.protocol.framing import Framer
+
+SESSIONS_KEPT: Final = 1000
+"""Open sessions; beyond, the one that was idle for longest counts as ended."""
+_MESSAGES: Final = frozenset({Kind.REQUEST, Kind.NOTIFICATION, Kind.RESULT, Kind.ERROR, Kind.BATCH})
+
+
+class MessageOutline(NamedTuple):
+    """What is to be known of a client's message; `id` is None for what awaits no reply."""
+
+    is_message: bool
+    id: str | int | float | None = None
+    method: str | None = None
+    revision: str | None = None
+
+    @property
+    def is_request(self) -> bool:
+        """Whether a reply is due."""
+        return self.id is not None
+
+
+def outline(raw: bytes, headers: Mapping[str, str]) -> MessageOutline:
+    """Read a request's body, or, where that is large, what its headers say of it."""
+    revision = headers.get("mcp-protocol-version")
+    if len(raw) > OVERSIZED:
+        return MessageOutline(raw[:1] in {b"{", b"["}, None, headers.get("mcp-method"), revision)
+    envelope = decode(raw)
+    named = as_object(as_object(envelope.params).get(META)).get(VERSION_KEY)
+    id_ = envelope.id if envelope.kind is Kind.REQUEST else None
+    is_message = envelope.kind in _MESSAGES and b'"jsonrpc"' in raw
+    return MessageOutline(
+        is_message, id_, envelope.method, named if isinstance(named, str) else revision
+    )
+
+
+class Asked(NamedTuple):
+    """A request as far as it tells whose it is; header names are in lower case."""
+
+    method: str
+    target: str
+    headers: Mapping[str, str]
+    message: MessageOutline | None
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether a stream is asked for that belongs to no request."""
+        return self.method == "GET" and "text/event-stream" in self.headers.get("accept", "")
+
+
+class ClientSession:
+    """One client's session with the server: a connection of the recording."""
+
+    def __init__(self, framer: Framer, clock: Clock, agent: str) -> None:
+        """Nothing of it is recorded yet."""
+        self.agent = agent
+        """The client's `User-Agent`."""
+        self.framer = framer
+        self.inbound = ReceiveQueue(framer, clock)
+        self.record = ExchangeRecorder(self.inbound)
+        self.id: str | None = None
+        """What the server called it."""
+        self.is_older = False
+        """Whether it is one of HTTP+SSE, whose replies come on its one stream."""
+        self.is_established = False
+        """Whether a handshake succeeded, or a request of 2026-07-28 was made."""
+        self.is_listening = False
+        self.is_over = False
+        self.open_ids: set[str | int | float] = set()
+        """Requests whose exchanges are open."""
+        self.broken: dict[str, int] = {}
+        """By the id of the last event, requests whose streams broke before their replies."""
+
+    def may_take(self, asked: Asked) -> bool:
+        """Whether a request that names no session can be one of this one."""
+        if self.id is not None or self.is_older:
+            return False
+        if asked.is_listening:
+            return not self.is_listening
+        if asked.message is None:
+            return True
+        if asked.message.method == INITIALIZE:
+            return not (self.is_established or self.open_ids)
+        return asked.message.id not in self.open_ids
+
+
+class ClientSessions:
+    """All sessions, by what names them: an id, where their messages are posted, or their client.
+
+    Without either, requests of one client are one session as long as no id is used twice at once.
+    """
+
+    def __init__(self, make: Callable[[str, Asked], ClientSession]) -> None:
+        """`make` begins a session of a client, whose first request is given."""
+        self._make = make
+        self._open: dict[ClientSession, None] = {}
+        """Those that are not over, the one idle for longest first."""
+        self._by_id: dict[str, ClientSession] = {}
+        self._by_target: dict[str, ClientSession] = {}
+
+    @property
+    def open(self) -> list[ClientSession]:
+        """Those that are not over."""
+        return list(self._open)
+
+    def is_endpoint(self, target: str) -> bool:
+        """Whether a server of HTTP+SSE has said to post there."""
+        return target in self._by_target
+
+    def of(self, asked: Asked) -> ClientSession:
+        """The session of a request, which begins with it if no other is found."""
+        session = self._known(asked) or self._begin(asked)
+        self._open[session] = self._open.pop(session, None)
+        return session
+
+    def idle_too_many(self) -> ClientSession | None:
+        """The session that was idle for longest, if there are too many."""
+        return next(iter(self._open)) if len(self._open) > SESSIONS_KEPT else None
+
+    def name(self, session: ClientSession, id_: str) -> None:
+        """Note the id that the server gave to a session."""
+        session.id = id_
+        self._by_id[id_] = session
+
+    def post_to(self, session: ClientSession, target: str) -> None:
+        """Note where the messages of a session of HTTP+SSE are posted."""
+        session.is_older = True
+        self._by_target[target] = session
+
+    def end(self, session: ClientSession) -> None:
+        """Forget a session: its id is that of no other one."""
+        session.is_over = True
+        self._open.pop(session, None)
+        for names in (self._by_id, self._by_target):
+            for name in [name for name, each in names.items() if each is session]:
+                del names[name]
+
+    def _known(self, asked: Asked) -> ClientSession | None:
+        id_ = asked.headers.get(SESSION)
+        if id_ is not None:
+            return self._by_id.get(id_)
+        if asked.target in self._by_target:
+            return self._by_target[asked.target]
+        agent = asked.headers.get("user-agent", "")
+        of_client = [each for each in reversed(self._open) if each.agent == agent]
+        if asked.message is None and not asked.is_listening and of_client:
+            return of_client[0]
+        return next((each for each in of_client if each.may_take(asked)), None)
+
+    def _begin(self, asked: Asked) -> ClientSession:
+        session = self._make(asked.headers.get("user-agent", ""), asked)
+        if (id_ := asked.headers.get(SESSION)) is not None:
+            self.name(session, id_)
+            session.is_established = True
+        return session
+
+
+def is_per_request(message: MessageOutline | None) -> bool:
+    """Whether a message is one of 2026-07-28, in which a closed stream is a cancelled request."""
+    return message is not None and message.revision == PER_REQUEST

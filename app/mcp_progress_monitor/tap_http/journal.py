@@ -1,0 +1,169 @@
+"""Appends frames to a tap's recording on a thread; whoever makes them never waits for the disk."""
+
+from __future__ import annotations
+
+import contextlib
+import datetime
+import os
+import queue
+import re
+import threading
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_progress_monitor import __version__
+from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
+from mcp_progress_monitor.recording.folder import RecordingsFolder
+from mcp_progress_monitor.recording.format import SUFFIX, header
+from mcp_progress_monitor.recording.recorder import refusal
+from mcp_progress_monitor.recording.settings import FOLDER
+from mcp_progress_monitor.recording.writer import Encoder, Writer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from mcp_progress_monitor.protocol.frames import Frame
+
+LIVE: Final = "live"
+"""The folder of taps' recordings, in that of recordings."""
+_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
+_LONGEST_NAME: Final = 60
+_AT_ONCE: Final = 1024 * 1024
+_CLOSE_S: Final = 3.0
+_TRIES: Final = 100
+GOES_ON: Final = "The session continues and is not recorded"
+
+
+def live_folder(data_dir: Path) -> RecordingsFolder:
+    """The folder of taps' recordings; nothing is made."""
+    return RecordingsFolder(data_dir / FOLDER / LIVE)
+
+
+def safe_name(name: str) -> str:
+    """A name as it can stand in a file's."""
+    return _UNSAFE.sub("-", name).strip("-.")[:_LONGEST_NAME] or "server"
+
+
+class Journal:
+    """One tap's recording. Nothing raises: what cannot be written is reported once and dropped."""
+
+    def __init__(
+        self,
+        folder: RecordingsFolder,
+        name: str,
+        fields: dict[str, Any],
+        stamp: tuple[float, float],
+        report: Callable[[str], None],
+    ) -> None:
+        """Record to a new file in `folder`, whose name ends in `name`, from `stamp` on.
+
+        `fields` are the header's member `tap`; `stamp` is wall and monotonic time. `report` gets a
+        line for the user, from any thread.
+        """
+        when, base = stamp
+        begun = datetime.datetime.fromtimestamp(when).astimezone()
+        self.path = folder.path / (
+            f"{begun:%Y-%m-%dT%H-%M-%S}-p{os.getpid()}-{safe_name(name)}{SUFFIX}"
+        )
+        """Its file, if that could be made."""
+        self.is_failed = False
+        """Whether nothing is written any more."""
+        self._folder = folder
+        self._encoder = Encoder(base)
+        self._report = report
+        self._writer = Writer()
+        self._put_bytes = 0
+        self._done_bytes = 0
+        self._queue: queue.SimpleQueue[bytes | None] = queue.SimpleQueue()
+        self._thread = threading.Thread(target=self._serve, name="recording", daemon=True)
+        started = begun.astimezone(datetime.UTC).isoformat()
+        members = {
+            "program": f"mcp-progress-monitor {__version__}",
+            "started": started,
+            "at": base,
+            "first": 1,
+            "part": 1,
+            "run": os.urandom(16).hex(),
+            "tap": fields,
+        }
+        self._put(header(members))
+        self._thread.start()
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Bytes that are not written yet."""
+        return self._put_bytes - self._done_bytes
+
+    def take(self, frames: Sequence[Frame]) -> None:
+        """Write down frames of one connection, in the order in which they are given."""
+        if self.is_failed or not frames:
+            return
+        if len(frames) == 1 and len(frames[0].raw) > OVERSIZED and frames[0].part is None:
+            for piece in self._encoder.encode_oversized(frames[0], 1, 0)[0]:
+                self._put(piece)
+        else:
+            self._put(self._encoder.encode(frames, 1, 0).lines)
+
+    def close(self) -> None:
+        """Write what waits, as far as the disk takes it in a short time, and end the recording."""
+        self._queue.put(None)
+        self._thread.join(_CLOSE_S)
+
+    def _put(self, blob: bytes) -> None:
+        if blob:
+            self._put_bytes += len(blob)
+            self._queue.put(blob)
+
+    # In the thread
+
+    def _serve(self) -> None:
+        is_last = False
+        while not is_last:
+            blobs, is_last = self._next()
+            if not self.is_failed:
+                self._write(blobs)
+            self._done_bytes += sum(map(len, blobs))
+        with contextlib.suppress(OSError):
+            self._writer.close()
+        self._folder.end()
+
+    def _next(self) -> tuple[list[bytes], bool]:
+        """All that waits, up to a bound, and whether it is the last; waits for some."""
+        blob = self._queue.get()
+        blobs: list[bytes] = []
+        size = 0
+        while blob is not None:
+            blobs.append(blob)
+            size += len(blob)
+            if size >= _AT_ONCE or self._queue.empty():
+                return blobs, False
+            blob = self._queue.get()
+        return blobs, True
+
+    def _write(self, blobs: list[bytes]) -> None:
+        has_begun = self._done_bytes > 0
+        try:
+            if not has_begun:
+                self._begin()
+            self._writer.write(self.path, blobs)
+        except OSError as error:
+            self.is_failed = True
+            problem = refusal(error, self.path, has_begun=has_begun)
+            self._report(f"{problem.what} ({self.path}). {GOES_ON}.")
+
+    def _begin(self) -> None:
+        """Make the folder and claim a name; programs in two containers may have the same number."""
+        from filelock import Timeout  # late: no start waits for it
+
+        self._folder.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        wanted = self.path
+        for number in range(2, _TRIES):
+            try:
+                self._folder.begin(self.path)
+                if not self.path.exists():
+                    return
+            except Timeout:
+                pass
+            self._folder.end()
+            self.path = wanted.with_name(f"{wanted.name.removesuffix(SUFFIX)}-{number}{SUFFIX}")
+        raise FileExistsError(None, "All names are taken")

@@ -1,0 +1,154 @@
+"""A tap as a process: it listens until it is told to end, and ends its recording."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import os
+import sys
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import anyio.from_thread
+from anyio.abc import SocketAttribute
+from anyio.lowlevel import current_token
+
+from mcp_progress_monitor import formatting, paths
+from mcp_progress_monitor.clock import Clock
+from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.signal_watch import SignalWatch
+from mcp_progress_monitor.tap_http.addresses import ListenAddress, TapAddresses, read_listen
+from mcp_progress_monitor.tap_http.journal import Journal, live_folder
+from mcp_progress_monitor.tap_http.proxy import ProxyConnection
+from mcp_progress_monitor.tap_http.recorder import TapRecorder
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from anyio.abc import SocketStream
+    from anyio.streams.stapled import MultiListener
+
+_PROGRAM: Final = "mcp-progress-monitor tap"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TapOptions:
+    """What a tap is to do. `name` is the server's, the host of `to` by default.
+
+    `client` is the name of the client that it is set up for; None if nobody knows.
+    """
+
+    to: str
+    listen: str | None = None
+    name: str | None = None
+    client: str | None = None
+    data_dir: Path | None = None
+
+
+class Tap:
+    """A tap that listens. `addresses` says where, once `open` is done."""
+
+    def __init__(self, options: TapOptions, report: Callable[[str], None]) -> None:
+        """`report` gets lines for the user; `UserError` for options that make no sense."""
+        self.addresses = TapAddresses(options.to)
+        self._wanted = None if options.listen is None else read_listen(options.listen)
+        self._folder = live_folder(paths.data_dir(options.data_dir))
+        self._name = options.name or self.addresses.upstream.host
+        self._client = options.client
+        self._report = report
+        self._listener: MultiListener[SocketStream] | None = None
+        self._journal: Journal | None = None
+
+    @property
+    def recording(self) -> Path | None:
+        """The file that is recorded to; None before `open`."""
+        return None if self._journal is None else self._journal.path
+
+    async def open(self) -> None:
+        """Listen; `UserError` if the port cannot be had."""
+        wanted = self._wanted or ListenAddress("127.0.0.1", self.addresses.usual_port)
+        try:
+            listener = await self._listening(wanted)
+        except OSError as error:
+            if self._wanted is not None:
+                what = f"Cannot listen on {wanted.host} port {wanted.port}"
+                hint = "Choose another port with --listen, or 0 for any."
+                raise UserError(ErrorDetails(what, "", hint, error.strerror or "")) from error
+            listener = await self._listening(ListenAddress(wanted.host, 0))
+        self._listener = listener
+        port = listener.extra(SocketAttribute.local_port)  # noqa: S610  # of anyio
+        self.addresses.listening = ListenAddress(wanted.host, port)
+        clock = Clock()
+        fields = {
+            "client": self._client,
+            "pid": os.getpid(),
+            "parent": os.getppid(),
+            "transport": "http",
+        }
+        stamp = clock.wall(), clock.monotonic()
+        self._journal = Journal(self._folder, self._name, fields, stamp, self._report)
+
+    async def run(self, stop: anyio.Event) -> None:
+        """Pass on what comes until `stop` is set, then end all connections and the recording."""
+        listener, journal = self._listener, self._journal
+        if listener is None or journal is None:
+            raise anyio.ClosedResourceError
+        recorder = TapRecorder(self._name, self.addresses, journal, self._report)
+        try:
+            async with listener, anyio.create_task_group() as tasks:
+                tasks.start_soon(recorder.run)
+                tasks.start_soon(listener.serve, functools.partial(self._serve, recorder))
+                await stop.wait()
+                tasks.cancel_scope.cancel()
+        finally:
+            recorder.close()
+            journal.close()
+
+    async def _listening(self, address: ListenAddress) -> MultiListener[SocketStream]:
+        return await anyio.create_tcp_listener(
+            local_host=address.host, local_port=address.port, reuse_port=False
+        )
+
+    async def _serve(self, recorder: TapRecorder, stream: SocketStream) -> None:
+        """Serve one connection; a defect of ours ends that one alone."""
+        try:
+            await ProxyConnection(stream, recorder).serve()
+        except Exception as error:  # noqa: BLE001  # the others must go on
+            said = formatting.one_line(f"{type(error).__name__}: {error}")
+            self._report(f"A connection was closed because of an internal error: {said}")
+
+
+def run_tap(options: TapOptions) -> int:
+    """Run a tap until a signal ends it; the exit code.
+
+    `UserError` if it cannot begin.
+    """
+    tap = Tap(options, _report)
+    anyio.run(_run, tap)
+    return 0
+
+
+async def _run(tap: Tap) -> None:
+    stop = anyio.Event()
+    token = current_token()
+
+    def on_signal(_number: object) -> None:
+        anyio.from_thread.run_sync(stop.set, token=token)
+
+    await tap.open()
+    with SignalWatch(on_signal):
+        sys.stdout.write(f"{tap.addresses.own}\n")
+        sys.stdout.flush()
+        _report(f"Passing on to {tap.addresses.shown}. Use the URL above in the client.")
+        _report(f"Recording to {tap.recording}. Press Ctrl+C to stop.")
+        await tap.run(stop)
+
+
+def _report(line: str) -> None:
+    """Write a line for the user, if anybody reads."""
+    try:
+        sys.stderr.write(f"{_PROGRAM}: {formatting.visible(line)}\n")
+        sys.stderr.flush()
+    except (OSError, ValueError):
+        return

@@ -1,0 +1,349 @@
+"""Passes requests to the server and responses back, unchanged but for what leads elsewhere.
+
+What is changed on the way: `Host` names the server, `Accept-Encoding` asks for no compression,
+`Expect` is answered here, `Upgrade` is left out; `Location`, and the URL of the `endpoint` event of
+HTTP+SSE, lead back through the tap where they name the server's origin. Names, values and order of
+all other headers stay, but for `Host`, which comes first. The limits of chunks may change, and
+trailers are left out. Nothing is asked again, and nothing answered here but for what cannot be
+passed on: 502 where the server cannot be reached, 403 for another host or origin than this
+machine, and malformed HTTP.
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import AsyncGenerator
+from typing import TYPE_CHECKING, Final
+
+import anyio
+import h11
+import httpx2
+
+from mcp_progress_monitor.sessions.transport.http.client import (
+    NoRouteError,
+    make_breakable,
+    route_through,
+)
+from mcp_progress_monitor.sessions.transport.http.endpoint import EVENTS, SESSION
+from mcp_progress_monitor.sessions.transport.http.errors import (
+    UnreachableError,
+    no_client,
+    translated,
+)
+from mcp_progress_monitor.sessions.transport.http.proxies import Routes
+from mcp_progress_monitor.tap_http.addresses import EndpointRewriter
+from mcp_progress_monitor.tap_http.exchange import (
+    CLIENT_GONE,
+    COMPLETE,
+    NOT_SENT,
+    TappedExchange,
+)
+from mcp_progress_monitor.tap_http.recorder import STOPPED
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator, Iterable
+
+    from anyio.abc import SocketStream
+
+    from mcp_progress_monitor.errors import ErrorDetails
+    from mcp_progress_monitor.tap_http.recorder import TapRecorder
+
+    RawHeaders = list[tuple[bytes, bytes]]
+
+_CHUNK: Final = 64 * 1024
+_LARGEST_HEAD: Final = 256 * 1024
+_CLOSING_S: Final = 2.0
+_LIMITS: Final = httpx2.Limits(
+    max_connections=1, max_keepalive_connections=1, keepalive_expiry=None
+)
+_GONE: Final = (anyio.BrokenResourceError, anyio.ClosedResourceError)
+_NO_RESPONSE: Final = (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError)
+
+
+class _ClientGoneError(Exception):
+    """The client closed its connection."""
+
+
+class _RequestBody(httpx2.AsyncByteStream):
+    """The body of a request, as it comes from the client."""
+
+    def __init__(self, pieces: AsyncIterator[bytes]) -> None:
+        self._pieces = pieces
+
+    async def __aiter__(self) -> AsyncIterator[bytes]:
+        async for piece in self._pieces:
+            yield piece
+
+    async def aclose(self) -> None:
+        """Nothing is to be closed."""
+
+
+class ProxyConnection:
+    """One connection of a client, and the one to the server that it is passed on to."""
+
+    def __init__(self, stream: SocketStream, recorder: TapRecorder) -> None:
+        """Nothing has come yet on `stream`."""
+        self._stream = stream
+        self._recorder = recorder
+        self._addresses = recorder.addresses
+        self._http = h11.Connection(h11.SERVER, max_incomplete_event_size=_LARGEST_HEAD)
+        self._upstream = Routes(lambda proxy: route_through(proxy, _LIMITS))
+        self._has_request = anyio.Event()
+
+    async def serve(self) -> None:
+        """Pass on requests until the client, or the server, ends the connection."""
+        try:
+            async with self._stream:
+                with contextlib.suppress(_ClientGoneError):
+                    while await self._next():
+                        self._http.start_next_cycle()
+        finally:
+            with anyio.move_on_after(_CLOSING_S, shield=True):
+                await self._upstream.aclose()
+
+    async def _next(self) -> bool:
+        """Pass on the next request; whether another one may follow."""
+        try:
+            event = await self._event()
+        except h11.RemoteProtocolError as error:
+            await self._answer(error.error_status_hint, f"Not valid HTTP: {error}")
+            return False
+        if not isinstance(event, h11.Request):
+            return False
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in event.headers}
+        refusal = self._addresses.refusal(headers)
+        if refusal:
+            await self._answer(403, refusal)
+            return False
+        is_complete = await self._pass_on(event)
+        is_idle = self._http.our_state is h11.DONE and self._http.their_state is h11.DONE
+        return is_complete and is_idle
+
+    async def _pass_on(self, event: h11.Request) -> bool:
+        """Pass on a request and its response; whether all of both went through."""
+        target = self._addresses.target(event.target).decode("latin-1")
+        asked = [(_text(name), _text(value)) for name, value in event.headers.raw_items()]
+        exchange = TappedExchange(self._recorder, event.method.decode("ascii"), target, asked)
+        self._has_request = anyio.Event()
+        reason, ended_by = STOPPED, "tap"
+        try:
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(self._watch_client, tasks.cancel_scope)
+                reason, ended_by = await self._exchanged(event, exchange, target)
+                tasks.cancel_scope.cancel()
+            if ended_by == "tap":
+                reason, ended_by = CLIENT_GONE, "client"
+        finally:
+            exchange.ended(reason, ended_by)
+        return reason == COMPLETE
+
+    async def _watch_client(self, scope: anyio.CancelScope) -> None:
+        """Cancel `scope` as soon as the client closes its connection, once its request is there."""
+        await self._has_request.wait()
+        try:
+            data = await self._stream.receive(_CHUNK)
+        except (anyio.EndOfStream, *_GONE):
+            scope.cancel()
+        else:
+            self._http.receive_data(data)  # the next request: it waits its turn
+
+    async def _exchanged(
+        self, event: h11.Request, exchange: TappedExchange, target: str
+    ) -> tuple[str, str]:
+        """Pass on one request and its response; how that ended, and who ended it."""
+        pieces = self._body(event, exchange)
+        if not _has_body(event.headers):
+            async for _ in pieces:  # there are none: the request is complete before it goes on
+                pass
+        made = httpx2.Request(
+            event.method.decode("ascii"),
+            self._addresses.upstream_url("/"),
+            headers=self._to_server(event.headers.raw_items()),
+            stream=_RequestBody(pieces),
+            extensions={"target": target.encode("latin-1")},
+        )
+        where = self._addresses.shown
+        try:
+            response = await self._upstream.handle_async_request(made)
+        except _ClientGoneError:
+            return CLIENT_GONE, "client"
+        except h11.RemoteProtocolError as error:
+            return f"the client's request is not valid HTTP: {error}", "client"
+        except NoRouteError as error:
+            return await self._unreachable(event, exchange, no_client(error.cause, where))
+        except _NO_RESPONSE as error:
+            failure = translated(error, where, 0.0)
+            if isinstance(failure, UnreachableError):
+                return await self._unreachable(event, exchange, failure.problem)
+            return f"broken: {failure}", "server"
+        try:
+            return await self._respond(event, exchange, response)
+        finally:
+            with anyio.move_on_after(_CLOSING_S, shield=True):
+                await response.aclose()
+
+    async def _unreachable(
+        self, event: h11.Request, exchange: TappedExchange, problem: ErrorDetails
+    ) -> tuple[str, str]:
+        """Say that nothing was sent, once the client has sent all: it may not listen earlier."""
+        if self._http.their_state is h11.SEND_BODY:
+            with anyio.move_on_after(_CLOSING_S), contextlib.suppress(h11.RemoteProtocolError):
+                async for _ in self._body(event, exchange):
+                    pass
+        await self._answer(502, problem.as_text())
+        return f"{NOT_SENT}: {problem.what}", "server"
+
+    async def _body(self, event: h11.Request, exchange: TappedExchange) -> AsyncIterator[bytes]:
+        """The request's body, each piece as it comes; it is on record before its last one goes."""
+        left = _length(event.headers)
+        if self._http.they_are_waiting_for_100_continue:
+            await self._send(h11.InformationalResponse(status_code=100, headers=[]))
+        while isinstance(piece := await self._event(), h11.Data):
+            data = bytes(piece.data)
+            exchange.sent(data)
+            if left is not None:
+                left -= len(data)
+                if not left:
+                    exchange.sent_all()
+            yield data
+        exchange.sent_all()
+        self._has_request.set()
+
+    async def _respond(
+        self, event: h11.Request, exchange: TappedExchange, response: httpx2.Response
+    ) -> tuple[str, str]:
+        raw: RawHeaders = response.headers.raw
+        reason: bytes = response.extensions.get("reason_phrase", b"")
+        headers = [(_text(name), _text(value)) for name, value in raw]
+        status = response.status_code
+        exchange.answered(status, _text(reason), response.http_version, headers)
+        head = h11.Response(status_code=status, headers=self._to_client(raw), reason=reason)
+        rewriter = self._rewriter(event, response)
+        try:
+            await self._send(head)
+            async with contextlib.aclosing(_body_of(response)) as pieces:
+                async for piece in pieces:
+                    exchange.received(piece)
+                    await self._send_data(piece if rewriter is None else rewriter.pass_on(piece))
+            await self._send_data(b"" if rewriter is None else rewriter.rest())
+            await self._send(h11.EndOfMessage())
+        except _ClientGoneError:
+            return CLIENT_GONE, "client"
+        except h11.LocalProtocolError as error:
+            return f"broken: the response is not valid HTTP ({error})", "server"
+        except _NO_RESPONSE as error:
+            return f"broken: {translated(error, self._addresses.shown, 0.0)}", "server"
+        return COMPLETE, "server"
+
+    def _rewriter(self, event: h11.Request, response: httpx2.Response) -> EndpointRewriter | None:
+        """What leads a legacy stream's posts back; None for all that cannot be such a stream."""
+        names = {name for name, _ in event.headers}
+        is_stream = response.headers.get("content-type", "").lower().startswith(EVENTS)
+        is_plain = response.headers.get("content-encoding", "identity") == "identity"
+        is_older = event.method == b"GET" and SESSION.encode() not in names
+        may_grow = "content-length" not in response.headers
+        return (
+            EndpointRewriter(self._addresses)
+            if is_stream and is_plain and is_older and may_grow
+            else None
+        )
+
+    def _to_server(self, headers: Iterable[tuple[bytes, bytes]]) -> RawHeaders:
+        """The headers of a request as the server gets them."""
+        sent: RawHeaders = []
+        for name, value in headers:
+            match name.lower():
+                case b"host":
+                    sent.append((name, self._addresses.authority))
+                case b"accept-encoding":
+                    sent.append((name, b"identity"))
+                case b"expect" | b"upgrade" | b"http2-settings" | b"proxy-connection":
+                    pass
+                case b"connection" if b"upgrade" in value.lower():
+                    pass
+                case _:
+                    sent.append((name, value))
+        if not any(name.lower() == b"accept-encoding" for name, _ in sent):
+            sent.append((b"Accept-Encoding", b"identity"))
+        return sent
+
+    def _to_client(self, headers: RawHeaders) -> RawHeaders:
+        """The headers of a response as the client gets them."""
+        return [
+            (name, self._addresses.led_back(value.decode("latin-1")).encode("latin-1", "replace"))
+            if name.lower() == b"location"
+            else (name, value)
+            for name, value in headers
+        ]
+
+    async def _answer(self, status: int, text: str) -> None:
+        """Answer here, and end the connection."""
+        body = f"mcp-progress-monitor tap: {text}\n".encode(errors="replace")
+        headers = [
+            ("Content-Type", "text/plain; charset=utf-8"),
+            ("Content-Length", str(len(body))),
+            ("Connection", "close"),
+        ]
+        if self._http.our_state not in {h11.IDLE, h11.SEND_RESPONSE}:
+            return
+        with contextlib.suppress(_ClientGoneError):
+            reason = _REASONS.get(status, "Bad Request")
+            await self._send(h11.Response(status_code=status, headers=headers, reason=reason))
+            await self._send(h11.Data(data=body))
+            await self._send(h11.EndOfMessage())
+
+    async def _event(self) -> h11.Event | type[h11.NEED_DATA] | type[h11.PAUSED]:
+        """What the client sends next."""
+        while True:
+            event = self._http.next_event()
+            if event is not h11.NEED_DATA:
+                return event
+            try:
+                data = await self._stream.receive(_CHUNK)
+            except anyio.EndOfStream:
+                data = b""
+            except _GONE as error:
+                raise _ClientGoneError from error
+            self._http.receive_data(data)
+
+    async def _send_data(self, data: bytes) -> None:
+        if data:
+            await self._send(h11.Data(data=data))
+
+    async def _send(self, event: h11.Event) -> None:
+        data = self._http.send(event)
+        if not data:
+            return
+        try:
+            await self._stream.send(data)
+        except _GONE as error:
+            raise _ClientGoneError from error
+
+
+_REASONS: Final = {400: "Bad Request", 403: "Forbidden", 502: "Bad Gateway"}
+
+
+async def _body_of(response: httpx2.Response) -> AsyncGenerator[bytes, None]:
+    """The body as it comes, undecoded. It may be left in the middle, by closing the generator."""
+    make_breakable(response)
+    stream = response.stream
+    pieces = aiter(stream) if isinstance(stream, httpx2.AsyncByteStream) else None
+    if not isinstance(pieces, AsyncGenerator):
+        return
+    async with contextlib.aclosing(pieces):
+        async for piece in pieces:
+            yield piece
+
+
+def _has_body(headers: Iterable[tuple[bytes, bytes]]) -> bool:
+    return any(name in {b"content-length", b"transfer-encoding"} for name, _ in headers)
+
+
+def _length(headers: Iterable[tuple[bytes, bytes]]) -> int | None:
+    """The length of a request's body; None where only its end tells that."""
+    values = [value for name, value in headers if name == b"content-length"]
+    return int(values[0]) if values and values[0].isdigit() else None
+
+
+def _text(value: bytes) -> str:
+    return value.decode("latin-1")

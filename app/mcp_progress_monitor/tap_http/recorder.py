@@ -1,0 +1,166 @@
+"""Records what passes a tap. Copies wait in line: nothing is parsed before it has gone on."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import anyio
+from anyio.lowlevel import checkpoint
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.clock import Clock
+from mcp_progress_monitor.protocol.framing import FrameNumbers, Framer
+from mcp_progress_monitor.sessions.transport.http.endpoint import SESSION
+from mcp_progress_monitor.tap_http.client_sessions import ClientSession, ClientSessions
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from mcp_progress_monitor.tap_http.addresses import TapAddresses
+    from mcp_progress_monitor.tap_http.client_sessions import Asked
+    from mcp_progress_monitor.tap_http.journal import Journal
+    from mcp_progress_monitor.tap_http.sign_in import SignIn
+
+MOST_WAITING: Final = 64 * 1024 * 1024
+"""Bytes that may wait for the disk, or for the end of their message; more are let go."""
+FULL: Final = f"more than {formatting.size(MOST_WAITING)} were waiting to be recorded"
+STOPPED: Final = "The tap was stopped"
+_TOO_MANY: Final = "Too many sessions are open; this one was idle for longest"
+
+
+class _Step(NamedTuple):
+    """Something that passed and is not on record yet; `size` is that of its bytes."""
+
+    pieces: Iterator[None]
+    when: float
+    at: float
+    size: int
+
+
+class TapRecorder:
+    """The line of what passed, and who makes frames of it. `run` it in a task, `close` it last."""
+
+    def __init__(
+        self,
+        name: str,
+        addresses: TapAddresses,
+        journal: Journal,
+        report: Callable[[str], None],
+        clock: Clock | None = None,
+    ) -> None:
+        """Connections are called `name#1` and so on; `report` gets a line for the user."""
+        self.addresses = addresses
+        self.journal = journal
+        self.sessions: Final = ClientSessions(self._begin_session)
+        self.held_bytes = 0
+        """Bytes of messages whose end has not come."""
+        self._name = name
+        self._report = report
+        self._clock = clock or Clock()
+        self._now = self._stamp()
+        self._numbers = FrameNumbers()
+        self._count = 0
+        self._steps: deque[_Step] = deque()
+        self._step_bytes = 0
+        self._is_some = anyio.Event()
+        self._has_reported_sign_in = False
+
+    # For who passes bytes on: nothing here waits
+
+    def has_room(self, size: int) -> bool:
+        """Whether so many more bytes may wait."""
+        waiting = self._step_bytes + self.held_bytes + self.journal.waiting_bytes
+        return waiting + size <= MOST_WAITING
+
+    def put(self, pieces: Iterator[None], size: int = 0) -> None:
+        """Put a step in line, which is carried out piece by piece once those before it are."""
+        self._steps.append(_Step(pieces, *self._stamp(), size))
+        self._step_bytes += size
+        self._is_some.set()
+
+    # Recording
+
+    async def run(self) -> None:
+        """Record what is in line, a few milliseconds at a time."""
+        while True:
+            while self._steps:
+                for _ in self._next_step():
+                    await checkpoint()
+            self._is_some = anyio.Event()
+            await self._is_some.wait()
+
+    def close(self) -> None:
+        """Record what is left, and that all sessions ended with the tap."""
+        while self._steps:
+            for _ in self._next_step():
+                pass
+        self._now = self._stamp()
+        for session in self.sessions.open:
+            self.end_session(session, STOPPED, "tap")
+
+    def take_sent(self, session: ClientSession, raw: bytes) -> int:
+        """Record a client's message; returns the number of its frame."""
+        frame = session.framer.sent(raw, *self._now)
+        self.journal.take([frame])
+        return frame.number
+
+    def drain(self, session: ClientSession) -> Iterator[None]:
+        """Record what is in a session's line, pausing by yielding."""
+        for frames in session.inbound.waiting():
+            self.journal.take(frames)
+            yield
+
+    def end_session(self, session: ClientSession, reason: str, ended_by: str) -> None:
+        """Record that a session is over, unless that is known."""
+        if session.is_over:
+            return
+        self.sessions.end(session)
+        session.inbound.tell(
+            "closed",
+            reason=reason,
+            exit_code=None,
+            signal=None,
+            ended_by=ended_by,
+            wanted=ended_by != "server",
+        )
+        for _ in self.drain(session):
+            pass
+
+    def report_sign_in(self, session: ClientSession, exchange: int, found: SignIn) -> None:
+        """Record why a client cannot sign in, and tell the user once."""
+        known = {name: value for name, value in found._asdict().items() if value is not None}
+        session.inbound.tell("sign_in_required", exchange=exchange, **known, text=found.text)
+        if not self._has_reported_sign_in:
+            self._has_reported_sign_in = True
+            self._report(found.text)
+
+    def _stamp(self) -> tuple[float, float]:
+        return self._clock.wall(), self._clock.monotonic()
+
+    def _next_step(self) -> Iterator[None]:
+        step = self._steps.popleft()
+        self._now = (step.when, step.at)
+        yield from step.pieces
+        self._step_bytes -= step.size
+        idle = self.sessions.idle_too_many()
+        if idle is not None:
+            self.end_session(idle, _TOO_MANY, "tap")
+
+    def _begin_session(self, agent: str, asked: Asked) -> ClientSession:
+        self._count += 1
+        framer = Framer(f"{self._name}#{self._count}", self._numbers)
+        clock = Clock(monotonic=lambda: self._now[1], wall=lambda: self._now[0])
+        session = ClientSession(framer, clock, agent)
+        session.inbound.tell(
+            "opened",
+            url=self.addresses.shown,
+            transport="sse" if asked.is_listening and SESSION not in asked.headers else "http",
+            headers=[],
+            auth="headers",
+            listen=self.addresses.own,
+            pid=os.getpid(),
+            parent=os.getppid(),
+        )
+        return session
