@@ -16,15 +16,17 @@ _EXAMPLES = """\b
 Examples:
   mcp-progress-monitor tap -- npx -y @modelcontextprotocol/server-everything
   mcp-progress-monitor tap --name files -- python my_server.py
+  mcp-progress-monitor tap --to https://example.com/mcp
 
 \b
 In an MCP client's configuration, put the program's full path in place of the
-server's command, and "tap", "--" and that command before its arguments.
+server's command, and "tap", "--" and that command before its arguments. With
+--to, give the client the URL that is printed in place of the server's.
 
 \b
 Exit codes: those of the command; 128 and more if a signal ended it; 127 if it
 was not found. If it cannot be recorded, one line on standard error says why, and
-the command runs as usual.
+the command runs as usual. With --to: 0 when it was stopped, 2 if it cannot begin.
 """
 
 _MISSING = (
@@ -35,7 +37,7 @@ _MISSING = (
 @click.group(
     invoke_without_command=True,
     epilog=_EXAMPLES,
-    subcommand_metavar="[-- COMMAND [ARG]...]",
+    subcommand_metavar="[-- COMMAND [ARG]... | --to URL]",
     short_help="Record what another client and its server say.",
 )
 @group_options
@@ -49,18 +51,49 @@ _MISSING = (
     metavar="NAME",
     help="Show the client under this name until it has told its own.",
 )
+@click.option(
+    "--to",
+    metavar="URL",
+    help="Pass requests on to the server at URL: Streamable HTTP or HTTP+SSE.",
+)
+@click.option(
+    "--listen",
+    metavar="HOST:PORT",
+    help="With --to: listen there, on this machine only. By default, the port depends on URL and"
+    " is the same each time.",
+)
 @click.pass_context
-def tap(ctx: click.Context, invocation: Invocation, name: str | None, client: str | None) -> int:
+def tap(
+    ctx: click.Context,
+    invocation: Invocation,
+    name: str | None,
+    client: str | None,
+    to: str | None,
+    listen: str | None,
+) -> int:
     """Run an MCP server for another client, and record what both say.
 
     Run this in place of the server's command. Bytes pass unchanged in both directions, whatever
     happens to the recording. The window shows the session while it runs, and "open" shows its
     recording, which is in recordings/live in the data folder.
+
+    For a server with a URL, use --to: it passes HTTP on until Ctrl+C, and prints the URL for the
+    client. Credentials pass and are not recorded. Servers that need OAuth sign-in cannot be
+    watched this way.
     """
     ctx.obj = invocation
     if ctx.invoked_subcommand is not None:
         return 0
     common = invocation.common
+    if to is not None:
+        if common.command is not None:
+            raise click.UsageError("Use either --to URL or -- COMMAND.")
+        _refuse_others(common)
+        from mcp_progress_monitor.cli.tap_http import tap_url
+
+        return tap_url(to, listen=listen, name=name, client=client, data_dir=common.data_dir)
+    if listen is not None:
+        raise click.UsageError("--listen needs --to URL.")
     if common.command is None:
         raise click.UsageError(_MISSING)
     _refuse_others(common)

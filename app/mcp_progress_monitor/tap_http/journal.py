@@ -6,7 +6,6 @@ import contextlib
 import datetime
 import os
 import queue
-import re
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,6 +16,7 @@ from mcp_progress_monitor.recording.format import SUFFIX, header
 from mcp_progress_monitor.recording.recorder import refusal
 from mcp_progress_monitor.recording.settings import FOLDER
 from mcp_progress_monitor.recording.writer import Encoder, Writer
+from mcp_progress_monitor.tap.files import file_name
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -26,8 +26,6 @@ if TYPE_CHECKING:
 
 LIVE: Final = "live"
 """The folder of taps' recordings, in that of recordings."""
-_UNSAFE: Final = re.compile(r"[^A-Za-z0-9._-]+")
-_LONGEST_NAME: Final = 60
 _AT_ONCE: Final = 1024 * 1024
 _CLOSE_S: Final = 3.0
 _TRIES: Final = 100
@@ -37,11 +35,6 @@ GOES_ON: Final = "The session continues and is not recorded"
 def live_folder(data_dir: Path) -> RecordingsFolder:
     """The folder of taps' recordings; nothing is made."""
     return RecordingsFolder(data_dir / FOLDER / LIVE)
-
-
-def safe_name(name: str) -> str:
-    """A name as it can stand in a file's."""
-    return _UNSAFE.sub("-", name).strip("-.")[:_LONGEST_NAME] or "server"
 
 
 class Journal:
@@ -63,7 +56,7 @@ class Journal:
         when, base = stamp
         begun = datetime.datetime.fromtimestamp(when).astimezone()
         self.path = folder.path / (
-            f"{begun:%Y-%m-%dT%H-%M-%S}-p{os.getpid()}-{safe_name(name)}{SUFFIX}"
+            f"{begun:%Y-%m-%dT%H-%M-%S}-p{os.getpid()}-{file_name(name)}{SUFFIX}"
         )
         """Its file, if that could be made."""
         self.is_failed = False

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections import deque
 from typing import TYPE_CHECKING, Final, NamedTuple
 
@@ -160,7 +159,5 @@ class TapRecorder:
             headers=[],
             auth="headers",
             listen=self.addresses.own,
-            pid=os.getpid(),
-            parent=os.getppid(),
         )
         return session
