@@ -67,7 +67,7 @@ def command_line() -> str:
     ]
     for command, inner in _leaves(program, PROGRAM):
         rows = _rows(command, inner)
-        common = [row.option.split()[0].rstrip(",") for row in rows if row in shared]
+        common = [_long_name(row) for row in rows if row in shared]
         also = ", ".join(f"`{name}`" for name in common)
         lines += [
             f"## {inner.command_path.removeprefix(PROGRAM + ' ')}",
@@ -88,14 +88,20 @@ class _Row(NamedTuple):
     text: str
 
 
+def _long_name(row: _Row) -> str:
+    names = row.option.replace(",", " ").split()
+    return next((name for name in names if name.startswith("--")), names[0])
+
+
 def _context(
     command: click.Command, name: str, parent: click.Context | None = None
 ) -> click.Context:
     import click
 
-    return click.Context(
-        command, info_name=name, parent=parent, terminal_width=_WIDTH, max_content_width=_WIDTH
-    )
+    # With the command's own settings, as of the program: click keeps the help option it makes.
+    widths = {"terminal_width": _WIDTH, "max_content_width": _WIDTH}
+    settings = {**command.context_settings, **widths}
+    return click.Context(command, info_name=name, parent=parent, **settings)
 
 
 def _leaves(
