@@ -1,4 +1,4 @@
-"""A command that runs beside others; what they print is not mixed."""
+"""Commands that run side by side, a few at a time; what they print is not mixed."""
 
 from __future__ import annotations
 
@@ -18,35 +18,29 @@ _PATIENCE_S = 7.0
 
 
 class Beside:
-    """A process that was started when this was made.
-
-    What it prints is shown in one piece when it has ended, or at once, as one of them may.
-    """
+    """A process that was started when this was made; what it prints is shown when it has ended."""
 
     def __init__(
-        self,
-        name: str,
-        command: Sequence[str],
-        folder: Path,
-        environ: Mapping[str, str],
-        *,
-        is_shown_at_once: bool = False,
+        self, name: str, command: Sequence[str], folder: Path, environ: Mapping[str, str]
     ) -> None:
         self.name = name
-        # Closed when it is shown.
-        self._printed = None if is_shown_at_once else tempfile.TemporaryFile()  # noqa: SIM115
+        self._printed = tempfile.TemporaryFile()  # noqa: SIM115  # closed when it is shown
         self._started = time.monotonic()
         self._process = subprocess.Popen(
             command, cwd=folder, env=environ, stdout=self._printed, stderr=subprocess.STDOUT
         )
 
+    def has_ended(self) -> bool:
+        """Whether it runs no more."""
+        return self._process.poll() is not None
+
     def succeeds(self) -> bool:
         """Wait for its end, show what it printed, and tell whether all was well."""
         code = self._process.wait()
-        verdict = "ok" if code == 0 else f"FAILED (exit code {code})"
+        took_s = time.monotonic() - self._started
         self._show()
-        # Its end may have been long ago, while others were waited for.
-        say(f"-- {self.name}: {verdict}, at most {time.monotonic() - self._started:.1f} s")
+        verdict = "ok" if code == 0 else f"FAILED (exit code {code})"
+        say(f"-- {self.name}: {verdict}, {took_s:.1f} s")
         return code == 0
 
     def stop(self) -> None:
@@ -59,7 +53,7 @@ class Beside:
         self._show()
 
     def _show(self) -> None:
-        if self._printed is None or self._printed.closed:  # shown already
+        if self._printed.closed:  # shown already
             return
         say(f"-- {self.name}")
         with self._printed:

@@ -61,9 +61,14 @@ if TYPE_CHECKING:
 # All tests together: the checks before them and this stay well below a quarter of an hour.
 _SESSION_TIMEOUT_S = 780
 _REAL_PROCESSES = "tests/integration"
-_SHARES = 3
 _WINDOWS = "tests/gui"
-_THE_REST = "pytest, all other tests"
+_SOURCE = "tests/architecture"
+"""Its tests parse the whole source, once for all of them."""
+_SHARES = 4
+_AT_A_TIME = 1 + (os.cpu_count() or 1)
+"""Tests wait for processes and for clocks: one part more than there are processors keeps these
+busy. With all parts at once each would be slow enough to run into the limits of its tests."""
+_LOOK_S = 0.1
 _COVERED = ("tests/unit", "tests/gui")
 """Tests of the process that they run in: others would have to be measured in their children."""
 _WORST = 10
@@ -115,9 +120,9 @@ def test(environment: Environment, arguments: Sequence[str]) -> int:
     parts = {
         name: [*tests, "-p", "no:cacheprovider", *paths] for name, paths in _test_parts().items()
     }
-    parts["lint"] = [str(ROOT / "packaging" / "dev.py"), "lint"]
-    rest = [*tests, f"--ignore={_REAL_PROCESSES}", f"--ignore={_WINDOWS}"]
-    return _side_by_side(environment, {_THE_REST: rest, **parts})
+    return _side_by_side(
+        environment, {"lint": [str(ROOT / "packaging" / "dev.py"), "lint"], **parts}
+    )
 
 
 def _coverage(environment: Environment, tests: Sequence[str]) -> int:
@@ -137,44 +142,56 @@ def _coverage(environment: Environment, tests: Sequence[str]) -> int:
 
 
 def _test_parts() -> dict[str, list[str]]:
-    """Divide the tests that are run beside the rest: the paths of each part, by its name.
-
-    Real processes are mostly waited for: meanwhile there is time for all else, and for others.
-    """
-    files = sorted(path.name for path in (ROOT / _REAL_PROCESSES).glob("test_*.py"))
-    shares = {
-        f"pytest {_REAL_PROCESSES} ({share + 1} of {_SHARES})": [
-            f"{_REAL_PROCESSES}/{name}" for name in files[share::_SHARES]
-        ]
-        for share in range(_SHARES)
-    }
+    """Divide the tests: the paths of each part, by its name, the longest parts first."""
     # Jobs and recordings in a process of their own: after tests of the console and of questions,
     # one click and one Return key of theirs have no effect; the cause is not found yet.
     apart = [f"{_WINDOWS}/{room}" for room in ("jobs", "recordings")]
     others = [_WINDOWS, *(f"--ignore={room}" for room in apart)]
-    windows = {f"pytest {_WINDOWS} (1 of 2)": apart, f"pytest {_WINDOWS} (2 of 2)": others}
-    return {**shares, **windows}
+    not_shared = (f"{_REAL_PROCESSES}/", f"{_WINDOWS}/", f"{_SOURCE}/")
+    rest = [each for each in _test_files("tests") if not each.startswith(not_shared)]
+    return {
+        f"pytest {_WINDOWS} (1 of 2)": others,
+        **_shares(_REAL_PROCESSES, _test_files(_REAL_PROCESSES)),
+        **_shares("all other tests", [_SOURCE, *rest]),
+        f"pytest {_WINDOWS} (2 of 2)": apart,
+    }
+
+
+def _test_files(folder: str) -> list[str]:
+    paths = (path.relative_to(ROOT).as_posix() for path in (ROOT / folder).rglob("test_*.py"))
+    return sorted(paths)
+
+
+def _shares(name: str, files: Sequence[str]) -> dict[str, list[str]]:
+    """Neighbours take about as long: each goes to another share."""
+    return {
+        f"pytest {name} ({share + 1} of {_SHARES})": list(files[share::_SHARES])
+        for share in range(_SHARES)
+    }
 
 
 def _side_by_side(environment: Environment, commands: Mapping[str, Sequence[str]]) -> int:
-    """Run all at once, the first shown at once, and fail if any failed."""
-    parts = [
-        Beside(
-            name,
-            [str(environment.python), *command],
-            ROOT,
-            _environ(),
-            is_shown_at_once=name == _THE_REST,
-        )
-        for name, command in commands.items()
-    ]
+    """Run as many at a time as keep the processors busy, in this order; fail if any failed."""
+    waiting = list(commands.items())
+    running: list[Beside] = []
+    failed = []
     try:
-        return _verdict([part.name for part in parts if not part.succeeds()])
+        while waiting or running:
+            while waiting and len(running) < _AT_A_TIME:
+                name, command = waiting.pop(0)
+                python = [str(environment.python), *command]
+                running.append(Beside(name, python, ROOT, _environ()))
+            for part in [each for each in running if each.has_ended()]:
+                running.remove(part)
+                if not part.succeeds():
+                    failed.append(part.name)
+            time.sleep(_LOOK_S)
     except KeyboardInterrupt:
         signal.signal(signal.SIGINT, signal.SIG_IGN)  # it may come once to each and once to all
-        for part in parts:
+        for part in running:
             part.stop()
         raise
+    return _verdict(failed)
 
 
 def _environ() -> dict[str, str]:

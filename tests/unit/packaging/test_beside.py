@@ -23,7 +23,13 @@ def test_what_it_prints_is_shown_when_it_has_ended_well(
 
     out, err = capsys.readouterr()
     assert out == f"3 passed{os.linesep}"
-    assert err.startswith("-- tests\n-- tests: ok, at most ")
+    assert err.startswith("-- tests\n-- tests: ok, ")
+
+
+def test_its_end_can_be_asked_for(tmp_path: Path) -> None:
+    part = _beside("import sys; sys.stdin.read()", tmp_path)
+    part.stop()
+    assert part.has_ended()
 
 
 def test_a_failure_is_told_with_its_code_and_all_it_printed(
@@ -35,16 +41,6 @@ def test_a_failure_is_told_with_its_code_and_all_it_printed(
     assert "1 failed" in out
     assert "why" in out
     assert "-- tests: FAILED (exit code 1)" in err
-
-
-def test_one_may_be_shown_at_once(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    command = [sys.executable, "-c", "print('3 passed')"]
-
-    assert Beside("tests", command, tmp_path, os.environ, is_shown_at_once=True).succeeds()
-
-    out, err = capfd.readouterr()
-    assert out.strip() == "3 passed"
-    assert err.startswith("-- tests: ok, at most ")
 
 
 def test_after_an_interrupt_it_may_say_what_it_was_at(

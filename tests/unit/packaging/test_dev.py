@@ -203,29 +203,31 @@ def test_a_constraint_is_a_name_a_version_and_at_most_a_marker() -> None:
 
 
 class Beside:
-    """A part that runs beside the others; that of the real processes fails."""
+    """A part that runs beside others; that of some of the real processes fails."""
 
     made: ClassVar[list[Beside]] = []
+    most_at_a_time = 0
 
     def __init__(
-        self,
-        name: str,
-        command: Sequence[str],
-        _folder: Path,
-        environ: Mapping[str, str],
-        *,
-        is_shown_at_once: bool,
+        self, name: str, command: Sequence[str], _folder: Path, environ: Mapping[str, str]
     ) -> None:
         self.name = name
         self.command = " ".join(command)
         self.environ = environ
-        self.is_shown_at_once = is_shown_at_once
         self.was_stopped = False
+        self.is_over = False
         self.made.append(self)
+        running = sum(not part.is_over for part in self.made)
+        type(self).most_at_a_time = max(running, self.most_at_a_time)
+
+    def has_ended(self) -> bool:
+        """Each ends at once."""
+        return True
 
     def succeeds(self) -> bool:
         """Fail where some of the real processes are tested."""
-        return self.name != "pytest tests/integration (2 of 3)"
+        self.is_over = True
+        return self.name != "pytest tests/integration (2 of 4)"
 
     def stop(self) -> None:
         """Remember that it was stopped."""
@@ -236,7 +238,10 @@ class Beside:
 def parts(monkeypatch: pytest.MonkeyPatch, ready: None) -> list[Beside]:
     """The parts that run side by side."""
     monkeypatch.setattr(dev, "Beside", Beside)
+    monkeypatch.setattr(dev, "_AT_A_TIME", 3)
+    monkeypatch.setattr(dev, "_LOOK_S", 0.0)
     monkeypatch.setattr(Beside, "made", [])
+    monkeypatch.setattr(Beside, "most_at_a_time", 0)
     return Beside.made
 
 
@@ -245,23 +250,25 @@ def test_parts_of_the_tests_run_side_by_side_and_each_can_fail(
 ) -> None:
     assert dev.main(["test"]) == 1
 
-    rest, *others = parts
-    assert rest.command.endswith("--ignore=tests/integration --ignore=tests/gui")
-    assert [part.is_shown_at_once for part in parts] == [True, *[False] * 6]
-    shares = [f"pytest tests/integration ({share} of 3)" for share in (1, 2, 3)]
+    names = ["pytest tests/integration", "pytest all other tests"]
+    shares = [f"{name} ({share} of 4)" for name in names for share in (1, 2, 3, 4)]
     windows = [f"pytest tests/gui ({share} of 2)" for share in (1, 2)]
-    assert [part.name for part in others] == [*shares, *windows, "lint"]
-    assert others[3].command.endswith(" tests/gui/jobs tests/gui/recordings")
-    assert " tests/gui --ignore=tests/gui/jobs" in others[4].command
-    assert others[5].command.endswith(" lint")
-    assert capsys.readouterr().err == "Failed: pytest tests/integration (2 of 3)\n"
+    assert [part.name for part in parts] == ["lint", windows[0], *shares, windows[1]]
+    assert parts[0].command.endswith(" lint")
+    assert " tests/gui --ignore=tests/gui/jobs" in parts[1].command
+    assert parts[-1].command.endswith(" tests/gui/jobs tests/gui/recordings")
+    assert Beside.most_at_a_time == 3
+    assert capsys.readouterr().err == "Failed: pytest tests/integration (2 of 4)\n"
 
 
-def test_every_file_of_tests_with_real_processes_is_in_one_part(parts: list[Beside]) -> None:
+def test_every_file_of_tests_is_in_one_part(parts: list[Beside]) -> None:
     dev.main(["test"])
-    files = [word for part in parts[1:4] for word in part.command.split() if word.endswith(".py")]
-    found = (ROOT / "tests" / "integration").glob("test_*.py")
-    assert sorted(files) == sorted(path.relative_to(ROOT).as_posix() for path in found)
+    files = [word for part in parts for word in part.command.split() if word.endswith(".py")]
+    shared = [file for file in files if file.startswith("tests/")]
+    found = {path.relative_to(ROOT).as_posix() for path in (ROOT / "tests").rglob("test_*.py")}
+    whole = ("tests/architecture/", "tests/gui/")
+    assert sorted(shared) == sorted(file for file in found if not file.startswith(whole))
+    assert sum(part.command.count(" tests/architecture") for part in parts) == 1
 
 
 def test_tests_may_keep_compiled_modules_whatever_the_machine_says(
@@ -275,14 +282,14 @@ def test_tests_may_keep_compiled_modules_whatever_the_machine_says(
     assert all("PATH" in part.environ and forbidding not in part.environ for part in parts)
 
 
-def test_an_interrupt_lets_every_part_say_what_it_was_at(
+def test_an_interrupt_lets_every_part_that_runs_say_what_it_was_at(
     monkeypatch: pytest.MonkeyPatch, parts: list[Beside]
 ) -> None:
     def interrupted(_self: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(Beside, "succeeds", interrupted)
+    monkeypatch.setattr(Beside, "has_ended", interrupted)
     monkeypatch.setattr("dev.signal.signal", lambda *_: None)
 
     assert dev.main(["test"]) == 130
-    assert [part.was_stopped for part in parts] == [True] * 7
+    assert [part.was_stopped for part in parts] == [True] * 3
