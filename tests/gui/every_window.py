@@ -155,7 +155,7 @@ class EveryWindow(QObject):
         models.messages.add(
             [NotificationReceived(1, words, 0.0, 1.7e9, Side.SERVER, kind, params, ())]
         )
-        status = StatusBar(None, models.servers, models.log, self.appearance)
+        status = StatusBar(None, models.servers, models.log.timeline, self.appearance)
         window = MainWindow(models, status, self.appearance, Preferences(self._folder))
         models.feed.setParent(window)
         window.show_jobs(are_any=True)

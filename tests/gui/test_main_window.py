@@ -55,7 +55,7 @@ def models(parts: QObject) -> Models:
 @pytest.fixture
 def window(qtbot: QtBot, models: Models, parts: QObject, tmp_path: Path) -> MainWindow:
     appearance = Appearance(QWidget().palette(), resource("icons"), parts)
-    status = StatusBar(None, models.servers, models.log, appearance)
+    status = StatusBar(None, models.servers, models.log.timeline, appearance)
     made = MainWindow(models, status, appearance, Preferences(tmp_path))
     qtbot.addWidget(made)
     made.show_jobs(are_any=True)

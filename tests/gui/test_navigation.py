@@ -58,13 +58,17 @@ def parts(qapp: QApplication) -> Iterator[QObject]:
 
 
 @pytest.fixture
-def window(qtbot: QtBot, parts: QObject, tmp_path: Path) -> MainWindow:
-    engine = Engine()
+def engine() -> Engine:
+    return Engine()
+
+
+@pytest.fixture
+def window(qtbot: QtBot, parts: QObject, tmp_path: Path, engine: Engine) -> MainWindow:
     told: list[ErrorDetails] = []
     models = Models(engine.timeline, parts)
     models.follow(engine)
     appearance = Appearance(QPalette(), resource("icons"), parts)
-    status = StatusBar(engine.recording, models.servers, models.log, appearance)
+    status = StatusBar(engine.recording, models.servers, models.log.timeline, appearance)
     made = MainWindow(models, status, appearance, Preferences(tmp_path))
     qtbot.addWidget(made)
     Navigation(made, engine.jobs, models.shown_jobs, told.append)
@@ -77,6 +81,16 @@ def test_the_list_leads_to_the_stderr_of_a_server(qtbot: QtBot, window: MainWind
     window.servers.stderr_requested.emit("crawler")
     assert window.stderr_pane.server == "crawler"
     qtbot.waitUntil(lambda: not window.stderr_pane.text.viewport().visibleRegion().isEmpty())
+
+
+def test_a_frame_that_came_while_traffic_was_behind_another_tab_is_found_there(
+    window: MainWindow, engine: Engine
+) -> None:
+    window.open_dock("stderr")
+    frame = Frame(7, "a#1", Channel.RECEIVED, 1.7e9, 0.0, b'{"jsonrpc":"2.0","method":"x"}')
+    engine.recording.take([frame], [])
+    window.stderr_pane.frame_opened.emit(7)
+    assert window.log_pane.details.place == 0
 
 
 def test_a_line_of_stderr_leads_to_its_frame_in_the_log(qtbot: QtBot, window: MainWindow) -> None:

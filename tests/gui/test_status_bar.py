@@ -44,7 +44,7 @@ def appearance(qtbot: QtBot) -> Appearance:
 
 
 def _bar(qtbot: QtBot, source: FakeServers, appearance: Appearance, log: TapedLog) -> StatusBar:
-    bar = StatusBar(getattr(source, "recorder", None), source, log, appearance)
+    bar = StatusBar(getattr(source, "recorder", None), source, log.timeline, appearance)
     qtbot.addWidget(bar)
     bar.show()
     return bar

@@ -94,6 +94,7 @@ class MainWindow(QMainWindow):
         self._front_before_questions = self.docks["log"]
         for name in _TABS:
             self.docks[name].visibilityChanged.connect(self._on_dock_seen)
+        self.docks["log"].visibilityChanged.connect(models.log.set_watched)
         self.docks["log"].raise_()
         fit_to_screen(self, _FIRST_SIZE)
         self.setStatusBar(status)

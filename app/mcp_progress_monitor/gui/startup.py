@@ -75,7 +75,7 @@ class WindowStartup(QObject):
         self.appearance = Appearance(QGuiApplication.palette(), paths.resource("icons"), self)
         self.models = Models(self.recorder.timeline, self)
         self.status = StatusBar(
-            self.recorder, self.models.servers, self.models.log, self.appearance
+            self.recorder, self.models.servers, self.recorder.timeline, self.appearance
         )
         self.window = MainWindow(self.models, self.status, self.appearance, self.preferences)
         self.window.close_requested.connect(self.quit)

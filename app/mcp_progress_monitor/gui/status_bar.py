@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from mcp_progress_monitor.errors import ErrorDetails
-    from mcp_progress_monitor.gui.traffic.model import TrafficModel
+    from mcp_progress_monitor.recording.timeline import Timeline
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
 
 _WINDOW_S: Final = 2.0
@@ -54,14 +54,14 @@ class RecordingRead(Protocol):
 class StatusBar(QStatusBar):
     """Counts the feed's messages; idle when nothing arrives.
 
-    Without a recorder the messages of the log are counted.
+    Without a recorder the messages in memory are counted.
     """
 
     def __init__(
         self,
         recorder: RecordingRead | None,
         servers: ServersRead,
-        log: TrafficModel,
+        timeline: Timeline,
         appearance: Appearance,
         parent: QWidget | None = None,
     ) -> None:
@@ -69,7 +69,7 @@ class StatusBar(QStatusBar):
         self._recorder = recorder
         self._counted = servers
         self._appearance = appearance
-        self._log = log
+        self._timeline = timeline
         self._seen = 0
         self._servers: list[str] = []
         self._dropped_jobs = 0
@@ -143,9 +143,9 @@ class StatusBar(QStatusBar):
             f"{number(round(self.rate()))} msg/s",
             self._kept(recorder),
         ]
-        if self._log.dropped:
-            gone = count_in_short(self._log.dropped)
-            is_on_disk = self._log.is_closed and recorder is not None and recorder.is_recording
+        if self._timeline.dropped:
+            gone = count_in_short(self._timeline.dropped)
+            is_on_disk = self._timeline.is_closed and recorder is not None and recorder.is_recording
             words = (
                 "the oldest {count} are only in the recording"
                 if is_on_disk
@@ -175,7 +175,7 @@ class StatusBar(QStatusBar):
 
     def _kept(self, recorder: RecordingRead | None) -> str:
         if recorder is None or not (recorder.is_recording or recorder.problem):
-            count = count_in_short(self._log.timeline.end)
+            count = count_in_short(self._timeline.end)
             return f"{count} messages"
         return f"{count_in_short(recorder.count)} recorded ({size(recorder.size)})"
 

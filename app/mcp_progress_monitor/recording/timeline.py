@@ -123,6 +123,16 @@ class Timeline:
         """Places between `first` and `end` whose frames are gone; empty where none are."""
         return self.columns.gap
 
+    @property
+    def dropped(self) -> int:
+        """How many frames are gone: the oldest, and those between that memory gave up."""
+        return self.columns.first + len(self.columns.gap)
+
+    @property
+    def is_closed(self) -> bool:
+        """Whether the oldest are gone from memory alone: the recording's files may have them."""
+        return 0 < self.columns.first == self.closed
+
     def add_part(self, number: int, source: Bytes) -> None:
         """Take in where the bytes of a part stand; parts have rising numbers."""
         self._parts[number] = source

@@ -262,7 +262,7 @@ def test_a_view_that_was_scrolled_up_keeps_its_place_while_old_rows_go(
     pane.view.verticalScrollBar().setValue(1_200)
     before = model.frame(_top(pane.view))
     model.append(ticks(1_600, 500))
-    assert model.dropped == 1_000
+    assert model.timeline.dropped == 1_000
     assert model.frame(_top(pane.view)) == before
 
 

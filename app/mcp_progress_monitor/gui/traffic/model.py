@@ -74,8 +74,9 @@ class TrafficModel(QAbstractTableModel):
 
     Rows hold places of the timeline. Without a filter they are a range, so that ten million rows
     take no memory and a batch costs the same however large it is. What rows there are changes in
-    `refresh` and while a search goes on, never between: the timeline itself may be ahead. Pausing
-    remembers an end, clearing a beginning. Bytes are read by `LogCells`, for painted rows.
+    `refresh` and while a search goes on, never between: the timeline itself may be ahead, by a lot
+    while nobody watches. Pausing remembers an end, clearing a beginning. Bytes are read by
+    `TrafficCells`, for painted rows.
     """
 
     KIND = Qt.ItemDataRole.UserRole + 2
@@ -83,8 +84,6 @@ class TrafficModel(QAbstractTableModel):
     MARK = Qt.ItemDataRole.UserRole + 3
     """The finding of the row's message as text."""
 
-    dropped_changed = Signal(object)
-    """How many frames are gone."""
     waiting_changed = Signal(object)
     """How many frames came since the view was paused; 0 when it is not."""
     search_changed = Signal(object)
@@ -114,6 +113,7 @@ class TrafficModel(QAbstractTableModel):
         self._gap = timeline.gap
         self._rows: range | SparseRange | array[int] = without(self._gone, self._end, self._gap)
         self._is_paused = False
+        self._is_watched = True
         self._shown_at = 0.0
         self._slices = QTimer(self)
         self._slices.setSingleShot(True)
@@ -141,16 +141,6 @@ class TrafficModel(QAbstractTableModel):
         return self._timeline.end - self._end if self._is_paused else 0
 
     @property
-    def is_closed(self) -> bool:
-        """Whether the oldest are gone from memory alone: the recording's files may have them."""
-        return 0 < self._gone == self._timeline.closed
-
-    @property
-    def dropped(self) -> int:
-        """How many frames are gone: the oldest, and those between that memory gave up."""
-        return self._gone + len(self._gap)
-
-    @property
     def hidden(self) -> int:
         """How many frames that are still there `clear_view` hides."""
         floor = min(self._floor, self._end)
@@ -168,19 +158,29 @@ class TrafficModel(QAbstractTableModel):
 
     @Slot()
     def refresh(self) -> None:
-        """Take in what came to the timeline, and what went, since the last time."""
+        """Take in what came to the timeline, and what went, since the last time.
+
+        Nothing while nobody watches.
+        """
+        if not self._is_watched:
+            return
         if self._timeline.columns is not self._columns:
             self._restart()
         first, gap = self._timeline.first, self._timeline.gap
         if (first, gap) != (self._gone, self._gap):
             self._gone, self._gap = first, gap
             self._marks.forget_before(self._timeline.number(first))
-            self.dropped_changed.emit(self.dropped)
         if self._is_paused:
             self.waiting_changed.emit(self.waiting)
         else:
             self._end = self._timeline.end
         self._catch_up()
+
+    @Slot(bool)
+    def set_watched(self, is_watched: bool) -> None:
+        """Follow the timeline while the rows are on the screen; catch up when they come back."""
+        self._is_watched = is_watched
+        self.refresh()
 
     @Slot(object)
     def mark(self, marked: Mapping[int, tuple[Finding, ...]]) -> None:

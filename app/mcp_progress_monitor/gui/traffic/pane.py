@@ -265,11 +265,10 @@ class TrafficPane(QWidget):
             yield f"paused, {number(self._model.waiting)} waiting"
         if self._model.hidden:
             yield f"{number(self._model.hidden)} cleared"
-        if self._model.dropped:
-            words = (
-                "{count} older not in memory" if self._model.is_closed else "{count} older dropped"
-            )
-            yield words.format(count=number(self._model.dropped))
+        timeline = self._model.timeline
+        if timeline.dropped:
+            words = "{count} older not in memory" if timeline.is_closed else "{count} older dropped"
+            yield words.format(count=number(timeline.dropped))
 
     def _show_place(self, place: int) -> None:
         row = self._model.row_of(place)

@@ -90,12 +90,11 @@ def test_the_oldest_rows_go_with_their_part_and_the_count_of_gone_ones_is_told(
     model: TapedLog,
 ) -> None:
     model.append(ticks(0, 40))
-    told: list[tuple[str, int]] = []
-    model.dropped_changed.connect(lambda count: told.append(("gone", count)))
-    model.rows_dropping.connect(lambda rows: told.append(("rows", len(rows))))
+    told: list[int] = []
+    model.rows_dropping.connect(lambda rows: told.append(len(rows)))
     model.append(ticks(40, 30))
-    assert told == [("gone", 40), ("rows", 40)]
-    assert model.dropped == 40
+    assert told == [40]
+    assert model.timeline.dropped == 40
     assert _numbers(model) == [*range(40, 70)]
     assert model.text(0, TrafficColumn.DELTA) == ""
 
@@ -111,6 +110,21 @@ def test_a_part_that_goes_before_it_is_told_of_leaves_empty_rows_and_no_defect(
     assert (model.kind(2), model.size(2), model.mark_of(2)) == (None, 0, "")
     model.refresh()
     assert _numbers(model) == [4, 5]
+
+
+@pytest.mark.parametrize("text", ["", "method contains progress"])
+def test_rows_that_nobody_watches_stand_still_and_catch_up_when_somebody_does(
+    model: TapedLog, qtbot: QtBot, text: str
+) -> None:
+    model.set_filter(LogFilter(text=text))
+    model.append(ticks(0, 40))
+    assert _found(model, qtbot) == [*range(40)]
+    model.set_watched(False)
+    model.append(ticks(40, 30))  # 40 older ones go for them
+    model.append(ticks(70, 5))
+    assert model.rowCount() == 40
+    model.set_watched(True)
+    assert _found(model, qtbot) == [*range(40, 75)]
 
 
 def test_pausing_stops_the_view_and_never_the_timeline(model: TapedLog, qtbot: QtBot) -> None:
@@ -138,7 +152,7 @@ def test_rows_between_go_with_their_bytes_and_are_counted(
     model.timeline.give_up(2, 0, 3)
     model.refresh()
     assert _found(model, qtbot) == [*range(10), *range(30, 40)]
-    assert model.dropped == 20
+    assert model.timeline.dropped == 20
     assert (model.row_of(9), model.row_of(15), model.row_of(30)) == (9, None, 10)
     model.append(ticks(40, 2))
     assert _found(model, qtbot) == [*range(10), *range(30, 42)]
@@ -321,7 +335,7 @@ def test_marks_go_with_the_frames_they_are_of(model: TapedLog) -> None:
     model.append(ticks(0, 40))
     model.break_rules(dict.fromkeys(range(40), "late"))
     model.append(ticks(40, 30))
-    assert model.dropped == 40
+    assert model.timeline.dropped == 40
     assert len(model._marks) == 0  # noqa: SLF001 - what must not grow
 
 
