@@ -7,11 +7,10 @@ from collections.abc import Callable
 from typing import Final
 
 from mcp_progress_monitor.demo.eras import Negotiation
-from mcp_progress_monitor.demo.server import Server
-from mcp_progress_monitor.demo.tasks import Store
 from mcp_progress_monitor.demo.wire import PeerGoneError, Wire
 from tests.servers.options import Options
-from tests.servers.saved_tasks import store_in
+from tests.servers.saved_tasks import TaskStore, store_in
+from tests.servers.server import FaultyServer, LyingNegotiation, changed
 from tests.servers.tools import TOOLS
 
 _WELCOME: Final = (
@@ -35,17 +34,17 @@ def run(options: Options, wire: Wire) -> int:
 
 
 def make_server(
-    options: Options, wire: Wire, store: Store | None = None, *, has_many_clients: bool = False
-) -> Server:
+    options: Options, wire: Wire, store: TaskStore | None = None, *, has_many_clients: bool = False
+) -> FaultyServer:
     """Return a server as the options want it, on that wire."""
-    return Server(
+    return FaultyServer(
         wire,
         make_negotiation(options),
         TOOLS,
         page_size=options.page_size,
         ignored_methods=options.ignored_methods,
         state_dir=options.state_dir,
-        later_tools=[tool.changed() for tool in TOOLS] if options.changes_tools else (),
+        later_tools=[changed(tool) for tool in TOOLS] if options.changes_tools else (),
         acknowledges=options.acknowledges,
         store=store or store_in(options.state_dir),
         has_many_clients=has_many_clients,
@@ -54,7 +53,7 @@ def make_server(
 
 def make_negotiation(options: Options) -> Negotiation:
     """Return what agrees on a revision as the options want it."""
-    return Negotiation(
+    return LyingNegotiation(
         options.versions, options.answered_version, offers_tasks=options.offers_tasks
     )
 

@@ -3,20 +3,50 @@
 import json
 import os
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
 from mcp_progress_monitor.demo.resumption import has_locked
-from mcp_progress_monitor.demo.tasks import Origin, Store, Task
+from mcp_progress_monitor.demo.tasks import Store, Task
 from mcp_progress_monitor.demo.wire import JsonObject
+from tests.servers.faulty_tasks import FaultyTask
 
 _LOOK_EVERY_S: Final = 0.02
 _LOCKED_S: Final = 2.0
 
 
-class SavedStore(Store):
+Origin = JsonObject
+"""The request a task began with, as far as it is needed to continue it: plain data."""
+
+
+class TaskStore(Store):
+    """Tasks of a test server, some of which may share an id."""
+
+    def saved(self) -> Iterable[tuple[JsonObject, Origin]]:
+        """Return the tasks that a process before us left, once."""
+        return ()
+
+    def keep(self, task: FaultyTask, _origin: Origin) -> None:
+        """Keep a task from now on."""
+        self.add(task)
+
+    def get(self, task_id: str, *, is_core: bool) -> Task | None:
+        """Return a task of that era, the newest of those that share the id."""
+        with self._lock:
+            shared = [
+                task.id
+                for task in self._tasks.values()
+                if isinstance(task, FaultyTask) and task.faults.known_as == task_id
+            ]
+        return super().get(shared[-1] if shared else task_id, is_core=is_core)
+
+    def close(self) -> None:
+        """Keep nothing any more for the next server."""
+
+
+class SavedStore(TaskStore):
     """Tasks with a file for each; one that expired is gone with its file.
 
     A folder belongs to one server at a time. One that does not get it within two seconds keeps
@@ -44,14 +74,14 @@ class SavedStore(Store):
             saved = json.loads(file.read_bytes())
             yield saved["task"], saved["origin"]
 
-    def add(self, task: Task, origin: Origin) -> None:
+    def keep(self, task: FaultyTask, origin: Origin) -> None:
         """Keep a task from now on, each change of it included."""
 
         def save() -> None:
             if folder := self._folder:
                 _write(folder / f"{task.id}.json", {"task": _record(task), "origin": origin})
 
-        super().add(task, origin)
+        super().keep(task, origin)
         with task.lock:
             task.on_change = save
             save()
@@ -67,15 +97,16 @@ class SavedStore(Store):
     def delete(self, task: Task) -> None:
         """Forget a task with its file, and stop its work."""
         with task.lock:
-            task.on_change = None
+            if isinstance(task, FaultyTask):
+                task.on_change = None
             if folder := self._folder:
                 (folder / f"{task.id}.json").unlink(missing_ok=True)
         super().delete(task)
 
 
-def store_in(state_dir: Path | None) -> Store:
+def store_in(state_dir: Path | None) -> TaskStore:
     """Return the tasks of a server with that folder, or those of one without."""
-    return Store() if state_dir is None else SavedStore(state_dir / "tasks")
+    return TaskStore() if state_dir is None else SavedStore(state_dir / "tasks")
 
 
 def _record(task: Task) -> JsonObject:

@@ -180,18 +180,11 @@ class Dialect:
 class Negotiation:
     """Which revision each request of one connection is served in."""
 
-    def __init__(
-        self,
-        versions: Sequence[str],
-        answered_version: str | None = None,
-        *,
-        offers_tasks: bool = True,
-    ) -> None:
-        """Serve `versions`; `answered_version` is what to claim in every handshake instead."""
+    def __init__(self, versions: Sequence[str], *, offers_tasks: bool = True) -> None:
+        """Serve `versions`."""
         self._offers_tasks = offers_tasks
         self._handshake = [v for v in HANDSHAKE_VERSIONS if v in versions]
         self._per_request = [v for v in PER_REQUEST_VERSIONS if v in versions]
-        self._answered_version = answered_version
         self._offered: Dialect | None = None
         self._opened = False
 
@@ -215,7 +208,7 @@ class Negotiation:
         agreed = wanted if wanted in self._handshake else self._handshake[-1]
         self._offered = self._dialect(str(agreed), params["capabilities"])
         return {
-            "protocolVersion": self._answered_version or agreed,
+            "protocolVersion": agreed,
             "capabilities": self._offered.capabilities(),
             "serverInfo": SERVER_INFO,
             "instructions": INSTRUCTIONS,

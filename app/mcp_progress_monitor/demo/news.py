@@ -50,10 +50,9 @@ class _Listener:
 class News:
     """Who wants to hear what."""
 
-    def __init__(self, wire: Wire, *, acknowledges: bool = True) -> None:
-        """Tell it through `wire`; without `acknowledges` no listener learns that it is one."""
+    def __init__(self, wire: Wire) -> None:
+        """Send notifications through `wire`."""
         self._wire = wire
-        self._acknowledges = acknowledges
         self._listeners: dict[tuple[object, RequestId], _Listener] = {}
         self._subscribed: set[str] = set()
         self._lock = threading.Lock()
@@ -82,11 +81,13 @@ class News:
             honoured["taskIds"] = [task for task in honoured["taskIds"] if task in known]
         listener = _Listener(listener_id, honoured, owner)
         with self._lock:
-            if self._acknowledges:
-                method = "notifications/subscriptions/acknowledged"
-                acknowledgement = _marked(listener, notifications=honoured)
-                self._wire.send(notification(method, acknowledgement), owner)
+            self._acknowledge(listener)
             self._listeners[owner, listener_id] = listener
+
+    def _acknowledge(self, listener: _Listener) -> None:
+        params = _marked(listener, notifications=listener.wanted)
+        method = "notifications/subscriptions/acknowledged"
+        self._wire.send(notification(method, params), listener.owner)
 
     def stop(self, listener_id: RequestId, owner: object = None) -> None:
         """End a subscription."""

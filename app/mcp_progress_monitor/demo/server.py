@@ -5,7 +5,7 @@ It offers tools, resources and prompts, subscriptions to them, a log level, and 
 
 import json
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,7 +16,6 @@ from mcp_progress_monitor.demo.news import News
 from mcp_progress_monitor.demo.questions import InputRequiredError, Questions
 from mcp_progress_monitor.demo.resumption import default_state_dir
 from mcp_progress_monitor.demo.task_service import TaskService
-from mcp_progress_monitor.demo.tasks import Store
 from mcp_progress_monitor.demo.tool import NO_ARGUMENTS, Tool
 from mcp_progress_monitor.demo.wire import (
     INTERNAL_ERROR,
@@ -31,7 +30,6 @@ from mcp_progress_monitor.demo.wire import (
     RpcError,
     Wire,
     error_reply,
-    page,
     result_reply,
     text_result,
 )
@@ -52,33 +50,28 @@ class Server:
         negotiation: Negotiation,
         tools: Sequence[Tool],
         *,
-        page_size: int = 0,
-        ignored_methods: Iterable[str] = (),
         state_dir: Path | None = None,
-        later_tools: Sequence[Tool] = (),
-        acknowledges: bool = True,
-        store: Store | None = None,
-        has_many_clients: bool = False,
     ) -> None:
-        """Serve `tools`; requests for `ignored_methods` get no answer at all.
-
-        Once a tool was called there are `later_tools`, if any, instead. Resumable work is kept in
-        `state_dir`, by default a folder of the user's. Without `acknowledges` no listener is told
-        that it is one. Servers of one process share their `store` of tasks. With
-        `has_many_clients` ids are unique only for each owner.
-        """
+        """Serve `tools`; keep resumable work in `state_dir`, by default a folder of the user's."""
         self._wire = wire
         self._negotiation = negotiation
-        self._ignored = frozenset(ignored_methods)
-        news = News(wire, acknowledges=acknowledges)
+        news = self._make_news(wire)
         folder = state_dir or default_state_dir()
         self._connection = Connection(wire, Questions(wire), news, folder)
-        self._tasks = TaskService(self._connection, store or Store(), page_size)
-        content = Content(tools, page_size, self._tasks, later_tools)
+        self._tasks = self._make_tasks(self._connection)
+        content = self._make_content(tools, self._tasks)
         self._methods = {**content.methods(), **self._tasks.methods()}
-        self._has_many_clients = has_many_clients
-        self._calls: dict[tuple[object, RequestId], tuple[Call, threading.Thread]] = {}
+        self._calls: dict[object, tuple[Call, threading.Thread]] = {}
         self._lock = threading.Lock()
+
+    def _make_news(self, wire: Wire) -> News:
+        return News(wire)
+
+    def _make_tasks(self, connection: Connection) -> TaskService:
+        return TaskService(connection)
+
+    def _make_content(self, tools: Sequence[Tool], tasks: TaskService) -> "Content":
+        return Content(tools, tasks)
 
     def run(self) -> None:
         """Serve until the client closes its end of stdin."""
@@ -105,11 +98,6 @@ class Server:
             return None
         return self._receive_one(message, owner)
 
-    def join(self, timeout_s: float) -> None:
-        """Wait until no request is being served, at most `timeout_s` for each."""
-        for _, thread in self._open():
-            thread.join(timeout_s)
-
     def close(self) -> None:
         """Cancel whatever is still running and give it a moment to end."""
         self._tasks.close()
@@ -118,17 +106,6 @@ class Server:
             call.cancel()
         for _, thread in calls:
             thread.join(_CLOSING_TIME_S / len(calls))
-
-    def cancel(self, owner: object) -> None:
-        """Cancel all calls of that owner: it no longer waits for them."""
-        for call, _ in self._open():
-            if call.owner is owner:
-                call.cancel()
-
-    def cancel_all(self) -> None:
-        """Cancel all calls, and leave tasks alone."""
-        for call, _ in self._open():
-            call.cancel()
 
     def _open(self) -> list[tuple[Call, threading.Thread]]:
         with self._lock:
@@ -166,8 +143,6 @@ class Server:
     def _requested(self, request_id: Any, method: str, params: JsonObject, owner: object) -> None:
         if isinstance(request_id, bool) or not isinstance(request_id, str | int):
             return self._refuse(RpcError(INVALID_REQUEST, "id must be a string or an integer"))
-        if method in self._ignored:
-            return self._wire.began(owner)
         try:
             self._begin(request_id, method, params, owner)
         except RpcError as error:
@@ -195,8 +170,8 @@ class Server:
         self._wire.began(call.owner)
         thread.start()
 
-    def _key(self, call: Call) -> tuple[object, RequestId]:
-        return (call.owner if self._has_many_clients else None), call.id
+    def _key(self, call: Call) -> object:
+        return call.id
 
     def _serve(self, call: Call) -> None:
         try:
@@ -240,22 +215,10 @@ _LONG_S: Final = 3_600
 class Content:
     """The tables behind `tools/…`, `resources/…`, `prompts/…`, subscriptions and the log level."""
 
-    def __init__(
-        self,
-        tools: Sequence[Tool],
-        page_size: int,
-        tasks: TaskService,
-        later_tools: Sequence[Tool] = (),
-    ) -> None:
-        """List at most `page_size` tools in one answer; 0 lists all of them.
-
-        `later_tools`, if any, take the place of `tools` once one was called.
-        """
+    def __init__(self, tools: Sequence[Tool], tasks: TaskService) -> None:
+        """Offer `tools`; calls that become tasks go to `tasks`."""
         self._tools = {tool.name: tool for tool in tools}
-        self._later_tools = {tool.name: tool for tool in later_tools or tools}
-        self._page_size = page_size
         self._tasks = tasks
-        tasks.find = self._tools.get
 
     def methods(self) -> dict[str, Method]:
         """Return what each method name does."""
@@ -275,21 +238,23 @@ class Content:
         }
 
     def _list_tools(self, call: Call) -> JsonObject:
-        listed = [tool.listed(call.dialect) for tool in self._offered(call).values()]
-        return page("tools", listed, self._page_size, call.params.get("cursor"))
+        return {"tools": [tool.listed(call.dialect) for tool in self._offered(call).values()]}
 
     def _offered(self, call: Call) -> dict[str, Tool]:
         extra = {EXTRA.name: EXTRA} if "tools" in call.connection.extras else {}
         return {**self._tools, **extra}
 
-    def _call_tool(self, call: Call) -> JsonObject | None:
-        name, arguments = call.params.get("name"), call.params.get("arguments", {})
-        offered = self._offered(call)
+    def _chosen(self, call: Call) -> Tool:
+        """The tool that the call names; `RpcError` if there is none."""
+        name, offered = call.params.get("name"), self._offered(call)
         if not isinstance(name, str) or name not in offered:
             raise RpcError(INVALID_PARAMS, f"Unknown tool: {name}")
-        tool, self._tools = offered[name], self._later_tools
+        return offered[name]
+
+    def _call_tool(self, call: Call) -> JsonObject | None:
+        tool = self._chosen(call)
         becomes_task = self._tasks.wants(call, tool)
-        completed = tool.completed(arguments)
+        completed = tool.completed(call.params.get("arguments", {}))
         if becomes_task:
             self._tasks.begin(call, tool, completed)
             return None

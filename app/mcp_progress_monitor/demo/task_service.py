@@ -2,13 +2,11 @@
 
 import threading
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Final
 
 from mcp_progress_monitor.demo.call import Call, CancelledCallError, Connection, Method
-from mcp_progress_monitor.demo.eras import Dialect
-from mcp_progress_monitor.demo.questions import Replay
-from mcp_progress_monitor.demo.tasks import Origin, Store, Task, Terms, restore, terms_of
+from mcp_progress_monitor.demo.tasks import Store, Task, Terms
 from mcp_progress_monitor.demo.tool import Tool
 from mcp_progress_monitor.demo.wire import (
     INTERNAL_ERROR,
@@ -18,7 +16,6 @@ from mcp_progress_monitor.demo.wire import (
     JsonObject,
     PeerGoneError,
     RpcError,
-    page,
     text_result,
 )
 
@@ -29,16 +26,11 @@ _HOUR_MS: Final = 3_600_000
 class TaskService:
     """All tasks of one server, each running in a thread of its own."""
 
-    def __init__(self, connection: Connection, store: Store, page_size: int) -> None:
-        """Keep tasks in `store`; list `page_size` at a time, 0 for all."""
-        self.find: Callable[[str], Tool | None] = _find_nothing
-        """Finds a tool by its name, to go on with a task of a server before us."""
+    def __init__(self, connection: Connection, store: Store | None = None) -> None:
+        """Keep tasks in `store`, by default one of its own."""
         self._connection = connection
-        self._store = store
-        self._page_size = page_size
-        self._is_open = False
+        self._store = store or Store()
         self._is_closing = False
-        self._lock = threading.Lock()
 
     def methods(self) -> dict[str, Method]:
         """Return what each method name does."""
@@ -56,10 +48,7 @@ class TaskService:
         Raises:
             RpcError: The tool runs only as a task, or never, and the client wants otherwise.
         """
-        traits = tool.tasks
-        if traits is not None and traits.becomes != "as_wanted":
-            return traits.becomes == "always"
-        support = traits.support if traits is not None else ""
+        support = tool.tasks.support if tool.tasks is not None else ""
         if call.dialect.has_core_tasks:
             return _is_wanted(call.params, tool.name, support)
         if support == "required" and call.dialect.offers_tasks:
@@ -68,22 +57,15 @@ class TaskService:
 
     def begin(self, call: Call, tool: Tool, completed: JsonObject) -> None:
         """Answer a call with a task, and go on with it in a thread of its own."""
-        self._open()
-        terms = _terms(call, completed)
-        task = Task(str(uuid.uuid4()), terms, call.wire, call.connection.news)
-        task.state.message = "Begun"
-        if tool.tasks is not None and tool.tasks.prepare is not None:
-            tool.tasks.prepare(task, completed)
-        origin = {
-            "tool": tool.name,
-            "arguments": completed,
-            "version": call.dialect.version,
-            "client": call.dialect.client,
-        }
-        self._store.add(task, origin)
+        task = self._new_task(call, tool, completed)
         with task.lock:
             call.reply(task.created_result())
         self._start(task, call, tool, completed)
+
+    def _new_task(self, call: Call, _tool: Tool, completed: JsonObject) -> Task:
+        task = Task(str(uuid.uuid4()), terms(call, completed), call.wire, call.connection.news)
+        self._store.add(task)
+        return task
 
     def known_ids(self, call: Call, wanted: object) -> Iterable[str]:
         """Return the tasks that a listener may hear of.
@@ -93,42 +75,15 @@ class TaskService:
         """
         if isinstance(wanted, dict) and "taskIds" in wanted:
             call.dialect.require_tasks()
-            self._open()
         return [task.id for task in self._store.all(is_core=False)]
 
     def close(self) -> None:
-        """Stop all work and leave it as it is, for the next server to go on with."""
+        """Stop all work and leave it as it is."""
         self._is_closing = True
-        self._store.close()
         for is_core in (True, False):
             for task in self._store.all(is_core=is_core):
                 if task.cancel is not None:
                     task.cancel()
-
-    def _open(self) -> None:
-        """Go on with the tasks of the server before us, once."""
-        with self._lock:
-            if self._is_open:
-                return
-            self._is_open = True
-            for saved, origin in self._store.saved():
-                self._go_on(saved, origin)
-
-    def _go_on(self, saved: JsonObject, origin: Origin) -> None:
-        connection = self._connection
-        task = Task(
-            saved["id"], terms_of(saved), connection.wire, connection.news, saved["created"]
-        )
-        self._store.add(restore(saved, task), origin)
-        tool = self.find(origin["tool"])
-        if task.has_ended or tool is None:
-            return
-        dialect = Dialect(origin["version"], origin["client"])
-        call = Call(connection, dialect, task.id, "tools/call", {})
-        call.replay = Replay(task.state.answers)
-        if tool.tasks is not None and tool.tasks.prepare is not None:
-            tool.tasks.prepare(task, origin["arguments"])
-        self._start(task, call, tool, origin["arguments"])
 
     def _start(self, task: Task, call: Call, tool: Tool, completed: JsonObject) -> None:
         call.task = task
@@ -156,31 +111,24 @@ class TaskService:
 
     def _known(self, call: Call) -> Task:
         call.dialect.require_tasks()
-        self._open()
         task_id = call.params.get("taskId")
         is_core = not call.dialect.is_per_request
         task = self._store.get(task_id, is_core=is_core) if isinstance(task_id, str) else None
         if task is None:
             raise RpcError(INVALID_PARAMS, "Task not found or expired")
-        task.has_client = True
         return task
 
     def _get(self, call: Call) -> None:
         task = self._known(call)
         with task.lock:
             call.reply(task.shape())
-            task.polled()
 
     def _list(self, call: Call) -> JsonObject:
-        self._open()
-        shapes = [task.shape() for task in self._store.all(is_core=True)]
-        return page("tasks", shapes, self._page_size, call.params.get("cursor"))
+        return {"tasks": [task.shape() for task in self._store.all(is_core=True)]}
 
     def _result(self, call: Call) -> JsonObject:
         """Wait for the end and answer as the call would have been answered."""
         task = self._known(call)
-        if (early := task.faults.has_early_result) and not task.has_ended:
-            return {**early, "_meta": task.related}
         task.awaited(1)
         try:
             while not (task.has_ended or task.is_gone):
@@ -200,26 +148,16 @@ class TaskService:
     def _cancel(self, call: Call) -> JsonObject | None:
         task = self._known(call)
         if call.dialect.is_per_request:
-            _ask_to_stop(task)
+            task.stop()
             return {}
         with task.lock:
             if task.has_ended:
                 words = f"Cannot cancel a task that is {task.state.status}"
                 raise RpcError(INVALID_PARAMS, words)
-            if not task.faults.ignores_cancel:
-                task.change("cancelled", "Cancelled by the client")
+            task.change("cancelled", "Cancelled by the client")
             call.reply(task.shape())
-        _ask_to_stop(task)
+        task.stop()
         return None
-
-
-def _find_nothing(_name: str) -> None:
-    """Know no tools."""
-
-
-def _ask_to_stop(task: Task) -> None:
-    if task.cancel is not None and not task.faults.ignores_cancel:
-        task.cancel()
 
 
 def _is_wanted(params: JsonObject, tool: str, support: str) -> bool:
@@ -237,7 +175,8 @@ def _is_wanted(params: JsonObject, tool: str, support: str) -> bool:
     return True
 
 
-def _terms(call: Call, completed: JsonObject) -> Terms:
+def terms(call: Call, completed: JsonObject) -> Terms:
+    """Return what client and arguments agree on for a new task."""
     is_core = not call.dialect.is_per_request
     wanted = call.params.get("task")
     ttl_ms: int | None = _HOUR_MS

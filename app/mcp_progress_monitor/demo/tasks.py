@@ -7,10 +7,9 @@ about a task is sent under its lock, so that no "working" is sent after its end.
 
 import threading
 import time
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from mcp_progress_monitor.demo.news import News
 from mcp_progress_monitor.demo.questions import checked_responses
@@ -21,6 +20,9 @@ from mcp_progress_monitor.demo.wire import (
     notification,
     progress_notification,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 ENDS: Final = frozenset({"completed", "failed", "cancelled"})
 RELATED: Final = "io.modelcontextprotocol/related-task"
@@ -55,43 +57,20 @@ class State:
     """The replies of each round of questions, by key."""
 
 
-@dataclass(slots=True)
-class Faults:
-    """The ways in which one task breaks the rules; none of them by default."""
-
-    distort: Callable[[JsonObject], JsonObject] | None = None
-    """Changes each shape before it is sent."""
-    polls_until_forgotten: int | None = None
-    has_early_result: JsonObject | None = None
-    """What is given for a result while there is none."""
-    ignores_cancel: bool = False
-    known_as: str | None = None
-    """An id that it may share with other tasks."""
-    is_of_other_era: bool = False
-    """Whether the answer that begins it has the shape of the other era."""
-
-
 class Task:
     """A call that goes on when it was answered."""
 
-    def __init__(
-        self, task_id: str, terms: Terms, wire: Wire, news: News, created: float | None = None
-    ) -> None:
-        """Begin at `created`, a time since the epoch, by default now."""
+    def __init__(self, task_id: str, terms: Terms, wire: Wire, news: News) -> None:
+        """Begin now."""
         self.id = task_id
         self.terms = terms
-        self.created = time.time() if created is None else created
-        self.state = State(updated=self.created)
-        self.faults = Faults()
+        self.created = time.time()
+        """Seconds since the epoch."""
+        self.state = State(message="Begun", updated=self.created)
         self.cancel: Callable[[], None] | None = None
         """Asks the work to stop."""
-        self.on_change: Callable[[], None] | None = None
-        """Keeps the state where it outlives the server."""
-        self.has_client = True
-        """Whether the client has heard of the task on this connection."""
         self.lock = threading.RLock()
         self._result_waiters = 0
-        self._polls = 0
         self._wire = wire
         self._news = news
 
@@ -103,10 +82,8 @@ class Task:
 
     @property
     def is_gone(self) -> bool:
-        """Whether nobody may know it any more: expired, or forgotten as a fault."""
-        ttl_ms, limit = self.terms.ttl_ms, self.faults.polls_until_forgotten
-        if limit is not None and self._polls > limit:
-            return True
+        """Whether it has expired."""
+        ttl_ms = self.terms.ttl_ms
         return ttl_ms is not None and time.time() > self.created + ttl_ms / 1000
 
     @property
@@ -124,9 +101,10 @@ class Task:
         with self.lock:
             self._result_waiters += by
 
-    def polled(self) -> None:
-        """Count a `tasks/get`."""
-        self._polls += 1
+    def stop(self) -> None:
+        """Ask the work to stop, as the client wants."""
+        if self.cancel is not None:
+            self.cancel()
 
     def shape(self) -> JsonObject:
         """Return the task as `tasks/get` tells it."""
@@ -134,17 +112,13 @@ class Task:
             shape = self._bare()
             if not self.terms.is_core:
                 shape.update(self._payload())
-            return shape if self.faults.distort is None else self.faults.distort(shape)
+            return shape
 
     def created_result(self) -> JsonObject:
         """Return the result that begins the task."""
         with self.lock:
             bare = self._bare()
-            if self.faults.distort is not None:
-                bare = self.faults.distort(bare)
-        if self.terms.is_core != self.faults.is_of_other_era:
-            return {"task": bare}
-        return {**bare, "resultType": "task"}
+        return {"task": bare} if self.terms.is_core else {**bare, "resultType": "task"}
 
     def change(self, status: str, message: str = "", **payload: Any) -> bool:
         """Take another state if there may be one, and tell so; `payload` sets members of it."""
@@ -225,17 +199,15 @@ class Task:
                 self.change("working", "Received your answer", input_requests={})
 
     def touch(self) -> None:
-        """Note that something changed, and keep it."""
+        """Note that something changed."""
         self.state.updated = max(time.time(), self.state.updated)
-        if self.on_change is not None:
-            self.on_change()
 
     def tell(self) -> None:
         """Tell the client how the task is, if it wants to know without asking."""
         with self.lock:
             if not self.terms.is_core:
                 self._news.tell("taskIds", self.id, "notifications/tasks", self.shape)
-            elif self.terms.notifies and self.has_client:
+            elif self.terms.notifies:
                 self._wire.announce(notification("notifications/tasks/status", self.shape()))
 
     def _bare(self) -> JsonObject:
@@ -259,16 +231,12 @@ class Task:
             return {"error": self.state.error}
         if self.state.status == "completed":
             return {"result": self.state.result}
-        return {"result": early} if (early := self.faults.has_early_result) else {}
+        return {}
 
 
 def _iso(seconds: float) -> str:
     moment = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="milliseconds")
     return moment.replace("+00:00", "Z")
-
-
-Origin = JsonObject
-"""The request a task began with, as far as it is needed to continue it: plain data."""
 
 
 class Store:
@@ -279,11 +247,7 @@ class Store:
         self._tasks: dict[str, Task] = {}
         self._lock = threading.Lock()
 
-    def saved(self) -> Iterable[tuple[JsonObject, Origin]]:
-        """Return the tasks that a process before us left, once."""
-        return ()
-
-    def add(self, task: Task, _origin: Origin) -> None:
+    def add(self, task: Task) -> None:
         """Keep a task from now on."""
         with self._lock:
             self._tasks[task.id] = task
@@ -291,8 +255,7 @@ class Store:
     def get(self, task_id: str, *, is_core: bool) -> Task | None:
         """Return a task of that era, None if there is none or not any more."""
         with self._lock:
-            shared = [task for task in self._tasks.values() if task.faults.known_as == task_id]
-            task = shared[-1] if shared else self._tasks.get(task_id)
+            task = self._tasks.get(task_id)
         if task is None or task.terms.is_core != is_core:
             return None
         if task.is_gone:
@@ -307,28 +270,9 @@ class Store:
         tasks = [self.get(task_id, is_core=is_core) for task_id in ids]
         return sorted((t for t in tasks if t is not None), key=lambda task: task.created)
 
-    def close(self) -> None:
-        """Keep nothing any more for the next server."""
-
     def delete(self, task: Task) -> None:
         """Forget a task that expired, and stop its work."""
         with self._lock:
             self._tasks.pop(task.id, None)
         if task.cancel is not None:
             task.cancel()
-
-
-def restore(saved: JsonObject, task: Task) -> Task:
-    """Give a new task the state of a saved one."""
-    task.state = State(**saved["state"])
-    if task.state.input_requests:  # asked again by the tool, under the same keys
-        task.state.input_requests = {}
-        task.state.answers.pop()
-        task.state.status = "working"
-    task.has_client = False
-    return task
-
-
-def terms_of(saved: JsonObject) -> Terms:
-    """Return the terms of a saved task."""
-    return Terms(**saved["terms"])

@@ -5,12 +5,11 @@ The schemas use a part of JSON Schema: they are built, filled in with defaults a
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, Literal
 
 from mcp_progress_monitor.demo.call import ON_CANCEL, Call, RefusedError
 from mcp_progress_monitor.demo.eras import Dialect
-from mcp_progress_monitor.demo.tasks import Task
 from mcp_progress_monitor.demo.wire import INVALID_PARAMS, JsonObject, RpcError, text_result
 
 _KINDS: Final[dict[str, type]] = {
@@ -151,15 +150,13 @@ _ON_CANCEL: Final = choice(
     *ON_CANCEL,
 )
 
-_IS_SURE: Final[JsonObject] = {"type": "boolean", "description": "Confirm"}
-
 _TERMS: Final[dict[str, JsonObject]] = {
     "poll_ms": integer("Poll interval for a task's status, in ms", 500, 0, 3_600_000),
     "ttl_s": number("Seconds to keep a task; 0 lets the client choose", 0, 0, 86_400),
     "notifies": flag("Send notifications about a task's status", default=True),
 }
 
-_PREPARED: Final = ("on_cancel", "is_sure", *_TERMS)
+_PREPARED: Final = ("on_cancel", *_TERMS)
 """The arguments that are dealt with before a tool runs."""
 
 
@@ -169,10 +166,11 @@ class TaskTraits:
 
     support: Literal["optional", "required", "forbidden", ""] = "optional"
     """What revision 2025-11-25 lists; nothing means forbidden as well."""
-    becomes: Literal["as_wanted", "never", "always"] = "as_wanted"
-    """Whether the tool keeps to what client and revision want, or breaks the rules."""
-    prepare: Callable[[Task, Any], None] | None = None
-    """Gives a new task its faults before anybody hears of it; gets the arguments, too."""
+
+    @property
+    def may_be_task(self) -> bool:
+        """Whether a call can become a task at all."""
+        return self.support in {"optional", "required"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,8 +179,8 @@ class Tool:
 
     `run` gets the call and its arguments by name. It returns the result to send, or None when it
     has replied itself or means never to. A tool that takes time (`lasts`) has one argument more
-    than it names, `on_cancel`, which is dealt with before it runs; one that was `changed`, too; one
-    that may be a task (`tasks`) has three.
+    than it names, `on_cancel`, which is dealt with before it runs; one that may be a task (`tasks`)
+    has three.
     """
 
     run: Callable[..., JsonObject | None]
@@ -190,7 +188,6 @@ class Tool:
     description: str
     arguments: JsonObject
     lasts: bool = True
-    is_changed: bool = False
     tasks: TaskTraits | None = None
 
     @property
@@ -202,24 +199,11 @@ class Tool:
     def schema(self) -> JsonObject:
         """The JSON Schema of everything a client may pass."""
         members = dict(self.arguments["properties"])
-        if self._may_be_task:
+        if self.tasks is not None and self.tasks.may_be_task:
             members.update(_TERMS)
         if self.lasts:
             members["on_cancel"] = _ON_CANCEL
-        if self.is_changed:
-            members["is_sure"] = _IS_SURE
         return record("", **members)
-
-    @property
-    def _may_be_task(self) -> bool:
-        traits = self.tasks
-        if traits is None or traits.becomes == "never":
-            return False
-        return traits.becomes == "always" or traits.support in {"optional", "required"}
-
-    def changed(self) -> "Tool":
-        """Return the tool as a later version has it: it needs one argument more."""
-        return replace(self, is_changed=True)
 
     def listed(self, dialect: Dialect) -> JsonObject:
         """Return the entry in `tools/list`."""

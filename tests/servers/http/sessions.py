@@ -14,14 +14,13 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any, Final
 
-from mcp_progress_monitor.demo.tasks import Store
 from mcp_progress_monitor.demo.tools import progress
 from mcp_progress_monitor.demo.wire import INTERNAL_ERROR, RpcError, encode, error_reply
 from tests.servers.http.journal import Archive, Journal, Kept
 from tests.servers.http.streams import HttpWire, Manner, Stream, numbered
 from tests.servers.options import Options
 from tests.servers.profiles import make_server
-from tests.servers.saved_tasks import store_in
+from tests.servers.saved_tasks import TaskStore, store_in
 
 _SETUP: Final = frozenset(
     {
@@ -48,7 +47,7 @@ class Session:
         self,
         session_id: str,
         options: Options,
-        store: Store,
+        store: TaskStore,
         *,
         is_shared: bool = False,
         kept: Kept | None = None,

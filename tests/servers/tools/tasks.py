@@ -9,7 +9,7 @@ from mcp_progress_monitor.demo import queries
 from mcp_progress_monitor.demo.asking import LOOK_EVERY_S
 from mcp_progress_monitor.demo.call import Call, CancelledCallError, RefusedError
 from mcp_progress_monitor.demo.tasks import Task
-from mcp_progress_monitor.demo.tool import TaskTraits, Tool, choice, flag, integer, number, record
+from mcp_progress_monitor.demo.tool import Tool, choice, flag, integer, number, record
 from mcp_progress_monitor.demo.tools.progress import interval, steps
 from mcp_progress_monitor.demo.tools.tasks import OPTIONAL, task_work, work
 from mcp_progress_monitor.demo.wire import (
@@ -19,6 +19,7 @@ from mcp_progress_monitor.demo.wire import (
     progress_notification,
     text_result,
 )
+from tests.servers.faulty_tasks import FaultyTask, FaultyTraits
 from tests.servers.tools.task_fields import REPEATED_ID, WRONG_FIELDS
 
 
@@ -194,23 +195,23 @@ def _starts(task: Task, arguments: JsonObject) -> None:
         task.state.result = text_result("Done before it began.")
 
 
-def _forgets(task: Task, arguments: JsonObject) -> None:
+def _forgets(task: FaultyTask, arguments: JsonObject) -> None:
     task.faults.polls_until_forgotten = arguments["after_polls"]
 
 
-def _ignores(task: Task, arguments: JsonObject) -> None:
+def _ignores(task: FaultyTask, arguments: JsonObject) -> None:
     task.faults.ignores_cancel = arguments["ignores_cancel"]
 
 
-def _has_early_result(task: Task, _arguments: JsonObject) -> None:
+def _has_early_result(task: FaultyTask, _arguments: JsonObject) -> None:
     task.faults.has_early_result = text_result("The result before the end.")
 
 
-def _is_of_other_era(task: Task, _arguments: JsonObject) -> None:
+def _is_of_other_era(task: FaultyTask, _arguments: JsonObject) -> None:
     task.faults.is_of_other_era = True
 
 
-def _distorts(task: Task, arguments: JsonObject) -> None:
+def _distorts(task: FaultyTask, arguments: JsonObject) -> None:
     task.faults.distort = copy.copy(WRONG_FIELDS[arguments["fault"]])
     if arguments["fault"] == "id_repeated":
         task.faults.known_as = REPEATED_ID
@@ -232,9 +233,9 @@ def _tool(
     title: str,
     description: str,
     arguments: JsonObject,
-    prepare: Callable[[Task, Any], None] | None = None,
+    prepare: Callable[[FaultyTask, Any], None] | None = None,
 ) -> Tool:
-    return Tool(run, title, description, arguments, tasks=TaskTraits(prepare=prepare))
+    return Tool(run, title, description, arguments, tasks=FaultyTraits(prepare=prepare))
 
 
 _FEW: Final = record(steps=steps(6), interval_s=interval(0.3))
@@ -245,14 +246,14 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Only as a task",
         "Works step by step; refuses to be called plainly.",
         record(steps=steps(10), interval_s=interval(0.5)),
-        tasks=TaskTraits("required"),
+        tasks=FaultyTraits("required"),
     ),
     Tool(
         task_forbidden,
         "Never as a task",
         "Works step by step; refuses to be called as a task.",
         record(steps=steps(5), interval_s=interval(0.3)),
-        tasks=TaskTraits("forbidden"),
+        tasks=FaultyTraits("forbidden"),
     ),
     Tool(
         task_fails,
@@ -330,14 +331,14 @@ TOOLS: Final[tuple[Tool, ...]] = (
         "Plain answer to a task",
         "Breaks a rule: answers plainly when a task is wanted (2025-11-25).",
         _FEW,
-        tasks=TaskTraits("required", becomes="never"),
+        tasks=FaultyTraits("required", becomes="never"),
     ),
     Tool(
         task_unasked,
         "Task nobody wanted",
         "Breaks a rule: becomes a task when it must not.",
         _FEW,
-        tasks=TaskTraits("", becomes="always"),
+        tasks=FaultyTraits("", becomes="always"),
     ),
     _tool(
         task_wrong_fields,

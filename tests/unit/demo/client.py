@@ -14,9 +14,9 @@ from mcp_progress_monitor.demo.eras import (
     VERSION_STAMP,
     Negotiation,
 )
-from mcp_progress_monitor.demo.server import Server
 from mcp_progress_monitor.demo.wire import Wire
 from tests.servers.saved_tasks import store_in
+from tests.servers.server import FaultyServer
 from tests.servers.tools import TOOLS
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ class Client:
     ) -> None:
         self.sink = self._make_sink()
         self.version = version
-        self.server = Server(
+        self.server = FaultyServer(
             Wire(NoSource(), self.sink),
             negotiation or Negotiation(ERAS["both"]),
             tools,

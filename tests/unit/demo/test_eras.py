@@ -13,6 +13,7 @@ from mcp_progress_monitor.demo.eras import (
     VERSION_STAMP,
     Negotiation,
 )
+from tests.servers.server import LyingNegotiation
 from tests.unit.demo.client import PER_REQUEST, STAMPS, Client, Message
 
 COMMON = {
@@ -53,7 +54,7 @@ def test_a_server_of_one_version_counters_with_that() -> None:
 
 
 def test_a_false_version_can_be_claimed() -> None:
-    negotiation = Negotiation(ERAS["handshake"], answered_version="3000-01-01")
+    negotiation = LyingNegotiation(ERAS["handshake"], "3000-01-01")
     client = Client(negotiation=negotiation, opens=False)
     assert client.open().result["protocolVersion"] == "3000-01-01"
 

@@ -11,6 +11,7 @@ import pytest
 
 from mcp_progress_monitor.demo.eras import ERAS
 from mcp_progress_monitor.demo.tools.resumable import FAULTS
+from tests.servers.server import changed
 from tests.servers.tools import TOOLS
 from tests.unit.demo.client import TOKEN, Client, Message, Played
 
@@ -305,7 +306,7 @@ def test_tokens_can_be_ignored(tmp_path: Path) -> None:
 
 def test_tools_can_change_between_attempts(tmp_path: Path) -> None:
     export = Export(tmp_path)
-    later = [tool.changed() for tool in TOOLS]
+    later = [changed(tool) for tool in TOOLS]
     export.client = Client(state_dir=tmp_path, later_tools=later)
     before = _schema(export.client)
     token = export.start().next_token
