@@ -15,10 +15,10 @@ from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.exports.formats import pieces
 from mcp_progress_monitor.exports.options import ExportFormat, ExportOptions, FindingTexts
 from mcp_progress_monitor.exports.redaction import Redaction
+from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.playback.playback import Playback
 from mcp_progress_monitor.recording.recorder import Recorder
 from mcp_progress_monitor.snapshots.definitions import HttpDefinition
-from mcp_progress_monitor.tracker import violations
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.commands import run
 from tests.integration.http_servers import http_server
@@ -99,7 +99,7 @@ async def test_ticks_queued_until_a_later_reply_are_the_same_when_they_are_playe
     job = seen.details[0].snapshot
     assert (job.state, job.progress, job.tick_count) == (JobState.DONE, 10, 10)
     assert job.late_count > 0
-    assert {mark.key for mark in job.marks} == {violations.LATE_DELIVERY}
+    assert {mark.key for mark in job.marks} == {rules.TICK_LATE_IN_BATCH.kind}
 
 
 @pytest.mark.parametrize("reply", ["sse", "json"])

@@ -10,9 +10,9 @@ import anyio.lowlevel
 import pytest
 
 from mcp_progress_monitor.errors import ErrorDetails, UserError
+from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.store import chains
 from mcp_progress_monitor.store.resumes import ResumeStore
-from mcp_progress_monitor.tracker import violations
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.integration.resumable import (
     AT_ONCE,
@@ -133,7 +133,7 @@ async def test_a_token_that_cannot_be_sent_is_marked(place: Place, token_is: str
     async with running(place) as (engine, _):
         outcome = await engine.calls.make(export(token_is=token_is))
         assert outcome.state is JobState.DONE
-        assert [mark.key for mark in the_job(engine).marks] == [violations.RESUME_TOKEN]
+        assert [mark.key for mark in the_job(engine).marks] == [rules.NEXT_TOKEN_TYPE.kind]
         assert engine.resumer.find(1) is None
 
 
@@ -142,7 +142,7 @@ async def test_tokens_of_odd_ways_work_and_are_marked(place: Place, token_is: st
     async with running(place) as (engine, _):
         outcome = await engine.calls.make(export(token_is=token_is, auto_resume=AT_ONCE))
         assert outcome.state is JobState.DONE
-        expected = violations.SAME_TOKEN if token_is == "constant" else violations.RESUME_TOKEN
+        expected = rules.SAME_TOKEN.kind if token_is == "constant" else rules.NEXT_TOKEN_TYPE.kind
         assert [mark.key for mark in the_job(engine).marks] == [expected]
     assert place.chunks() == whole()
 

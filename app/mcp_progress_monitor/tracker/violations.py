@@ -28,63 +28,12 @@ if TYPE_CHECKING:
 FRAMES_KEPT: Final = 200
 """Newest irregular frames of a job whose findings are kept, at least: as many as it keeps ticks."""
 
-NOT_INCREASING: Final = rules.NOT_INCREASING.kind
-"""A tick's progress was equal to the one before, or below it."""
-ABOVE_TOTAL: Final = rules.ABOVE_TOTAL.kind
-TOTAL_CHANGED: Final = rules.TOTAL_CHANGED.kind
-TOTAL_NOT_POSITIVE: Final = rules.TOTAL_NOT_POSITIVE.kind
 WRONG_TYPE: Final = "wrong-type"
 """A tick that is not formed as the protocol asks; the words say how."""
-AFTER_END: Final = rules.TICK_AFTER_END.kind
-LATE_DELIVERY: Final = rules.TICK_LATE_IN_BATCH.kind
-"""A tick behind the reply in its batch, or in another response over HTTP: late, but no fault."""
-AFTER_CANCEL: Final = rules.TICK_AFTER_CANCEL.kind
-AFTER_TIMEOUT: Final = rules.TICK_AFTER_TIMEOUT.kind
-"""A tick for a request that we had given up; no fault of the server's."""
-LATE_RESULT: Final = rules.LATE_REPLY.kind
-"""A result for a request that was cancelled or given up; it is kept."""
-DUPLICATE_REPLY: Final = rules.DUPLICATE_REPLY.kind
-"""A further reply to a request already answered; the first one counts."""
 IRREGULAR_REPLY: Final = "irregular-reply"
-TOKEN_IN_USE: Final = rules.TOKEN_IN_USE.kind
-"""The request's progress token was that of another open request."""
 IRREGULAR_REQUEST: Final = "irregular-request"
-UNFINISHED: Final = rules.UNFINISHED.kind
-"""A result of another type than complete: it does not end the work."""
-NO_QUESTIONS: Final = rules.SERVER_ASKS.kind
-"""A server of 2026-07-28 whose own question failed: its code asks as in the handshake era."""
-CANCEL_TOO_LATE: Final = rules.CANCEL_TOO_LATE.kind
-"""The cancel notice came after the reply."""
-RESUME_TOKEN: Final = rules.NEXT_TOKEN_TYPE.kind
-"""A resume token that is not what, or where, the draft wants it; the words say how."""
-TOKEN_ON_ERROR: Final = rules.TOKEN_ON_ERROR.kind
-"""A resume token came with an error; it is not used."""
-SAME_TOKEN: Final = rules.SAME_TOKEN.kind
-"""The server handed out the token it had been given."""
-CHANGED_REQUEST: Final = rules.REQUEST_CHANGED.kind
-"""A resumed request differed from the first one in more than its token."""
 TASK: Final = "irregular-task"
 """A message about the job's task that is not formed as the protocol asks; the words say how."""
-TASK_STATUS: Final = rules.STATUS_AFTER_FINAL.kind
-"""A status after the one that is the end, or after the job's own."""
-TASK_PLAIN: Final = rules.ANSWERED_AT_ONCE.kind
-"""A request for a task was answered at once, or a task came that nobody had asked for."""
-TASK_RESULT: Final = rules.RESULT_TOO_EARLY.kind
-"""A result before its task was over, none after, or one that does not go with its status."""
-TASK_REFUSED: Final = rules.TASK_REFUSED.kind
-"""A `tasks/…` request about the job's task was answered with an error."""
-TASK_TOKEN: Final = rules.OTHER_TOKEN.kind
-"""Progress of the job's task came with another token than its request gave."""
-TASK_PROGRESS: Final = rules.TICK_OF_TASK.kind
-"""Progress came after the reply that left the work to a task, or to a further request."""
-OTHER_STREAM: Final = rules.OTHER_STREAM.kind
-"""Progress came over HTTP in the response to another request (2026-07-28)."""
-OUTPUT: Final = rules.OUTPUT.kind
-"""The result breaks the output schema of its tool; the words say how."""
-OUTPUT_UNCHECKED: Final = rules.OUTPUT_UNCHECKED.kind
-"""The result could not be checked completely against the output schema of its tool."""
-RESUMED_TWICE: Final = rules.RESUMED_TWICE.kind
-"""The request's resume token was that of another open request."""
 
 
 def spoils(findings: Sequence[Finding]) -> bool:

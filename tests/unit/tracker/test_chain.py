@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_progress_monitor.tracker import violations
+from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.unit.tracker.attempts import resumable, resumed
 from tests.unit.tracker.story import Story
@@ -37,7 +37,7 @@ def test_equal_progress_within_an_attempt_is_still_a_violation() -> None:
     request = resumed(story)
     story.tick(request, 50, 100)
     story.tick(request, 50, 100)
-    assert story.marks(request) == {violations.NOT_INCREASING: 1}
+    assert story.marks(request) == {rules.NOT_INCREASING.kind: 1}
 
 
 def test_rate_and_time_left_start_from_the_first_value_of_the_attempt() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from mcp_progress_monitor.tracker import violations
+from mcp_progress_monitor.findings import rules
 from tests.unit.tracker.attempts import PARAMS, resumable
 from tests.unit.tracker.story import Story
 
@@ -12,7 +12,7 @@ def test_a_resumed_request_that_differs_is_marked() -> None:
     resumable(story)
     request = story.call(resume="t1", params={"name": "export", "arguments": {"rows": 4}})
     assert story.job(request).attempt_count == 2
-    assert story.marks(request) == {violations.CHANGED_REQUEST: 1}
+    assert story.marks(request) == {rules.REQUEST_CHANGED.kind: 1}
 
 
 def test_stamps_and_the_token_are_no_difference() -> None:
@@ -34,7 +34,7 @@ def test_another_trace_is_no_difference_but_another_key_is() -> None:
     story.reply(again, token="t2")
     changed = {**other, "kept": 2, "resumeToken": "t2"}
     last = story.call(resume="t2", params={**PARAMS, "_meta": changed})
-    assert story.marks(last) == {violations.CHANGED_REQUEST: 1}
+    assert story.marks(last) == {rules.REQUEST_CHANGED.kind: 1}
 
 
 def test_a_constant_token_of_many_jobs_finds_each_by_its_parameters() -> None:

@@ -9,7 +9,6 @@ import pytest
 from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import Finding
 from mcp_progress_monitor.protocol.facts import Side
-from mcp_progress_monitor.tracker import violations
 from mcp_progress_monitor.tracker.chain import INVALID_PARAMS, REFUSED
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.unit.tracker.attempts import resumable, resumed, saving
@@ -106,11 +105,11 @@ def test_a_token_on_an_error_is_marked_and_not_used() -> None:
     story.reply(second, failed, token="t2")
     assert story.detail(second).resume_token == "t1"
     assert story.job(second).can_resume
-    assert story.marks(second)[violations.TOKEN_ON_ERROR] == 1
+    assert story.marks(second)[rules.TOKEN_ON_ERROR.kind] == 1
     fresh = story.call("b")
     story.reply(fresh, error={"code": -32603, "message": "no"}, token="t3")
     assert story.job(fresh).state is JobState.FAILED
-    assert story.marks(fresh)[violations.TOKEN_ON_ERROR] == 1
+    assert story.marks(fresh)[rules.TOKEN_ON_ERROR.kind] == 1
 
 
 @pytest.mark.parametrize("token", ["", 42, {"chunk": 1}, True])
@@ -120,7 +119,7 @@ def test_an_unusable_token_is_marked_and_the_last_one_kept(token: object) -> Non
     request = story.call()
     story.reply(request, token=token, problems=problem)
     assert story.job(request).state is JobState.DONE
-    assert story.marks(request) == {violations.RESUME_TOKEN: 1}
+    assert story.marks(request) == {rules.NEXT_TOKEN_TYPE.kind: 1}
     resumable(story, newest="good")
     second = resumed(story, newest="good")
     story.reply(second, token=token, problems=problem)
@@ -134,7 +133,7 @@ def test_a_token_given_out_twice_is_marked() -> None:
     resumable(story)
     second = resumed(story)
     story.reply(second, token="t1")
-    assert story.marks(second) == {violations.SAME_TOKEN: 1}
+    assert story.marks(second) == {rules.SAME_TOKEN.kind: 1}
     assert story.job(second).can_resume
     third = resumed(story)
     assert story.job(third).attempt_count == 3
@@ -155,7 +154,7 @@ def test_a_result_that_asks_for_more_is_resumable_by_hand_only(result: dict[str,
     job = story.job(request)
     assert job.can_resume
     assert job.failure is not None
-    assert story.marks(request) == {violations.UNFINISHED: 1}
+    assert story.marks(request) == {rules.UNFINISHED.kind: 1}
     chain = story.tracker.chains.of(job.id)
     assert chain is not None
     assert chain.is_by_hand
@@ -178,7 +177,7 @@ def test_a_late_reply_brings_the_newest_token() -> None:
     story.reply(second, token="t2")
     assert story.detail(second).resume_token == "t2"
     assert story.job(second).resume_note == ""
-    assert story.marks(second) == {violations.LATE_RESULT: 1}
+    assert story.marks(second) == {rules.LATE_REPLY.kind: 1}
 
 
 def test_a_late_reply_without_a_token_ends_the_chain() -> None:
@@ -199,7 +198,7 @@ def test_a_late_reply_to_an_attempt_before_the_one_in_flight_changes_nothing() -
     third = resumed(story)
     story.reply(second)
     assert story.job(third).state is JobState.RUNNING
-    assert story.marks(third) == {violations.DUPLICATE_REPLY: 1}
+    assert story.marks(third) == {rules.DUPLICATE_REPLY.kind: 1}
 
 
 def test_results_of_our_own_begin_no_chain() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_progress_monitor.tracker import violations
+from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.tracker.rows import RowLimits
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.tracker.tracker import Tracker
@@ -109,7 +109,7 @@ def test_a_second_request_with_a_token_in_flight_is_a_job_of_its_own_and_marked(
     resumed(story)
     rival = resumed(story)
     assert story.job(rival).id == 2
-    assert story.marks(rival) == {violations.RESUMED_TWICE: 1}
+    assert story.marks(rival) == {rules.RESUMED_TWICE.kind: 1}
 
 
 def test_an_expected_request_is_its_jobs_whatever_others_have_the_same_token() -> None:
@@ -222,7 +222,7 @@ def test_nothing_more_is_expected_while_an_attempt_is_put_on_disk() -> None:
     assert story.job(request).state is JobState.RUNNING
     assert story.job(request).progress == 40
     marked = story.marks(request)
-    assert marked == {violations.CANCEL_TOO_LATE: 1, violations.AFTER_END: 1}
+    assert marked == {rules.CANCEL_TOO_LATE.kind: 1, rules.TICK_AFTER_END.kind: 1}
     story.tracker.chains.note_saved(1, 7)
     assert story.job(request).can_resume
 
@@ -243,7 +243,7 @@ def test_a_reply_that_comes_while_a_timeout_is_put_on_disk_brings_its_token() ->
     later.tracker.chains.note_saved(1, None)
     assert later.detail(second) == at_once.detail(second)
     assert later.detail(second).resume_token == "t2"
-    assert later.marks(second) == {violations.AFTER_END: 1, violations.LATE_RESULT: 1}
+    assert later.marks(second) == {rules.TICK_AFTER_END.kind: 1, rules.LATE_REPLY.kind: 1}
 
 
 def test_notes_on_jobs_that_are_not_there_do_nothing() -> None:

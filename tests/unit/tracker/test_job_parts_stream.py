@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.protocol.facts import Side
-from mcp_progress_monitor.tracker import violations
 from mcp_progress_monitor.tracker.job_parts import STREAM_STEPS_KEPT
 from mcp_progress_monitor.tracker.snapshot import JobState, StreamStep
 from tests.unit.protocol.wire import call, progress, result
@@ -104,7 +104,7 @@ def test_a_reply_after_a_lost_request_is_late_and_its_token_is_free() -> None:
     assert not wire.is_token_active("a")
     wire.receive(tick("a", 3))
     wire.receive(result(1))
-    assert wire.marks(made) == {violations.AFTER_END: 1, violations.LATE_RESULT: 1}
+    assert wire.marks(made) == {rules.TICK_AFTER_END.kind: 1, rules.LATE_REPLY.kind: 1}
     again = wire.send(call(2, "a"))
     assert wire.marks(again) == {}
 
@@ -116,7 +116,7 @@ def test_ticks_behind_the_result_in_its_batch_are_late_but_shown() -> None:
     job = wire.job(made)
     assert (job.state, job.tick_count, job.late_count) == (JobState.DONE, 2, 2)
     assert (job.progress, job.total, job.fraction, job.message) == (3, 3, 1.0, "Done")
-    assert wire.marks(made) == {violations.LATE_DELIVERY: 2}
+    assert wire.marks(made) == {rules.TICK_LATE_IN_BATCH.kind: 2}
     assert [point.last for point in wire.detail(made).chart][-1] == 3.0
 
 
@@ -138,7 +138,7 @@ def test_ticks_in_a_batch_that_answers_a_later_request_are_late_on_their_own_job
     wire.event("http_events", exchange=2, events=[])
     wire.receive([tick("a", 4, 5), tick("b", 1), result(2)])
     assert (wire.job(first).progress, wire.job(first).late_count) == (4, 1)
-    assert wire.marks(first) == {violations.LATE_DELIVERY: 1}
+    assert wire.marks(first) == {rules.TICK_LATE_IN_BATCH.kind: 1}
     assert wire.job(first).marks[0].text == (
         "Progress received 4.0 s after the reply, in another HTTP response"
     )
@@ -153,7 +153,7 @@ def test_ticks_after_the_result_on_its_own_stream_are_a_fault(exchange: int | No
         wire.event("http_events", exchange=exchange, events=[])
     wire.receive(result(1))
     wire.receive([tick("a", 9)])
-    assert wire.marks(made) == {violations.AFTER_END: 1}
+    assert wire.marks(made) == {rules.TICK_AFTER_END.kind: 1}
     assert wire.job(made).progress is None
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from mcp_progress_monitor.tracker import violations
+from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.tracker.snapshot import JobState
 from tests.unit.protocol.wire import notification
 from tests.unit.tracker.dialogue import Dialogue, flat, nested
@@ -155,14 +155,14 @@ def test_silence_confirms_the_cancel_of_a_task_that_may_still_run(wire: Dialogue
     assert wire.state(made) is JobState.CANCELLED
     assert "may still be running" in wire.failure(made)
     wire.tell(nested("working"))
-    assert wire.marks(made) == {violations.TASK_STATUS: 1}
+    assert wire.marks(made) == {rules.STATUS_AFTER_FINAL.kind: 1}
 
 
 def test_a_task_that_is_working_in_the_reply_to_its_cancelling_is_marked(wire: Dialogue) -> None:
     made = wire.begin()
     wire.ask("tasks/cancel", taskId="T")
     wire.reply(**nested("working"))
-    assert wire.marks(made) == {violations.TASK_STATUS: 1}
+    assert wire.marks(made) == {rules.STATUS_AFTER_FINAL.kind: 1}
     assert wire.state(made) is JobState.CANCELLING
 
 
@@ -170,7 +170,7 @@ def test_cancelling_what_is_over_is_marked(wire: Dialogue) -> None:
     made = wire.begin()
     wire.tell(nested("completed"))
     wire.ask("tasks/cancel", taskId="T")
-    assert (wire.state(made), wire.marks(made)) == (JobState.DONE, {violations.CANCEL_TOO_LATE: 1})
+    assert (wire.state(made), wire.marks(made)) == (JobState.DONE, {rules.CANCEL_TOO_LATE.kind: 1})
 
 
 def test_a_cancelled_notice_for_a_task_is_too_late(wire: Dialogue) -> None:
@@ -178,7 +178,7 @@ def test_a_cancelled_notice_for_a_task_is_too_late(wire: Dialogue) -> None:
     wire.send(notification("notifications/cancelled", requestId=wire.ids))
     assert (wire.state(made), wire.marks(made)) == (
         JobState.RUNNING,
-        {violations.CANCEL_TOO_LATE: 1},
+        {rules.CANCEL_TOO_LATE.kind: 1},
     )
 
 

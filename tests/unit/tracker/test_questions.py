@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.protocol.messages import RELATED_TASK
 from mcp_progress_monitor.tracker import violations
@@ -133,7 +134,7 @@ def test_a_question_that_the_server_takes_back_is_closed_at_once(wire: Dialogue)
     assert (wire.state(question), wire.failure(question)) == (JobState.CANCELLED, "Too late")
     assert (wire.state(made), wire.job(made).questions) == (JobState.RUNNING, ())
     wire.send(result("q", action="accept"))
-    assert wire.marks(question) == {violations.LATE_RESULT: 1}
+    assert wire.marks(question) == {rules.LATE_REPLY.kind: 1}
 
 
 def test_a_job_that_is_being_cancelled_shows_that_first(wire: Dialogue) -> None:
@@ -240,7 +241,7 @@ def test_progress_between_the_rounds_is_late(wire: Dialogue) -> None:
     made = wire.call()
     _require(wire)
     wire.receive(progress("a", 5))
-    assert wire.marks(made) == {violations.TASK_PROGRESS: 1}
+    assert wire.marks(made) == {rules.TICK_OF_TASK.kind: 1}
     assert wire.state(made) is JobState.NEEDS_YOU
 
 
@@ -298,7 +299,7 @@ def test_a_round_that_changes_more_than_it_may_is_marked(
     _require(wire)
     wire.call(**{"inputResponses": {"k": {}}, "requestState": "s1", **changed})
     assert wire.words(made) == [f"The request was sent again, but {words}"]
-    assert wire.marks(made) == {violations.CHANGED_REQUEST: 1}
+    assert wire.marks(made) == {rules.REQUEST_CHANGED.kind: 1}
 
 
 def test_what_fits_no_round_is_a_job_of_its_own(wire: Dialogue) -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
+from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.protocol.messages import RELATED_TASK
-from mcp_progress_monitor.tracker import violations
 from mcp_progress_monitor.tracker.rows import RowLimits
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.tracker.tracker import Tracker
@@ -95,7 +95,7 @@ def test_a_status_that_goes_on_after_the_result_is_marked(wire: Dialogue) -> Non
     _fetch(wire, **TEXT)
     number = wire.tell(nested("working"))
     assert wire.state(made) is JobState.DONE
-    assert wire.marks(made) == {violations.TASK_STATUS: 1}
+    assert wire.marks(made) == {rules.STATUS_AFTER_FINAL.kind: 1}
     assert "after the job ended (Done)" in texts_of(wire.changes[-1].marked)[number]
 
 
@@ -113,7 +113,7 @@ def test_an_error_behind_a_completed_task_is_a_failure_and_marked(wire: Dialogue
     wire.tell(nested("completed"))
     _fetch(wire, isError=True, content=[])
     assert wire.state(made) is JobState.FAILED
-    assert wire.marks(made) == {violations.TASK_RESULT: 1}
+    assert wire.marks(made) == {rules.RESULT_TOO_EARLY.kind: 1}
 
 
 def test_a_json_rpc_error_for_a_result_is_what_became_of_the_work(wire: Dialogue) -> None:
@@ -142,7 +142,7 @@ def test_a_second_result_is_marked_and_the_first_counts(wire: Dialogue) -> None:
     answer = wire.detail(made).answer
     assert answer is not None
     assert answer.result == {**TEXT, **META}
-    assert wire.marks(made) == {violations.DUPLICATE_REPLY: 1}
+    assert wire.marks(made) == {rules.DUPLICATE_REPLY.kind: 1}
 
 
 def test_a_resume_token_with_a_tasks_result_is_shown_and_not_used(wire: Dialogue) -> None:
@@ -150,7 +150,7 @@ def test_a_resume_token_with_a_tasks_result_is_shown_and_not_used(wire: Dialogue
     jobs = wire.tracker.jobs()
     _fetch(wire, content=[], _meta={**META["_meta"], "nextResumeToken": "t"})
     assert wire.state(made) is JobState.DONE
-    assert wire.marks(made) == {violations.RESUME_TOKEN: 1}
+    assert wire.marks(made) == {rules.NEXT_TOKEN_TYPE.kind: 1}
     assert wire.tracker.jobs() == jobs
 
 
@@ -205,7 +205,7 @@ def test_a_terminal_status_is_final(wire: Dialogue) -> None:
     for status in ("completed", "working", "failed", "completed"):
         wire.tell(nested(status))
     assert wire.state(made) is JobState.DONE
-    assert wire.marks(made) == {violations.TASK_STATUS: 2}
+    assert wire.marks(made) == {rules.STATUS_AFTER_FINAL.kind: 2}
     task = wire.job(made).task
     assert task is not None
     assert task.status == "completed"
@@ -234,14 +234,14 @@ def test_progress_goes_on_until_the_task_is_over(wire: Dialogue) -> None:
     wire.tell(nested("completed"))
     wire.receive(progress("a", 4, total=9))
     assert wire.job(made).late_count == 1
-    assert wire.marks(made) == {violations.AFTER_END: 1}
+    assert wire.marks(made) == {rules.TICK_AFTER_END.kind: 1}
 
 
 def test_progress_for_a_task_of_the_extension_is_marked(wire: Dialogue) -> None:
     made = wire.begin(is_flat=True)
     wire.receive(progress("a", 3))
     assert wire.job(made).progress == 3
-    assert wire.marks(made) == {violations.TASK_PROGRESS: 1}
+    assert wire.marks(made) == {rules.TICK_OF_TASK.kind: 1}
     assert wire.words(made) == ["Progress received after its request was answered"]
 
 
@@ -264,21 +264,21 @@ def test_a_changed_token_is_marked_and_its_numbers_are_shown(wire: Dialogue) -> 
     wire.receive(progress("b", 2, **META))
     job = wire.job(made)
     assert (job.progress, job.tick_count, job.late_count) == (2, 2, 0)
-    assert wire.marks(made) == {violations.TASK_TOKEN: 1}
+    assert wire.marks(made) == {rules.OTHER_TOKEN.kind: 1}
 
 
 def test_a_plain_answer_to_a_request_for_a_task_is_the_answer_and_marked(wire: Dialogue) -> None:
     made = wire.call(task={})
     wire.reply(**TEXT)
     assert wire.state(made) is JobState.DONE
-    assert wire.marks(made) == {violations.TASK_PLAIN: 1}
+    assert wire.marks(made) == {rules.ANSWERED_AT_ONCE.kind: 1}
 
 
 def test_a_task_that_nobody_asked_for_is_followed_and_marked(wire: Dialogue) -> None:
     made = wire.call()
     wire.reply(task=nested())
     assert wire.state(made) is JobState.RUNNING
-    assert wire.marks(made) == {violations.TASK_PLAIN: 1}
+    assert wire.marks(made) == {rules.ANSWERED_AT_ONCE.kind: 1}
     wire.tell(nested("completed"))
     assert wire.state(made) is JobState.DONE
 
@@ -288,7 +288,7 @@ def test_a_task_that_its_server_forgot_is_over(wire: Dialogue, code: int) -> Non
     made = wire.begin()
     wire.ask("tasks/get", taskId="T")
     wire.refuse(code, "what task?")
-    assert wire.marks(made) == {violations.TASK_REFUSED: 1}
+    assert wire.marks(made) == {rules.TASK_REFUSED.kind: 1}
     is_forgotten = code == -32602
     assert wire.state(made) is (JobState.FAILED if is_forgotten else JobState.RUNNING)
     assert wire.failure(made) == ("what task?" if is_forgotten else "")

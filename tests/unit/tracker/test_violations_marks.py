@@ -62,6 +62,6 @@ def test_progress_on_another_requests_stream_is_marked_and_counts_all_the_same()
         wire.now += 1
         wire.receive(progress("b", value, total=10))
     job = wire.job(made[1])
-    assert wire.marks(made[1]) == {violations.OTHER_STREAM: 5}
+    assert wire.marks(made[1]) == {rules.OTHER_STREAM.kind: 5}
     assert (job.progress, job.tick_count, job.rate is not None) == (5, 5, True)
     assert wire.marks(made[0]) == {}

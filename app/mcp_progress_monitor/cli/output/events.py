@@ -18,6 +18,7 @@ from mcp_progress_monitor.cli.output.results import (
     exact_outcome,
     exact_result,
 )
+from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.formatting import visible
 from mcp_progress_monitor.protocol.eras import era_of
 from mcp_progress_monitor.protocol.facts import (
@@ -39,7 +40,6 @@ from mcp_progress_monitor.protocol.messages import LOG_MESSAGE
 from mcp_progress_monitor.protocol.secrets import shown_data
 from mcp_progress_monitor.protocol.tasks import task_named_by
 from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId, JobSnapshot, JobState
-from mcp_progress_monitor.tracker.violations import OUTPUT, OUTPUT_UNCHECKED
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -521,8 +521,8 @@ class JsonEvents:
     def _output_checked(self, fact: OutputChecked, _chunk: _Chunk) -> str:
         """The findings of a check against an output schema, one event each."""
         job = as_json(self._book.jobs.job_of(fact.request))
-        found = [(OUTPUT, "error", text) for text in fact.problems]
-        found += [(OUTPUT_UNCHECKED, "info", text) for text in fact.unchecked]
+        found = [(rules.OUTPUT.kind, "error", text) for text in fact.problems]
+        found += [(rules.OUTPUT_UNCHECKED.kind, "info", text) for text in fact.unchecked]
         self._finding_count += len(found)
         source = as_json("2025-11-25, Server Features, Tools, Output Schema")
         return "".join(

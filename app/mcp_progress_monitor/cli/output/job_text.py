@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.cli.output.results import as_json
+from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.findings.finding import joined
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.protocol.facts import Side, TaskStated, is_terminal
@@ -99,24 +100,24 @@ def log_line(level: object, logger: object, data: Any) -> str:
 
 _KINDS: Final = frozenset(
     {
-        violations.NOT_INCREASING,
-        violations.ABOVE_TOTAL,
-        violations.TOTAL_CHANGED,
-        violations.TOTAL_NOT_POSITIVE,
+        rules.NOT_INCREASING.kind,
+        rules.ABOVE_TOTAL.kind,
+        rules.TOTAL_CHANGED.kind,
+        rules.TOTAL_NOT_POSITIVE.kind,
         violations.WRONG_TYPE,
-        violations.AFTER_END,
-        violations.RESUME_TOKEN,
-        violations.TOKEN_ON_ERROR,
-        violations.SAME_TOKEN,
-        violations.NO_QUESTIONS,
+        rules.TICK_AFTER_END.kind,
+        rules.NEXT_TOKEN_TYPE.kind,
+        rules.TOKEN_ON_ERROR.kind,
+        rules.SAME_TOKEN.kind,
+        rules.SERVER_ASKS.kind,
         violations.TASK,
-        violations.OUTPUT,
-        violations.OUTPUT_UNCHECKED,
+        rules.OUTPUT.kind,
+        rules.OUTPUT_UNCHECKED.kind,
     }
 )
 """Without messages that cross our cancel or time limit, which happens with correct servers."""
 
-_OF_REPLIES: Final = (violations.TOKEN_ON_ERROR, violations.SAME_TOKEN, violations.NO_QUESTIONS)
+_OF_REPLIES: Final = (rules.TOKEN_ON_ERROR.kind, rules.SAME_TOKEN.kind, rules.SERVER_ASKS.kind)
 """Violations in a reply that only the whole job reveals."""
 
 

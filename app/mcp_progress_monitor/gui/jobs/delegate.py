@@ -35,6 +35,7 @@ from PySide6.QtWidgets import (
     QToolTip,
 )
 
+from mcp_progress_monitor.findings import rules
 from mcp_progress_monitor.gui.common.controls import plain_tip
 from mcp_progress_monitor.gui.common.row_painting import CellCache, Face, RowFaces
 from mcp_progress_monitor.gui.jobs.actions import RowAction, offered
@@ -42,7 +43,6 @@ from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
 from mcp_progress_monitor.gui.jobs.model import NEWEST, SETTLED_AFTER_S, SNAPSHOT
 from mcp_progress_monitor.gui.theme import GAP, GAP_S, Appearance, Tone, state_icon, tone_of
 from mcp_progress_monitor.protocol.facts import Side
-from mcp_progress_monitor.tracker import violations
 from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
 from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording import streams as stream_texts
@@ -351,7 +351,7 @@ class JobCells:
 
 def _is_harmless(job: JobSnapshot) -> bool:
     """Whether no finding of a job deserves a warning: being late by place alone does not."""
-    return all(mark.key == violations.LATE_DELIVERY for mark in job.marks)
+    return all(mark.key == rules.TICK_LATE_IN_BATCH.kind for mark in job.marks)
 
 
 def _lasting(column: int, job: JobSnapshot) -> tuple[object, ...] | None:
