@@ -74,9 +74,8 @@ async def test_two_windows_save_one_chain_and_its_newest_token(tmp_path: Path, l
         params = {"name": "export", "arguments": {"n": 3}, "_meta": resumed}
         again = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}
         tap.write(tap.sent(again, 0.1), tap.answer(2, _meta={"nextResumeToken": "T2"}))
-        for engine in (one, other):
-            await until(lambda engine=engine: jobs_of(engine)[0].attempt_count == 2)
-            await until(lambda engine=engine: states(engine) == [JobState.RESUMABLE])
+        await until(lambda: all(jobs_of(each)[0].attempt_count == 2 for each in (one, other)))
+        await until(lambda: states(one) == states(other) == [JobState.RESUMABLE])
     (chain,) = await saved(tmp_path)
     assert chain.token == "T2"  # no secret
     tap.end()
