@@ -8,7 +8,6 @@ from PySide6.QtCore import QModelIndex, QPoint, QSortFilterProxyModel, Qt, Signa
 from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent, QShortcut
 from PySide6.QtWidgets import QLineEdit, QListView, QMenu, QToolButton, QVBoxLayout, QWidget
 
-from mcp_progress_monitor.catalogue.clients import KNOWN
 from mcp_progress_monitor.gui.common.controls import SideHeading
 from mcp_progress_monitor.gui.common.layout import order_tabs
 from mcp_progress_monitor.gui.servers.actions import (
@@ -440,6 +439,8 @@ class ServerList(QWidget):
 
 def _watch_words(rows: Sequence[ServerRow]) -> str:
     """Where a server can be watched: in the client that it was imported from, if it was."""
+    from mcp_progress_monitor.catalogue.clients import KNOWN  # late: the first picture waits
+
     entry = rows[0].entry if len(rows) == 1 else None
     origin = "" if entry is None else entry.origin
     title = next((each.title for each in KNOWN if origin.startswith(each.title)), "a client")
