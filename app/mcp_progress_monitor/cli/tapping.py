@@ -71,7 +71,7 @@ def run_tap(order: TapOrder) -> NoReturn:
         os._exit(_NOT_STARTED)
     # The server is starting by now: what is imported here costs its client nothing.
     from mcp_progress_monitor import __version__
-    from mcp_progress_monitor.tap.files import About, Rest
+    from mcp_progress_monitor.tap.journal import About, Rest
     from mcp_progress_monitor.tap.relay import relay
 
     rest = Rest(__version__, lambda: _data_dir(order.data_dir), _shown_arguments)

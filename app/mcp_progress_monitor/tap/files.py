@@ -7,16 +7,19 @@ import os
 import sys
 import time
 
+from mcp_progress_monitor.tap.journal import LONGEST_NAME
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from mcp_progress_monitor.tap.journal import About
 
 _SUFFIX = ".mcprec"
 _PART_FOLDERS = ("recordings", "live")
 _ALLOWED = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-")
 _BARE = _ALLOWED | frozenset("#:@/~")
 """What stands for itself in the name of a connection."""
-_LONGEST_NAME = 60
 _NAMES = 100
 _LOCK_S = 1.0
 _LOOK_S = 0.005
@@ -30,45 +33,6 @@ _FLAGS = (
 )
 _HIDDEN = "***"
 _SMALL = 64 * 1024
-
-
-class Rest:
-    """What the rest of the program knows, as functions: called by the journal, never before.
-
-    They may fail: the program may have been updated or removed since this process began.
-    """
-
-    def __init__(
-        self,
-        version: str,
-        data_dir: Callable[[], str],
-        shown_arguments: Callable[[Sequence[str]], Sequence[str]],
-    ) -> None:
-        """`shown_arguments` hides secrets; `data_dir` is the folder of the user's data."""
-        self.version = version
-        self.data_dir = data_dir
-        self.shown_arguments = shown_arguments
-
-
-class About:
-    """What is recorded: the server's name, its client's, its command, and its process's number."""
-
-    def __init__(
-        self,
-        command: Sequence[str],
-        name: str | None,
-        client: str | None,
-        variables: Iterable[str],
-        pid: int,
-        rest: Rest,
-    ) -> None:
-        """`name` is by default that of the command's file."""
-        self.command = command
-        self.name = (name or os.path.basename(command[0]) or "server")[:_LONGEST_NAME]  # noqa: PTH119
-        self.client = client
-        self.variables = variables
-        self.pid = pid
-        self.rest = rest
 
 
 class RunFile:
@@ -273,7 +237,7 @@ def _blocks(pieces: Iterable[bytes]) -> Iterator[bytes]:
 
 def file_name(name: str) -> str:
     """A name as part of a file's: `.3` at its end would be the number of a part."""
-    reduced = "".join(letter if letter in _ALLOWED else "-" for letter in name)[:_LONGEST_NAME]
+    reduced = "".join(letter if letter in _ALLOWED else "-" for letter in name)[:LONGEST_NAME]
     stem, dot, number = reduced.rpartition(".")
     return f"{stem}-{number}" if dot and number.isdigit() else reduced
 

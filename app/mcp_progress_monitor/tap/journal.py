@@ -11,9 +11,9 @@ import time
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from mcp_progress_monitor.tap.files import About, RunFile
+    from mcp_progress_monitor.tap.files import RunFile
 
 QUEUE_BYTES = 64 * 1024 * 1024
 _REFUSED_BYTES = 8 * 1024 * 1024
@@ -29,7 +29,49 @@ _RETRY_S = 1.0
 _LAST_WORDS_S = 0.03
 _LONGEST_ERROR = 64 * 1024
 """Longer lines of stderr become several, all but the last of them marked as incomplete."""
+_START_S = 0.1
+"""How long it stays out of the way of a server that is starting."""
 _FULL = "The queue was full"
+LONGEST_NAME = 60
+
+
+class Rest:
+    """What the rest of the program knows, as functions: called by the journal, never before.
+
+    They may fail: the program may have been updated or removed since this process began.
+    """
+
+    def __init__(
+        self,
+        version: str,
+        data_dir: Callable[[], str],
+        shown_arguments: Callable[[Sequence[str]], Sequence[str]],
+    ) -> None:
+        """`shown_arguments` hides secrets; `data_dir` is the folder of the user's data."""
+        self.version = version
+        self.data_dir = data_dir
+        self.shown_arguments = shown_arguments
+
+
+class About:
+    """What is recorded: the server's name, its client's, its command, and its process's number."""
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        name: str | None,
+        client: str | None,
+        variables: Iterable[str],
+        pid: int,
+        rest: Rest,
+    ) -> None:
+        """`name` is by default that of the command's file."""
+        self.command = command
+        self.name = (name or os.path.basename(command[0]) or "server")[:LONGEST_NAME]  # noqa: PTH119
+        self.client = client
+        self.variables = variables
+        self.pid = pid
+        self.rest = rest
 
 
 class Lost:
@@ -212,6 +254,8 @@ class Journal:
 
     def _run(self) -> None:
         try:
+            with contextlib.suppress(queue.Empty):
+                self._bell.get(timeout=_START_S)
             from mcp_progress_monitor.tap.files import RunFile
 
             self._file = RunFile(self._about)

@@ -14,7 +14,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import NoReturn
 
-    from mcp_progress_monitor.tap.files import About
+    from mcp_progress_monitor.tap.journal import About
     from mcp_progress_monitor.tap.posix import Server
 
 _CHUNK = 64 * 1024
