@@ -34,6 +34,7 @@ NOT_SENT: Final = "not sent"
 _CODED: Final = "the server compressed it ({}) although that was not accepted"
 _AFTER_GAP: Final = "what came before it is missing"
 _CUT: Final = "the client's request is incomplete or compressed"
+_CANCELLED: Final = "The client closed the stream, which cancels the request"
 _FORGOTTEN: Final = "The server no longer knows the session"
 _ENDED: Final = "The client ended the session"
 _BLANK_LINE: Final = re.compile(rb"(?:\r\n|\n|\r(?!\n))(?:\r\n|\n|\r)")
@@ -400,6 +401,7 @@ class TappedExchange:
             self._tell("call_ended", request=request, outcome="failed", text=text)
         elif ended_by == "client" and is_per_request(self._message):
             self._tell("stream_closed", request=request, reason=reason)
+            self._tell("call_ended", request=request, outcome="cancelled", text=_CANCELLED)
         elif last is not None and not is_per_request(self._message):
             session.broken[last] = request
             self._tell("stream_broken", request=request, reason=reason, last_event_id=last)

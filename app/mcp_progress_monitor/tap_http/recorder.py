@@ -63,6 +63,7 @@ class TapRecorder:
         self._count = 0
         self._steps: deque[_Step] = deque()
         self._step_bytes = 0
+        self._at_work: Iterator[None] = iter(())
         self._is_some = anyio.Event()
         self._has_reported_sign_in = False
 
@@ -85,13 +86,16 @@ class TapRecorder:
         """Record what is in line, a few milliseconds at a time."""
         while True:
             while self._steps:
-                for _ in self._next_step():
+                self._at_work = self._next_step()
+                for _ in self._at_work:
                     await checkpoint()
             self._is_some = anyio.Event()
             await self._is_some.wait()
 
     def close(self) -> None:
         """Record what is left, and that all sessions ended with the tap."""
+        for _ in self._at_work:  # whatever kept it from its end
+            pass
         while self._steps:
             for _ in self._next_step():
                 pass
