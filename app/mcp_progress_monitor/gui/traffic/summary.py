@@ -78,6 +78,10 @@ def _restarting(fields: dict[str, Any]) -> str:
     return _event_text(fields, "reason")
 
 
+def _sign_in_required(fields: dict[str, Any]) -> str:
+    return _event_text(fields, "text")
+
+
 def _call_ended(fields: dict[str, Any]) -> str:
     return _joined(_event_text(fields, "outcome"), _event_text(fields, "text"))
 
@@ -113,6 +117,7 @@ _EVENT_READERS: Final[dict[str, Callable[[dict[str, Any]], str]]] = {
     "call_ended": _call_ended,
     "output_checked": _output_checked,
     "timed_out": _call_ended,
+    "sign_in_required": _sign_in_required,
 }
 
 
