@@ -74,7 +74,8 @@ def floods(size: Size) -> list[Figure]:
     seconds = size.pick(10.0, 3.0, 0.2)
     figures: list[Figure] = []
     rows = []
-    for kinds in (*((kind,) for kind in FLOODS), ("logs", "stderr", "requests", "tokens")):
+    alone = size.pick([*FLOODS], [*FLOODS], [*FLOODS][:1])
+    for kinds in (*((kind,) for kind in alone), ("logs", "stderr", "requests", "tokens")):
         name = "several" if len(kinds) > 1 else kinds[0].replace("-", "_")
         row = contend("window-flood", ",".join(kinds), seconds)
         rows.append(row)
