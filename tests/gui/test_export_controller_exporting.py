@@ -22,19 +22,9 @@ from tests.patience import PATIENCE_S
 from tests.unit.exports.sessions import Session
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator
 
-    from mcp_progress_monitor.engine.updates import Update
     from mcp_progress_monitor.errors import ErrorDetails
-
-
-class Recorded(Session):
-    """A session that one can listen to, and that told its listeners all."""
-
-    def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
-        for update in self.updates:
-            listener(update)
-        return self.updates.clear
 
 
 class Pane(QObject):
@@ -86,12 +76,14 @@ class Told:
 class Bench:
     """A window with its exports."""
 
-    def __init__(self, tasks: BackgroundTasks, source: Recorded, told: Told) -> None:
+    def __init__(self, tasks: BackgroundTasks, source: Session, told: Told) -> None:
         self.window = Window()
         self.source = source
         self.told = told
         window: Any = self.window
         self.exporting = ExportController(window, source, tasks, told.tell, "night.mcprec")
+        for update in source.updates:
+            self.exporting.add_findings(update.changes.marked)
         self.exporting.saved.connect(self._on_saved)
 
     def _on_saved(self, _path: Path) -> None:
@@ -115,8 +107,8 @@ class Bench:
         return self.window.statusBar().currentMessage()
 
 
-def _session() -> Recorded:
-    session = Recorded()
+def _session() -> Session:
+    session = Session()
     session.called("login <b>", password="hunter2")
     session.ticked(1, total=2)
     session.ticked(1, total=2)

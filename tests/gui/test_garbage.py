@@ -9,6 +9,7 @@ import pytest
 
 from mcp_progress_monitor.gui import garbage
 from mcp_progress_monitor.gui.garbage import Garbage
+from mcp_progress_monitor.recording.timeline import Timeline
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,9 +30,26 @@ def collected(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     return looks
 
 
+class Growing(Timeline):
+    """A timeline of so many frames as a test says."""
+
+    count = 0
+
+    @property
+    def end(self) -> int:
+        return self.count
+
+
 @pytest.fixture
-def keeper(qapp: QApplication, thawed: None, collected: list[int]) -> Iterator[Garbage]:
-    made = Garbage(qapp)
+def timeline() -> Growing:
+    return Growing()
+
+
+@pytest.fixture
+def keeper(
+    qapp: QApplication, thawed: None, collected: list[int], timeline: Growing
+) -> Iterator[Garbage]:
+    made = Garbage(timeline, qapp)
     yield made
     made.restore()
     made.deleteLater()
@@ -49,15 +67,17 @@ def test_garbage_is_looked_for_when_it_is_quiet(
     qtbot.waitUntil(lambda: len(collected) >= 2)
 
 
-def test_a_flood_is_not_disturbed(keeper: Garbage, collected: list[int], qtbot: QtBot) -> None:
+def test_a_flood_is_not_disturbed(
+    keeper: Garbage, collected: list[int], timeline: Growing, qtbot: QtBot
+) -> None:
     turns: list[int] = []
 
     def quick_but_flooded() -> None:
         turns.append(len(collected))
-        keeper.count_frames(10_000)
+        timeline.count += 10_000
 
     keeper._timer.timeout.connect(quick_but_flooded)  # noqa: SLF001 - after each look
-    keeper.count_frames(10_000)
+    timeline.count += 10_000
     collected.clear()  # it was quiet until now
     qtbot.waitUntil(lambda: len(turns) >= 3)
     assert collected == []

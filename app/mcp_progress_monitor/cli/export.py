@@ -61,7 +61,7 @@ def export_recording(common: CommonOptions, order: ExportOrder) -> int:
         playback = Playback(order.file)
     _check_filter(order.where)
     marks = FindingTexts()
-    playback.subscribe(marks.listen)
+    playback.subscribe(lambda update: marks.add(update.changes.marked))
     while playback.advance(_SLICE_S):
         pass
     _tell_problems(playback, errors)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 from mcp_progress_monitor.findings.finding import Finding, joined
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from mcp_progress_monitor.filtering.filter import LogFilter
     from mcp_progress_monitor.recording.timeline import Timeline
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
-    from mcp_progress_monitor.tracker.snapshot import ChangeSet, JobId
+    from mcp_progress_monitor.tracker.snapshot import JobId
     from mcp_progress_monitor.tracker.tracker import Jobs
 
 
@@ -95,24 +95,15 @@ _KEPT: Final = 20_000
 UNKNOWN: Final = "violation; details are no longer in memory"
 
 
-class MarkedUpdate(Protocol):
-    """An update; `updates.Update` fits."""
-
-    @property
-    def changes(self) -> ChangeSet:
-        """What happened to jobs, and what is wrong with messages."""
-
-
 class FindingTexts:
-    """Listens to updates; keeps the findings on the first messages with violations."""
+    """Keeps the findings on the first messages with violations."""
 
     def __init__(self) -> None:
         self._findings: dict[int, tuple[Finding, ...]] = {}
 
-    def listen(self, update: MarkedUpdate) -> None:
-        """Keep the findings of an update; a listener of `Engine` and `Playback`."""
-        marked = update.changes.marked
-        if marked and len(self._findings) < _KEPT:
+    def add(self, marked: Mapping[int, tuple[Finding, ...]]) -> None:
+        """Keep findings by the numbers of their frames (`ChangeSet.marked`)."""
+        if len(self._findings) < _KEPT:
             self._findings.update(marked)
 
     def of(self, number: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import time
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final
 
 import anyio
 import anyio.to_thread
@@ -25,11 +25,11 @@ from mcp_progress_monitor.filtering.filter import FilterError
 from mcp_progress_monitor.path_checks import is_there
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from mcp_progress_monitor.engine.updates import Update
     from mcp_progress_monitor.exports.redaction import Redaction
     from mcp_progress_monitor.filtering.filter import LogFilter
+    from mcp_progress_monitor.findings.finding import Finding
     from mcp_progress_monitor.gui.aio import BackgroundTasks
     from mcp_progress_monitor.gui.main_window import MainWindow
     from mcp_progress_monitor.tracker.snapshot import JobId
@@ -38,13 +38,6 @@ _SLICE_S: Final = 0.008
 _BLOCK: Final = 1024 * 1024
 _TOLD_MS: Final = 20_000
 _NAME: Final = 60
-
-
-class Exported(ExportSource, Protocol):
-    """The source of an export; `Engine` and `Playback` fit."""
-
-    def subscribe(self, listener: Callable[[Update], None]) -> Callable[[], None]:
-        """Call `listener` for every update until the returned function is called."""
 
 
 class ExportDialog(QFileDialog):
@@ -97,7 +90,7 @@ class ExportController(QObject):
     def __init__(
         self,
         window: MainWindow,
-        source: Exported,
+        source: ExportSource,
         tasks: BackgroundTasks,
         tell: Callable[[ErrorDetails], None],
         title: str,
@@ -110,7 +103,6 @@ class ExportController(QObject):
         self._tell = tell
         self._title = title
         self._marks = FindingTexts()
-        source.subscribe(self._marks.listen)
         window.job_list.report_requested.connect(self.ask_for_report)
         window.job_list.ticks_requested.connect(self.ask_for_ticks)
         window.late.job.when_made(self._join_job_pane)
@@ -121,6 +113,11 @@ class ExportController(QObject):
     def _join_job_pane(self) -> None:
         self._window.job_pane.report_requested.connect(self.ask_for_report)
         self._window.job_pane.ticks_requested.connect(self.ask_for_ticks)
+
+    @Slot(object)
+    def add_findings(self, marked: Mapping[int, tuple[Finding, ...]]) -> None:
+        """Keep what is wrong with frames for the exports of them (`Feed.frames_marked`)."""
+        self._marks.add(marked)
 
     @Slot(object)
     def ask_for_report(self, job: JobId) -> None:

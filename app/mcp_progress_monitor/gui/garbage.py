@@ -15,9 +15,12 @@ from __future__ import annotations
 
 import gc
 import time
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QObject, QTimer, Slot
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.recording.timeline import Timeline
 
 _WORTH_A_LOOK: Final = 5_000
 """New objects since the last look; fewer are left for later. Of four times as many each look took
@@ -35,9 +38,11 @@ _ALL: Final = 2
 class Garbage(QObject):
     """Replaces Python's own schedule until `restore`."""
 
-    def __init__(self, parent: QObject | None = None) -> None:
+    def __init__(self, timeline: Timeline, parent: QObject | None = None) -> None:
+        """A flood is seen by how fast `timeline` grows."""
         super().__init__(parent)
-        self._arrived = 0
+        self._timeline = timeline
+        self._seen = timeline.end
         self._looked_at = time.monotonic()
         gc.disable()
         gc.freeze()
@@ -56,14 +61,10 @@ class Garbage(QObject):
         gc.unfreeze()
         gc.enable()
 
-    @Slot(object)
-    def count_frames(self, count: int) -> None:
-        """Note that so many frames came in."""
-        self._arrived += count
-
     @Slot()
     def _on_timeout(self) -> None:
-        is_quiet, self._arrived = self._arrived < _QUIET, 0
+        arrived, self._seen = self._timeline.end - self._seen, self._timeline.end
+        is_quiet = arrived < _QUIET
         is_worth_it = gc.get_count()[0] > _WORTH_A_LOOK
         is_due = time.monotonic() - self._looked_at > _AT_LEAST_EVERY_S
         if is_due:

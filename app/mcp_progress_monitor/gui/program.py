@@ -143,7 +143,7 @@ class Program(QObject):
         )
         self.jobs = JobsController(self.engine, tasks, self._tell, self)
         self._job_dialogs = JobDialogs(self.window, self.engine, self.jobs, self._preferences)
-        self._garbage = Garbage(self)
+        self._garbage = Garbage(self.engine.timeline, self)
         self._navigation = Navigation(
             self.window, self.engine.jobs, self._models.shown_jobs, self._tell
         )
@@ -228,7 +228,7 @@ class Program(QObject):
         self._models.jobs.groups_changed.connect(self._show_what_is_there)
         feed.stderr_added.connect(self._on_stderr_added)
         feed.frames_added.connect(self._status.count_frames)
-        feed.frames_added.connect(self._garbage.count_frames)
+        feed.frames_marked.connect(self.exporting.add_findings)
         self._models.notes.problem_found.connect(self._on_problem_found)
 
     def _join_panes(self) -> None:

@@ -148,7 +148,7 @@ class RecordingProgram(QObject):
         self.window = MainWindow(self._models, status, appearance, self._preferences)
         self.banner = RecordingBanner(playback.path, appearance, self.window)
         self.bar = ReplayBar(self.replay, playback.begun_when, appearance, self.window)
-        self._garbage = Garbage(self)
+        self._garbage = Garbage(playback.timeline, self)
         self._navigation = Navigation(
             self.window, playback.jobs, self._models.shown_jobs, self._tell
         )
@@ -172,7 +172,7 @@ class RecordingProgram(QObject):
     def _join(self) -> None:
         feed, window = self._models.feed, self.window
         feed.stderr_added.connect(self._on_stderr_added)
-        feed.frames_added.connect(self._garbage.count_frames)
+        feed.frames_marked.connect(self.exporting.add_findings)
         self.replay.changed.connect(self._on_replay_changed)
         self.replay.restarted.connect(self._on_restarted)
         self.banner.problems_opened.connect(self._on_problems_opened)

@@ -24,7 +24,7 @@ def _rows(
 ) -> list[dict[str, Any]]:
     marks = FindingTexts()
     for update in session.updates:
-        marks.listen(update)
+        marks.add(update.changes.marked)
     made = JsonLines(session, Redaction(with_secrets=with_secrets), marks)
     lines = b"".join(made.lines(chosen(session, requests=requests))).splitlines()
     assert made.count == len(lines)

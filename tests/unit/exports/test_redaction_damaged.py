@@ -103,7 +103,7 @@ def _look_at(path: Path) -> bool:
     except UserError:
         return False
     marks = FindingTexts()
-    playback.subscribe(marks.listen)
+    playback.subscribe(lambda update: marks.add(update.changes.marked))
     while playback.advance(0.2):
         pass
     for made in _exports(playback, marks):
@@ -147,7 +147,7 @@ def _look_at_damaged(tmp_path: Path, count: int) -> int:
 def test_half_surrogates_beside_secrets_are_exported_in_every_form(tmp_path: Path) -> None:
     path = _written().save(tmp_path / "whole.mcprec")
     playback, marks = Playback(path), FindingTexts()
-    playback.subscribe(marks.listen)
+    playback.subscribe(lambda update: marks.add(update.changes.marked))
     while playback.advance(0.2):
         pass
     for form in ExportFormat:

@@ -23,7 +23,7 @@ HOSTILE = (
 def _report(session: Session, job: int | None = None, *, with_secrets: bool = False) -> Page:
     marks = FindingTexts()
     for update in session.updates:
-        marks.listen(update)
+        marks.add(update.changes.marked)
     made = HtmlReport(session, Redaction(with_secrets=with_secrets), marks)
     parts = made.session("week.mcprec") if job is None else made.job(job)
     page = Page(b"".join(parts))
