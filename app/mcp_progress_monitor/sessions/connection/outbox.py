@@ -117,6 +117,8 @@ class Outbox:
         """Called when `is_on_hold` has changed."""
         self.is_on_hold = False
         """Whether we have stopped reading, because the server does not read its input."""
+        self.in_line = 0
+        """How many messages wait to be written."""
         self.rubbish: list[bytes] = []
         """The first lines from the server that were no messages, cut to be quoted."""
         self.closes_streams = False
@@ -201,7 +203,7 @@ class Outbox:
         )
         exchange = PendingRequest(outgoing, method, self._clock.monotonic(), clock)
         self._unsent.add(exchange)
-        self._outbox.send_nowait(OutgoingMessage(outgoing.raw, exchange))
+        self._put(OutgoingMessage(outgoing.raw, exchange))
         return exchange
 
     def ask_again(
@@ -220,12 +222,16 @@ class Outbox:
         )
         exchange.renew(outgoing)
         self._unsent.add(exchange)
-        self._outbox.send_nowait(OutgoingMessage(outgoing.raw, exchange))
+        self._put(OutgoingMessage(outgoing.raw, exchange))
 
     def post(self, raw: bytes) -> None:
         """Put a message in line to be written; after the end it is of no use and left out."""
         if not self._is_closed:
-            self._outbox.send_nowait(OutgoingMessage(raw))
+            self._put(OutgoingMessage(raw))
+
+    def _put(self, message: OutgoingMessage) -> None:
+        self.in_line += 1
+        self._outbox.send_nowait(message)
 
     def exchange_of(self, request: int) -> PendingRequest | None:
         """The exchange that waits on the request with this frame number."""
@@ -263,8 +269,7 @@ class Outbox:
             if not self.closes_streams:
                 self.post(notification)
             elif not self._is_closed:
-                letter = OutgoingMessage(b"", closes=exchange.request, reason=reason)
-                self._outbox.send_nowait(letter)
+                self._put(OutgoingMessage(b"", closes=exchange.request, reason=reason))
 
     def is_due(self, request: int) -> bool:
         """Whether the request with this frame number waits for its reply and is not cancelled."""
@@ -284,6 +289,7 @@ class Outbox:
     async def letters(self) -> AsyncIterator[OutgoingMessage]:
         """Messages to be written, each when the one before is; those given up are left out."""
         async for letter in self._inbox:
+            self.in_line -= 1
             if letter.exchange is None or letter.exchange.end is None:
                 yield letter
             self._room.set()
@@ -318,11 +324,6 @@ class Outbox:
         self.is_on_hold = is_on_hold
         for watcher in self.hold_watchers:
             watcher()
-
-    @property
-    def in_line(self) -> int:
-        """How many messages wait to be written."""
-        return self._outbox.statistics().current_buffer_used
 
     def take(self, facts: Sequence[Fact], frames: Sequence[Frame]) -> None:
         """Do what `facts`, read from `frames`, ask of us."""
