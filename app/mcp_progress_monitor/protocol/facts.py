@@ -252,11 +252,6 @@ class RequestMade(NamedTuple):
     resume_token: Any
     findings: tuple[Finding, ...]
 
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """What is wrong with the message, in sentences."""
-        return texts(self.findings)
-
 
 class RequestAnswered(NamedTuple):
     """A reply. Exactly one of `result` and `error` is set.
@@ -281,11 +276,6 @@ class RequestAnswered(NamedTuple):
     size: int
     findings: tuple[Finding, ...]
 
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """What is wrong with the message, in sentences."""
-        return texts(self.findings)
-
 
 class RequestCancelled(NamedTuple):
     """`notifications/cancelled`: `sender` gives up its own request `id`."""
@@ -300,11 +290,6 @@ class RequestCancelled(NamedTuple):
     standing: RequestStanding
     reason: str | None
     findings: tuple[Finding, ...]
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """What is wrong with the message, in sentences."""
-        return texts(self.findings)
 
 
 class ProgressReceived(NamedTuple):
@@ -329,11 +314,6 @@ class ProgressReceived(NamedTuple):
     message: str | None
     findings: tuple[Finding, ...]
 
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """What is wrong with the message, in sentences."""
-        return texts(self.findings)
-
 
 class NotificationReceived(NamedTuple):
     """Any other notification, from either side."""
@@ -346,11 +326,6 @@ class NotificationReceived(NamedTuple):
     method: str
     params: JsonObject
     findings: tuple[Finding, ...]
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """What is wrong with the message, in sentences."""
-        return texts(self.findings)
 
 
 class UnreadableReceived(NamedTuple):
@@ -402,11 +377,6 @@ class TaskStated(NamedTuple):
     standing: RequestStanding = RequestStanding.ACTIVE
     asked: int | None = None
     size: int = 0
-
-    @property
-    def problems(self) -> tuple[str, ...]:
-        """What is wrong with the message, in sentences."""
-        return texts(self.findings)
 
 
 class CancelRequested(NamedTuple):

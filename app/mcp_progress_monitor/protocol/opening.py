@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.findings.finding import texts
 from mcp_progress_monitor.protocol import eras
 from mcp_progress_monitor.protocol.eras import Agreement, ClientIdentity, Era
 from mcp_progress_monitor.protocol.lenient_json import shown
@@ -317,7 +318,7 @@ def _refused(method: str, reply: RequestAnswered | None, hint: str) -> ErrorDeta
         return ErrorDetails(f"The server did not answer {method}.", hint=hint)
     error = reply.error or {}
     words = error.get("message")
-    said = words if isinstance(words, str) and words else "; ".join(reply.problems)
+    said = words if isinstance(words, str) and words else "; ".join(texts(reply.findings))
     code = f" ({shown(error['code'])})" if "code" in error else ""
     return ErrorDetails(
         f"The server refused {method}{code}: {said or 'no reason given'}", hint=hint

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_progress_monitor.findings.finding import texts
 from mcp_progress_monitor.protocol.conversation import Conversation
 from mcp_progress_monitor.protocol.facts import (
     CallEnded,
@@ -240,7 +241,7 @@ def test_a_last_line_without_its_end_is_unreadable_unless_it_is_whole() -> None:
     whole = wire.framer.received([as_bytes(progress("a", 1))], 0, 0, is_complete=False)
     (fact,) = wire.conversation.read(whole)
     assert isinstance(fact, ProgressReceived)
-    assert "without a line feed" in fact.problems[0]
+    assert "without a line feed" in texts(fact.findings)[0]
 
 
 def test_stderr_is_text_with_replacements() -> None:
@@ -402,4 +403,4 @@ def test_other_notifications_are_passed_on() -> None:
     assert isinstance(fact, NotificationReceived)
     assert (fact.sender, fact.method) == (Side.SERVER, "notifications/message")
     assert fact.params == {"level": "info", "data": "x: y"}
-    assert fact.problems == ()
+    assert texts(fact.findings) == ()

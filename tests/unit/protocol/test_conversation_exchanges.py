@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.findings.finding import texts
 from mcp_progress_monitor.protocol.facts import (
     ConnectionNegotiated,
     Fact,
@@ -62,7 +63,7 @@ def _cancelling(identity: object, **params: Any) -> dict[str, Any]:
 def test_an_id_and_a_token_in_use_are_problems_of_the_request() -> None:
     wire = Wire()
     wire.send(call(1, "a"))
-    assert _made(wire.send(call(1, "a"))).problems == (
+    assert texts(_made(wire.send(call(1, "a"))).findings) == (
         "the id 1 is in use by the request of frame 1",
         'the progress token "a" is in use by the request of frame 1',
     )
@@ -72,7 +73,7 @@ def test_ids_and_tokens_of_the_two_sides_do_not_meet() -> None:
     wire = Wire()
     wire.send(call(1, "a"))
     (asked,) = wire.receive(call(1, "a"))
-    assert _made(asked).problems == ()
+    assert texts(_made(asked).findings) == ()
     assert _answer(wire.receive(result(1))).request == 1
     assert getattr(wire.send(result(1)), "request", None) == asked.number
 
@@ -93,8 +94,10 @@ def test_ids_and_tokens_of_the_two_sides_do_not_meet() -> None:
 def test_tokens_are_stated_as_received(meta: object, token: object, problem: str | None) -> None:
     made = _made(Wire().send(request(1, _meta=meta)))
     assert (made.token, type(made.token)) == (token, type(token))
-    assert [p for p in made.problems if problem and problem in p] == list(made.problems)
-    assert bool(made.problems) is bool(problem)
+    assert [p for p in texts(made.findings) if problem and problem in p] == list(
+        texts(made.findings)
+    )
+    assert bool(texts(made.findings)) is bool(problem)
 
 
 def test_progress_for_a_token_of_a_wrong_type_still_finds_its_request() -> None:
@@ -109,7 +112,7 @@ def test_a_resume_token_is_stated_and_marked_when_beside_meta() -> None:
     assert _made(wire.send(request(1, _meta={"resumeToken": "r"}))).resume_token == "r"
     made = _made(wire.send(request(2, resumeToken="r")))
     assert made.resume_token == "r"
-    assert made.problems == ('"resumeToken" is next to "_meta" instead of inside it',)
+    assert texts(made.findings) == ('"resumeToken" is next to "_meta" instead of inside it',)
 
 
 @pytest.mark.parametrize(
@@ -132,7 +135,7 @@ def test_the_next_resume_token_is_stated_as_received(
     wire.send(request(1))
     answer = _answer(wire.receive(result(1, **members)))
     assert answer.next_resume_token == token
-    assert len(answer.problems) == problems
+    assert len(texts(answer.findings)) == problems
 
 
 @pytest.mark.parametrize(
@@ -181,7 +184,7 @@ def test_a_reply_to_an_unknown_id_says_what_is_like_it(
     wire.send(request(identity))
     answer = _answer(wire.receive(result(reply)))
     assert (answer.request, answer.standing) == (None, RequestStanding.UNKNOWN)
-    assert answer.problems[-1] == f"no pending request has the id {hint}"
+    assert texts(answer.findings)[-1] == f"no pending request has the id {hint}"
     assert wire.conversation.open_requests == 1
 
 
@@ -190,7 +193,7 @@ def test_a_payload_that_is_no_object_is_stated_as_empty_with_its_words() -> None
     wire.send(request(1))
     answer = _answer(wire.receive(error(1) | {"error": "boom"}))
     assert (answer.result, answer.error) == (None, {})
-    assert answer.problems == ('the error is "boom", not an object',)
+    assert texts(answer.findings) == ('the error is "boom", not an object',)
     wire.send(request(2))
     answer = _answer(wire.receive(result(2) | {"result": [1]}))
     assert (answer.result, answer.error) == ({}, None)
@@ -239,7 +242,7 @@ def test_a_server_that_cancels_its_own_request_twice_ends_no_subscription() -> N
 def test_malformed_cancellings_are_stated(params: dict[str, Any], problem: str) -> None:
     (fact,) = Wire().receive(notification("notifications/cancelled", **params))
     assert isinstance(fact, RequestCancelled)
-    assert fact.problems == (problem,)
+    assert texts(fact.findings) == (problem,)
     assert fact.standing is RequestStanding.UNKNOWN
 
 
@@ -352,7 +355,7 @@ def test_a_flat_task_of_2026_holds_no_token() -> None:
 def test_a_reply_with_a_null_id_is_stated() -> None:
     answer = _answer(Wire().receive(as_bytes(error(None, -32700))))
     assert (answer.id, answer.request, answer.standing) == (None, None, RequestStanding.UNKNOWN)
-    assert answer.problems == ("reply with a null id",)
+    assert texts(answer.findings) == ("reply with a null id",)
 
 
 def _on_two_streams(revision: str) -> Wire:
@@ -374,7 +377,7 @@ OTHER_STREAM = rules.OTHER_STREAM.text
 
 
 def _problems(facts: Sequence[Fact]) -> list[tuple[str, ...]]:
-    return [fact.problems for fact in facts if isinstance(fact, ProgressReceived)]
+    return [texts(fact.findings) for fact in facts if isinstance(fact, ProgressReceived)]
 
 
 @pytest.mark.parametrize(
@@ -412,4 +415,4 @@ def test_a_late_tick_on_another_stream_is_late_and_no_more() -> None:
     wire.event("http_events", exchange=3)
     (late,) = wire.receive(progress("a", 1))
     assert isinstance(late, ProgressReceived)
-    assert (late.standing, late.problems) == (RequestStanding.ELSEWHERE, ())
+    assert (late.standing, texts(late.findings)) == (RequestStanding.ELSEWHERE, ())

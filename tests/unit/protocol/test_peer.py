@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mcp_progress_monitor.errors import UserError
+from mcp_progress_monitor.findings.finding import texts
 from mcp_progress_monitor.protocol import eras
 from mcp_progress_monitor.protocol.eras import ClientIdentity
 from mcp_progress_monitor.protocol.facts import RequestAnswered, RequestMade
@@ -195,7 +196,7 @@ def test_the_conversation_reads_what_the_peer_writes() -> None:
         out = peer.request("tools/call", {"name": "x"}, token)
         made = wire.send(out.raw)
         assert isinstance(made, RequestMade)
-        assert (made.id, made.token, made.problems) == (out.id, out.token, ())
+        assert (made.id, made.token, texts(made.findings)) == (out.id, out.token, ())
 
 
 @pytest.mark.parametrize("params", [None, {}, {"a": 1}, {"_meta": {"x": {}}}])

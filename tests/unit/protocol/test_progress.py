@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_progress_monitor.findings.finding import texts
 from mcp_progress_monitor.protocol.conversation import Conversation, Exchanges
 from mcp_progress_monitor.protocol.facts import (
     MESSAGE_LIMIT,
@@ -101,7 +102,7 @@ def test_numbers_are_stated_exactly_as_received(token: object, value: Any, total
     assert (fact.progress, type(fact.progress)) == (value, type(value))
     assert fact.total == extra.get("total")
     assert type(fact.total) is type(extra.get("total"))
-    assert fact.problems == ()
+    assert texts(fact.findings) == ()
 
 
 @pytest.mark.requirement("FR-3")
@@ -146,8 +147,8 @@ def test_wrong_types_are_described_and_the_fact_is_stated(
 ) -> None:
     (fact,) = _connected().receive(notification("notifications/progress", **params))
     assert isinstance(fact, ProgressReceived)
-    assert len(fact.problems) == 1
-    assert problem in fact.problems[0]
+    assert len(texts(fact.findings)) == 1
+    assert problem in texts(fact.findings)[0]
 
 
 @pytest.mark.parametrize("text", [b"NaN", b"Infinity", b"1e999", b"-1e999"])
@@ -156,14 +157,14 @@ def test_numbers_that_are_not_finite_are_not_progress(text: bytes) -> None:
     (fact,) = _connected().receive(raw)
     assert isinstance(fact, ProgressReceived)
     assert fact.progress is None
-    assert "not a finite number" in fact.problems[-1]
+    assert "not a finite number" in texts(fact.findings)[-1]
 
 
 def test_a_very_long_message_is_cut_in_the_fact() -> None:
     (fact,) = _connected().receive(progress("a", 1, message="m" * 10_000))
     assert isinstance(fact, ProgressReceived)
     assert fact.message == "m" * MESSAGE_LIMIT
-    assert fact.problems == ()
+    assert texts(fact.findings) == ()
 
 
 def test_a_repeated_key_in_a_progress_notification_is_told() -> None:
@@ -171,7 +172,7 @@ def test_a_repeated_key_in_a_progress_notification_is_told() -> None:
     (fact,) = _connected().receive(raw)
     assert isinstance(fact, ProgressReceived)
     assert fact.progress == 2
-    assert 'duplicate key "progress"' in fact.problems[0]
+    assert 'duplicate key "progress"' in texts(fact.findings)[0]
 
 
 def test_a_repeated_key_does_not_hide_behind_an_escaped_colon() -> None:
@@ -180,13 +181,13 @@ def test_a_repeated_key_does_not_hide_behind_an_escaped_colon() -> None:
     (fact,) = _connected().receive(raw)
     assert isinstance(fact, ProgressReceived)
     assert (fact.progress, fact.message) == (3, "::")
-    assert 'duplicate key "progress"' in fact.problems[0]
+    assert 'duplicate key "progress"' in texts(fact.findings)[0]
 
 
 def test_a_wrong_version_of_json_rpc_is_told() -> None:
     (fact,) = _connected().receive(progress("a", 1) | {"jsonrpc": "2.1"})
     assert isinstance(fact, ProgressReceived)
-    assert fact.problems == ('"jsonrpc" is "2.1" instead of "2.0"',)
+    assert texts(fact.findings) == ('"jsonrpc" is "2.1" instead of "2.0"',)
 
 
 @pytest.mark.requirement("UT-2")

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mcp_progress_monitor.findings.finding import texts
 from mcp_progress_monitor.protocol.facts import (
     Fact,
     JsonObject,
@@ -64,7 +65,7 @@ def _begun(*, is_flat: bool = False) -> Wire:
     reply = {"resultType": "task", **flat()} if is_flat else {"task": nested()}
     task = _task(wire.receive(result(1, **reply)))
     assert (task.how, task.request, task.task.status) == ("created", made.number, "working")
-    assert (task.sender, task.problems, task.task.is_flat) == (Side.SERVER, (), is_flat)
+    assert (task.sender, texts(task.findings), task.task.is_flat) == (Side.SERVER, (), is_flat)
     return wire
 
 
@@ -153,7 +154,7 @@ def test_the_reply_to_tasks_result_is_the_result_of_the_work() -> None:
     stated = _ask(_begun(), "tasks/result", result(0, content=[], **META))
     assert (stated.how, stated.task.id, stated.task.status) == ("result", "T", "")
     assert stated.result == {"content": [], **META}
-    assert stated.problems == ()
+    assert texts(stated.findings) == ()
 
 
 @pytest.mark.parametrize(
@@ -162,7 +163,7 @@ def test_the_reply_to_tasks_result_is_the_result_of_the_work() -> None:
 )
 def test_a_result_that_does_not_name_its_task_is_irregular(meta: JsonObject, words: str) -> None:
     stated = _ask(_begun(), "tasks/result", result(0, content=[], **meta))
-    assert stated.problems == (f'the result\'s "_meta" {words} instead of "T"',)
+    assert texts(stated.findings) == (f'the result\'s "_meta" {words} instead of "T"',)
 
 
 @pytest.mark.parametrize("method", ["tasks/get", "tasks/result", "tasks/cancel", "tasks/update"])
@@ -176,7 +177,7 @@ def test_an_error_is_stated_with_the_task_that_was_asked_for(method: str) -> Non
 @pytest.mark.parametrize("method", ["tasks/cancel", "tasks/update"])
 def test_an_acknowledgement_states_no_status(method: str) -> None:
     stated = _ask(_begun(is_flat=True), method, result(0, resultType="complete"))
-    assert (stated.how, stated.task.status, stated.problems) == (method[6:], "", ())
+    assert (stated.how, stated.task.status, texts(stated.findings)) == (method[6:], "", ())
 
 
 def test_cancelling_in_2025_states_the_task() -> None:
@@ -185,13 +186,13 @@ def test_cancelling_in_2025_states_the_task() -> None:
 
 
 def test_a_poll_without_a_task_is_irregular() -> None:
-    assert _ask(_begun(), "tasks/get", result(0)).problems == ("the reply contains no task",)
+    assert texts(_ask(_begun(), "tasks/get", result(0)).findings) == ("the reply contains no task",)
 
 
 def test_a_poll_about_another_task_tells_nothing_of_the_one_asked_for() -> None:
     stated = _ask(_begun(), "tasks/get", result(0, **nested("completed", "U")))
     assert (stated.task.id, stated.task.status, stated.request) == ("T", "", 1)
-    assert stated.problems == ('the reply is about the task "U", not "T"',)
+    assert texts(stated.findings) == ('the reply is about the task "U", not "T"',)
 
 
 def test_a_list_states_every_task_in_it() -> None:
@@ -217,14 +218,14 @@ def test_a_notification_states_its_task(method: str) -> None:
 def test_a_notification_of_an_unknown_task_is_irregular() -> None:
     stated = _task(Wire().receive(notification("notifications/tasks/status", **nested())))
     assert stated.request is None
-    assert stated.problems == ('no request on this connection is about the task "T"',)
+    assert texts(stated.findings) == ('no request on this connection is about the task "T"',)
 
 
 def test_a_task_that_was_asked_for_is_known_from_then_on() -> None:
     wire = Wire()
     assert _ask(wire, "tasks/get", result(0, **nested())).request is None
     stated = _task(wire.receive(notification("notifications/tasks/status", **nested())))
-    assert (stated.request, stated.problems) == (None, ())
+    assert (stated.request, texts(stated.findings)) == (None, ())
 
 
 def test_other_notifications_and_tasks_without_an_id_state_nothing() -> None:
@@ -238,19 +239,21 @@ def test_two_requests_with_one_task_id_are_irregular() -> None:
     made = wire.send(call(2, "b"))
     stated = _task(wire.receive(result(2, task=nested())))
     assert stated.request == made.number
-    assert stated.problems == ('the task id "T" is already used by the request of frame 1',)
+    assert texts(stated.findings) == ('the task id "T" is already used by the request of frame 1',)
 
 
 def test_a_new_task_of_2025_is_working() -> None:
     wire = Wire()
     wire.send(call(1, "a"))
     stated = _task(wire.receive(result(1, task=nested("input_required"))))
-    assert stated.problems == ('a new task has the status "input_required" instead of working',)
+    assert texts(stated.findings) == (
+        'a new task has the status "input_required" instead of working',
+    )
 
 
 def test_what_is_wrong_with_a_task_is_among_the_facts_problems() -> None:
     stated = _ask(_begun(), "tasks/get", result(0, **{**nested(), "ttl": "long"}))
-    assert stated.problems == ('"ttl" is "long", not a number of milliseconds',)
+    assert texts(stated.findings) == ('"ttl" is "long", not a number of milliseconds',)
 
 
 def test_a_task_that_comes_after_a_cancel_is_stated_as_late() -> None:
@@ -299,9 +302,11 @@ def test_progress_with_another_token_belongs_to_the_task_that_it_names() -> None
     wire = _begun()
     tick = _tick(wire, "b", 3, **META)
     assert (tick.request, tick.standing, tick.progress) == (1, RequestStanding.UNKNOWN, 3)
-    assert tick.problems == ("the progress token differs from the one in the task's request",)
+    assert texts(tick.findings) == (
+        "the progress token differs from the one in the task's request",
+    )
     assert _tick(wire, "b", 4).request is None
-    assert _tick(wire, "a", 4).problems == ()
+    assert texts(_tick(wire, "a", 4).findings) == ()
 
 
 def test_the_tasks_that_are_known_are_bounded_and_gone_with_the_connection() -> None:
@@ -362,7 +367,7 @@ def test_a_task_of_the_draft_begins_with_a_mark_and_keeps_its_token() -> None:
     task = _task(wire.receive(result(1, content=[], **DRAFT_META)))
     assert (task.how, task.request, task.task.status) == ("created", made.number, "working")
     assert not task.task.is_flat
-    (problem,) = task.problems
+    (problem,) = texts(task.findings)
     assert problem.endswith('as in a draft, instead of in "task"')
     (ticked,) = wire.receive(progress("a", 1))
     assert isinstance(ticked, ProgressReceived)
@@ -378,5 +383,5 @@ def test_a_result_that_names_its_task_as_in_the_draft_is_marked_so() -> None:
     meta = {"modelcontextprotocol.io/related-task": {"taskId": "T"}}
     assert related_task({"_meta": meta}) == "T"
     task = _ask(_begun(), "tasks/result", result(50, content=[], _meta=meta))
-    (problem,) = task.problems
+    (problem,) = texts(task.findings)
     assert "as in a draft" in problem

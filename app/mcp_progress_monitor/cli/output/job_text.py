@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol, TypeAlias
 from mcp_progress_monitor import formatting
 from mcp_progress_monitor.cli.output.results import as_json
 from mcp_progress_monitor.findings import rules
-from mcp_progress_monitor.findings.finding import joined
+from mcp_progress_monitor.findings.finding import joined, texts
 from mcp_progress_monitor.formatting import one_line
 from mcp_progress_monitor.protocol.facts import Side, TaskStated, is_terminal
 from mcp_progress_monitor.tracker import violations
@@ -129,7 +129,7 @@ class ReplyProblems:
 
     def of(self, fact: RequestAnswered, job: JobSnapshot | None) -> list[str]:
         """The violations in `fact`, the newest reply to a request of `job`."""
-        found = [*fact.problems]
+        found = [*texts(fact.findings)]
         for mark in () if job is None else job.marks:
             if job is not None and mark.key in _OF_REPLIES:
                 if mark.count > self._counts.get((job.id, mark.key), 0):
