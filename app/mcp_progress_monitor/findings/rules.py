@@ -1,8 +1,11 @@
 """The rules that are checked, with their sources: data, and nothing else.
 
 The ids are those of the project's table of rules: PROG progress, CAN cancelling, TSK tasks, MRT
-multi-round-trip requests, RES results, JR JSON-RPC, RSM the resume draft, OUT output schemas, HDR
-headers from parameters. `tests/unit/findings` checks that each is complete.
+multi-round-trip requests, SUB subscriptions, LOG log messages, RES results, JR JSON-RPC, RSM the
+resume draft, OUT output schemas, HDR headers, CLI the client, DRIFT changed definitions, DEP
+deprecated features, END the end of a process, SCHEMA the official JSON schemas, EXPECT what the
+user of `check` expects. `tests/unit/findings` checks that each is complete; `advice` says for each
+id what was due and how to fix it.
 """
 
 from __future__ import annotations
@@ -15,6 +18,7 @@ _ERROR, _WARNING, _NOTE = Level.ERROR, Level.WARNING, Level.NOTE
 
 _A, _B, _C, _D, _E = "2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"
 ALL: Final = (_A, _B, _C, _D, _E)
+_HANDSHAKE: Final = (_A, _B, _C, _D)
 _CORE_TASKS: Final = (_D,)
 _PER_REQUEST: Final = (_E,)
 _TASKS: Final = (_D, _E)
@@ -31,6 +35,20 @@ _ROUNDS: Final = Source(_E, "Multi Round-Trip Requests")
 _RESUME: Final = Source("Resume draft", "Resume tokens")
 _OUTPUT: Final = Source(_D, "Server Features, Tools, Output Schema")
 _HEADERS: Final = Source(_E, "Custom Headers from Tool Parameters")
+_ROUTING: Final = Source(_E, "Streamable HTTP, Standard MCP Request Headers")
+_CANCEL: Final = Source(_E, "Patterns, Cancellation")
+_SUBSCRIPTIONS: Final = Source(_E, "Patterns, Subscriptions")
+_LOGGING: Final = Source(_E, "Server Features, Logging, Per-request log level")
+_DEPRECATED: Final = Source(_E, "Deprecated Features")
+_CODES: Final = Source(_E, "Base Protocol, Error Codes")
+_LIFECYCLE: Final = Source(_D, "Base Protocol, Lifecycle, Initialization")
+_SHUTDOWN: Final = Source(_D, "Base Protocol, Lifecycle, Shutdown, stdio")
+_TIMEOUTS: Final = Source(_D, "Base Protocol, Lifecycle, Timeouts")
+_BATCHES: Final = Source(_C, "Key Changes")
+_SCHEMAS: Final = Source("MCP JSON schema", "Definition of the message")
+_TOOLS: Final = Source(_D, "Server Features, Tools")
+_KNOWN_CLIENTS: Final = Source("Known clients", "Idle limits, November 2026")
+_OPTIONS: Final = Source("mcp-progress-monitor check", "Options")
 
 
 def _progress(id_: str, level: Level, text: str, kind: str = "") -> Rule:
@@ -126,6 +144,49 @@ SERVER_ASKS: Final = Rule(
 )
 """A server of 2026-07-28 whose own question failed: its code asks as in the handshake era."""
 
+SERVER_REQUEST: Final = Rule(
+    "JR-4",
+    _ERROR,
+    _PER_REQUEST,
+    _ROUNDS,
+    "the server sent the request {method}, which 2026-07-28 does not allow",
+)
+RESERVED_CODE: Final = Rule(
+    "JR-4", _ERROR, _PER_REQUEST, _CODES, "the error code {code} is reserved, and not defined"
+)
+RETIRED_CODE: Final = RESERVED_CODE._replace(
+    text="the error code {code} was retired; 2026-07-28 uses {instead} instead"
+)
+ID_REUSED: Final = Rule(
+    "JR-1",
+    _ERROR,
+    _HANDSHAKE,
+    _JSON_RPC,
+    "the id {id} was already used by the request of frame {frame}",
+)
+BATCH: Final = Rule(
+    "JR-3",
+    _ERROR,
+    (_C, _D, _E),
+    _BATCHES,
+    "{count:,} messages in a JSON-RPC batch, which only 2025-03-26 has",
+)
+BATCH_EARLY: Final = BATCH._replace(level=_WARNING, revisions=(_A,))
+"""2024-11-05 does not name batches; JSON-RPC 2.0 has them."""
+BEFORE_INITIALIZE: Final = Rule(
+    "JR-5",
+    _WARNING,
+    _HANDSHAKE,
+    _LIFECYCLE,
+    "the client sent {method} before the server answered initialize",
+)
+BEFORE_INITIALIZED: Final = BEFORE_INITIALIZE._replace(
+    text="the server sent {method} before the client sent notifications/initialized"
+)
+NOT_INITIALIZED: Final = BEFORE_INITIALIZE._replace(
+    text="the client sent {method} before notifications/initialized"
+)
+
 # Progress
 TOKEN_TYPE: Final = _progress(
     "PROG-1", _ERROR, "the progress token {token} is neither a string nor an integer"
@@ -134,6 +195,15 @@ TICK_TOKEN_TYPE: Final = _progress(
     "PROG-1", _ERROR, '"progressToken" is {token}, not a string or an integer'
 )
 TICK_TOKEN_MISSING: Final = _progress("PROG-1", _ERROR, '"progressToken" is missing')
+TOKEN_INTEGRAL: Final = _progress(
+    "PROG-1", _WARNING, "the progress token {token} is written with a fraction or an exponent"
+)
+"""1.0 is an integer for a JSON schema, and none for many parsers."""
+TOKEN_ALIKE: Final = _progress(
+    "PROG-2",
+    _WARNING,
+    "the progress token {token} differs only in its JSON type from that of frame {frame}",
+)
 TOKEN_IN_USE: Final = _progress(
     "PROG-2",
     _ERROR,
@@ -196,6 +266,51 @@ PROGRESS_MISSING: Final = _progress("PROG-7", _ERROR, '"progress" is missing')
 MESSAGE_TYPE: Final = Rule(
     "PROG-8", _WARNING, (_B, _C, _D, _E), _PROGRESS, '"message" is {value}, not a string'
 )
+MESSAGE_EMPTY: Final = MESSAGE_TYPE._replace(text='"message" is empty')
+MESSAGE_CONTROL: Final = MESSAGE_TYPE._replace(text='"message" has the control character {char}')
+MESSAGE_EARLY: Final = MESSAGE_TYPE._replace(
+    level=_NOTE, revisions=(_A,), text='"message" is not readable text ({why})'
+)
+"""2024-11-05 has no progress messages: nothing is said of what one has to be."""
+TICK_FLOOD: Final = _progress(
+    "PROG-9", _WARNING, "More than {most} progress notifications for one token within a second"
+)
+ENDED_BELOW: Final = _progress(
+    "PROG-10", _NOTE, "The request succeeded at {progress:number} of {total:number}"
+)
+TICK_AFTER_TASK: Final = Rule(
+    "PROG-12",
+    _ERROR,
+    _CORE_TASKS,
+    _TASK,
+    "Progress received {late:late}after the task ended ({status})",
+    "after-end",
+)
+CLIENT_TICK: Final = Rule(
+    "PROG-13",
+    _ERROR,
+    _PER_REQUEST,
+    Source(_E, "Patterns, Progress"),
+    "the client sent progress; in 2026-07-28 only servers do",
+)
+TOKEN_IN_QUESTION: Final = CLIENT_TICK._replace(
+    text="the input request {key} has a progress token, for which no progress can be sent"
+)
+TOKEN_TYPE_CHANGED: Final = _progress(
+    "PROG-16", _WARNING, "the progress token {given} came back as {token}"
+)
+NO_PROGRESS: Final = _progress(
+    "PROG-17",
+    _NOTE,
+    "The request had a progress token and took {took:duration}, but no progress was sent",
+)
+SILENCE: Final = Rule(
+    "PROG-18",
+    _WARNING,
+    ALL,
+    _KNOWN_CLIENTS,
+    "The server was silent for {silence:duration}; {clients:and} would have given up",
+)
 ABOVE_TOTAL: Final = _progress(
     "PROG-10",
     _NOTE,
@@ -257,6 +372,32 @@ CANCEL_TOO_LATE: Final = CANCEL_ID_TYPE._replace(
     level=_WARNING,
     kind="cancel-too-late",
 )
+CANCEL_OF_INITIALIZE: Final = Rule(
+    "CAN-2", _ERROR, _HANDSHAKE, _CANCELLATION, "Cancelled initialize"
+)
+CANCEL_BY_SERVER: Final = Rule(
+    "CAN-4",
+    _ERROR,
+    _PER_REQUEST,
+    _CANCEL,
+    "The server cancelled {what}; it may only end a subscription",
+)
+CANCEL_OF_TASK: Final = Rule(
+    "CAN-6",
+    _ERROR,
+    _TASKS,
+    _CANCELLATION,
+    "Cancelled the request of a task by notifications/cancelled instead of tasks/cancel",
+    "cancel-too-late",
+)
+SENT_AFTER_CANCEL: Final = Rule(
+    "CAN-3",
+    _ERROR,
+    _PER_REQUEST,
+    _CANCEL,
+    "{what} received {late:late}after the request was cancelled",
+)
+"""Over stdio a server must not send it; what comes within a second may have crossed the cancel."""
 REPLY_AFTER_CANCEL: Final = Rule(
     "CAN-3", _WARNING, ALL, _CANCELLATION, "Result received after the request was cancelled"
 )
@@ -349,6 +490,69 @@ KEY_REUSED: Final = Rule(
     "the key {key} was already used for another question",
     "irregular-task",
 )
+TASK_NOT_OFFERED: Final = Rule(
+    "TSK-1",
+    _ERROR,
+    _CORE_TASKS,
+    _TASK,
+    "The client requested a task, but the server does not offer tasks for tool calls",
+)
+TASK_FORBIDDEN: Final = TASK_NOT_OFFERED._replace(
+    text="The client requested a task, but the tool {tool} cannot run as one"
+)
+TASK_ONLY: Final = Rule(
+    "TSK-2",
+    _ERROR,
+    _CORE_TASKS,
+    _TASK,
+    "The tool {tool} only runs as a task, but a plain call was answered with {answer}",
+)
+NEW_FLAT_STATUS: Final = Rule(
+    "TSK-4",
+    _WARNING,
+    _PER_REQUEST,
+    _TASK_EXTENSION,
+    "a new task has the status {status} instead of working",
+)
+UPDATED_BACK: Final = _task("TSK-6", _NOTE, '"lastUpdatedAt" went back from {before} to {moment}')
+RESULT_BEFORE_END: Final = Rule(
+    "TSK-8",
+    _ERROR,
+    _CORE_TASKS,
+    _TASK,
+    "tasks/result was answered, but the task was still {status} afterwards",
+)
+FINISHED_CANCELLED: Final = Rule(
+    "TSK-10",
+    _ERROR,
+    _CORE_TASKS,
+    _TASK,
+    "tasks/cancel of a finished task was answered with {answer} instead of the error -32602",
+)
+UNKNOWN_TASK: Final = Rule(
+    "TSK-11",
+    _ERROR,
+    _CORE_TASKS,
+    _TASK,
+    "{method} about an unknown task was answered with the error {code} instead of -32602",
+)
+TASK_UNDECLARED: Final = Rule(
+    "TSK-13",
+    _ERROR,
+    _PER_REQUEST,
+    _TASK_EXTENSION,
+    "The server created a task, but the client did not declare the tasks extension",
+)
+TASK_OF_OTHER: Final = TASK_UNDECLARED._replace(
+    text="The server created a task for {method}; only tools/call can become one"
+)
+TASK_NOT_FOUND: Final = Rule(
+    "TSK-14",
+    _ERROR,
+    _PER_REQUEST,
+    _TASK_EXTENSION,
+    "The first tasks/get of a new task was answered with the error {code}",
+)
 
 # Rounds and results
 NOTHING_REQUIRED: Final = Rule(
@@ -366,6 +570,17 @@ ROUND_CHANGED: Final = Rule(
     _ROUNDS,
     "The request was sent again, but {changes:and}",
     "changed-request",
+)
+INPUT_FOR_OTHER: Final = NOTHING_REQUIRED._replace(
+    text="{method} was answered with input_required, which only tools/call, prompts/get and "
+    "resources/read may be",
+    kind="",
+)
+INPUT_UNDECLARED: Final = NOTHING_REQUIRED._replace(
+    text="The input request {key} is {method}, which the client did not declare", kind=""
+)
+RESULT_TYPE: Final = Rule(
+    "RES-1", _ERROR, _PER_REQUEST, _ROUNDS, '"resultType" is {value}, which is not defined'
 )
 UNFINISHED: Final = Rule("RES-1", _WARNING, _PER_REQUEST, _ROUNDS, "{words}", "unfinished-result")
 """A result of another type than complete: it does not end the work."""
@@ -395,6 +610,99 @@ HEADER_TYPE: Final = _header(
     '"x-mcp-header" of "{place}" is on a value that is not a string, integer or boolean'
 )
 HEADER_TWICE: Final = _header('"x-mcp-header" uses {name} twice')
+
+HEADER_MISMATCH: Final = Rule(
+    "HDR-1",
+    _ERROR,
+    _PER_REQUEST,
+    _ROUTING,
+    "The header {name} is {value}, but the message says {body}",
+)
+HEADER_MISSING: Final = HEADER_MISMATCH._replace(text="The header {name} is missing")
+
+# Subscriptions and log messages
+NOT_ACKNOWLEDGED: Final = Rule(
+    "SUB-1",
+    _ERROR,
+    _PER_REQUEST,
+    _SUBSCRIPTIONS,
+    "{method} was sent on a subscription before it was acknowledged",
+)
+NOT_SUBSCRIBED: Final = NOT_ACKNOWLEDGED._replace(
+    text="{method} was sent, but its subscription did not ask for it"
+)
+NO_SUBSCRIPTION: Final = NOT_ACKNOWLEDGED._replace(
+    text="{method} does not name an open subscription ({id})"
+)
+LOG_UNASKED: Final = Rule(
+    "LOG-1",
+    _ERROR,
+    _PER_REQUEST,
+    _LOGGING,
+    "The server sent a log message, but no request asked for any",
+)
+LOG_LATE: Final = LOG_UNASKED._replace(
+    level=_WARNING,
+    text="The server sent a log message after all requests that asked for any had ended",
+)
+
+# Clients
+NEVER_A_TOKEN: Final = Rule(
+    "CLI-1", _NOTE, ALL, _PROGRESS, "The client sent no progress token with any of its tool calls"
+)
+GIVEN_UP_SILENTLY: Final = Rule(
+    "CLI-2",
+    _WARNING,
+    ALL,
+    _TIMEOUTS,
+    "The client gave up the request after {after:duration} without notifications/cancelled",
+)
+TIMED_OUT_RISING: Final = Rule(
+    "CLI-3",
+    _WARNING,
+    ALL,
+    _TIMEOUTS,
+    "The client timed out after {after:duration}, {since:duration} after the last progress",
+)
+RESULT_DISCARDED: Final = Rule(
+    "CLI-4",
+    _NOTE,
+    ALL,
+    _TIMEOUTS,
+    "The result came {late:duration} after the client had timed out, and was lost",
+)
+
+# What a session shows of the server as a whole
+TOOL_CHANGED: Final = Rule(
+    "DRIFT-1", _WARNING, ALL, _TOOLS, "The definition of the tool {tool} changed: {parts:and}"
+)
+TOOL_CHANGE_ANNOUNCED: Final = TOOL_CHANGED._replace(
+    level=_NOTE, text="The definition of the tool {tool} changed, as announced: {parts:and}"
+)
+TOOL_DRIFTED: Final = TOOL_CHANGED._replace(
+    text="The definition of the tool {tool} is not that of the baseline"
+)
+DEPRECATED: Final = Rule(
+    "DEP-1", _NOTE, _PER_REQUEST, _DEPRECATED, "{feature} is deprecated; instead: {instead}"
+)
+DEPRECATED_TRANSPORT: Final = DEPRECATED._replace(revisions=ALL)
+NOT_ENDED: Final = Rule(
+    "END-1",
+    _WARNING,
+    ALL,
+    _SHUTDOWN,
+    "The server did not end within {limit:duration} after its input was closed",
+)
+PROCESSES_LEFT: Final = NOT_ENDED._replace(text="The server ended, but left processes behind")
+SCHEMA: Final = Rule("SCHEMA-1", _ERROR, ALL, _SCHEMAS, "{name}: {words}")
+NOT_EXPECTED: Final = Rule("EXPECT-1", _ERROR, ALL, _OPTIONS, "No message matches: {filter}")
+TOO_LONG: Final = Rule(
+    "EXPECT-2",
+    _ERROR,
+    ALL,
+    _OPTIONS,
+    "The request took {took:duration}, longer than {most:duration}",
+)
 
 # Resuming
 TOKEN_ON_ERROR: Final = _resume(
@@ -429,6 +737,16 @@ TOKEN_OF_TASK: Final = _resume(
     "Resume token received with a task's result; it is shown but not used",
     "resume-token",
 )
+TOKEN_OF_COMPLETED: Final = _resume(
+    "RSM-3", _ERROR, "The resume token belongs to an operation that was completed in frame {frame}"
+)
+REFUSED_CODE: Final = _resume(
+    "RSM-4",
+    _WARNING,
+    "A resume token that this session did not return was answered with {code} instead of -32602",
+)
+TOKEN_READABLE: Final = _resume("RSM-5", _NOTE, "The resume token reads as {what}")
+CHAIN_LONG: Final = _resume("RSM-6", _NOTE, "The operation was resumed more than {most:,} times")
 SAME_TOKEN: Final = _resume(
     "RSM-6", _NOTE, "The server returned the resume token that it had been given", "same-token"
 )

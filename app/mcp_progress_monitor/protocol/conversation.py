@@ -48,6 +48,7 @@ from mcp_progress_monitor.protocol.ledger import (
 from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value, shown
 from mcp_progress_monitor.protocol.messages import (
     CANCELLED,
+    INITIALIZE,
     LISTEN,
     META,
     NEXT_RESUME_TOKEN,
@@ -125,9 +126,13 @@ class Exchanges:
         token, resume_token = _read_request_meta(params, findings)
         if (other := ledger.open_number(message.id)) is not None:
             findings.append(Finding(rules.ID_IN_USE, (shown(message.id), other)))
+        if sender is Side.SERVER and self._is_per_request:
+            findings.append(Finding(rules.SERVER_REQUEST, (shown(method),)))
         token_key = None if token is None else key_of(token)
         if token_key is not None and (other := ledger.token_owners.get(token_key)) is not None:
             findings.append(Finding(rules.TOKEN_IN_USE, (shown(token), other)))
+        elif (alike := _active_alike(ledger, token)) is not None:
+            findings.append(Finding(rules.TOKEN_ALIKE, (shown(token), alike.number)))
         request = OpenRequest(
             frame.number,
             method,
@@ -203,8 +208,13 @@ class Exchanges:
                 findings = (*findings, Finding(rules.OTHER_TOKEN))
             elif asker is not None:  # its token was given on another connection
                 owner = ReferredRequest(asker, RequestStanding.ACTIVE)
+            elif (alike := _active_alike(ledger, params.get(PROGRESS_TOKEN))) is not None:
+                what = (shown(alike.token), shown(params.get(PROGRESS_TOKEN)))
+                findings = (*findings, Finding(rules.TOKEN_TYPE_CHANGED, what))
         elif owner.standing is RequestStanding.ANSWERED:
             owner = owner._replace(standing=self.places.standing(owner.number, frame))
+        if sender is Side.CLIENT and self._is_per_request:
+            findings = (*findings, Finding(rules.CLIENT_TICK))
         return strayed(any_progress(frame, sender, params, owner, findings), self.here)
 
     def _cancelled(
@@ -218,6 +228,7 @@ class Exchanges:
         if reason is not None and not isinstance(reason, str):
             notes.append(Finding(rules.CANCEL_REASON_TYPE, (shown(reason),)))
         ended = self._end_cancelled(sender, identity)
+        notes += self._wrong_cancel(sender, ended)
         return RequestCancelled(
             *_origin(frame, sender),
             identity if _is_id(identity) else None,
@@ -226,6 +237,18 @@ class Exchanges:
             reason if isinstance(reason, str) else None,
             tuple(notes),
         )
+
+    def _wrong_cancel(self, sender: Side, ended: ReferredRequest) -> list[Finding]:
+        """What is wrong with cancelling that request, whenever it comes."""
+        cancelled = ended.request
+        if sender is Side.SERVER and self._is_per_request:
+            is_listen = cancelled is not None and cancelled.method == LISTEN
+            what = "an unknown request" if cancelled is None else shown(cancelled.method)
+            return [] if is_listen else [Finding(rules.CANCEL_BY_SERVER, (what,))]
+        if cancelled is not None and cancelled.method == INITIALIZE:
+            return [Finding(rules.CANCEL_OF_INITIALIZE)]
+        is_task = ended.number is not None and self.of[sender].began_task(ended.number)
+        return [Finding(rules.CANCEL_OF_TASK)] if is_task else []
 
     def _end_cancelled(self, sender: Side, identity: Any) -> ReferredRequest:
         """Strike out the sender's own request; a server may also end a client's `listen`.
@@ -274,7 +297,9 @@ def _read_request_meta(params: JsonObject, findings: list[Finding]) -> tuple[Any
     meta = _meta_of(params, findings)
     token = meta.get(PROGRESS_TOKEN)
     if PROGRESS_TOKEN in meta and (not isinstance(token, str | int) or isinstance(token, bool)):
-        findings.append(Finding(rules.TOKEN_TYPE, (shown(token),)))
+        is_integral = isinstance(token, float) and token.is_integer()
+        rule = rules.TOKEN_INTEGRAL if is_integral else rules.TOKEN_TYPE
+        findings.append(Finding(rule, (shown(token),)))
     return token, _read_outside_meta(RESUME_TOKEN, params, meta, findings)
 
 
@@ -314,6 +339,22 @@ _IS_OUTSIDE: Final = {
     RESUME_TOKEN: rules.TOKEN_OUTSIDE,
     NEXT_RESUME_TOKEN: rules.NEXT_TOKEN_OUTSIDE,
 }
+
+
+class _ActiveToken(NamedTuple):
+    token: Any
+    number: int
+
+
+def _active_alike(ledger: Ledger, token: Any) -> _ActiveToken | None:
+    """The active token that differs from `token` in its JSON type alone, and its request."""
+    if isinstance(token, bool) or not isinstance(token, str | int):
+        return None
+    for alike in _alike(token):
+        number = ledger.token_owners.get(key_of(alike.value))
+        if number is not None:
+            return _ActiveToken(alike.value, number)
+    return None
 
 
 class _Likeness(NamedTuple):

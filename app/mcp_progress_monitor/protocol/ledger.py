@@ -206,6 +206,10 @@ class Ledger:
         """The number of the request that began a task; None when that is not known."""
         return None if task is None else self._known_tasks.get(task)
 
+    def began_task(self, request: int) -> bool:
+        """Whether that request began one of the tasks that are known."""
+        return request in self._known_tasks.values()
+
     def find_token(self, token: Any) -> ReferredRequest:
         """The request that a token belongs to, and whether that is still open."""
         key = key_of(token)

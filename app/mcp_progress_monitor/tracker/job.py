@@ -323,6 +323,13 @@ class Job:
         if delivered is not None and since is not None:
             late_s = None if fact.at <= since else fact.at - since
             self.marks.note(delivered, fact.number, late_s)
+        elif (
+            since is not None
+            and self.task is not None
+            and self.task.is_over
+            and not self.task.is_flat
+        ):
+            self.marks.note(rules.TICK_AFTER_TASK, fact.number, fact.at - since, self.task.status)
         elif since is not None:
             rule = _LATE.get(state, rules.TICK_AFTER_END)
             self.marks.note(rule, fact.number, fact.at - since, state.value)

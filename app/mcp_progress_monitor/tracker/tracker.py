@@ -249,6 +249,15 @@ class Tracker:
         handler = self._handlers.get(type(fact))
         if handler is not None:
             handler(fact, delta)
+            self._mark_more(fact, delta)
+
+    def _mark_more(self, fact: Fact, delta: PendingChanges) -> None:
+        """State what only its job shows to be wrong with a message: rules not stated yet."""
+        job = self._rows.of_request(getattr(fact, "request", fact.number))
+        found = () if job is None else job.marks.of_frame(fact.number)
+        if found:
+            stated = {each.rule.id for each in delta.marked.get(fact.number, ())}
+            self._mark(delta, fact, tuple(each for each in found if each.rule.id not in stated))
 
     def _on_request_made(self, fact: RequestMade, delta: PendingChanges) -> None:
         """Begin a job or go on with one, if the request is for that."""
@@ -324,7 +333,9 @@ class Tracker:
             return
         delta.progressed.add(job.id)
         if fact.standing is RequestStanding.ANSWERED:
-            job.marks.note(rules.CANCEL_TOO_LATE, fact.number)
+            is_task = any(each.rule is rules.CANCEL_OF_TASK for each in fact.findings)
+            rule = rules.CANCEL_OF_TASK if is_task else rules.CANCEL_TOO_LATE
+            job.marks.note(rule, fact.number)
             return
         job.is_cancel_sent = True
         if job.is_resuming and fact.sender is Side.SERVER is job.request.sender:

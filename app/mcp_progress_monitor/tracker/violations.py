@@ -121,12 +121,25 @@ def _of_message(
 
 def _of_progress(fact: ProgressReceived) -> tuple[Finding, ...]:
     found = _OF_TICK.get(fact.standing)
-    return fact.findings if found is None else (found, *fact.findings)
+    return _with(found, fact.findings)
 
 
 def _of_cancel(fact: RequestCancelled) -> tuple[Finding, ...]:
     found = _OF_CANCEL.get(fact.standing)
-    return fact.findings if found is None else (found, *fact.findings)
+    return _with(found, fact.findings)
+
+
+_SAY_MORE: Final = frozenset(
+    {rules.TOKEN_TYPE_CHANGED, rules.CANCEL_BY_SERVER, rules.CANCEL_OF_TASK}
+)
+"""Rules that say why the request is unknown, or answered."""
+
+
+def _with(found: Finding | None, findings: tuple[Finding, ...]) -> tuple[Finding, ...]:
+    """The findings with the one about the request's standing, unless one of them says more."""
+    if found is None or any(each.rule in _SAY_MORE for each in findings):
+        return findings
+    return (found, *findings)
 
 
 def _of_answer(fact: RequestAnswered) -> tuple[Finding, ...]:

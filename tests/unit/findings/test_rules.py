@@ -27,7 +27,7 @@ def test_the_revisions_are_those_that_are_spoken() -> None:
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: f"{rule.id}: {rule.text[:30]}")
 def test_a_rule_is_complete(rule) -> None:  # type: ignore[no-untyped-def]
-    assert re.fullmatch(r"[A-Z]{2,4}-\d+", rule.id)
+    assert re.fullmatch(r"[A-Z]{2,6}-\d+", rule.id)
     assert rule.level in Level
     assert rule.revisions
     assert set(rule.revisions) <= set(ALL)
