@@ -349,8 +349,16 @@ def _started() -> Stopwatch:
     return Stopwatch()
 
 
-def find_errors(schema: Any, value: object, most: int, watch: Stopwatch | None = None) -> Findings:
+def find_errors(
+    schema: Any,
+    value: object,
+    most: int,
+    watch: Stopwatch | None = None,
+    shape: SchemaShape | None = None,
+) -> Findings:
     """The first `most` errors of `value` against `schema`, within the time of `watch`.
+
+    `shape` is that of the schema, for a schema that is used often; by default it is read first.
 
     A schema that is wrong itself proves nothing against the value, nor does one that refers to
     somewhere else (nothing is ever fetched) or to itself without end. Raises nothing.
@@ -360,7 +368,7 @@ def find_errors(schema: Any, value: object, most: int, watch: Stopwatch | None =
     token = _running.set(check)
     try:
         check.watch.tick()
-        errors.extend(itertools.islice(_errors(schema, value, check), most))
+        errors.extend(itertools.islice(_errors(schema, value, check, shape), most))
     except TimeUpError:
         check.note(TOOK_TOO_LONG)
     except RecursionError:
@@ -380,11 +388,13 @@ def schema_problem(schema: Any, watch: Stopwatch | None = None) -> str:
         return ""
 
 
-def _errors(schema: Any, value: object, check: _Check) -> Iterator[ValidationError]:
+def _errors(
+    schema: Any, value: object, check: _Check, known: SchemaShape | None
+) -> Iterator[ValidationError]:
     import jsonschema  # 50 ms, and most sessions make no use of it
     import referencing
 
-    shape = shape_of(schema, check.watch)
+    shape = known or shape_of(schema, check.watch)
     if shape.fault:
         check.note(f"the schema is not valid JSON Schema: {shape.fault}")
         return

@@ -62,7 +62,7 @@ Examples:
 \b
 Exit codes: 0 success, 1 the tool or server returned an error, 2 usage error,
 3 connection failed or lost, 4 timed out, 5 cancelled, 6 stopped but resumable,
-8 a file could not be read or written.
+7 check has findings, 8 a file could not be read or written.
 """
 
 _TOOLS_EXAMPLES = """\b
@@ -138,6 +138,16 @@ Examples:
 \b
 Secrets, resume tokens and the values of headers and environment variables are
 redacted unless --with-secrets is given. Only you can read the files.
+"""
+
+_CHECK_EXAMPLES = """\b
+Examples:
+  mcp-progress-monitor check night.mcprec
+  mcp-progress-monitor check night.mcprec --fail-on warning --max-duration 60
+  mcp-progress-monitor check *.mcprec --format sarif -o findings.sarif
+  mcp-progress-monitor check night.mcprec --format json -o baseline.json
+  mcp-progress-monitor check night.mcprec --baseline baseline.json
+  mcp-progress-monitor check night.mcprec --expect 'method == "notifications/progress"'
 """
 
 _ASSOCIATE_EXAMPLES = """\b
@@ -410,6 +420,66 @@ def export(invocation: Invocation, /, **chosen: Any) -> int:
     order = ExportOrder(**chosen)
     order.check()
     return export_recording(invocation.common, order)
+
+
+@program.command(
+    cls=OwnCommand, epilog=_CHECK_EXAMPLES, short_help="Check recordings against the rules of MCP."
+)
+@own_options
+@click.argument("files", metavar="FILE...", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(("text", "json", "sarif", "junit")),
+    default="text",
+    help="Write text (the default), JSON, SARIF 2.1.0 for code hosts, or JUnit XML for CI servers.",
+)
+@click.option(
+    "--fail-on",
+    type=click.Choice(("error", "warning", "note", "never")),
+    default="error",
+    help="Exit with code 7 if there are new findings of this level or above (default error).",
+)
+@click.option(
+    "--filter",
+    "--where",
+    "where",
+    cls=RenamedOption,
+    metavar="FILTER",
+    default="",
+    help="Report only findings about messages that match the filter.",
+)
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Fail only on findings that are not in this earlier report (--format json), and report"
+    " tools whose definition differs from it.",
+)
+@click.option(
+    "--max-duration",
+    type=Seconds(min=0, min_open=True),
+    metavar="SECONDS",
+    help="Report each request of the client that took longer.",
+)
+@click.option(
+    "--expect",
+    metavar="FILTER",
+    multiple=True,
+    help="Report an error if no message matches the filter. Repeatable.",
+)
+@output
+def check(invocation: Invocation, /, **chosen: Any) -> int:
+    """Check the recordings FILE... against the rules of MCP.
+
+    Each finding says which rule was broken, by the server or the client, in which messages, what
+    was due, and how to fix it with the official SDKs.
+    """
+    if not chosen["files"]:
+        raise click.UsageError("Missing argument 'FILE...'. Example: check night.mcprec")
+    from mcp_progress_monitor.cli.check import CheckOrder, check_recordings
+
+    return check_recordings(invocation.common, CheckOrder(**chosen))
 
 
 for _command in (resources, read, prompts, prompt, request, tasks, servers, tap):

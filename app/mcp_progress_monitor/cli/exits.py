@@ -31,6 +31,8 @@ class ExitCode(enum.IntEnum):
     """The user, or the reader of the output, ended the command early."""
     RESUMABLE = 6
     """The job stopped with a saved resume token. The command that resumes it is printed."""
+    FINDINGS = 7
+    """`check` has new findings at or above `--fail-on`."""
     UNWRITABLE = 8
     """A file, or standard output, could not be read or written."""
     DEFECT = 70

@@ -169,7 +169,7 @@ BATCH: Final = Rule(
     _ERROR,
     (_C, _D, _E),
     _BATCHES,
-    "{count:,} messages in a JSON-RPC batch, which only 2025-03-26 has",
+    "a JSON-RPC batch of {count:,}, which only 2025-03-26 allows",
 )
 BATCH_EARLY: Final = BATCH._replace(level=_WARNING, revisions=(_A,))
 """2024-11-05 does not name batches; JSON-RPC 2.0 has them."""

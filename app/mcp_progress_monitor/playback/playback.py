@@ -99,6 +99,10 @@ class Playback:
         """The oldest existing part of the recording; files about the recording are beside it."""
         return self._reader.parts[0].path
 
+    def part_path(self, number: int) -> Path | None:
+        """The file of a part of the recording; None where there is none of that number."""
+        return next((part.path for part in self._reader.parts if part.number == number), None)
+
     @property
     def size(self) -> int:
         """Bytes of all parts of the recording together."""

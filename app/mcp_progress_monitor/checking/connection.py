@@ -1,0 +1,257 @@
+"""What a judge remembers of one connection: its agreement, its requests, tasks and tools."""
+
+from __future__ import annotations
+
+import collections
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeVar
+
+from mcp_progress_monitor.findings.finding import Finding, Rule
+from mcp_progress_monitor.protocol.eras import PER_REQUEST, as_object
+from mcp_progress_monitor.protocol.facts import RequestMade, Side
+from mcp_progress_monitor.protocol.frames import server_name
+from mcp_progress_monitor.protocol.jsonrpc import canonical
+from mcp_progress_monitor.protocol.messages import (
+    CAPABILITIES_KEY,
+    CLIENT_KEY,
+    INITIALIZE,
+    META,
+    VERSION_KEY,
+)
+from mcp_progress_monitor.tracker import requests
+
+if TYPE_CHECKING:
+    from collections.abc import MutableMapping
+
+    from mcp_progress_monitor.protocol.facts import JsonObject
+
+_Key = TypeVar("_Key")
+_Value = TypeVar("_Value")
+
+ENDED_KEPT: Final = 4096
+"""Ended requests, tasks, ids and resume tokens that are remembered, each."""
+
+
+class Evidence(NamedTuple):
+    """A rule that was broken: in which frame, about which request, by whom.
+
+    `request` is the number of a request's frame, None where it is the connection itself.
+    """
+
+    finding: Finding
+    frame: int
+    request: int | None
+    by: Side
+
+
+class Call:
+    """One request of either side, from its frame to its reply, and what came in between."""
+
+    __slots__ = (
+        "at",
+        "burst",
+        "burst_at",
+        "by",
+        "cancelled_at",
+        "heard_at",
+        "id",
+        "is_asked",
+        "is_flooding",
+        "is_timeout",
+        "meta",
+        "method",
+        "number",
+        "of_task",
+        "params",
+        "progress",
+        "resume_token",
+        "silence_s",
+        "silent_at",
+        "task_was_over",
+        "tick_at",
+        "ticks",
+        "title",
+        "token",
+        "total",
+    )
+
+    def __init__(self, fact: RequestMade) -> None:
+        self.number = fact.number
+        self.by = fact.sender
+        self.id = fact.id
+        self.method = fact.method
+        self.params = fact.params
+        self.meta = as_object(fact.params.get(META))
+        self.title = requests.name(fact)
+        self.token = fact.token
+        self.resume_token = fact.resume_token
+        self.at = self.heard_at = fact.at
+        self.ticks = 0
+        self.tick_at: float | None = None
+        self.progress: int | float | None = None
+        self.total: int | float | None = None
+        self.burst, self.burst_at = 0, fact.at
+        self.is_flooding = False
+        self.is_asked = False
+        """The other side waited for an answer of this side meanwhile."""
+        self.cancelled_at: float | None = None
+        self.is_timeout = False
+        self.silence_s = 0.0
+        """The longest time without a message about it."""
+        self.silent_at = fact.number
+        """The frame that ended that silence."""
+        self.of_task: str | None = None
+        self.task_was_over = False
+
+    @property
+    def work(self) -> bytes:
+        """What it asks for, without `_meta`: equal for the same call made again."""
+        params = {name: value for name, value in self.params.items() if name != META}
+        return canonical({"method": self.method, "params": params})
+
+    @property
+    def capabilities(self) -> JsonObject:
+        """The capabilities that the client declared with it (2026-07-28)."""
+        return as_object(self.meta.get(CAPABILITIES_KEY))
+
+    def hear(self, number: int, at: float) -> None:
+        """Take note of a message about it."""
+        silence = at - self.heard_at
+        if silence > self.silence_s and not self.is_asked:
+            self.silence_s, self.silent_at = silence, number
+        self.heard_at = at
+        self.is_asked = False
+
+    def breaks(self, rule: Rule, frame: int, *arguments: Any, by: Side = Side.SERVER) -> Evidence:
+        """The evidence that a rule was broken in a frame about this request."""
+        return Evidence(Finding(rule, arguments), frame, self.number, by)
+
+
+class TaskRecord:
+    """A task of a server, as its messages have told of it."""
+
+    __slots__ = ("asked_count", "began", "over_frame", "result_frame", "status", "updated_s")
+
+    def __init__(self) -> None:
+        self.began: int | None = None
+        """The request that began it; None when that was not seen."""
+        self.status = ""
+        self.asked_count = 0
+        self.over_frame: int | None = None
+        self.result_frame: int | None = None
+        self.updated_s: float | None = None
+
+
+class ToolRecord(NamedTuple):
+    """A tool's definition: its support of tasks, and a digest for each part of it."""
+
+    support: str
+    parts: dict[str, str]
+
+
+class ServerMemory:
+    """What is known of a server across its connections: the tools and tasks it told of."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.tools: dict[str, ToolRecord] = {}
+        self.baseline: dict[str, str] = {}
+        """The tools' digests of an earlier report."""
+        self.tasks: dict[str, TaskRecord] = {}
+        self.completed: dict[str, int] = {}
+        """Resume tokens of completed operations, with the frame that completed them."""
+        self.chains: dict[str, list[str]] = {}
+        """The tokens of each operation that goes on, by the newest of them."""
+
+    def task(self, id_: str) -> TaskRecord:
+        """The record of a task, made where there is none."""
+        return keep(self.tasks, id_, self.tasks.get(id_) or TaskRecord())
+
+
+class Connection:
+    """The state of one connection, which all checks read and the judge alone changes."""
+
+    def __init__(self, id_: str, server: ServerMemory) -> None:
+        self.id = id_
+        self.server = server
+        self.is_opened = False
+        """Its beginning was seen: what did not happen, did not."""
+        self.is_http = False
+        self.revision: str | None = None
+        self.capabilities: JsonObject = {}
+        self.client = ""
+        self.client_capabilities: JsonObject = {}
+        self.is_initialize_answered = False
+        self.is_initialized = False
+        self.calls: dict[int, Call] = {}
+        self.ended: collections.OrderedDict[int, Call] = collections.OrderedDict()
+        self.ids: dict[tuple[Side, Any], int] = {}
+        self.listens: dict[Any, Listen] = {}
+        self.logging: set[int] = set()
+        """Open requests that asked for log messages."""
+        self.was_logging = False
+        self.tool_calls = 0
+        self.with_token = 0
+        self.first_call: Call | None = None
+        self.is_change_announced = False
+
+    @property
+    def is_per_request(self) -> bool:
+        """Whether 2026-07-28 is spoken."""
+        return self.revision == PER_REQUEST
+
+    def call_of(self, number: int | None) -> Call | None:
+        """A request by the number of its frame, open or ended not long ago."""
+        return None if number is None else self.calls.get(number) or self.ended.get(number)
+
+    def begin(self, fact: RequestMade) -> Call:
+        """Remember a request."""
+        call = self.calls[fact.number] = Call(fact)
+        if fact.sender is Side.CLIENT:
+            self._learn_client(call)
+        else:
+            for each in self.calls.values():
+                each.is_asked = each.is_asked or each.by is Side.CLIENT
+        return call
+
+    def end(self, call: Call) -> None:
+        """Remember that a request was answered or cancelled."""
+        if self.calls.pop(call.number, None) is not None:
+            keep(self.ended, call.number, call)
+        self.logging.discard(call.number)
+
+    def _learn_client(self, call: Call) -> None:
+        if call.method == INITIALIZE:
+            info, capabilities = call.params.get("clientInfo"), call.params.get("capabilities")
+        elif VERSION_KEY in call.meta:
+            info, capabilities = call.meta.get(CLIENT_KEY), call.capabilities
+        else:
+            return
+        name = as_object(info).get("name")
+        self.client = name if isinstance(name, str) else self.client
+        self.client_capabilities = as_object(capabilities)
+
+    def breaks(self, rule: Rule, frame: int, *arguments: Any, by: Side = Side.SERVER) -> Evidence:
+        """The evidence that a rule was broken in a frame about no request."""
+        return Evidence(Finding(rule, arguments), frame, None, by)
+
+
+class Listen(NamedTuple):
+    """A subscription: its request, what it asks for, whether it was acknowledged."""
+
+    call: Call
+    asked: JsonObject
+    is_acknowledged: bool = False
+
+
+def memory_of(servers: dict[str, ServerMemory], connection: str) -> ServerMemory:
+    """The memory of a connection's server, made where there is none."""
+    name = server_name(connection)
+    return keep(servers, name, servers.get(name) or ServerMemory(name))
+
+
+def keep(table: MutableMapping[_Key, _Value], key: _Key, value: _Value) -> _Value:
+    """Enter something into a table, from which the oldest goes when it is full."""
+    table[key] = value
+    if len(table) > ENDED_KEPT:
+        del table[next(iter(table))]
+    return value

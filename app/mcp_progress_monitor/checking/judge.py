@@ -1,0 +1,290 @@
+"""The judge of a session: frames, facts and findings in, one result for each rule and job out.
+
+It is passive, keeps bounded tables and reads no clock, so that live traffic and its recording have
+the same results. A run of plain ticks costs it a few steps, however long it is.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_progress_monitor.checking import messages, progress, resuming, surroundings, tasks
+from mcp_progress_monitor.checking.connection import (
+    Connection,
+    Evidence,
+    ServerMemory,
+    memory_of,
+)
+from mcp_progress_monitor.checking.results import Results
+from mcp_progress_monitor.findings.advice import Needs
+from mcp_progress_monitor.protocol.facts import (
+    ConnectionClosed,
+    ConnectionNegotiated,
+    ConnectionOpened,
+    NotificationReceived,
+    OutputChecked,
+    ProgressReceived,
+    RequestAnswered,
+    RequestCancelled,
+    RequestMade,
+    RequestStanding,
+    Side,
+    TaskStated,
+)
+from mcp_progress_monitor.protocol.frames import Channel, FrameRun, TickRun
+from mcp_progress_monitor.protocol.messages import (
+    CALL_TOOL,
+    DISCOVER,
+    LIST_TOOLS,
+    LISTEN,
+    LOG_MESSAGE,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from mcp_progress_monitor.findings.finding import Finding
+    from mcp_progress_monitor.protocol.facts import Fact
+    from mcp_progress_monitor.protocol.frames import Frame
+    from mcp_progress_monitor.tracker.snapshot import JobId
+
+CONNECTIONS_KEPT: Final = 4096
+_OF_PROBES: Final = frozenset({"JR-1", "RES-1", "JR-4"})
+"""Rules that an answer to `server/discover` may break without a fault of the server's: an older
+server cannot know the method, and may answer in any way."""
+
+
+class SessionJudge:
+    """Judges all connections of a session. `job_of` tells the job of a request's frame."""
+
+    def __init__(
+        self,
+        job_of: Callable[[int], JobId | None],
+        baseline: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
+        """`baseline` has the digests of tools by server, as an earlier report told them."""
+        self.results = Results(job_of)
+        self._servers: dict[str, ServerMemory] = {}
+        self._baseline = baseline or {}
+        self._connections: dict[str, Connection] = {}
+        self._handlers: dict[type, Callable[[Connection, Any], Iterator[Evidence]]] = {
+            RequestMade: self._request,
+            RequestAnswered: self._answer,
+            RequestCancelled: self._cancel,
+            ProgressReceived: self._progress,
+            NotificationReceived: self._notification,
+            TaskStated: self._task,
+            ConnectionOpened: surroundings.take_opened,
+            ConnectionNegotiated: self._negotiated,
+            ConnectionClosed: self._closed,
+            OutputChecked: self._output,
+        }
+
+    def take(
+        self,
+        frames: Sequence[Frame],
+        facts: Sequence[Fact],
+        marked: Mapping[int, tuple[Finding, ...]],
+    ) -> None:
+        """Take a chunk: its frames, the facts read from them, and what is already found wrong."""
+        if not frames:
+            return
+        if type(facts) is TickRun:
+            connection = self._of(frames[0].connection)
+            self.results.see(connection, Needs.PROGRESS)
+            self._state(connection, progress.take_run(connection, facts))
+        else:
+            self._take_each(frames, facts)
+        if marked:
+            self._take_marked(facts, marked)
+
+    def finish(self) -> None:
+        """Judge what only the end of a session shows; no more comes."""
+        for connection in self._connections.values():
+            self._state(connection, progress.take_end(connection))
+
+    @property
+    def connections(self) -> Mapping[str, Connection]:
+        """All connections that are remembered, in the order of their beginning."""
+        return self._connections
+
+    def connection(self, id_: str) -> Connection:
+        """What is known of a connection."""
+        return self._of(id_)
+
+    @property
+    def tools(self) -> dict[str, dict[str, str]]:
+        """The digests of all tools by server, for the baseline of a later report."""
+        return {
+            name: {tool: surroundings.digest(record) for tool, record in memory.tools.items()}
+            for name, memory in self._servers.items()
+        }
+
+    def state(self, connection: Connection, evidence: Evidence) -> None:
+        """Add what another check has found, as that of the official schemas."""
+        self._state(connection, iter((evidence,)))
+
+    def _of(self, id_: str) -> Connection:
+        known = self._connections.get(id_)
+        if known is None:
+            memory = memory_of(self._servers, id_)
+            memory.baseline = dict(self._baseline.get(memory.name, {}))
+            known = self._connections[id_] = Connection(id_, memory)
+            if len(self._connections) > CONNECTIONS_KEPT:
+                del self._connections[next(iter(self._connections))]
+        return known
+
+    def _take_each(self, frames: Sequence[Frame], facts: Sequence[Fact]) -> None:
+        """Take facts with the frames that have none, in the order of their numbers."""
+        others = () if type(frames) is FrameRun else _without_facts(frames)
+        place = 0
+        for fact in facts:
+            while place < len(others) and others[place].number <= fact.number:
+                self._frame(others[place])
+                place += 1
+            handler = self._handlers.get(type(fact))
+            if handler is not None:
+                connection = self._of(fact.connection)
+                self._state(connection, handler(connection, fact))
+        for frame in others[place:]:
+            self._frame(frame)
+
+    def _frame(self, frame: Frame) -> None:
+        connection = self._of(frame.connection)
+        if frame.channel is Channel.EVENT:
+            self._state(connection, surroundings.take_event(connection, frame))
+        else:
+            self._state(connection, messages.take_batch(connection, frame))
+
+    def _state(self, connection: Connection, found: Iterator[Evidence]) -> None:
+        for evidence in found:
+            call = connection.call_of(evidence.request)
+            is_probe = call is not None and call.method == DISCOVER
+            if not (is_probe and evidence.finding.rule.id in _OF_PROBES):
+                self.results.add(connection, call, evidence)
+
+    def _take_marked(
+        self, facts: Sequence[Fact], marked: Mapping[int, tuple[Finding, ...]]
+    ) -> None:
+        """Take what conversation and tracker have stated, with whom and what it is about."""
+        for fact in facts:
+            found = marked.get(fact.number)
+            if found is None or type(fact) is TaskStated:
+                continue
+            connection = self._of(fact.connection)
+            request = fact.number if type(fact) is RequestMade else getattr(fact, "request", None)
+            by = getattr(fact, "sender", Side.SERVER)
+            if _answers_probe(connection, fact):
+                continue
+            self._state(connection, (Evidence(each, fact.number, request, by) for each in found))
+
+    # One fact
+
+    def _request(self, connection: Connection, fact: RequestMade) -> Iterator[Evidence]:
+        call = connection.begin(fact)
+        self.results.see(connection, _needs_of_request(fact))
+        yield from messages.take_request(connection, call, fact)
+        yield from progress.take_request(connection, call, fact)
+        yield from tasks.take_request(connection, call, fact)
+        yield from resuming.take_request(connection, call, fact)
+        if progress.is_watched(connection):
+            self.results.see(connection, Needs.WATCHED)
+
+    def _answer(self, connection: Connection, fact: RequestAnswered) -> Iterator[Evidence]:
+        call = connection.call_of(fact.request)
+        if fact.error is not None:
+            self.results.see(connection, Needs.ERROR)
+        if call is None:
+            return
+        kind = (fact.result or {}).get("resultType")
+        if kind == "input_required":
+            self.results.see(connection, Needs.INPUT)
+        if fact.next_resume_token is not None:
+            self.results.see(connection, Needs.RESUME)
+        yield from tasks.take_answer(connection, call, fact)
+        yield from messages.take_answer(connection, call, fact)
+        yield from resuming.take_answer(connection, call, fact)
+        yield from surroundings.take_answer(connection, call, fact)
+        yield from progress.take_answer(connection, call, fact)
+        if call.method == LIST_TOOLS and fact.result is not None:
+            self.results.see(connection, Needs.TOOLS)
+        if fact.standing is RequestStanding.ACTIVE:
+            connection.end(call)
+
+    def _cancel(self, connection: Connection, fact: RequestCancelled) -> Iterator[Evidence]:
+        self.results.see(connection, Needs.CANCEL)
+        call = connection.call_of(fact.request)
+        if call is not None:
+            yield from progress.take_cancel(connection, call, fact)
+            if fact.standing is RequestStanding.ACTIVE:
+                connection.end(call)
+
+    def _progress(self, connection: Connection, fact: ProgressReceived) -> Iterator[Evidence]:
+        self.results.see(connection, Needs.PROGRESS)
+        yield from progress.take_tick(connection, fact)
+
+    def _notification(
+        self, connection: Connection, fact: NotificationReceived
+    ) -> Iterator[Evidence]:
+        if fact.method == LOG_MESSAGE:
+            self.results.see(connection, Needs.LOG)
+        yield from messages.take_notification(connection, fact)
+
+    def _task(self, connection: Connection, fact: TaskStated) -> Iterator[Evidence]:
+        self.results.see(connection, Needs.TASK)
+        if fact.input_requests:
+            self.results.see(connection, Needs.INPUT)
+        yield from tasks.take_statement(connection, fact)
+
+    def _negotiated(self, connection: Connection, fact: ConnectionNegotiated) -> Iterator[Evidence]:
+        connection.revision = fact.revision
+        connection.capabilities = fact.capabilities
+        self.results.see(connection, Needs.MESSAGE | Needs.OUTPUT)
+        return iter(())
+
+    def _closed(self, connection: Connection, fact: ConnectionClosed) -> Iterator[Evidence]:
+        if not connection.is_http and fact.is_wanted:
+            self.results.see(connection, Needs.END)
+        yield from progress.take_close(connection, fact)
+        connection.calls.clear()
+        connection.logging.clear()
+        connection.listens.clear()
+
+    def _output(self, connection: Connection, _fact: OutputChecked) -> Iterator[Evidence]:
+        self.results.see(connection, Needs.OUTPUT)
+        return iter(())
+
+
+def _without_facts(frames: Sequence[Frame]) -> list[Frame]:
+    """Events, and the elements that begin a batch: what checks read the frames themselves for."""
+    return [
+        frame
+        for frame in frames
+        if frame.channel is Channel.EVENT or (frame.part is not None and frame.part.index == 1)
+    ]
+
+
+def _needs_of_request(fact: RequestMade) -> Needs:
+    needs = Needs.MESSAGE
+    if fact.method == CALL_TOOL:
+        needs |= Needs.CALL
+    if fact.token is not None:
+        needs |= Needs.TOKEN
+    if fact.method == LISTEN:
+        needs |= Needs.LISTEN
+    if fact.resume_token is not None:
+        needs |= Needs.RESUME
+    return needs
+
+
+def _answers_probe(connection: Connection, fact: Fact) -> bool:
+    """Whether a message is an older server's way to say that it does not know our question."""
+    if type(fact) is not RequestAnswered or fact.error is None or connection.is_per_request:
+        return False
+    call = connection.call_of(fact.request)
+    if call is not None:
+        return call.method == DISCOVER
+    probed = any(
+        c.method == DISCOVER for c in (*connection.calls.values(), *connection.ended.values())
+    )
+    return probed and fact.standing is RequestStanding.UNKNOWN

@@ -1,0 +1,201 @@
+"""Checks on messages: ids, batches, error codes, the handshake, results, subscriptions, logs."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_progress_monitor.checking.connection import Listen, keep
+from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.protocol.eras import HANDSHAKE_REVISIONS, PER_REQUEST, as_object
+from mcp_progress_monitor.protocol.facts import RequestStanding, Side
+from mcp_progress_monitor.protocol.frames import Channel
+from mcp_progress_monitor.protocol.ledger import key_of
+from mcp_progress_monitor.protocol.lenient_json import shown
+from mcp_progress_monitor.protocol.messages import (
+    ACKNOWLEDGED,
+    CALL_TOOL,
+    CREATE_MESSAGE,
+    DISCOVER,
+    ELICIT,
+    GET_PROMPT,
+    INITIALIZE,
+    INITIALIZED,
+    LIST_ROOTS,
+    LISTEN,
+    LOG_LEVEL_KEY,
+    LOG_MESSAGE,
+    META,
+    PING,
+    PROGRESS_TOKEN,
+    READ_RESOURCE,
+    RESOURCE_UPDATED,
+    SUBSCRIPTION_KEY,
+    TASKS_EXTENSION,
+    VERSION_KEY,
+    list_changed,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcp_progress_monitor.checking.connection import Call, Connection, Evidence
+    from mcp_progress_monitor.protocol.facts import (
+        JsonObject,
+        NotificationReceived,
+        RequestAnswered,
+        RequestMade,
+    )
+    from mcp_progress_monitor.protocol.frames import Frame
+
+_BATCH_REVISION: Final = HANDSHAKE_REVISIONS[1]
+_JSON_RPC_CODES: Final = frozenset({-32700, -32600, -32601, -32602, -32603})
+_MCP_CODES: Final = frozenset({-32020, -32021, -32022})
+_RETIRED: Final = {-32002: "-32602", -32042: "input_required"}
+_RESERVED: Final = (range(-32768, -32099), range(-32099, -32019))
+"""Of JSON-RPC, and of the specification; the rest up to -32000 is legacy, and open."""
+_WITH_INPUT: Final = frozenset({CALL_TOOL, GET_PROMPT, READ_RESOURCE})
+_DECLARED_AS: Final = {ELICIT: "elicitation", CREATE_MESSAGE: "sampling", LIST_ROOTS: "roots"}
+_RESULT_TYPES: Final = frozenset({"complete", "input_required"})
+_ASKED_BY: Final = {
+    list_changed("tools"): "toolsListChanged",
+    list_changed("prompts"): "promptsListChanged",
+    list_changed("resources"): "resourcesListChanged",
+    RESOURCE_UPDATED: "resourceSubscriptions",
+}
+_FREE: Final = frozenset({PING, INITIALIZE, DISCOVER})
+"""Requests that may come before the handshake; `server/discover` asks whether there is one."""
+_MIGRATION: Final = {
+    CREATE_MESSAGE: ("Sampling", "call the API of a model provider"),
+    LIST_ROOTS: ("Roots", "pass folders as arguments or resource URIs"),
+    LOG_MESSAGE: ("Logging", "standard error, or OpenTelemetry"),
+}
+
+
+def take_batch(connection: Connection, frame: Frame) -> Iterator[Evidence]:
+    """Check the first element of a batch: only one revision has batches."""
+    revision = connection.revision
+    if frame.part is None or frame.part.index != 1 or revision in {None, _BATCH_REVISION}:
+        return
+    rule = rules.BATCH_EARLY if revision == HANDSHAKE_REVISIONS[0] else rules.BATCH
+    by = Side.CLIENT if frame.channel is Channel.SENT else Side.SERVER
+    yield connection.breaks(rule, frame.number - 1, frame.part.count, by=by)
+
+
+def take_request(connection: Connection, call: Call, fact: RequestMade) -> Iterator[Evidence]:
+    """Check a request's id, and its place in the handshake; remember what it asks for."""
+    key = (fact.sender, key_of(fact.id))
+    before = connection.ids.get(key)
+    is_open = any(each.rule is rules.ID_IN_USE for each in fact.findings)
+    keep(connection.ids, key, fact.number)
+    if before is not None and not is_open and connection.revision in HANDSHAKE_REVISIONS:
+        yield call.breaks(rules.ID_REUSED, fact.number, shown(fact.id), before, by=fact.sender)
+    if fact.method == LISTEN:
+        asked = as_object(fact.params.get("notifications"))
+        keep(connection.listens, key_of(fact.id), Listen(call, asked))
+    if LOG_LEVEL_KEY in call.meta:
+        connection.logging.add(fact.number)
+        connection.was_logging = True
+    yield from _order(connection, call, fact)
+
+
+def _order(connection: Connection, call: Call, fact: RequestMade) -> Iterator[Evidence]:
+    """Check the place of a request in the handshake, where its beginning was seen."""
+    is_modern = call.meta.get(VERSION_KEY) == PER_REQUEST or connection.is_per_request
+    if fact.method in _FREE or is_modern or not connection.is_opened:
+        return
+    method = shown(fact.method)
+    if fact.sender is Side.SERVER:
+        if not connection.is_initialized:
+            yield call.breaks(rules.BEFORE_INITIALIZED, fact.number, method)
+    elif not connection.is_initialize_answered:
+        yield call.breaks(rules.BEFORE_INITIALIZE, fact.number, method, by=Side.CLIENT)
+    elif not connection.is_initialized:
+        yield call.breaks(rules.NOT_INITIALIZED, fact.number, method, by=Side.CLIENT)
+
+
+def take_answer(connection: Connection, call: Call, fact: RequestAnswered) -> Iterator[Evidence]:
+    """Check a reply of 2026-07-28: its error code, its type, the input that it requires."""
+    if call.method == INITIALIZE and fact.result is not None:
+        connection.is_initialize_answered = True
+    if fact.standing is RequestStanding.ACTIVE and connection.is_per_request:
+        if fact.error is not None:
+            yield from _code(call, fact, fact.error.get("code"))
+        elif fact.result is not None:
+            yield from _result(call, fact, fact.result)
+
+
+def _code(call: Call, fact: RequestAnswered, code: Any) -> Iterator[Evidence]:
+    if type(code) is not int or code in _JSON_RPC_CODES | _MCP_CODES:
+        return
+    if code in _RETIRED:
+        yield call.breaks(rules.RETIRED_CODE, fact.number, code, _RETIRED[code], by=fact.sender)
+    elif any(code in each for each in _RESERVED):
+        yield call.breaks(rules.RESERVED_CODE, fact.number, code, by=fact.sender)
+
+
+def _result(call: Call, fact: RequestAnswered, result: JsonObject) -> Iterator[Evidence]:
+    kind = result.get("resultType", "complete")
+    has_tasks = TASKS_EXTENSION in as_object(call.capabilities.get("extensions"))
+    is_task = kind == "task" and (has_tasks or "taskId" in result)
+    if not isinstance(kind, str) or (kind not in _RESULT_TYPES and not is_task):
+        yield call.breaks(rules.RESULT_TYPE, fact.number, shown(kind), by=fact.sender)
+    asked = as_object(result.get("inputRequests"))
+    if kind == "input_required":
+        if call.method not in _WITH_INPUT:
+            yield call.breaks(rules.INPUT_FOR_OTHER, fact.number, shown(call.method))
+        yield from _input(call, fact, asked)
+    elif asked and call.of_task is not None:
+        yield from _input(call, fact, asked)
+
+
+def _input(call: Call, fact: RequestAnswered, asked: JsonObject) -> Iterator[Evidence]:
+    for key, each in asked.items():
+        request = as_object(each)
+        method, params = request.get("method"), as_object(request.get("params"))
+        needed = _DECLARED_AS.get(method) if isinstance(method, str) else None
+        if needed is None or needed not in call.capabilities:
+            yield call.breaks(rules.INPUT_UNDECLARED, fact.number, shown(key), shown(method))
+        if PROGRESS_TOKEN in as_object(params.get(META)):
+            yield call.breaks(rules.TOKEN_IN_QUESTION, fact.number, shown(key))
+        if isinstance(method, str) and method in _MIGRATION:
+            yield call.breaks(rules.DEPRECATED, fact.number, *_MIGRATION[method])
+
+
+def take_notification(connection: Connection, fact: NotificationReceived) -> Iterator[Evidence]:
+    """Check a notification: log messages and subscriptions of 2026-07-28."""
+    if fact.sender is Side.CLIENT:
+        connection.is_initialized = connection.is_initialized or fact.method == INITIALIZED
+        return
+    if fact.method == list_changed("tools"):
+        connection.is_change_announced = True
+    if not connection.is_per_request:
+        return
+    if fact.method == LOG_MESSAGE:
+        yield from _log(connection, fact)
+        feature, instead = _MIGRATION[LOG_MESSAGE]
+        yield connection.breaks(rules.DEPRECATED, fact.number, feature, instead)
+    elif fact.method == ACKNOWLEDGED or fact.method in _ASKED_BY:
+        yield from _subscribed(connection, fact)
+
+
+def _log(connection: Connection, fact: NotificationReceived) -> Iterator[Evidence]:
+    if connection.logging:
+        return
+    rule = rules.LOG_LATE if connection.was_logging else rules.LOG_UNASKED
+    yield connection.breaks(rule, fact.number)
+
+
+def _subscribed(connection: Connection, fact: NotificationReceived) -> Iterator[Evidence]:
+    identity = as_object(fact.params.get(META)).get(SUBSCRIPTION_KEY)
+    listen = None if identity is None else connection.listens.get(key_of(identity))
+    if listen is None:
+        told = "no id" if identity is None else shown(identity)
+        yield connection.breaks(rules.NO_SUBSCRIPTION, fact.number, fact.method, told)
+        return
+    if fact.method == ACKNOWLEDGED:
+        keep(connection.listens, key_of(identity), listen._replace(is_acknowledged=True))
+        return
+    if not listen.is_acknowledged:
+        yield listen.call.breaks(rules.NOT_ACKNOWLEDGED, fact.number, fact.method)
+    if not listen.asked.get(_ASKED_BY[fact.method]):
+        yield listen.call.breaks(rules.NOT_SUBSCRIBED, fact.number, fact.method)

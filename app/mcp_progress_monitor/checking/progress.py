@@ -1,0 +1,224 @@
+"""Checks on progress, silence and cancels: how fast, how readable, and what clients make of it."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Final
+
+from mcp_progress_monitor.findings import clients, rules
+from mcp_progress_monitor.paths import APPLICATION
+from mcp_progress_monitor.protocol.facts import RequestStanding, Side
+from mcp_progress_monitor.protocol.messages import CALL_TOOL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcp_progress_monitor.checking.connection import Call, Connection, Evidence
+    from mcp_progress_monitor.protocol.facts import (
+        ConnectionClosed,
+        ProgressReceived,
+        RequestAnswered,
+        RequestCancelled,
+        RequestMade,
+    )
+    from mcp_progress_monitor.protocol.frames import TickRun
+
+MOST_A_SECOND: Final = 50
+LONG_S: Final = 10.0
+"""A call that runs longer should report progress."""
+_CROSSING_S: Final = 1.0
+"""What comes so soon after a cancel may have been sent before it arrived."""
+_WITHIN_S: Final = 10.0
+"""Progress so recent shows that the work was going on."""
+_FIRST_REVISION: Final = "2024-11-05"
+_CONTROL: Final = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
+_TIMEOUT: Final = re.compile(r"tim(?:ed?|ing)[ -]?out|-32001|too long|deadline", re.IGNORECASE)
+
+
+def take_run(connection: Connection, run: TickRun) -> Iterator[Evidence]:
+    """Check plain ticks that came at one time: mostly of one request, in a few steps for all."""
+    first, count = run.requests[0], len(run)
+    if run.requests.count(first) == count:
+        groups = {first: count}
+    else:
+        groups = {}
+        for request in run.requests:
+            groups[request] = groups.get(request, 0) + 1
+    last = dict(zip(run.requests, zip(run.values, run.totals, strict=True), strict=True))
+    for request, of_request in groups.items():
+        call = connection.calls.get(request)
+        if call is not None:
+            progress, total = last[request]
+            yield from _tick(call, run.ticks[0][0], run.at, of_request, progress, total)
+    if not run.has_no_message:
+        yield from _run_texts(connection, run)
+
+
+def _run_texts(connection: Connection, run: TickRun) -> Iterator[Evidence]:
+    texts = [tick[6] for tick in run.ticks]
+    if "" not in texts and _CONTROL.search("".join(filter(None, texts))) is None:
+        return
+    for tick in run.ticks:
+        call = connection.call_of(tick[3])
+        if call is not None:
+            yield from _text(connection, call, tick[0], tick[6], Side.SERVER)
+
+
+def take_tick(connection: Connection, fact: ProgressReceived) -> Iterator[Evidence]:
+    """Check one progress notification."""
+    call = connection.call_of(fact.request)
+    if call is None:
+        return
+    if fact.standing is RequestStanding.ACTIVE:
+        yield from _tick(call, fact.number, fact.at, 1, fact.progress, fact.total)
+    yield from _text(connection, call, fact.number, fact.message, fact.sender)
+    if fact.standing is RequestStanding.CANCELLED:
+        yield from _after_cancel(connection, call, fact, "Progress")
+
+
+def _tick(
+    call: Call,
+    number: int,
+    at: float,
+    count: int,
+    progress: int | float | None,
+    total: int | float | None,
+) -> Iterator[Evidence]:
+    call.hear(number, at)
+    call.ticks += count
+    call.tick_at = at
+    call.progress, call.total = progress, total
+    if at - call.burst_at >= 1.0:
+        call.burst, call.burst_at, call.is_flooding = 0, at, False
+    call.burst += count
+    if call.burst > MOST_A_SECOND and not call.is_flooding:
+        call.is_flooding = True
+        yield call.breaks(rules.TICK_FLOOD, number, MOST_A_SECOND, by=_other(call.by))
+
+
+def _text(
+    connection: Connection, call: Call, number: int, text: str | None, by: Side
+) -> Iterator[Evidence]:
+    """Check a progress message; what is not a string is stated by the fact."""
+    if text is None:
+        return
+    found = _CONTROL.search(text)
+    is_first = connection.revision == _FIRST_REVISION
+    if not text.strip():
+        why = (rules.MESSAGE_EARLY, "empty") if is_first else (rules.MESSAGE_EMPTY,)
+    elif found is not None:
+        char = f"U+{ord(found[0]):04X}"
+        rule = rules.MESSAGE_EARLY if is_first else rules.MESSAGE_CONTROL
+        why = (rule, char)
+    else:
+        return
+    yield call.breaks(why[0], number, *why[1:], by=by)
+
+
+def take_request(connection: Connection, call: Call, fact: RequestMade) -> Iterator[Evidence]:
+    """Count the client's calls; one made again while the first is open was given up."""
+    if fact.method != CALL_TOOL or fact.sender is not Side.CLIENT:
+        return
+    connection.tool_calls += 1
+    connection.with_token += fact.token is not None
+    connection.first_call = connection.first_call or call
+    if not is_watched(connection):
+        return
+    for other in connection.calls.values():
+        if fact.at - other.heard_at > LONG_S and _is_again(other, call):
+            yield other.breaks(
+                rules.GIVEN_UP_SILENTLY, fact.number, fact.at - other.at, by=Side.CLIENT
+            )
+
+
+def _is_again(other: Call, call: Call) -> bool:
+    is_alike = other is not call and (other.by, other.title) == (call.by, call.title)
+    return is_alike and other.work == call.work
+
+
+def take_answer(connection: Connection, call: Call, fact: RequestAnswered) -> Iterator[Evidence]:
+    """Check what a reply ends: the progress so far, the silence before it, a cancel."""
+    if fact.standing is RequestStanding.CANCELLED:
+        yield from _after_cancel(connection, call, fact, "Reply")
+        if call.is_timeout and fact.result is not None and is_watched(connection):
+            late_s = fact.at - (call.cancelled_at or fact.at)
+            yield call.breaks(rules.RESULT_DISCARDED, fact.number, late_s, by=Side.CLIENT)
+    if fact.standing is not RequestStanding.ACTIVE:
+        return
+    call.hear(fact.number, fact.at)
+    if call.of_task is not None:
+        return
+    yield from _silence(connection, call)
+    is_done = fact.result is not None and fact.result.get("isError") is not True
+    if is_done and call.progress is not None and (call.total or 0) > call.progress:
+        yield call.breaks(rules.ENDED_BELOW, fact.number, call.progress, call.total, by=fact.sender)
+    took = fact.at - call.at
+    if call.method == CALL_TOOL and call.token is not None and not call.ticks and took > LONG_S:
+        yield call.breaks(rules.NO_PROGRESS, fact.number, took, by=fact.sender)
+
+
+def _silence(connection: Connection, call: Call) -> Iterator[Evidence]:
+    """State which clients a server has lost by its longest silence."""
+    if call.method != CALL_TOOL or call.silence_s <= clients.USUAL_S:
+        return
+    lost = clients.that_give_up(call.silence_s, is_http=connection.is_http)
+    names = tuple(dict.fromkeys(each.client for each in lost))
+    yield call.breaks(rules.SILENCE, call.silent_at, call.silence_s, names)
+
+
+def _after_cancel(
+    connection: Connection, call: Call, fact: ProgressReceived | RequestAnswered, what: str
+) -> Iterator[Evidence]:
+    """2026-07-28 over stdio forbids it; what crossed the cancel on its way is no fault."""
+    late_s = fact.at - (fact.at if call.cancelled_at is None else call.cancelled_at)
+    if connection.is_per_request and not connection.is_http and late_s > _CROSSING_S:
+        yield call.breaks(rules.SENT_AFTER_CANCEL, fact.number, what, late_s, by=fact.sender)
+
+
+def take_cancel(connection: Connection, call: Call, fact: RequestCancelled) -> Iterator[Evidence]:
+    """Remember a cancel; one for a time limit while progress comes is the client's mistake."""
+    if fact.standing is not RequestStanding.ACTIVE:
+        return
+    call.hear(fact.number, fact.at)
+    call.cancelled_at = fact.at
+    after = fact.at - call.at
+    call.is_timeout = fact.sender is Side.CLIENT and _is_timeout(fact.reason, after)
+    yield from _silence(connection, call)
+    if not (call.is_timeout and is_watched(connection)) or call.tick_at is None:
+        return
+    since = fact.at - call.tick_at
+    if since <= _WITHIN_S:
+        yield call.breaks(rules.TIMED_OUT_RISING, fact.number, after, since, by=Side.CLIENT)
+
+
+def _is_timeout(reason: str | None, after_s: float) -> bool:
+    """Whether a cancel says, or its moment suggests, that time was up."""
+    if reason is not None and _TIMEOUT.search(reason):
+        return True
+    return reason is None and any(abs(after_s - each.limit_s) < 1.0 for each in clients.LIMITS)
+
+
+def take_close(connection: Connection, fact: ConnectionClosed) -> Iterator[Evidence]:
+    """Check what the client left open, and whether it ever asked for progress."""
+    for call in connection.calls.values() if is_watched(connection) and fact.is_wanted else ():
+        after = fact.at - call.at
+        if call.method == CALL_TOOL and call.by is Side.CLIENT and after > LONG_S:
+            yield call.breaks(rules.GIVEN_UP_SILENTLY, fact.number, after, by=Side.CLIENT)
+    yield from take_end(connection)
+
+
+def take_end(connection: Connection) -> Iterator[Evidence]:
+    """Check a connection as a whole, once no more of it comes."""
+    first = connection.first_call
+    if first is not None and not connection.with_token and is_watched(connection):
+        yield connection.breaks(rules.NEVER_A_TOKEN, first.number, by=Side.CLIENT)
+    connection.first_call = None
+
+
+def is_watched(connection: Connection) -> bool:
+    """Whether another program is the client: what our own user chose is no fault."""
+    return connection.client not in {"", APPLICATION}
+
+
+def _other(side: Side) -> Side:
+    return Side.SERVER if side is Side.CLIENT else Side.CLIENT

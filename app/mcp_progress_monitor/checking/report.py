@@ -1,0 +1,233 @@
+"""What `check` found in one or more recordings, as values, and as JSON."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from mcp_progress_monitor.checking.results import GRAVEST, text_of
+from mcp_progress_monitor.findings.advice import ADVICE
+from mcp_progress_monitor.findings.finding import Level
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterator, Sequence
+
+    from mcp_progress_monitor.checking.results import Result, RuleState
+
+VERSION: Final = 1
+"""Of the JSON report; members may be added, never removed or renamed."""
+
+
+class Checked(NamedTuple):
+    """One result as a report shows it: what it is about in words, and where to look.
+
+    `line` is the line of the recording that has the first frame, counted from 1.
+    """
+
+    rule: str
+    level: Level
+    by: str
+    server: str
+    connection: str
+    job: int | None
+    method: str
+    title: str
+    revision: str | None
+    text: str
+    source: str
+    times: int
+    frames: tuple[int, ...]
+    last: int
+    fingerprint: str
+    line: int = 1
+    is_new: bool = True
+
+    @property
+    def place(self) -> str:
+        """The job or the server that it is about."""
+        return f"{self.method} {self.title}".strip() if self.method else self.server
+
+
+class CheckedServer(NamedTuple):
+    """A server of a recording: what was spoken, what became of each rule, its tools' digests."""
+
+    name: str
+    revisions: tuple[str, ...]
+    rules: RuleState
+    tools: dict[str, str]
+
+
+class CheckedFile(NamedTuple):
+    """A recording and all that was found in it.
+
+    `dropped` results are counted only; `unchecked` messages were not compared with the schema.
+    """
+
+    path: str
+    frames: int
+    jobs: int
+    results: tuple[Checked, ...]
+    servers: tuple[CheckedServer, ...]
+    dropped: int = 0
+    schema_checked: int = 0
+    unchecked: int = 0
+    duration_s: float = 0.0
+
+
+class Report(NamedTuple):
+    """All files of a run. `fail_on` is the level from which a new result fails it; None never."""
+
+    program: str
+    version: str
+    files: tuple[CheckedFile, ...]
+    fail_on: Level | None = Level.ERROR
+
+    def fails(self, result: Checked) -> bool:
+        """Whether a result fails the run."""
+        if self.fail_on is None or not result.is_new:
+            return False
+        return GRAVEST.index(result.level) <= GRAVEST.index(self.fail_on)
+
+    @property
+    def results(self) -> Iterator[Checked]:
+        """The results of all files."""
+        return (result for file in self.files for result in file.results)
+
+    @property
+    def is_failed(self) -> bool:
+        """Whether any result fails the run."""
+        return any(map(self.fails, self.results))
+
+    def counts(self) -> dict[Level, int]:
+        """How many results there are of each level."""
+        levels = [result.level for result in self.results]
+        return {level: levels.count(level) for level in GRAVEST}
+
+
+def checked(result: Result, known: Collection[str] = (), line: int = 1) -> Checked:
+    """A judge's result for a report; one whose fingerprint is `known` is not new."""
+    source = result.finding.rule.source
+    return Checked(
+        result.rule,
+        result.level,
+        result.by.name.lower(),
+        result.server,
+        result.connection,
+        result.job,
+        result.method,
+        result.title,
+        result.revision,
+        text_of(result.finding),
+        f"{source.document}, {source.section}",
+        result.count,
+        tuple(result.frames),
+        result.last,
+        result.fingerprint,
+        line,
+        result.fingerprint not in known,
+    )
+
+
+def by_level(results: Sequence[Checked]) -> list[Checked]:
+    """The gravest first, then in the order of the recording."""
+    return sorted(results, key=_order)
+
+
+def _order(result: Checked) -> tuple[int, int]:
+    return GRAVEST.index(result.level), result.frames[0]
+
+
+def as_json(report: Report) -> str:
+    """The report as one JSON document, which `--baseline` reads as well."""
+    counts = report.counts()
+    document = {
+        "version": VERSION,
+        "program": report.program,
+        "programVersion": report.version,
+        "files": [_file(file) for file in report.files],
+        "summary": {
+            **{level.value: count for level, count in counts.items()},
+            "new": sum(result.is_new for result in report.results),
+            "failed": report.is_failed,
+        },
+    }
+    return json.dumps(document, ensure_ascii=False, indent=2) + "\n"
+
+
+def _file(file: CheckedFile) -> dict[str, Any]:
+    return {
+        "file": file.path,
+        "frames": file.frames,
+        "jobs": file.jobs,
+        "servers": [_server(server) for server in file.servers],
+        "findings": [_result(result) for result in by_level(file.results)],
+        "leftOut": file.dropped,
+        "schema": {"checked": file.schema_checked, "unchecked": file.unchecked},
+    }
+
+
+def _server(server: CheckedServer) -> dict[str, Any]:
+    rules = server.rules
+    return {
+        "name": server.name,
+        "revisions": list(server.revisions),
+        "rules": {
+            "tried": rules.tried,
+            "passed": list(rules.passed),
+            "broken": list(rules.broken),
+            "notApplicable": list(rules.not_applicable),
+        },
+        "tools": server.tools,
+    }
+
+
+def _result(result: Checked) -> dict[str, Any]:
+    advice = ADVICE[result.rule]
+    return {
+        "rule": result.rule,
+        "level": result.level.value,
+        "title": advice.title,
+        "by": result.by,
+        "server": result.server,
+        "connection": result.connection,
+        "job": result.job,
+        "method": result.method or None,
+        "name": result.title or None,
+        "revision": result.revision,
+        "text": result.text,
+        "due": advice.due,
+        "since": advice.since,
+        "certainty": advice.certainty.value,
+        "source": result.source,
+        "fix": {"text": advice.fix, "python": advice.python, "typescript": advice.typescript},
+        "count": result.times,
+        "first": result.frames[0],
+        "last": result.last,
+        "frames": list(result.frames),
+        "line": result.line,
+        "fingerprint": result.fingerprint,
+        "new": result.is_new,
+    }
+
+
+class Baseline(NamedTuple):
+    """What an earlier report knew: fingerprints, and the digests of tools by server."""
+
+    fingerprints: frozenset[str] = frozenset()
+    tools: dict[str, dict[str, str]] = {}  # noqa: RUF012  # read only
+
+
+def read_baseline(text: str) -> Baseline | None:
+    """Read a JSON report; None when it is none."""
+    try:
+        document = json.loads(text)
+        files = document["files"]
+        prints = [each["fingerprint"] for file in files for each in file["findings"]]
+        tools = {each["name"]: dict(each["tools"]) for file in files for each in file["servers"]}
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+    return Baseline(frozenset(filter(_is_text, prints)), tools)
+
+
+def _is_text(value: object) -> bool:
+    return isinstance(value, str)

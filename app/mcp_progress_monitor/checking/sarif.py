@@ -1,0 +1,121 @@
+"""A report as SARIF 2.1.0, which code hosts show beside the source."""
+
+from __future__ import annotations
+
+import json
+import urllib.parse
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_progress_monitor.checking.report import by_level
+from mcp_progress_monitor.findings.advice import ADVICE
+from mcp_progress_monitor.findings.rules import RULES
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.checking.report import Checked, CheckedFile, Report
+
+_SCHEMA: Final = "https://json.schemastore.org/sarif-2.1.0.json"
+_SPECIFICATION: Final = "https://modelcontextprotocol.io/specification"
+_FINGERPRINT: Final = "mcpFinding/v1"
+
+
+def as_sarif(report: Report) -> str:
+    """The report as one SARIF log with one run."""
+    places = {id_: place for place, id_ in enumerate(ADVICE)}
+    run = {
+        "tool": {
+            "driver": {
+                "name": report.program,
+                "version": report.version,
+                "informationUri": _SPECIFICATION,
+                "rules": [_rule(id_) for id_ in ADVICE],
+            }
+        },
+        "columnKind": "utf16CodeUnits",
+        "artifacts": [
+            {"location": {"uri": _uri(file)}, "description": {"text": "Recording of a session"}}
+            for file in report.files
+        ],
+        "invocations": [{"executionSuccessful": True, **_left_out(report)}],
+        "results": [
+            _result(result, file, index, places[result.rule])
+            for index, file in enumerate(report.files)
+            for result in by_level(file.results)
+        ],
+    }
+    log = {"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}
+    return json.dumps(log, ensure_ascii=False, indent=2) + "\n"
+
+
+def _left_out(report: Report) -> dict[str, Any]:
+    dropped = sum(file.dropped for file in report.files)
+    if not dropped:
+        return {}
+    text = f"{dropped:,} more results were counted and left out."
+    return {"toolExecutionNotifications": [{"level": "warning", "message": {"text": text}}]}
+
+
+def _rule(id_: str) -> dict[str, Any]:
+    advice = ADVICE[id_]
+    level = next(rule.level for rule in RULES if rule.id == id_)
+    examples = [
+        f"{name}: `{call}`"
+        for name, call in (("Python", advice.python), ("TypeScript", advice.typescript))
+        if call
+    ]
+    words = [advice.due, f"Since: {advice.since}.", advice.fix]
+    return {
+        "id": id_,
+        "name": "".join(word[:1].upper() + word[1:] for word in _letters(advice.title).split()),
+        "shortDescription": {"text": advice.title},
+        "fullDescription": {"text": advice.due},
+        "help": {
+            "text": " ".join([*words, *examples]),
+            "markdown": "\n\n".join([*words, *examples]),
+        },
+        "defaultConfiguration": {"level": level.value},
+        "properties": {"since": advice.since, "certainty": advice.certainty.value},
+    }
+
+
+def _letters(title: str) -> str:
+    return "".join(char if char.isalnum() else " " for char in title)
+
+
+def _result(result: Checked, file: CheckedFile, index: int, rule: int) -> dict[str, Any]:
+    artifact = {"uri": _uri(file), "index": index}
+    return {
+        "ruleId": result.rule,
+        "ruleIndex": rule,
+        "level": result.level.value,
+        "message": {"text": f"{result.text} ({result.by}: {result.place})"},
+        "locations": [
+            {
+                "physicalLocation": {
+                    "artifactLocation": artifact,
+                    "region": {"startLine": result.line},
+                },
+                "logicalLocations": [
+                    {
+                        "name": result.title or result.server,
+                        "fullyQualifiedName": f"{result.server}/{result.place}",
+                        "kind": "function" if result.title else "module",
+                    }
+                ],
+            }
+        ],
+        "partialFingerprints": {_FINGERPRINT: result.fingerprint},
+        "occurrenceCount": result.times,
+        "baselineState": "new" if result.is_new else "unchanged",
+        "properties": {
+            "source": result.source,
+            "by": result.by,
+            "server": result.server,
+            "job": result.job,
+            "firstFrame": result.frames[0],
+            "lastFrame": result.last,
+        },
+    }
+
+
+def _uri(file: CheckedFile) -> str:
+    return urllib.parse.quote(file.path.replace("\\", "/"), safe="/:")

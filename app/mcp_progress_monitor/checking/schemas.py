@@ -1,0 +1,263 @@
+"""Checks messages against the official JSON schema of the revision that was agreed on."""
+
+from __future__ import annotations
+
+import functools
+import json
+import re
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from mcp_progress_monitor.checking.connection import Evidence
+from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.findings.finding import Finding
+from mcp_progress_monitor.formatting import elide
+from mcp_progress_monitor.json_schema import (
+    PATIENT_S,
+    SchemaShape,
+    Stopwatch,
+    find_errors,
+    shape_of,
+)
+from mcp_progress_monitor.paths import resource
+from mcp_progress_monitor.protocol.eras import REVISIONS, as_object, offered_revision
+from mcp_progress_monitor.protocol.facts import (
+    NotificationReceived,
+    ProgressReceived,
+    RequestAnswered,
+    RequestCancelled,
+    RequestMade,
+    RequestStanding,
+    Side,
+)
+from mcp_progress_monitor.protocol.frames import TickRun
+from mcp_progress_monitor.protocol.jsonrpc import OVERSIZED
+from mcp_progress_monitor.protocol.lenient_json import NotJsonError, TooDeepError, read_value
+from mcp_progress_monitor.protocol.messages import META, OF_TASKS, VERSION_KEY
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from jsonschema import ValidationError
+
+    from mcp_progress_monitor.checking.connection import Connection
+    from mcp_progress_monitor.protocol.facts import Fact, JsonObject
+    from mcp_progress_monitor.protocol.frames import Frame
+
+BUDGET_S: Final = 60.0
+"""Processor time for all messages of a session together; what is left is not checked."""
+_MOST_WORDS: Final = 160
+_REFERENCE: Final = re.compile(r"#/(?:\$defs|definitions)/(.+)")
+_RESULT_OF_ERROR: Final = ("JSONRPCErrorResponse", "JSONRPCError")
+
+
+class _Definition(NamedTuple):
+    """One definition as a schema of its own, with all that it refers to."""
+
+    schema: JsonObject
+    shape: SchemaShape
+
+
+class OfficialSchema:
+    """The schema of one revision: which definition a message has to fit."""
+
+    def __init__(self, revision: str) -> None:
+        """Read it from the resources."""
+        path = resource(f"schemas/{revision}.json")
+        whole = json.loads(path.read_text(encoding="utf-8"))
+        self._key = "$defs" if "$defs" in whole else "definitions"
+        self._dialect = whole["$schema"]
+        self._all: JsonObject = whole[self._key]
+        self._made: dict[str, _Definition] = {}
+        self._names: dict[str, str] = {}
+        for name, definition in self._all.items():
+            method = as_object(as_object(definition.get("properties")).get("method")).get("const")
+            if isinstance(method, str):
+                self._names[method] = name
+
+    def of_message(self, method: str) -> str | None:
+        """The definition of a request or notification; None where the schema has none."""
+        return self._names.get(method)
+
+    def of_result(self, method: str, params: JsonObject, result: JsonObject) -> str | None:
+        """The definition of the result of a request; None where the schema has none."""
+        request = self._names.get(method)
+        kind = result.get("resultType")
+        if request is None or kind == "task":
+            return None
+        if kind == "input_required" and "InputRequiredResult" in self._all:
+            return "InputRequiredResult"
+        if "task" in params and "task" in result and "CreateTaskResult" in self._all:
+            return "CreateTaskResult"
+        name = f"{request.removesuffix('Request')}Result"
+        return name if name in self._all else "EmptyResult"
+
+    def of_error(self) -> str | None:
+        """The definition of a reply that is an error."""
+        return next((name for name in _RESULT_OF_ERROR if name in self._all), None)
+
+    def definition(self, name: str) -> _Definition:
+        """A definition, ready to be checked against."""
+        made = self._made.get(name)
+        if made is None:
+            needed = {each: self._all[each] for each in sorted(self._reached(name))}
+            reference = f"#/{self._key}/{name}"
+            schema = {"$schema": self._dialect, "$ref": reference, self._key: needed}
+            made = self._made[name] = _Definition(schema, shape_of(schema, Stopwatch(PATIENT_S)))
+        return made
+
+    def _reached(self, name: str) -> set[str]:
+        reached, waiting = set[str](), [name]
+        while waiting:
+            each = waiting.pop()
+            if each not in reached:
+                reached.add(each)
+                waiting += _references(self._all[each])
+        return reached
+
+
+def _references(part: Any) -> Iterator[str]:
+    stack = [part]
+    while stack:
+        each = stack.pop()
+        if isinstance(each, dict):
+            found = _REFERENCE.fullmatch(str(each.get("$ref", "")))
+            if found:
+                yield found[1]
+            stack.extend(each.values())
+        elif isinstance(each, list):
+            stack.extend(each)
+
+
+@functools.cache
+def official_schema(revision: str) -> OfficialSchema:
+    """The schema of a revision, read once."""
+    return OfficialSchema(revision)
+
+
+class SchemaChecks:
+    """Checks the messages of a session, as long as there is time."""
+
+    def __init__(self, budget_s: float = BUDGET_S) -> None:
+        """Spend `budget_s` seconds of processor time at most."""
+        self._watch = Stopwatch(budget_s)
+        self.checked = 0
+        """Messages that were compared with the schema."""
+        self.unchecked = 0
+        """Messages that were too large, or for which no time was left."""
+
+    def take(
+        self,
+        connection_of: Callable[[str], Connection],
+        frames: Sequence[Frame],
+        facts: Sequence[Fact],
+    ) -> Iterator[tuple[Connection, Evidence]]:
+        """State what does not fit; a plain progress notification fits by how it was read."""
+        if type(facts) is TickRun:
+            self.checked += len(facts)
+            return
+        raws = {frame.number: frame.raw for frame in frames}
+        for fact in facts:
+            if type(fact) is ProgressReceived and not fact.findings:
+                self.checked += 1
+                continue
+            due = _due(connection_of, fact)
+            if due is not None:
+                raw = raws.get(fact.number, b"")
+                found = self._check(due, raw)
+                if found is not None:
+                    evidence = Evidence(found, fact.number, due.request, due.by)
+                    yield due.connection, evidence
+
+    def _check(self, due: _Due, raw: bytes) -> Finding | None:
+        if len(raw) > OVERSIZED or not self._watch.left_s:
+            self.unchecked += 1
+            return None
+        try:
+            message = as_object(read_value(raw).value)
+        except (NotJsonError, TooDeepError):
+            return None  # another rule says so
+        value = message if due.member is None else message.get(due.member)
+        schema, shape = official_schema(due.revision).definition(due.name)
+        self.checked += 1
+        watch = Stopwatch(min(PATIENT_S, self._watch.left_s))
+        errors = find_errors(schema, value, 1, watch, shape).errors
+        if not errors:
+            return None
+        return Finding(rules.SCHEMA, (due.name, _words(errors[0], due.member)))
+
+
+class _Due(NamedTuple):
+    """Which definition a message, or its `member`, has to fit."""
+
+    connection: Connection
+    revision: str
+    name: str
+    member: str | None
+    request: int | None
+    by: Side
+
+
+def _due(connection_of: Callable[[str], Connection], fact: Fact) -> _Due | None:
+    if not isinstance(
+        fact,
+        RequestMade | RequestAnswered | NotificationReceived | RequestCancelled | ProgressReceived,
+    ):
+        return None
+    connection = connection_of(fact.connection)
+    revision = _revision(connection, fact)
+    if revision is None:
+        return None
+    schema = official_schema(revision)
+    if isinstance(fact, RequestAnswered):
+        return _due_of_answer(connection, schema, revision, fact)
+    name = schema.of_message(_method(fact))
+    request = fact.number if isinstance(fact, RequestMade) else getattr(fact, "request", None)
+    if name is None:
+        return None
+    return _Due(connection, revision, name, None, request, fact.sender)
+
+
+def _due_of_answer(
+    connection: Connection, schema: OfficialSchema, revision: str, fact: RequestAnswered
+) -> _Due | None:
+    call = connection.call_of(fact.request)
+    if call is None or fact.standing is RequestStanding.UNKNOWN:
+        return None
+    if call.method.startswith(OF_TASKS) and schema.of_message(call.method) is None:
+        return None
+    if fact.error is not None:
+        name, member = schema.of_error(), None
+    else:
+        name, member = schema.of_result(call.method, call.params, fact.result or {}), "result"
+    if name is None:
+        return None
+    return _Due(connection, revision, name, member, call.number, fact.sender)
+
+
+def _revision(connection: Connection, fact: Fact) -> str | None:
+    """The revision that a message has to fit: before one is agreed on, that which is offered."""
+    revision = connection.revision
+    if revision is None and isinstance(fact, RequestMade):
+        offered = offered_revision(fact.method, fact.params)
+        stamped = as_object(fact.params.get(META)).get(VERSION_KEY)
+        revision = offered or (stamped if isinstance(stamped, str) else None)
+    return revision if revision in REVISIONS else None
+
+
+def _method(fact: RequestMade | NotificationReceived | RequestCancelled | ProgressReceived) -> str:
+    from mcp_progress_monitor.protocol.messages import CANCELLED, PROGRESS
+
+    if isinstance(fact, RequestCancelled):
+        return CANCELLED
+    return PROGRESS if isinstance(fact, ProgressReceived) else fact.method
+
+
+def _words(error: ValidationError, member: str | None) -> str:
+    """Where the message does not fit, and why, on one line."""
+    from jsonschema.exceptions import best_match
+
+    deepest = best_match([error]) or error
+    steps = [*([] if member is None else [member]), *deepest.absolute_path]
+    where = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in steps)
+    place = where.removeprefix(".") or "the message"
+    return f"{place}: {elide(' '.join(deepest.message.split()), _MOST_WORDS)}"

@@ -1,0 +1,150 @@
+"""Checks on what is around the messages: tools that change, HTTP headers, a process's end."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hashlib
+from typing import TYPE_CHECKING, Any, Final
+
+from mcp_progress_monitor.checking.connection import ToolRecord, keep
+from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.protocol.eras import PER_REQUEST, as_object
+from mcp_progress_monitor.protocol.facts import RequestStanding, Side
+from mcp_progress_monitor.protocol.jsonrpc import canonical
+from mcp_progress_monitor.protocol.lenient_json import (
+    NotJsonError,
+    TooDeepError,
+    read_value,
+    shown,
+)
+from mcp_progress_monitor.protocol.messages import (
+    CALL_TOOL,
+    GET_PROMPT,
+    LIST_TOOLS,
+    READ_RESOURCE,
+    VERSION_KEY,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcp_progress_monitor.checking.connection import Call, Connection, Evidence
+    from mcp_progress_monitor.protocol.facts import ConnectionOpened, JsonObject, RequestAnswered
+    from mcp_progress_monitor.protocol.frames import Frame
+
+POLITE_S: Final = 2.0
+"""How long a server may take to end by itself."""
+_PARTS: Final = (
+    "title",
+    "description",
+    "inputSchema",
+    "outputSchema",
+    "annotations",
+    "execution",
+)
+_TOOLS_KEPT: Final = 4000
+_NAMED_BY: Final = {CALL_TOOL: "name", GET_PROMPT: "name", READ_RESOURCE: "uri"}
+_SENTINEL: Final = "=?base64?"
+_HTTP_REQUEST: Final = b'{"event":"http_request"'
+_CLOSED: Final = b'{"event":"closed"'
+
+
+def take_answer(connection: Connection, call: Call, fact: RequestAnswered) -> Iterator[Evidence]:
+    """Compare the tools that a server lists with those that it listed before."""
+    is_list = call.method == LIST_TOOLS and fact.standing is RequestStanding.ACTIVE
+    listed: Any = (fact.result or {}).get("tools")
+    if not is_list or not isinstance(listed, list):
+        return
+    memory, announced = connection.server, connection.is_change_announced
+    for tool in listed[:_TOOLS_KEPT]:
+        name = tool.get("name") if isinstance(tool, dict) else None
+        if not isinstance(name, str):
+            continue
+        record = _record(tool)
+        before = memory.tools.get(name)
+        keep(memory.tools, name, record)
+        if before is not None and before.parts != record.parts:
+            changed = tuple(p for p in _PARTS if before.parts[p] != record.parts[p])
+            rule = rules.TOOL_CHANGE_ANNOUNCED if announced else rules.TOOL_CHANGED
+            yield connection.breaks(rule, fact.number, shown(name), changed)
+        elif before is None and memory.baseline.get(name, digest(record)) != digest(record):
+            yield connection.breaks(rules.TOOL_DRIFTED, fact.number, shown(name))
+    connection.is_change_announced = False
+
+
+def _record(tool: JsonObject) -> ToolRecord:
+    support = as_object(tool.get("execution")).get("taskSupport", "forbidden")
+    parts = {part: _digest(canonical(tool.get(part))) for part in _PARTS}
+    return ToolRecord(support if isinstance(support, str) else "forbidden", parts)
+
+
+def digest(record: ToolRecord) -> str:
+    """A digest of a tool's whole definition, as reports have it."""
+    return _digest("".join(record.parts[part] for part in _PARTS).encode())
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()[:16]
+
+
+def take_opened(connection: Connection, fact: ConnectionOpened) -> Iterator[Evidence]:
+    """Learn how the server is reached; HTTP+SSE is deprecated."""
+    connection.is_opened = True
+    connection.is_http = isinstance(fact.detail.get("url"), str)
+    if fact.detail.get("transport") == "sse":
+        what = ("The HTTP+SSE transport", "Streamable HTTP")
+        yield connection.breaks(rules.DEPRECATED_TRANSPORT, fact.number, *what)
+
+
+def take_event(connection: Connection, frame: Frame) -> Iterator[Evidence]:
+    """Check what was recorded beside the messages: HTTP requests, and a process's end."""
+    if frame.raw.startswith(_HTTP_REQUEST):
+        yield from _headers(connection, frame)
+    elif frame.raw.startswith(_CLOSED):
+        fields = _fields(frame)
+        if fields.get("forced") is True:
+            yield connection.breaks(rules.NOT_ENDED, frame.number, POLITE_S)
+        if fields.get("processes_left") is True:
+            yield connection.breaks(rules.PROCESSES_LEFT, frame.number)
+
+
+def _fields(frame: Frame) -> JsonObject:
+    try:
+        return as_object(read_value(frame.raw).value)
+    except (NotJsonError, TooDeepError):
+        return {}
+
+
+def _headers(connection: Connection, frame: Frame) -> Iterator[Evidence]:
+    fields = _fields(frame)
+    message, listed = fields.get("message"), fields.get("headers")
+    call = connection.call_of(message if type(message) is int else None)
+    if call is None or call.meta.get(VERSION_KEY) != PER_REQUEST or not isinstance(listed, list):
+        return
+    sent = {
+        pair[0].lower(): pair[1]
+        for pair in listed
+        if isinstance(pair, list) and len(pair) == 2 and all(isinstance(p, str) for p in pair)
+    }
+    due = {"MCP-Protocol-Version": PER_REQUEST, "Mcp-Method": call.method}
+    named = call.params.get(_NAMED_BY.get(call.method, ""))
+    if isinstance(named, str):
+        due["Mcp-Name"] = named
+    for name, body in due.items():
+        value = sent.get(name.lower())
+        if value is None:
+            yield call.breaks(rules.HEADER_MISSING, frame.number, name, by=Side.CLIENT)
+        elif _decoded(value) != body:
+            what = (name, shown(value), shown(body))
+            yield call.breaks(rules.HEADER_MISMATCH, frame.number, *what, by=Side.CLIENT)
+
+
+def _decoded(value: str) -> str:
+    """A header's value, which is in base64 where it cannot stand in a header."""
+    if not (value.startswith(_SENTINEL) and value.endswith("?=")):
+        return value
+    try:
+        return base64.b64decode(value[len(_SENTINEL) : -2], validate=True).decode()
+    except (binascii.Error, ValueError):
+        return value

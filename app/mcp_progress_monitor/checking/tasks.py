@@ -1,0 +1,162 @@
+"""Checks on tasks in both revisions: what was agreed on, the order of statuses, error codes."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.protocol.eras import as_object
+from mcp_progress_monitor.protocol.facts import (
+    RequestStanding,
+    Side,
+    TaskStatus,
+    is_terminal,
+    parsed_moment,
+)
+from mcp_progress_monitor.protocol.lenient_json import shown
+from mcp_progress_monitor.protocol.messages import (
+    CALL_TOOL,
+    CANCEL_TASK,
+    GET_TASK,
+    TASK_RESULT,
+    TASKS_EXTENSION,
+)
+from mcp_progress_monitor.protocol.tasks import TaskOffer, created_task, task_named_by
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from mcp_progress_monitor.checking.connection import Call, Connection, Evidence, TaskRecord
+    from mcp_progress_monitor.findings.finding import Rule
+    from mcp_progress_monitor.protocol.facts import RequestAnswered, RequestMade, TaskStated
+
+_METHOD_NOT_FOUND: Final = -32601
+_INVALID_PARAMS: Final = -32602
+_TASK_REVISION: Final = "2025-11-25"
+_UNKNOWN: Final = frozenset({GET_TASK, TASK_RESULT, CANCEL_TASK})
+
+
+def take_request(connection: Connection, call: Call, fact: RequestMade) -> Iterator[Evidence]:
+    """Check a request for a task, and remember whether one about a task is about a finished one."""
+    call.of_task = task_named_by(fact.method, fact.params)
+    if call.of_task is not None:
+        known = connection.server.tasks.get(call.of_task)
+        call.task_was_over = known is not None and is_terminal(known.status)
+    is_call = fact.method == CALL_TOOL and fact.sender is Side.CLIENT
+    if not is_call or "task" not in fact.params or connection.revision != _TASK_REVISION:
+        return
+    tool = connection.server.tools.get(str(fact.params.get("name")))
+    if not TaskOffer.of(_TASK_REVISION, connection.capabilities).has_calls:
+        yield call.breaks(rules.TASK_NOT_OFFERED, fact.number, by=Side.CLIENT)
+    elif tool is not None and tool.support == "forbidden":
+        name = shown(fact.params.get("name"))
+        yield call.breaks(rules.TASK_FORBIDDEN, fact.number, name, by=Side.CLIENT)
+
+
+def take_answer(connection: Connection, call: Call, fact: RequestAnswered) -> Iterator[Evidence]:
+    """Check the reply to a request about a task, or to one that may have become one."""
+    if fact.standing is not RequestStanding.ACTIVE:
+        return
+    if call.of_task is not None:
+        yield from _about_task(connection, call, fact)
+    elif connection.is_per_request:
+        yield from _created(connection, call, fact)
+    elif call.method == CALL_TOOL and connection.revision == _TASK_REVISION:
+        yield from _plain(connection, call, fact)
+    if created_task(fact.result or {}) is not None:
+        call.of_task = ""  # what follows is about the task
+
+
+def _plain(connection: Connection, call: Call, fact: RequestAnswered) -> Iterator[Evidence]:
+    """A tool that runs only as a task refuses to be called plainly."""
+    tool = connection.server.tools.get(str(call.params.get("name")))
+    if tool is None or tool.support != "required" or "task" in call.params:
+        return
+    if not TaskOffer.of(_TASK_REVISION, connection.capabilities).has_calls:
+        return
+    code = (fact.error or {}).get("code")
+    if code != _METHOD_NOT_FOUND:
+        what = "a result" if fact.error is None else f"the error {shown(code)}"
+        yield call.breaks(rules.TASK_ONLY, fact.number, shown(call.params.get("name")), what)
+
+
+def _created(connection: Connection, call: Call, fact: RequestAnswered) -> Iterator[Evidence]:
+    """A task of the extension is for a client that declared it, and for calls of tools."""
+    task = created_task(fact.result or {})
+    if task is None:
+        return
+    if TASKS_EXTENSION not in as_object(call.capabilities.get("extensions")):
+        yield call.breaks(rules.TASK_UNDECLARED, fact.number)
+    if call.method != CALL_TOOL:
+        yield call.breaks(rules.TASK_OF_OTHER, fact.number, shown(call.method))
+    if task.status and task.status != TaskStatus.WORKING:
+        yield call.breaks(rules.NEW_FLAT_STATUS, fact.number, shown(task.status))
+
+
+def _about_task(connection: Connection, call: Call, fact: RequestAnswered) -> Iterator[Evidence]:
+    code = (fact.error or {}).get("code")
+    is_core = connection.revision == _TASK_REVISION
+    if call.method == CANCEL_TASK and call.task_was_over and is_core and code != _INVALID_PARAMS:
+        what = "a result" if fact.error is None else f"the error {shown(code)}"
+        yield call.breaks(rules.FINISHED_CANCELLED, fact.number, what)
+    known = connection.server.tasks.get(call.of_task or "")
+    is_unknown = known is None and call.method in _UNKNOWN and fact.error is not None
+    if is_unknown and is_core and code not in {_INVALID_PARAMS, _METHOD_NOT_FOUND}:
+        yield call.breaks(rules.UNKNOWN_TASK, fact.number, call.method, shown(code))
+    if known is None or call.method != GET_TASK:
+        return
+    known.asked_count += 1
+    is_first = known.asked_count == 1 and known.began is not None and not is_terminal(known.status)
+    if is_first and connection.is_per_request and code == _INVALID_PARAMS:
+        yield call.breaks(rules.TASK_NOT_FOUND, fact.number, shown(code))
+
+
+def take_statement(connection: Connection, fact: TaskStated) -> Iterator[Evidence]:
+    """Check what a message says of a task against what was said before."""
+    if not fact.task.status and fact.how != "result":
+        return
+    record = connection.server.task(fact.task.id)
+    if fact.how == "created":
+        record.began = fact.request
+    if fact.how == "result" and fact.result is not None:
+        record.result_frame = fact.number
+        return
+    status = fact.task.status
+    yield from _after_result(connection, record, fact)
+    yield from _time(connection, record, fact)
+    if status and not is_terminal(record.status):
+        record.status = status
+        record.over_frame = fact.number if is_terminal(status) else None
+
+
+def _after_result(
+    connection: Connection, record: TaskRecord, fact: TaskStated
+) -> Iterator[Evidence]:
+    """`tasks/result` waits for the end: no status may show later that it did not.
+
+    Over HTTP streams overtake each other: there only what was asked for afterwards counts.
+    """
+    at = record.result_frame
+    if at is None or is_terminal(fact.task.status) or connection.revision != _TASK_REVISION:
+        return
+    is_later = not connection.is_http if fact.asked is None else fact.asked > at
+    if is_later and fact.task.status and not is_terminal(record.status):
+        status = shown(fact.task.status)
+        yield _breaks(connection, rules.RESULT_BEFORE_END, fact, status)
+
+
+def _time(connection: Connection, record: TaskRecord, fact: TaskStated) -> Iterator[Evidence]:
+    moment = parsed_moment(fact.task.updated)
+    if moment is None:
+        return
+    if record.updated_s is not None and moment < record.updated_s:
+        before = f"{record.updated_s:.3f} s"
+        yield _breaks(connection, rules.UPDATED_BACK, fact, before, f"{moment:.3f} s")
+    record.updated_s = moment
+
+
+def _breaks(connection: Connection, rule: Rule, fact: TaskStated, *arguments: object) -> Evidence:
+    call = connection.call_of(fact.request) or connection.call_of(fact.asked)
+    if call is None:
+        return connection.breaks(rule, fact.number, *arguments, by=fact.sender)
+    return call.breaks(rule, fact.number, *arguments, by=fact.sender)

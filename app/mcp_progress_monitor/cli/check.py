@@ -1,0 +1,336 @@
+"""`check`: what the server, or the client, did wrong in recordings, by which rule, and the fix."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import sys
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from mcp_progress_monitor import __version__, formatting
+from mcp_progress_monitor.checking.connection import Evidence
+from mcp_progress_monitor.checking.judge import SessionJudge
+from mcp_progress_monitor.checking.junit import as_junit
+from mcp_progress_monitor.checking.report import (
+    Baseline,
+    Checked,
+    CheckedFile,
+    CheckedServer,
+    Report,
+    as_json,
+    by_level,
+    checked,
+    read_baseline,
+)
+from mcp_progress_monitor.checking.sarif import as_sarif
+from mcp_progress_monitor.checking.schemas import SchemaChecks
+from mcp_progress_monitor.cli.diagnostics import log_to_stderr
+from mcp_progress_monitor.cli.exits import CommandFailed, ExitCode, failing
+from mcp_progress_monitor.cli.output.stdout import StandardOutput, tell_problems
+from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.exports.frames import chosen
+from mcp_progress_monitor.exports.output_file import OutputFile
+from mcp_progress_monitor.filtering.filter import FilterError, LogFilter
+from mcp_progress_monitor.findings import rules
+from mcp_progress_monitor.findings.advice import ADVICE, Needs
+from mcp_progress_monitor.findings.finding import Finding, Level
+from mcp_progress_monitor.paths import APPLICATION
+from mcp_progress_monitor.playback.playback import Playback
+from mcp_progress_monitor.protocol.facts import Side
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+    from pathlib import Path
+
+    from mcp_progress_monitor.checking.results import Result
+    from mcp_progress_monitor.cli.options import CommonOptions
+    from mcp_progress_monitor.engine.updates import Update
+
+_SLICE_S: Final = 0.2
+_PROBLEMS_TOLD: Final = 10
+_NEVER: Final = "never"
+FORMATS: Final = ("text", "json", "sarif", "junit")
+LEVELS: Final = (*(level.value for level in Level), _NEVER)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class CheckOrder:
+    """The options of one `check` command, as typed."""
+
+    files: tuple[Path, ...]
+    form: str = "text"
+    fail_on: str = Level.ERROR.value
+    where: str = ""
+    baseline: Path | None = None
+    max_duration: float | None = None
+    expect: tuple[str, ...] = ()
+    output: Path | None = None
+
+    @property
+    def fails_from(self) -> Level | None:
+        """The level from which a finding fails the run; None never."""
+        return None if self.fail_on == _NEVER else Level(self.fail_on)
+
+
+def check_recordings(common: CommonOptions, order: CheckOrder) -> int:
+    """Check recordings; the exit code says whether something new is as grave as `--fail-on`.
+
+    `CommandFailed` with code 8 for what is no recording, or cannot be read or written; with code 2
+    for an invalid filter, or a baseline that is no report.
+    """
+    log_to_stderr(common.log_level or "warning")
+    for option, text in (("--filter", order.where), *(("--expect", text) for text in order.expect)):
+        _check_filter(option, text)
+    baseline = Baseline() if order.baseline is None else _read_baseline(order.baseline)
+    files = [_check_file(path, order, baseline) for path in order.files]
+    report = Report(APPLICATION, __version__, tuple(files), order.fails_from)
+    _write(_WRITERS[order.form](report), order.output)
+    return ExitCode.FINDINGS if report.is_failed else ExitCode.DONE
+
+
+def _check_filter(option: str, text: str) -> None:
+    from mcp_progress_monitor.filtering.language import parse
+
+    try:
+        parse(text)
+    except FilterError as error:
+        raise click.UsageError(f"{option}: {error}") from error
+
+
+def _read_baseline(path: Path) -> Baseline:
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        what = "Cannot read the baseline"
+        reason = getattr(error, "strerror", None) or str(error)
+        raise CommandFailed(
+            ExitCode.UNWRITABLE, ErrorDetails(what, str(path), detail=reason)
+        ) from error
+    found = read_baseline(text)
+    if found is None:
+        hint = "Write one with: check FILE --format json --output BASELINE.json"
+        problem = ErrorDetails("The baseline is not a report of check", str(path), hint)
+        raise CommandFailed(ExitCode.USAGE, problem)
+    return found
+
+
+class RecordingCheck:
+    """Reads a recording to its end through the judge and the official schemas."""
+
+    def __init__(self, playback: Playback, baseline: Baseline) -> None:
+        self._playback = playback
+        self.judge = SessionJudge(playback.jobs.job_of, baseline.tools)
+        self.schemas = SchemaChecks()
+        playback.subscribe(self._take)
+
+    def run(self) -> None:
+        """Read all of it."""
+        while self._playback.advance(_SLICE_S):
+            pass
+        self.judge.finish()
+
+    def _take(self, update: Update) -> None:
+        marked = update.changes.marked
+        self.judge.take(update.frames, update.facts, marked)
+        grave = {
+            number
+            for number, found in marked.items()
+            if any(each.rule.level is Level.ERROR for each in found)
+        } | self.judge.results.grave_frames()
+        of = self.judge.connection
+        for connection, evidence in self.schemas.take(of, update.frames, update.facts):
+            if evidence.frame not in grave:  # a rule of its own says more
+                self.judge.state(connection, evidence)
+
+    def expect(self, order: CheckOrder) -> None:
+        """Add what the user expects of the session, and did not come true."""
+        judge, connections = self.judge, self.judge.connections
+        place = next(iter(connections), None)
+        if place is None:
+            return
+        missing = [text for text in order.expect if not _matches(self._playback, text)]
+        if missing:
+            finding = Finding(rules.NOT_EXPECTED, ("; ".join(missing),))
+            judge.state(connections[place], Evidence(finding, 1, None, Side.SERVER))
+        for connection in connections.values() if order.expect or order.max_duration else ():
+            judge.results.see(connection, Needs.EXPECTATION)
+        if order.max_duration is not None:
+            self._limit(order.max_duration)
+
+    def _limit(self, most_s: float) -> None:
+        jobs = self._playback.jobs
+        for job in jobs.ids():
+            seen = jobs.snapshot(job)
+            if seen is None or seen.sender is not Side.CLIENT:
+                continue
+            ended_at = self._playback.now() if seen.ended_at is None else seen.ended_at
+            took_s = ended_at - seen.started_at
+            if took_s > most_s:
+                finding = Finding(rules.TOO_LONG, (took_s, most_s))
+                evidence = Evidence(finding, seen.request, seen.request, Side.SERVER)
+                self.judge.state(self.judge.connection(seen.connection), evidence)
+
+
+def _check_file(path: Path, order: CheckOrder, baseline: Baseline) -> CheckedFile:
+    with failing(ExitCode.UNWRITABLE):
+        playback = Playback(path)
+    check = RecordingCheck(playback, baseline)
+    check.run()
+    check.expect(order)
+    _tell_problems(playback)
+    judge = check.judge
+    found = [result for result in judge.results if _is_wanted(playback, order.where, result)]
+    lines = LineNumbers(playback)
+    results = [checked(each, baseline.fingerprints, lines.of(each.first)) for each in found]
+    tools = judge.tools
+    servers = tuple(
+        CheckedServer(name, judge.results.revisions(name), state, tools.get(name, {}))
+        for name, state in judge.results.servers().items()
+    )
+    return CheckedFile(
+        os.path.relpath(path) if path.is_relative_to(os.curdir) else str(path),
+        playback.timeline.end,
+        len(playback.jobs.ids()),
+        tuple(results),
+        servers,
+        judge.results.dropped,
+        check.schemas.checked,
+        check.schemas.unchecked,
+        playback.length_s,
+    )
+
+
+def _tell_problems(playback: Playback) -> None:
+    """Report what is damaged in the recording; the rest is checked."""
+    tell_problems(*playback.problems[:_PROBLEMS_TOLD])
+
+
+def _matches(playback: Playback, text: str) -> bool:
+    """Whether a filter shows any message of the recording."""
+    return any(len(places) for places in chosen(playback, LogFilter(text)))
+
+
+def _is_wanted(playback: Playback, where: str, result: Result) -> bool:
+    """Whether the filter shows one of the frames of a result, or its request."""
+    if not where.strip():
+        return True
+    numbers = {*result.frames, result.request or result.first}
+    places = {playback.timeline.place_of(number) for number in numbers}
+    found = chosen(playback, LogFilter(where))
+    return any(place in places for shown in found for place in shown)
+
+
+class LineNumbers:
+    """The lines of a recording that its frames stand on, counted from 1 in each part."""
+
+    def __init__(self, playback: Playback) -> None:
+        self._playback = playback
+        self._ends: dict[Path, list[int]] = {}
+
+    def of(self, number: int) -> int:
+        """The line of a frame; 1 where that is not known."""
+        timeline = self._playback.timeline
+        place = timeline.place_of(number)
+        found = None if place is None else timeline.columns.locate(place)
+        if found is None:
+            return 1
+        segment, row = found
+        path = self._playback.part_path(segment.part)
+        return 1 if path is None else self._line(path, segment.base + segment.offsets[row])
+
+    def _line(self, path: Path, offset: int) -> int:
+        import bisect
+
+        ends = self._ends.get(path)
+        if ends is None:
+            ends = self._ends[path] = list(_line_ends(path))
+        return bisect.bisect_right(ends, offset) + 1
+
+
+def _line_ends(path: Path) -> Iterator[int]:
+    """The offsets behind each line feed."""
+    end = 0
+    with path.open("rb") as file:
+        for line in file:
+            end += len(line)
+            yield end
+
+
+def as_text(report: Report) -> str:
+    """The report for people: the gravest first, each with what was due and how to fix it."""
+    lines: list[str] = []
+    for file in report.files:
+        lines += _file_lines(report, file)
+    counts = report.counts()
+    total = ", ".join(
+        formatting.count(counts[level], level.value) for level in counts if counts[level]
+    )
+    lines.append(f"{total or 'No findings'}. {_verdict(report)}")
+    return "\n".join(map(formatting.visible, lines)) + "\n"
+
+
+def _verdict(report: Report) -> str:
+    if report.is_failed and report.fail_on is not None:
+        failing_ones = sum(map(report.fails, report.results))
+        return f"Failed: {formatting.count(failing_ones, 'new finding')} at or above --fail-on."
+    return "Passed."
+
+
+def _file_lines(report: Report, file: CheckedFile) -> Iterable[str]:
+    frames, jobs = formatting.count(file.frames, "message"), formatting.count(file.jobs, "job")
+    yield f"{file.path}: {frames}, {jobs}"
+    for server in file.servers:
+        state = server.rules
+        yield (
+            f"  {server.name} ({', '.join(server.revisions) or 'no revision agreed on'}): "
+            f"{formatting.count(state.tried, 'rule')} tried, {len(state.passed)} passed, "
+            f"{len(state.broken)} broken, {len(state.not_applicable)} not applicable"
+        )
+    for result in by_level(file.results):
+        yield ""
+        yield from _result_lines(report, result)
+    if file.dropped:
+        yield ""
+        yield f"  {formatting.number(file.dropped)} more results were counted and left out."
+    if file.unchecked:
+        left = formatting.count(file.unchecked, "message")
+        yield f"  {left} could not be compared with the official schema: too large, or no time."
+    yield ""
+
+
+def _result_lines(report: Report, result: Checked) -> Iterable[str]:
+    advice = ADVICE[result.rule]
+    known = "" if result.is_new else ", known"
+    job = "" if result.job is None else f", job {result.job}"
+    first, last = result.frames[0], result.last
+    frames = f"frame {first}" if first == last else f"frames {first} to {last}"
+    times = "" if result.times == 1 else f"{formatting.count(result.times, 'time')}, "
+    yield f"  {result.level.value} {result.rule}: {result.text}"
+    yield f"    By the {result.by} in {result.place}{job}: {times}{frames}{known}"
+    yield f"    Due since {advice.since}: {advice.due}"
+    yield f"    Source: {result.source} ({advice.certainty.value})"
+    yield f"    Fix: {advice.fix}"
+    for name, call in (("Python", advice.python), ("TypeScript", advice.typescript)):
+        if call:
+            yield f"      {name}: {' '.join(call.split())}"
+
+
+def _write(text: str, path: Path | None) -> None:
+    data = text.encode(errors="replace")
+    if path is None:
+        output = StandardOutput(sys.stdout)
+        output.write(data)
+        output.check()
+        return
+    with failing(ExitCode.UNWRITABLE), OutputFile(path) as file:
+        file.write(data)
+
+
+_WRITERS: Final[dict[str, Callable[[Report], str]]] = {
+    "text": as_text,
+    "json": as_json,
+    "sarif": as_sarif,
+    "junit": as_junit,
+}

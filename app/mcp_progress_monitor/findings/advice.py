@@ -1,0 +1,561 @@
+"""What each rule asks for, since when, how sure a finding is, and how to fix it: data only.
+
+The words are ours. `since` is the first revision that asks for it. Examples are calls of the
+official Python and TypeScript SDKs.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Final, NamedTuple
+
+from mcp_progress_monitor.findings.rules import RULES
+
+
+class Certainty(enum.StrEnum):
+    """How sure it is that a finding is a fault."""
+
+    CERTAIN = "certain"
+    """The messages themselves prove it."""
+    LIKELY = "likely"
+    """Messages that crossed on their way, or something that was not recorded, may explain it."""
+    HINT = "hint"
+    """Nothing is violated; users of the server are better off without it."""
+
+
+class Needs(enum.Flag):
+    """What a session must contain for a rule to be tried on it."""
+
+    MESSAGE = enum.auto()
+    TOKEN = enum.auto()
+    PROGRESS = enum.auto()
+    CALL = enum.auto()
+    CANCEL = enum.auto()
+    TASK = enum.auto()
+    ERROR = enum.auto()
+    INPUT = enum.auto()
+    LISTEN = enum.auto()
+    LOG = enum.auto()
+    RESUME = enum.auto()
+    TOOLS = enum.auto()
+    HTTP = enum.auto()
+    END = enum.auto()
+    WATCHED = enum.auto()
+    OUTPUT = enum.auto()
+    EXPECTATION = enum.auto()
+
+
+class Advice(NamedTuple):
+    """What belongs to a rule beside its texts.
+
+    `due` is what should have been there, `fix` one sentence on how to get it; `python` and
+    `typescript` are example calls. `needs` is what has to happen for the rule to be tried.
+    """
+
+    title: str
+    due: str
+    since: str
+    certainty: Certainty
+    needs: Needs
+    fix: str
+    python: str
+    typescript: str
+
+
+_SURE, _LIKELY, _HINT = Certainty.CERTAIN, Certainty.LIKELY, Certainty.HINT
+_A, _B, _D, _E = "2024-11-05", "2025-03-26", "2025-11-25", "2026-07-28"
+_RESUME_DRAFT, _OURS = "resume draft", "this program"
+
+_PY_REPORT = "await ctx.report_progress(done, total, message)"
+_TS_REPORT = (
+    'await extra.sendNotification({method: "notifications/progress", params: '
+    "{progressToken: extra._meta.progressToken, progress: done, total}})"
+)
+_PY_CALL = "await session.call_tool(name, arguments, progress_callback=on_progress)"
+_TS_CALL = (
+    "await client.callTool(params, undefined, {onprogress, resetTimeoutOnProgress: true, timeout})"
+)
+_PY_TASK = "await ctx.experimental.run_task(work)"
+_TS_TASK = "await extra.taskStore.storeTaskResult(taskId, 'completed', result)"
+_PY_STDOUT = 'logging.basicConfig(stream=sys.stderr); print("…", file=sys.stderr)'
+_TS_STDOUT = 'console.error("…") instead of console.log("…")'
+
+ADVICE: Final[dict[str, Advice]] = {
+    "PROG-1": Advice(
+        "Progress token type",
+        "A progress token is a string or an integer.",
+        _A, _SURE, Needs.TOKEN,
+        "Pass the token on as it was received, and let the SDK make it on the client's side.",
+        _PY_REPORT, _TS_REPORT,
+    ),
+    "PROG-2": Advice(
+        "Progress token used twice",
+        "A token is unique among all requests that are running.",
+        _A, _SURE, Needs.TOKEN,
+        "Let the SDK choose the token instead of setting _meta.progressToken by hand.",
+        _PY_CALL, _TS_CALL,
+    ),
+    "PROG-3": Advice(
+        "Progress does not increase",
+        "Each notification has a greater progress than the one before.",
+        _A, _SURE, Needs.PROGRESS,
+        "Keep one counter for the whole call and report only when it has grown.",
+        "if done > reported: reported = done; " + _PY_REPORT,
+        "if (done > reported) { reported = done; " + _TS_REPORT + " }",
+    ),
+    "PROG-4": Advice(
+        "Progress for an unknown token",
+        "Progress names a token that a request of this session gave.",
+        _A, _SURE, Needs.PROGRESS,
+        "Take the token from the request that is being handled, and send nothing without one.",
+        _PY_REPORT + "  # does nothing without a token",
+        "if (extra._meta?.progressToken !== undefined) " + _TS_REPORT,
+    ),
+    "PROG-5": Advice(
+        "Progress for a request that was given up",
+        "Progress is about a request that is still running.",
+        _A, _LIKELY, Needs.PROGRESS,
+        "Stop the work when its request is cancelled.",
+        "await anyio.lowlevel.checkpoint()  # raises when the request is cancelled",
+        "if (extra.signal.aborted) return;",
+    ),
+    "PROG-6": Advice(
+        "Progress after the reply",
+        "No progress is sent once the request was answered.",
+        _A, _SURE, Needs.PROGRESS,
+        "Await every progress notification before returning the result.",
+        _PY_REPORT + "  # awaited, not started as a task",
+        _TS_REPORT + "  // awaited",
+    ),
+    "PROG-7": Advice(
+        "Progress is not a number",
+        "progress is present; progress and total are finite numbers.",
+        _A, _SURE, Needs.PROGRESS,
+        "Report numbers, and leave out a total that is not known.",
+        "await ctx.report_progress(done)  # no total", _TS_REPORT,
+    ),
+    "PROG-8": Advice(
+        "Progress message is not readable",
+        "message is a text for people: a string, not empty, without control characters.",
+        _B, _SURE, Needs.PROGRESS,
+        "Leave the message out when there is none, and remove terminal colours.",
+        "await ctx.report_progress(done, total, message or None)",
+        "params: {progressToken, progress: done, ...(message && {message})}",
+    ),
+    "PROG-9": Advice(
+        "Too many progress notifications",
+        "Both sides limit their rate; 50 a second are more than anyone can see.",
+        _A, _SURE, Needs.PROGRESS,
+        "Report at most ten times a second.",
+        "if time.monotonic() - last > 0.1: last = time.monotonic(); " + _PY_REPORT,
+        "if (performance.now() - last > 100) { last = performance.now(); " + _TS_REPORT + " }",
+    ),
+    "PROG-10": Advice(
+        "Progress and total do not fit",
+        "Progress ends at its total, which is positive and stays the same.",
+        _A, _HINT, Needs.PROGRESS,
+        "Count the work before it begins, and report its end.",
+        "await ctx.report_progress(total, total)",
+        "params: {progressToken, progress: total, total}",
+    ),
+    "PROG-11": Advice(
+        "A task's progress has another token",
+        "A task keeps the token of the request that began it until it ends.",
+        _D, _SURE, Needs.TASK,
+        "Report a task's progress with the token of the request that created it.",
+        _PY_REPORT, _TS_REPORT,
+    ),
+    "PROG-12": Advice(
+        "Progress after a task's end",
+        "No progress is sent once a task is completed, failed or cancelled.",
+        _D, _SURE, Needs.TASK,
+        "Send the last progress before the task's status changes.",
+        _PY_REPORT, _TS_TASK,
+    ),
+    "PROG-13": Advice(
+        "Progress in the wrong direction",
+        "In 2026-07-28 only servers send progress.",
+        _E, _SURE, Needs.PROGRESS,
+        "Remove progress tokens from input requests, and send no progress from the client.",
+        "ctx.elicit(message, schema)  # without a progress token",
+        "inputRequests: {key: {method, params}}  // no _meta.progressToken",
+    ),
+    "PROG-14": Advice(
+        "Progress for a task of the extension",
+        "Tasks of the extension report by statusMessage in tasks/get.",
+        _E, _SURE, Needs.TASK,
+        "Set the task's status message instead of sending progress.",
+        "await task.update_status('3 of 10')",
+        "await taskStore.updateTaskStatus(taskId, 'working', '3 of 10')",
+    ),
+    "PROG-15": Advice(
+        "Progress on another request's stream",
+        "The response stream of a request carries only what is about that request.",
+        _E, _SURE, Needs.PROGRESS | Needs.HTTP,
+        "Send notifications through the context of the request that they are about.",
+        _PY_REPORT, _TS_REPORT,
+    ),
+    "PROG-16": Advice(
+        "Progress token changed its type",
+        "The token comes back as it was sent: 7 as 7, not as \"7\".",
+        _A, _SURE, Needs.PROGRESS,
+        "Keep the token as the JSON value that it is; do not format or parse it.",
+        "token = ctx.request_context.meta.progress_token  # str or int",
+        "const token: string | number = extra._meta.progressToken",
+    ),
+    "PROG-17": Advice(
+        "No progress for a long call",
+        "A call of more than 10 s that was given a token reports how far it is.",
+        _A, _HINT, Needs.TOKEN | Needs.CALL,
+        "Report progress at least every few seconds.",
+        _PY_REPORT, _TS_REPORT,
+    ),
+    "PROG-18": Advice(
+        "Silence that clients do not wait out",
+        "A running call is not silent for longer than known clients wait.",
+        _A, _HINT, Needs.CALL,
+        "Report progress at least every 30 s, even when the amount is only guessed.",
+        _PY_REPORT, _TS_REPORT,
+    ),
+    "CAN-1": Advice(
+        "Cancel of no open request",
+        "A cancel names a request of its sender that is still open.",
+        _A, _LIKELY, Needs.CANCEL,
+        "Cancel through the SDK's handle of the call instead of sending the notification.",
+        "with anyio.move_on_after(limit): " + _PY_CALL,
+        "controller.abort()  // with {signal: controller.signal} given to callTool",
+    ),
+    "CAN-2": Advice(
+        "Cancel of initialize",
+        "initialize is not cancelled; the connection is closed instead.",
+        _A, _SURE, Needs.CANCEL,
+        "Close the transport when initialize takes too long.",
+        "with anyio.fail_after(limit): await session.initialize()",
+        "await transport.close()",
+    ),
+    "CAN-3": Advice(
+        "Sent after a cancel",
+        "Nothing more is sent for a cancelled request.",
+        _A, _LIKELY, Needs.CANCEL,
+        "Return without a result when the request is cancelled.",
+        "await anyio.lowlevel.checkpoint()  # raises when the request is cancelled",
+        "extra.signal.addEventListener('abort', stop)",
+    ),
+    "CAN-4": Advice(
+        "Cancel by the server",
+        "A server cancels nothing but a subscription of the client.",
+        _E, _SURE, Needs.CANCEL,
+        "Answer the request with an error instead.",
+        "raise MCPError(INTERNAL_ERROR, 'Stopped')",
+        "throw new McpError(ErrorCode.InternalError, 'Stopped')",
+    ),
+    "CAN-6": Advice(
+        "Task cancelled like a request",
+        "A task is cancelled by tasks/cancel.",
+        _D, _SURE, Needs.TASK | Needs.CANCEL,
+        "Cancel a task by its id.",
+        "await session.experimental.cancel_task(task_id)",
+        "await client.experimental.tasks.cancelTask(taskId)",
+    ),
+    "TSK-1": Advice(
+        "Task where none was agreed on",
+        "A task is created only where server, tool and request agree to it.",
+        _D, _SURE, Needs.TASK | Needs.CALL,
+        "Look at the server's capability and the tool's taskSupport first.",
+        "tool.execution.task_support", "tool.execution?.taskSupport",
+    ),
+    "TSK-2": Advice(
+        "Task-only tool called plainly",
+        "A tool with taskSupport required answers a plain call with -32601.",
+        _D, _SURE, Needs.CALL | Needs.TOOLS,
+        "Raise the error for a call without a task.",
+        "ctx.experimental.validate_task_mode(TASK_REQUIRED)",
+        "throw new McpError(ErrorCode.MethodNotFound, 'Task required')",
+    ),
+    "TSK-3": Advice(
+        "Reply without the task",
+        "An accepted task request is answered with a task.",
+        _D, _SURE, Needs.TASK | Needs.CALL,
+        "Return the task, and keep the result for tasks/result.",
+        _PY_TASK, "return {task: await extra.taskStore.createTask({ttl})}",
+    ),
+    "TSK-4": Advice(
+        "New task's id or status",
+        "A task has an id of its own and begins as working.",
+        _D, _SURE, Needs.TASK,
+        "Let the SDK's task store create the task.",
+        _PY_TASK, "await extra.taskStore.createTask({ttl})",
+    ),
+    "TSK-5": Advice(
+        "Task status out of order",
+        "completed, failed and cancelled are final.",
+        _D, _SURE, Needs.TASK,
+        "Change the status only while it is working or input_required.",
+        "if not is_terminal(task.status): await task.complete(result)",
+        "if (!isTerminal(task.status)) " + _TS_TASK,
+    ),
+    "TSK-6": Advice(
+        "Task members",
+        "A task has ISO 8601 times and a time to live; its times do not go back.",
+        _D, _SURE, Needs.TASK,
+        "Return the task as the SDK's store has it.",
+        "return await store.get_task(task_id)", "return await extra.taskStore.getTask(taskId)",
+    ),
+    "TSK-8": Advice(
+        "tasks/result of a task",
+        "tasks/result waits for the task's end, and its reply names the task.",
+        _D, _SURE, Needs.TASK,
+        "Use the SDK's handler of tasks/result instead of one of your own.",
+        "server.experimental.enable_tasks()", "new McpServer(info, {taskStore})",
+    ),
+    "TSK-10": Advice(
+        "Cancel of a finished task",
+        "tasks/cancel of a finished task is answered with -32602.",
+        _D, _SURE, Needs.TASK | Needs.CANCEL,
+        "Refuse to cancel what is completed, failed or cancelled.",
+        "raise MCPError(INVALID_PARAMS, 'Task has finished')",
+        "throw new McpError(ErrorCode.InvalidParams, 'Task has finished')",
+    ),
+    "TSK-11": Advice(
+        "Unknown task",
+        "A request about an unknown task is answered with -32602.",
+        _D, _LIKELY, Needs.TASK,
+        "Answer an unknown task id with invalid params.",
+        "raise MCPError(INVALID_PARAMS, 'Unknown task')",
+        "throw new McpError(ErrorCode.InvalidParams, 'Unknown task')",
+    ),
+    "TSK-13": Advice(
+        "Task that the client cannot follow",
+        "A server creates a task only for tools/call of a client that declared the extension.",
+        _E, _SURE, Needs.TASK | Needs.CALL,
+        "Look for io.modelcontextprotocol/tasks among the request's capabilities first.",
+        "if ctx.client_supports_extension(TASKS): return await create_task()",
+        "if (clientCapabilities.extensions?.['io.modelcontextprotocol/tasks']) …",
+    ),
+    "TSK-14": Advice(
+        "New task cannot be found",
+        "tasks/get works as soon as the task was returned.",
+        _E, _SURE, Needs.TASK,
+        "Store the task before its request is answered.",
+        "task = await store.create_task(); return task", "await store.createTask(…)",
+    ),
+    "TSK-15": Advice(
+        "Task's result and status",
+        "A completed task has a result, a failed one an error, a running one neither.",
+        _D, _SURE, Needs.TASK,
+        "Set status and result in one step.",
+        "await task.complete(result)", _TS_TASK,
+    ),
+    "TSK-16": Advice(
+        "Key of an input request used twice",
+        "A key names one question for the life of its task.",
+        _E, _SURE, Needs.TASK | Needs.INPUT,
+        "Number the keys.",
+        "key = f'question-{next(counter)}'", "const key = `question-${counter++}`",
+    ),
+    "MRT-1": Advice(
+        "Input that may not be asked for",
+        "input_required comes for tools/call, prompts/get and resources/read, with questions of "
+        "kinds that the client declared, and is answered by the same request with its state.",
+        _E, _SURE, Needs.INPUT,
+        "Look at the request's client capabilities before asking.",
+        "if ctx.client_capabilities.elicitation: await ctx.elicit(message, schema)",
+        "if (clientCapabilities.elicitation) return {resultType: 'input_required', …}",
+    ),
+    "SUB-1": Advice(
+        "Notifications of a subscription",
+        "A subscription is acknowledged first; then come only the kinds that were asked for, each "
+        "with the subscription's id.",
+        _E, _SURE, Needs.LISTEN,
+        "Publish changes through the SDK instead of sending notifications by hand.",
+        "await ctx.notify_tools_changed()", "server.sendToolListChanged()",
+    ),
+    "RES-1": Advice(
+        "Type of a result",
+        "resultType is complete, input_required or, with the extension, task.",
+        _E, _SURE, Needs.MESSAGE,
+        "Return results through the SDK, which adds the type.",
+        "return CallToolResult(content=content)", "return {content}",
+    ),
+    "JR-1": Advice(
+        "Ids of requests and replies",
+        "Ids are strings or integers and are not reused; each request gets one reply.",
+        _A, _SURE, Needs.MESSAGE,
+        "Leave ids and replies to the SDK.",
+        "return result  # once", "return result;  // once",
+    ),
+    "JR-2": Advice(
+        "Output that is no message",
+        "Each line is one valid JSON-RPC message in UTF-8 and nothing else is written.",
+        _A, _SURE, Needs.MESSAGE,
+        "Write logs and prints to standard error.",
+        _PY_STDOUT, _TS_STDOUT,
+    ),
+    "JR-3": Advice(
+        "Batch of messages",
+        "Messages are sent one by one; only 2025-03-26 has batches.",
+        _A, _SURE, Needs.MESSAGE,
+        "Write each message by itself.",
+        "for message in messages: await stream.send(message)",
+        "for (const message of messages) await transport.send(message)",
+    ),
+    "JR-4": Advice(
+        "Requests and error codes of 2026-07-28",
+        "Servers send no requests, and only error codes that are defined or not reserved.",
+        _E, _SURE, Needs.MESSAGE,
+        "Ask by input_required, and choose codes outside -32768 to -32000.",
+        "await ctx.elicit(message, schema)", "return {resultType: 'input_required', inputRequests}",
+    ),
+    "JR-5": Advice(
+        "Order of the handshake",
+        "initialize comes first, then notifications/initialized, then everything else but pings.",
+        _A, _LIKELY, Needs.MESSAGE,
+        "Await initialize before the first request.",
+        "await session.initialize()", "await client.connect(transport)",
+    ),
+    "LOG-1": Advice(
+        "Log message that nobody asked for",
+        "Log messages belong to a request with io.modelcontextprotocol/logLevel.",
+        _E, _SURE, Needs.LOG,
+        "Log through the request's context, which knows the level.",
+        "await ctx.info('…')", "await extra.sendNotification({method: 'notifications/message', …})",
+    ),
+    "RSM-1": Advice(
+        "Resume token with an error",
+        "An operation that ends in an error returns no resume token.",
+        _RESUME_DRAFT, _SURE, Needs.RESUME,
+        "Add nextResumeToken to results only.",
+        "return CallToolResult(content=content, _meta={'nextResumeToken': token})",
+        "return {content, _meta: {nextResumeToken: token}}",
+    ),
+    "RSM-2": Advice(
+        "Resumed request changed",
+        "A resumed request differs from the first one in its token alone.",
+        _RESUME_DRAFT, _SURE, Needs.RESUME,
+        "Keep the whole request and add the token to its _meta.",
+        "params.meta.resumeToken = token", "params._meta.resumeToken = token",
+    ),
+    "RSM-3": Advice(
+        "Resume token used again",
+        "A token is used by one attempt at a time, and not after its operation was completed.",
+        _RESUME_DRAFT, _SURE, Needs.RESUME,
+        "Forget a token when a reply comes without a new one.",
+        "if token is None: store.delete(operation)", "if (!token) store.delete(operation)",
+    ),
+    "RSM-4": Advice(
+        "Refusal of a resume token",
+        "A token that is not valid is answered with -32602.",
+        _RESUME_DRAFT, _LIKELY, Needs.RESUME,
+        "Answer an unknown token with invalid params.",
+        "raise MCPError(INVALID_PARAMS, 'Unknown resume token')",
+        "throw new McpError(ErrorCode.InvalidParams, 'Unknown resume token')",
+    ),
+    "RSM-5": Advice(
+        "Form of a resume token",
+        "A resume token is a non-empty string in _meta that gives nothing away.",
+        _RESUME_DRAFT, _LIKELY, Needs.RESUME,
+        "Return a random id and keep the state on the server.",
+        "token = secrets.token_urlsafe()", "const token = crypto.randomUUID()",
+    ),
+    "RSM-6": Advice(
+        "Resuming without an end",
+        "Each attempt returns a new token and gets on.",
+        _RESUME_DRAFT, _HINT, Needs.RESUME,
+        "Return a token only when something was done since the last one.",
+        "token = secrets.token_urlsafe()", "const token = crypto.randomUUID()",
+    ),
+    "OUT-1": Advice(
+        "Result against the output schema",
+        "structuredContent fits the tool's outputSchema.",
+        "2025-06-18", _SURE, Needs.OUTPUT,
+        "Return the type that the schema is made of.",
+        "@mcp.tool()\nasync def tool() -> Result: ...",
+        "return {structuredContent: outputSchema.parse(value), content}",
+    ),
+    "HDR-1": Advice(
+        "Headers of 2026-07-28",
+        "MCP-Protocol-Version, Mcp-Method and Mcp-Name repeat what the message says, and marks for "
+        "headers stand on arguments that can be headers.",
+        _E, _SURE, Needs.HTTP | Needs.TOOLS,
+        "Let the SDK's transport make the headers of each request.",
+        "streamable_http_client(url)", "new StreamableHTTPClientTransport(url)",
+    ),
+    "CLI-1": Advice(
+        "The client never asks for progress",
+        "A client that shows progress sends a token.",
+        _A, _HINT, Needs.WATCHED | Needs.CALL,
+        "Pass a callback for progress.",
+        _PY_CALL, _TS_CALL,
+    ),
+    "CLI-2": Advice(
+        "The client gives up silently",
+        "A client that stops waiting cancels the request.",
+        _A, _LIKELY, Needs.WATCHED | Needs.CALL,
+        "Cancel the call through the SDK, which tells the server.",
+        "with anyio.move_on_after(limit): " + _PY_CALL, "controller.abort()",
+    ),
+    "CLI-3": Advice(
+        "The client times out while progress comes",
+        "Progress shows that the work goes on, and resets the idle limit.",
+        _A, _LIKELY, Needs.WATCHED | Needs.PROGRESS,
+        "Let progress reset the timeout.",
+        "await session.call_tool(name, arguments, read_timeout_seconds=3600)", _TS_CALL,
+    ),
+    "CLI-4": Advice(
+        "The client discards a late result",
+        "Work that the client stopped waiting for a moment too early is lost.",
+        _A, _HINT, Needs.WATCHED | Needs.CANCEL,
+        "Choose a longer timeout for this tool.",
+        "await session.call_tool(name, arguments, read_timeout_seconds=3600)", _TS_CALL,
+    ),
+    "DRIFT-1": Advice(
+        "A tool's definition changed",
+        "What was approved stays as it was, or is announced by notifications/tools/list_changed.",
+        _A, _LIKELY, Needs.TOOLS,
+        "Look at what changed before the tool is used again, and announce changes.",
+        "await ctx.session.send_tool_list_changed()", "server.sendToolListChanged()",
+    ),
+    "DEP-1": Advice(
+        "Deprecated feature",
+        "New code does without what 2026-07-28 deprecates.",
+        _E, _SURE, Needs.MESSAGE,
+        "Follow the migration path that the specification names.",
+        "logging.getLogger(__name__).info('…')  # standard error", "console.error('…')",
+    ),
+    "END-1": Advice(
+        "The server does not end",
+        "A server ends soon after its input is closed, and leaves no processes.",
+        _A, _LIKELY, Needs.END,
+        "Return from the main loop at the end of input, and end child processes there.",
+        "mcp.run()  # with the clean-up in the lifespan", "process.stdin.on('end', shutDown)",
+    ),
+    "SCHEMA-1": Advice(
+        "Message against the official schema",
+        "Each message fits the JSON schema of the agreed revision.",
+        _A, _SURE, Needs.MESSAGE,
+        "Build the message with the SDK's types.",
+        "CallToolResult(content=[TextContent(type='text', text=text)])",
+        "return {content: [{type: 'text', text}]} satisfies CallToolResult",
+    ),
+    "EXPECT-1": Advice(
+        "Expected message",
+        "At least one message matches each --expect.",
+        _OURS, _SURE, Needs.EXPECTATION,
+        "Make the session do what the filter names, or correct the filter.",
+        "", "",
+    ),
+    "EXPECT-2": Advice(
+        "Longest duration",
+        "No request takes longer than --max-duration.",
+        _OURS, _SURE, Needs.EXPECTATION,
+        "Make the tool faster, or let it return a task.",
+        "", "",
+    ),
+}  # fmt: skip
+"""By the id of the rule, in the order of the reference."""
+
+REVISIONS_OF: Final[dict[str, frozenset[str]]] = {
+    id_: frozenset(revision for rule in RULES if rule.id == id_ for revision in rule.revisions)
+    for id_ in ADVICE
+}
+"""In which revisions each rule applies."""

@@ -1,0 +1,31 @@
+"""Every rule has advice: what was due, since when, how sure, and how to fix it."""
+
+from __future__ import annotations
+
+import pytest
+
+from mcp_progress_monitor.findings.advice import ADVICE, REVISIONS_OF, Needs
+from mcp_progress_monitor.findings.rules import ALL, RULES
+
+
+def test_every_rule_has_advice_and_all_advice_has_a_rule() -> None:
+    assert set(ADVICE) == {rule.id for rule in RULES}
+
+
+@pytest.mark.parametrize("id_", ADVICE)
+def test_advice_is_complete(id_: str) -> None:
+    advice = ADVICE[id_]
+    assert advice.title
+    assert not advice.title.endswith(".")
+    assert advice.due.endswith(".")
+    assert advice.fix.endswith(".")
+    assert advice.since in {*ALL, "resume draft", "this program"}
+    has_example = bool(advice.python) and bool(advice.typescript)
+    assert has_example or advice.needs is Needs.EXPECTATION
+
+
+def test_a_rule_applies_to_the_revisions_of_all_its_texts() -> None:
+    assert REVISIONS_OF["PROG-3"] == set(ALL)
+    assert REVISIONS_OF["CAN-2"] == set(ALL) - {"2026-07-28"}
+    assert REVISIONS_OF["SUB-1"] == {"2026-07-28"}
+    assert REVISIONS_OF["JR-3"] == set(ALL), "an empty or nested batch is wrong in all of them"
