@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -101,7 +102,7 @@ def test_a_request_is_recorded_before_its_reply(tmp_path: Path) -> None:
     frames = [f for f in frames_of(recorded(tmp_path)) if f.channel is not Channel.EVENT]
     assert [f.channel for f in frames] == [Channel.SENT, Channel.RECEIVED] * 300
     assert [f.raw for f in frames[::2]] == [f.raw for f in frames[1::2]]
-    assert all(a.at <= b.at for a, b in zip(frames, frames[1:], strict=False))
+    assert all(a.at <= b.at for a, b in itertools.pairwise(frames))
 
 
 def test_a_recording_that_grows_is_in_use_and_can_be_read(tmp_path: Path) -> None:
