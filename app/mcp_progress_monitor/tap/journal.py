@@ -26,7 +26,8 @@ _MUCH = 256 * 1024
 _MOST = 1024 * 1024
 """Bytes written down at one go."""
 _RETRY_S = 1.0
-_LAST_WORDS_S = 0.03
+_LAST_WORDS_S = 0.07
+"""How long before it has to be done it writes no more of the queue."""
 _LONGEST_ERROR = 64 * 1024
 """Longer lines of stderr become several, all but the last of them marked as incomplete."""
 _START_S = 0.1
@@ -86,8 +87,12 @@ class Lost:
         self.is_cut = False
         """Whether its last message goes on."""
 
-    def add(self, data: bytes) -> None:
-        """Count one more chunk."""
+    def add(self, data: bytes | Lost) -> None:
+        """Count one more chunk, or gap."""
+        if isinstance(data, Lost):
+            self.size += data.size
+            self.messages += data.messages
+            return
         self.size += len(data)
         self.messages += data.count(b"\n")
         self.is_cut = data[-1:] != b"\n"
@@ -125,6 +130,11 @@ class Lane:
         self.taken += size
         self._items.append((self, at, data))
 
+    @property
+    def held_bytes(self) -> int:
+        """How many bytes of a line that has not ended are kept."""
+        return sum(map(len, self._held))
+
     def encode(self, data: bytes, prefix: bytes, pieces: list[bytes]) -> int:
         """Add the lines that a chunk completes; returns how much of the queue is free again."""
         size = len(data) + _ITEM_BYTES
@@ -158,7 +168,7 @@ class Lane:
 
     def forget(self, lost: Lost) -> int:
         """Give up a message whose end was dropped; returns how much of the queue is free again."""
-        lost.size += sum(map(len, self._held))
+        lost.size += self.held_bytes
         self._held.clear()
         freed, self._held_size = self._held_size, 0
         return freed
@@ -177,7 +187,7 @@ class Lane:
         if data:
             self._held.append(data)
             self._held_size += size
-        if self.mark != "!" or sum(map(len, self._held)) < _LONGEST_ERROR:
+        if self.mark != "!" or self.held_bytes < _LONGEST_ERROR:
             return 0 if data else size
         pieces += (self.journal.cut(prefix), *self._held, b"\n")
         self._held.clear()
@@ -215,7 +225,12 @@ class Journal:
         self._until = 0.0
         self._has_warned = False
         self._file: RunFile | None = None
+        self._taken: list[bytes | Lost] = []
+        """What was taken out of the queue last."""
+        self._held_before = 0
+        """How many bytes of lines that have not ended were there before."""
         self._pieces: list[bytes] = []
+        """The lines made of that, until they are written."""
         self._size = 0
         self._offset = 0.0
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -290,15 +305,18 @@ class Journal:
         self._write()
         if not closed:
             return False
-        return not (self.items or self._pieces) or time.monotonic() > self._until
+        return bool(self.refusal) or not self.items or time.monotonic() > self._until
 
     def _encode(self) -> None:
         """Take as much out of the queue as is written at one go."""
         items, pieces = self.items, self._pieces
         self._offset = time.time() - time.monotonic()
         size = freed = 0
+        self._taken.clear()
+        self._held_before = sum([lane.held_bytes for lane in self.lanes])
         while items and size < _MOST:
             lane, at, data = items.popleft()
+            self._taken.append(data)
             if isinstance(data, bytes):
                 size += len(data)
                 freed += lane.encode(data, self._prefix(lane.mark, at), pieces)
@@ -330,17 +348,18 @@ class Journal:
         assert self._file is not None  # noqa: S101  # as above
         pieces: list[bytes] = []
         rest = Lost(self.refusal or "The session ended before it was written")
-        for piece in self._pieces:
-            rest.add(piece)
-        for _, _, data in self.items:
-            if isinstance(data, bytes):
+        if self._pieces:
+            rest.size = self._held_before
+            for data in self._taken:
                 rest.add(data)
-            else:
-                rest.size, rest.messages = rest.size + data.size, rest.messages + data.messages
+        for _, _, data in self.items:
+            rest.add(data)
+        for lane in self.lanes:
+            if rest.size:  # how it goes on is not recorded
+                lane.forget(Lost("") if self._pieces else rest)
+            lane.flush(self.cut(self._prefix(lane.mark, time.monotonic())), pieces)
         if rest.size:
             self.note_lost(rest, pieces)
-        for lane in self.lanes:
-            lane.flush(self.cut(self._prefix(lane.mark, time.monotonic())), pieces)
         self._note("closed", self._closed or {}, pieces)
         with contextlib.suppress(OSError, ValueError):  # told already, or too late
             self._file.write(pieces)

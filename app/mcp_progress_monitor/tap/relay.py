@@ -21,9 +21,12 @@ _CHUNK = 64 * 1024
 """As much as a pipe holds."""
 _SWITCH_S = 0.0002
 """How long a thread that has bytes to pass on may wait for the journal's thread."""
-_LAST_S = 0.15
-"""How long after the server's end this process may take, unless its client is still reading."""
+_LAST_S = 0.12
+"""How long after the server's end its last bytes may take, unless a client is still reading."""
+_LATEST_S = 0.19
+"""When this process ends at the latest, with the recording or without."""
 _LOOK_S = 0.02
+_ERRORS = 2
 
 
 class Stream:
@@ -77,7 +80,8 @@ class Stream:
             with self._is_between:
                 self._is_over = True
             # Not closed, but replaced: numbers of files that are closed are given to others.
-            _shut(self._target)
+            if self._target != _ERRORS or self.is_refused:  # the journal may have to say something
+                _shut(self._target)
             _shut(self._source)
 
     def _pass_on(self) -> None:
@@ -144,12 +148,13 @@ def relay(server: Server, about: About) -> NoReturn:
     journal = Journal(about)
     from_client = Stream(server, 0, server.stdin, Lane(journal, ">"))
     from_server = Stream(server, server.stdout, 1, Lane(journal, "<"))
-    of_errors = Stream(server, server.stderr, 2, Lane(journal, "!"))
+    of_errors = Stream(server, server.stderr, _ERRORS, Lane(journal, "!"))
     journal.start()
     for stream in (from_client, from_server, of_errors):
         stream.start()
     server.wait()
-    until = time.monotonic() + _LAST_S
+    ended_at = time.monotonic()
+    until = ended_at + _LAST_S
     is_client_gone = from_client.is_ended and not from_client.is_refused
     is_by_client = server.was_signalled or from_server.is_refused or is_client_gone
     from_server.finish()
@@ -167,7 +172,7 @@ def relay(server: Server, about: About) -> NoReturn:
             "signal": server.signal_name,
             "ended_by": "client" if is_by_client else "server",
         },
-        max(until, time.monotonic() + _LAST_S / 3),
+        max(ended_at + _LATEST_S, time.monotonic() + _LATEST_S / 2),
     )
     server.end_alike()
 
