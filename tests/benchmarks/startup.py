@@ -43,7 +43,7 @@ _HELP: Final = (sys.executable, "-m", "mcp_progress_monitor", "--help")
 def startup(size: Size) -> list[Figure]:
     """Process start to the painted window beside a bare one, in turn; and ``--help``."""
     with tempfile.TemporaryDirectory(prefix="bench-startup-") as folder:
-        environ = _compiling(folder)
+        environ = compiling(folder)
         if size is not Size.TINY:
             _round(environ)  # compiles
         rounds = [_round(environ) for _ in range(size.pick(21, 5, 1))]
@@ -57,7 +57,7 @@ def startup(size: Size) -> list[Figure]:
     ]
 
 
-def _compiling(folder: str) -> Mapping[str, str]:
+def compiling(folder: str) -> Mapping[str, str]:
     """An environment in which compiled modules are kept in `folder`."""
     forbidding = "PYTHONDONTWRITEBYTECODE"
     kept = {name: value for name, value in os.environ.items() if name != forbidding}

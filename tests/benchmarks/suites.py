@@ -10,6 +10,7 @@ from tests.benchmarks.resume_store import resume_store
 from tests.benchmarks.soak import soak
 from tests.benchmarks.startup import startup
 from tests.benchmarks.streams import http
+from tests.benchmarks.tap import tap
 from tests.benchmarks.token_making import tokens
 from tests.benchmarks.window_suites import floods, idle, latency, long_line, many_jobs, many_servers
 
@@ -37,4 +38,5 @@ SUITES: Mapping[str, Suite] = {
     "tokens": tokens,
     "floods": floods,
     "resume-store": resume_store,
+    "tap": tap,
 }

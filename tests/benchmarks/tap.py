@@ -1,0 +1,291 @@
+"""What a tap costs: a server behind it and the same server reached directly, on raw pipes, in turn.
+
+A round trip, a flood, the start, the end, memory, and processor time without traffic.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+import psutil
+
+from mcp_progress_monitor import paths
+from tests.benchmarks.figures import Figure, Size
+from tests.benchmarks.startup import compiling
+from tests.benchmarks.waiting import Waiting
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+_PYTHON: Final = (sys.executable, "-I", "-S", "-c")
+_ECHO: Final = (*_PYTHON, "import os\nwhile data := os.read(0, 65536): os.write(1, data)")
+_FLOOD: Final = (
+    *_PYTHON,
+    """
+import os, sys, time
+count, size, at_once, rate = map(int, sys.argv[1:])
+line = b'{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":"token-1",'
+line += b'"progress":1,"total":500000,"message":"'
+line += b"x" * (size - len(line) - 4) + b'"}}\\n'
+block = line * at_once
+os.read(0, 1)
+began = time.perf_counter()
+for number in range(count // at_once):
+    late = number * at_once / rate + began - time.perf_counter() if rate else 0
+    if late > 0.001:
+        time.sleep(late)
+    view = memoryview(block)
+    while view:
+        view = view[os.write(1, view):]
+os.write(2, b"%f" % (time.perf_counter() - began))
+os.read(0, 1)
+""",
+)
+_PING: Final = b'{"jsonrpc":"2.0","id":1,"method":"ping"}\n'
+_LINE: Final = 150
+_LARGE: Final = 10_000
+_READ: Final = 1024 * 1024
+_TURN: Final = 250
+
+
+def tap(size: Size) -> list[Figure]:
+    """A tap's costs, each beside what it may be."""
+    waiting = Waiting()
+    with tempfile.TemporaryDirectory(prefix="bench-tap-") as name:
+        bench = _Bench(Path(name), compiling(name))
+        figures = [
+            *_round_trips(bench, size.pick(40_000, 10_000, 500)),
+            *_floods(bench, size),
+            *_starts(bench, size.pick(21, 7, 1)),
+            *_at_rest(bench, size.pick(10.0, 3.0, 0.1)),
+        ]
+    return [*figures, Figure("waiting_for_cpu", waiting.percent(), "% of time")]
+
+
+class _Session(NamedTuple):
+    """A server behind a tap, or reached directly."""
+
+    process: subprocess.Popen[bytes]
+
+    @property
+    def stdin(self) -> int:
+        assert self.process.stdin is not None
+        return self.process.stdin.fileno()
+
+    @property
+    def stdout(self) -> int:
+        assert self.process.stdout is not None
+        return self.process.stdout.fileno()
+
+    def turn(self) -> float:
+        """One round trip, in seconds."""
+        began = time.perf_counter()
+        os.write(self.stdin, _PING)
+        os.read(self.stdout, _READ)
+        return time.perf_counter() - began
+
+
+class _Kind(NamedTuple):
+    """A flood: so many messages of so many bytes, some written at once, at a rate (0: the most)."""
+
+    count: int
+    size: int
+    at_once: int
+    rate: int = 0
+
+
+class _Flooded(NamedTuple):
+    """What a flood came to: how long the server needed, and the client, in seconds."""
+
+    server_s: float
+    client_s: float
+    peak_mb: float | None
+    missing: int
+
+
+class _Bench:
+    """Starts servers both ways."""
+
+    def __init__(self, folder: Path, environ: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._environ = environ
+        tap = [*paths.program_command(), "tap", "--data-dir", str(folder / "data"), "--"]
+        self._words: Mapping[bool, Sequence[str]] = {False: (), True: tap}
+
+    @contextlib.contextmanager
+    def session(self, *command: str, is_tapped: bool) -> Iterator[_Session]:
+        """A server that is ended by closing its input."""
+        with subprocess.Popen(
+            [*self._words[is_tapped], *command],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=self._environ,
+            bufsize=0,
+        ) as process:
+            yield _Session(process)
+            if process.stdin is not None:
+                process.stdin.close()
+            process.wait()
+
+    def flood(self, kind: _Kind, *, is_tapped: bool) -> _Flooded:
+        """Have a server write, and read as fast as it comes."""
+        count = kind.count // kind.at_once * kind.at_once
+        with self.session(*_FLOOD, *map(str, kind), is_tapped=is_tapped) as session:
+            time.sleep(0.2)  # it has started
+            os.write(session.stdin, b"!")
+            began, left = time.perf_counter(), count * kind.size
+            while left:
+                left -= len(os.read(session.stdout, _READ))
+            client_s = time.perf_counter() - began
+            assert session.process.stderr is not None
+            server_s = float(session.process.stderr.read(100))
+            peak_mb = _peak_mb(session.process.pid) if is_tapped else None
+        missing = count - self._recorded() if is_tapped else 0
+        return _Flooded(server_s, client_s, peak_mb, missing)
+
+    def _recorded(self) -> int:
+        """How many messages are in the recording, which is deleted."""
+        live = self._folder / "data" / "recordings" / "live"
+        path = max(live.glob("*.mcprec"), key=lambda found: found.stat().st_mtime_ns)
+        with path.open("rb") as file:
+            found = sum(b'"notifications/progress"' in line for line in file)
+        shutil.rmtree(live)
+        return found
+
+
+def _round_trips(bench: _Bench, count: int) -> list[Figure]:
+    """Both servers run at once; each has its turn of some round trips."""
+    with (
+        bench.session(*_ECHO, is_tapped=False) as direct,
+        bench.session(*_ECHO, is_tapped=True) as tapped,
+    ):
+        for session in (direct, tapped):
+            for _ in range(3):  # they start
+                session.turn()
+        time.sleep(0.5)
+        times: dict[bool, list[float]] = {False: [], True: []}
+        for _ in range(max(1, count // _TURN)):
+            for is_tapped, session in ((False, direct), (True, tapped)):
+                times[is_tapped] += (session.turn() for _ in range(_TURN))
+    (direct_s, direct_p99), (tapped_s, tapped_p99) = map(_spread, times.values())
+    return [
+        Figure("round_trip", tapped_s * 1e6, "µs"),
+        Figure("direct_round_trip", direct_s * 1e6, "µs"),
+        Figure("added_round_trip", max(0.0, tapped_s - direct_s) * 1e6, "µs", "<= 50"),
+        Figure("added_p99", max(0.0, tapped_p99 - direct_p99) * 1e6, "µs", "<= 1,000"),
+    ]
+
+
+def _spread(times: list[float]) -> tuple[float, float]:
+    """Median and 99th percentile."""
+    return statistics.median(times), sorted(times)[int(len(times) * 0.99)]
+
+
+def _floods(bench: _Bench, size: Size) -> list[Figure]:
+    """As fast as they go, by the block and, as servers write them, one by one; and at a rate."""
+    rounds = size.pick(5, 3, 1)
+    share = size.pick(10, 3, 0.002)
+    kinds = {
+        "blocks": _Kind(int(200_000 * share), _LINE, 100),
+        "singles": _Kind(int(60_000 * share), _LINE, 1),
+        "large": _Kind(int(5_000 * share), _LARGE, 1),
+        "paced": _Kind(int(90_000 * share), _LINE, 33, 330_000),
+        "paced_large": _Kind(int(1_800 * share), _LARGE, 1, 6_000),
+    }
+    pairs = {name: _pairs(bench, kind, rounds) for name, kind in kinds.items()}
+    rates = {
+        name: [[kind.count / flooded.client_s for flooded in pair] for pair in pairs[name]]
+        for name, kind in kinds.items()
+    }
+    direct, tapped = (
+        {name: statistics.median(pair[side] for pair in rates[name]) for name in kinds}
+        for side in (0, 1)
+    )
+    all_tapped = [pair[1] for found in pairs.values() for pair in found]
+    peaks = [flooded.peak_mb for flooded in all_tapped if flooded.peak_mb is not None]
+    mb = _LARGE / 1e6
+    return [
+        Figure("messages_per_s", tapped["blocks"], "/s", ">= 300,000"),
+        Figure("direct_messages_per_s", direct["blocks"], "/s"),
+        Figure("single_messages_per_s", tapped["singles"], "/s"),
+        Figure("direct_single_messages_per_s", direct["singles"], "/s"),
+        Figure("mb_per_s", tapped["large"] * mb, "MB/s", ">= 50"),
+        Figure("direct_mb_per_s", direct["large"] * mb, "MB/s"),
+        Figure("server_time_at_330,000/s", _slower(pairs["paced"]), "x", "<= 1.05"),
+        Figure("server_time_at_60_MB/s", _slower(pairs["paced_large"]), "x", "<= 1.05"),
+        Figure("server_time_one_by_one", _slower(pairs["singles"]), "x"),
+        Figure("memory_flood", max(peaks, default=None), "MB", "<= 90"),
+        Figure("not_recorded", sum(flooded.missing for flooded in all_tapped), "", "0"),
+    ]
+
+
+def _pairs(bench: _Bench, kind: _Kind, rounds: int) -> list[tuple[_Flooded, _Flooded]]:
+    """Floods reached directly, and through a tap, in turn."""
+    return [
+        (bench.flood(kind, is_tapped=False), bench.flood(kind, is_tapped=True))
+        for _ in range(rounds)
+    ]
+
+
+def _slower(pairs: list[tuple[_Flooded, _Flooded]]) -> float:
+    """How much longer the server needs through a tap."""
+    return statistics.median(tapped.server_s / direct.server_s for direct, tapped in pairs)
+
+
+def _starts(bench: _Bench, rounds: int) -> list[Figure]:
+    """From the start to the first byte back, and from the end of input to the end."""
+    firsts: dict[bool, list[float]] = {False: [], True: []}
+    lasts: dict[bool, list[float]] = {False: [], True: []}
+    for _ in range(rounds + 1):  # the first compiles
+        for is_tapped in (False, True):
+            began = time.perf_counter()
+            with bench.session(*_ECHO, is_tapped=is_tapped) as session:
+                session.turn()
+                firsts[is_tapped].append(time.perf_counter() - began)
+                time.sleep(0.2)
+                ended = time.perf_counter()
+            lasts[is_tapped].append(time.perf_counter() - ended)
+    first, direct_first = (statistics.median(firsts[way][1:]) for way in (True, False))
+    last, direct_last = (statistics.median(lasts[way][1:]) for way in (True, False))
+    return [
+        Figure("first_byte", first * 1e3, "ms"),
+        Figure("direct_first_byte", direct_first * 1e3, "ms"),
+        Figure("first_byte_later", max(0.0, first - direct_first) * 1e3, "ms", "<= 60"),
+        Figure("end_later", max(0.0, last - direct_last) * 1e3, "ms", "<= 200"),
+    ]
+
+
+def _at_rest(bench: _Bench, seconds: float) -> list[Figure]:
+    """A tap of which nothing is asked."""
+    with bench.session(*_ECHO, is_tapped=True) as session:
+        session.turn()
+        time.sleep(0.5)
+        process = psutil.Process(session.process.pid)
+        before = process.cpu_times()
+        time.sleep(seconds)
+        after = process.cpu_times()
+        memory = process.memory_info().rss / 1e6
+    spent = after.user + after.system - before.user - before.system
+    return [
+        Figure("memory_idle", memory, "MB", "<= 20"),
+        Figure("idle_cpu", spent / seconds * 100, "% of a core", "0.0"),
+    ]
+
+
+def _peak_mb(pid: int) -> float | None:
+    """The most memory that a process has had; None where the system does not tell."""
+    status = Path(f"/proc/{pid}/status")
+    if not status.exists():
+        return None
+    (row,) = (row for row in status.read_text().splitlines() if row.startswith("VmHWM"))
+    return int(row.split()[1]) * 1024 / 1e6
