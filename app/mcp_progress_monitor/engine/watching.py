@@ -47,8 +47,6 @@ if TYPE_CHECKING:
 
 _log = logging.getLogger(__name__)
 
-LIVE: Final = "live"
-"""The folder of taps' recordings, in that of all recordings."""
 _SLICE_S: Final = 0.003
 """Work at one go. What a task waits for may take three of them."""
 _PAUSE_S: Final = 0.001

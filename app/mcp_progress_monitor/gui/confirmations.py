@@ -84,6 +84,7 @@ def running_jobs(
         if job is not None
         and job.state in _RUNNING
         and job.sender is Side.CLIENT
+        and job.watched_client is None
         and (job.task is None or job.task.is_followed)
         and server in {None, job.server}
     ]

@@ -31,6 +31,7 @@ from mcp_progress_monitor.gui.jobs.job_list import JobList
 from mcp_progress_monitor.gui.lazy_panes import BESIDE_PANE, LazyPane, LazyPanes
 from mcp_progress_monitor.gui.notice_bar import NoticeBar
 from mcp_progress_monitor.gui.servers.server_list import ServerList
+from mcp_progress_monitor.gui.servers.watched import WatchedList
 from mcp_progress_monitor.gui.theme import ThemeChoice
 from mcp_progress_monitor.gui.tool_bar import ToolBar
 from mcp_progress_monitor.gui.traffic.pane import TrafficPane
@@ -51,6 +52,8 @@ _BESIDE_MIDDLE: Final = QSize(150, 390)
 _BESIDE_SIDE: Final = QSize(150, 120)
 _COLUMNS: Final = f"jobs/columns-{len(COLUMNS)}"
 """A layout of other columns is left aside."""
+_LEAST_SERVERS: Final = 110
+_FEW_SERVERS: Final = 1
 _TABS: Final = ("log", "job", "stderr", "messages", "questions")
 """The panes below the jobs, in the order of their tabs."""
 _LEFT = Qt.DockWidgetArea.LeftDockWidgetArea
@@ -84,6 +87,7 @@ class MainWindow(QMainWindow):
         self.job_filters = JobFilters(models.groups, appearance, self)
         self.filter_edit = JobFilterEdit(appearance, self)
         self.servers = ServerList(models.servers, appearance, self)
+        self.watched = WatchedList(models.watched, appearance, self)
         self.log_pane = TrafficPane(models.log, models.followed, appearance, self, models.notes)
         self.docks: dict[str, QDockWidget] = {}
         self._is_first = True
@@ -291,12 +295,23 @@ class MainWindow(QMainWindow):
         return late
 
     def _side(self) -> QWidget:
-        side = QSplitter(Qt.Orientation.Vertical, self)
+        self._parts = side = QSplitter(Qt.Orientation.Vertical, self)
         side.setChildrenCollapsible(False)
         side.addWidget(self.job_filters)
         side.addWidget(self.servers)
+        side.addWidget(self.watched)
         side.setStretchFactor(1, 1)
+        self.watched.grew.connect(self._make_room_for_watched)
         return side
+
+    @Slot()
+    def _make_room_for_watched(self) -> None:
+        """Give the watched servers the room they need, as far as our own leave it."""
+        filters, servers, watched = self._parts.sizes()
+        both, rows = servers + watched, self.servers.view.model().rowCount()
+        least = both // 2 if rows > _FEW_SERVERS else _LEAST_SERVERS
+        wanted = max(watched, min(self.watched.sizeHint().height(), both - least))
+        self._parts.setSizes([filters, both - wanted, wanted])
 
     def _dock(self, name: str, title: str, pane: QWidget, area: Qt.DockWidgetArea) -> None:
         dock = QDockWidget(title, self)

@@ -10,6 +10,7 @@ from mcp_progress_monitor.gui.jobs.model import JobsModel
 from mcp_progress_monitor.gui.questions.model import QuestionsModel
 from mcp_progress_monitor.gui.server_log.model import ServerLogModel
 from mcp_progress_monitor.gui.servers.model import ServersModel
+from mcp_progress_monitor.gui.servers.watched import WatchedModel
 from mcp_progress_monitor.gui.traffic.marks import TrafficNotes
 from mcp_progress_monitor.gui.traffic.model import TrafficModel
 from mcp_progress_monitor.recording.notes import notes_path
@@ -59,12 +60,14 @@ class Models:
         self.shown_jobs = JobFilter(self.jobs, parent)
         self.groups = GroupsModel(self.jobs, parent)
         self.servers = ServersModel(parent)
+        self.watched = WatchedModel(parent)
         self.questions = QuestionsModel(parent)
         self.messages = ServerLogModel(parent)
         self.log = TrafficModel(timeline, self.followed.requests_of, parent)
         self.notes = TrafficNotes(parent=parent)
         self.feed.jobs_changed.connect(self.jobs.apply)
         self.feed.servers_changed.connect(self.servers.apply)
+        self.feed.servers_changed.connect(self.watched.apply)
         self.feed.messages_logged.connect(self.messages.add)
         self.feed.questions_changed.connect(self.questions.apply)
         self.feed.frames_marked.connect(self.log.mark)

@@ -10,6 +10,7 @@ from PySide6.QtGui import QGuiApplication
 
 from mcp_progress_monitor import __version__
 from mcp_progress_monitor.errors import ErrorDetails
+from mcp_progress_monitor.filtering.filter import LogFilter
 from mcp_progress_monitor.protocol.secrets import without_tokens
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ class Navigation(QObject):
         late.messages.when_made(self._join_messages_pane)
         late.stderr.when_made(self._join_stderr_pane)
         window.servers.stderr_requested.connect(self.show_stderr)
+        window.watched.stderr_requested.connect(self.show_stderr)
+        window.watched.traffic_requested.connect(self._on_filter_requested)
         window.log_pane.job_opened.connect(self.open_job)
         window.job_filters.group_selected.connect(shown.set_group)
         window.filter_edit.textChanged.connect(shown.set_text)
@@ -125,6 +128,11 @@ class Navigation(QObject):
     def _on_search_requested(self, words: str) -> None:
         self._window.open_dock("log")
         self._window.log_pane.search_for(words)
+
+    @Slot(str)
+    def _on_filter_requested(self, words: str) -> None:
+        self._window.open_dock("log")
+        self._window.log_pane.set_filter(LogFilter(text=words))
 
     @Slot(object)
     def _on_follow_requested(self, job: JobId) -> None:

@@ -9,7 +9,6 @@ from PySide6.QtCore import QObject, Slot
 
 from mcp_progress_monitor import formatting, paths
 from mcp_progress_monitor.engine.engine import Engine
-from mcp_progress_monitor.engine.watching import LIVE
 from mcp_progress_monitor.gui.aio import BackgroundTasks
 from mcp_progress_monitor.gui.calls.controller import CallsController
 from mcp_progress_monitor.gui.confirmations import EndGuard
@@ -29,6 +28,7 @@ from mcp_progress_monitor.gui.servers.watch_controller import WatchController
 from mcp_progress_monitor.gui.startup import FIRST, WindowStartup
 from mcp_progress_monitor.gui.tasks.controller import TasksController
 from mcp_progress_monitor.gui.tool_bar import SavedServer
+from mcp_progress_monitor.recording.folder import LIVE
 from mcp_progress_monitor.recording.settings import FOLDER as RECORDINGS
 from mcp_progress_monitor.secrets.system_keyring import SystemKeyring
 from mcp_progress_monitor.store.resumes import ResumeStore
@@ -121,6 +121,8 @@ class Program(QObject):
         self._status = opening.status
         appearance = opening.appearance
         self._models.follow(self.engine, self.engine.recording.flush)
+        self._models.watched.set_source(self.engine.watched)
+        self._status.count_watched(self._models.watched.servers)
         self.end_guard = EndGuard(self.window, self.engine)
         self._build_catalogue(tasks, appearance)
         self.calls = CallsController(
@@ -241,6 +243,8 @@ class Program(QObject):
         window.late.job.when_made(self._join_job_pane)
         window.job_list.forget_requested.connect(self._job_dialogs.ask_to_forget)
         window.servers.server_opened.connect(self.calls.new_call_on)
+        window.watched.dismiss_requested.connect(self._on_dismiss_requested)
+        window.watched.recording_requested.connect(self.recordings.open_recording)
         window.welcome.demo_requested.connect(self.servers.start_demo)
 
     def _join_jobs(self, pane: JobList | JobPane) -> None:
@@ -345,6 +349,10 @@ class Program(QObject):
         self._models.servers.set_catalogue(entries)
         self._on_servers_changed()
 
+    @Slot(object)
+    def _on_dismiss_requested(self, names: Sequence[str]) -> None:
+        self.engine.watched.dismiss(names)
+
     @Slot()
     def _on_servers_changed(self) -> None:
         self._show_what_is_there()
@@ -353,7 +361,9 @@ class Program(QObject):
 
     @Slot()
     def _show_what_is_there(self) -> None:
-        has_servers = bool(self.engine.servers.names() or self.servers.saved.entries)
+        engine = self.engine
+        are_servers = engine.servers.names() or engine.watched.names()
+        has_servers = bool(are_servers or self.servers.saved.entries)
         self.window.show_jobs(are_any=has_servers or bool(self.engine.jobs.ids()))
         self._status.count_dropped_jobs(self.engine.jobs.dropped_count)
 

@@ -14,11 +14,12 @@ from mcp_progress_monitor.gui.theme import Appearance, Tone, emphasised
 from mcp_progress_monitor.snapshots.servers import ServerState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from mcp_progress_monitor.errors import ErrorDetails
     from mcp_progress_monitor.recording.timeline import Timeline
     from mcp_progress_monitor.snapshots.servers import ServerSnapshot
+    from mcp_progress_monitor.snapshots.watched import WatchedSnapshot
 
 _WINDOW_S: Final = 2.0
 """Over how long the rate is taken: short enough to follow, long enough to be read."""
@@ -68,6 +69,7 @@ class StatusBar(QStatusBar):
         super().__init__(parent)
         self._recorder = recorder
         self._counted = servers
+        self._watched: Callable[[], Sequence[WatchedSnapshot]] = tuple
         self._appearance = appearance
         self._timeline = timeline
         self._seen = 0
@@ -112,6 +114,10 @@ class StatusBar(QStatusBar):
         if count != self._dropped_jobs:
             self._dropped_jobs = count
             self._say()
+
+    def count_watched(self, watched: Callable[[], Sequence[WatchedSnapshot]]) -> None:
+        """Count the servers of other clients as well."""
+        self._watched = watched
 
     @Slot()
     def refresh(self) -> None:
@@ -164,7 +170,9 @@ class StatusBar(QStatusBar):
         connected, all_of_them = states.count(ServerState.CONNECTED), len(states)
         words = "{count} of {all} connected" if all_of_them else "0 connected"
         parts = [words.format(count=number(connected), all=number(all_of_them))]
+        watched = sum(each.is_live for each in self._watched())
         for count, wording in (
+            (watched, "{count} watched"),
             (states.count(ServerState.CONNECTING), "{count} connecting"),
             (states.count(ServerState.WAITING), "{count} restarting"),
             (sum(each.sign_in is not None for each in servers), "{count} need sign-in"),

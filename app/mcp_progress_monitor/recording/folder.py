@@ -6,7 +6,6 @@ import contextlib
 import json
 import os
 import re
-import stat
 import time
 from datetime import datetime
 from pathlib import Path
@@ -24,8 +23,13 @@ if TYPE_CHECKING:
     from mcp_progress_monitor.recording.settings import RecordingSettings
 
 _PART: Final = re.compile(rf"(?P<run>.+?)(?:\.(?P<part>[1-9]\d{{0,8}}))?{re.escape(SUFFIX)}")
-_OURS: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-p\d+(?:-\d+)?")
+LIVE: Final = "live"
+"""Of the folder of recordings: where taps write theirs."""
+_STAMP: Final = r"\d{4}-\d\d-\d\dT\d\d-\d\d-\d\d-p\d+"
+_OURS: Final = re.compile(rf"{_STAMP}(?:-\d+)?")
 """Recordings with such names were made by this program unasked; only those are pruned."""
+_OF_TAPS: Final = re.compile(rf"{_STAMP}-[A-Za-z0-9._-]{{1,60}}")
+"""The same for those in `LIVE`, which end in the name of a server."""
 _BESIDE: Final = ".notes.json"
 _DAY_S: Final = 24 * 3600
 _LOOK_S: Final = 0.005
@@ -48,10 +52,10 @@ class RecordingEntry(NamedTuple):
 
 
 class _File(NamedTuple):
-    """One part on disk."""
+    """One part on disk; `run` is what the paths of all parts begin with."""
 
     path: Path
-    run: str
+    run: Path
     part: int
     size: int
     changed_when: float
@@ -61,21 +65,22 @@ class RecordingsFolder:
     """Names recordings, lists them, and deletes those that are old or too large together.
 
     A program holds a system lock for as long as it writes a recording, so no other one deletes it;
-    the system lets go of the lock however its holder ends.
+    the system lets go of the lock however its holder ends. The recordings of taps, in the folder
+    `LIVE` within, are listed and count as well.
     """
 
     def __init__(self, path: Path) -> None:
         """`path` is made when the first recording is."""
         self.path = path
         self._lock: FileLock | None = None
-        self._own = ""
+        self._own: Path | None = None
 
     def new_path(self, when: float) -> Path:
         """Where a run that begins at `when` (wall time) is to be recorded; nothing is there yet."""
         stamp = datetime.fromtimestamp(when).astimezone().strftime("%Y-%m-%dT%H-%M-%S")
         name = f"{stamp}-p{os.getpid()}"
         number, path = 1, self.path / f"{name}{SUFFIX}"
-        while is_there(path) or is_there(self._lock_path(run_of(path))):
+        while is_there(path) or is_there(_lock_path(_run_path(path))):
             number += 1
             path = self.path / f"{name}-{number}{SUFFIX}"
         return path
@@ -87,23 +92,23 @@ class RecordingsFolder:
             OSError: the folder cannot be made, or somebody else writes that run.
         """
         self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._own = run_of(path)
-        lock = self._lock_of(self._own)
+        self._own = _run_path(path)
+        lock = _lock(_lock_path(self._own))
         with contextlib.suppress(NotImplementedError):  # a file system that has no locks
             lock.acquire(timeout=_PATIENCE_S, poll_interval=_LOOK_S)
             self._lock = lock
 
     def end(self) -> None:
         """Let go of the run that this program wrote."""
-        if self._lock is not None:
+        if self._lock is not None and self._own is not None:
             lock, self._lock = self._lock, None
             with contextlib.suppress(OSError):
                 lock.release()
-                self._lock_path(self._own).unlink(missing_ok=True)
+                _lock_path(self._own).unlink(missing_ok=True)
 
     def entries(self) -> list[RecordingEntry]:
         """All recordings, oldest first; none where the folder cannot be read."""
-        runs: dict[str, list[_File]] = {}
+        runs: dict[Path, list[_File]] = {}
         for file in self._files():
             runs.setdefault(file.run, []).append(file)
         return sorted(map(self._entry, runs.values()), key=_begun_when)
@@ -136,19 +141,13 @@ class RecordingsFolder:
 
         Only those with a lock beside them are looked at, however many there are.
         """
-        found: list[_File] = []
+        found: list[Path] = []
         with contextlib.suppress(OSError):
             names = {entry.name for entry in os.scandir(self.path)}
-            files = (self.path / name.removesuffix(".lock") for name in names if _is_lock(name))
-            firsts = [path.with_name(path.name + SUFFIX) for path in files]
-            found = [
-                file
-                for path in firsts
-                if path.name in names and path not in known
-                for file in _looked_at(path)
-                if self.is_written(path)
-            ]
-        return [file.path for file in sorted(found, key=_age_order)]
+            runs = (name.removesuffix(".lock") for name in names if name.endswith(".lock"))
+            paths = [self.path / f"{run}{SUFFIX}" for run in runs if f"{run}{SUFFIX}" in names]
+            found = [path for path in paths if path not in known and self.is_written(path)]
+        return sorted(found, key=lambda path: path.name)
 
     def is_written(self, path: Path) -> bool:
         """Whether another program writes the recording at `path`: one try, without waiting.
@@ -172,7 +171,7 @@ class RecordingsFolder:
         Raises:
             UserError: a program writes it, or it cannot be deleted.
         """
-        if self._is_written(run_of(entry.path)):
+        if self._is_written(_run_path(entry.path)):
             hint = "Close the window or stop the command that is recording it."
             raise UserError(
                 ErrorDetails("The recording is still being written", str(entry.path), hint)
@@ -189,20 +188,7 @@ class RecordingsFolder:
         self._sweep(time.time())
 
     def _files(self) -> list[_File]:
-        found: list[_File] = []
-        with contextlib.suppress(OSError), os.scandir(self.path) as entries:
-            for entry in entries:
-                name = _PART.fullmatch(entry.name)
-                with contextlib.suppress(OSError):
-                    if name is not None and entry.is_file(follow_symlinks=False):
-                        about = entry.stat()
-                        part = int(name["part"] or 1)
-                        found.append(
-                            _File(
-                                Path(entry.path), name["run"], part, about.st_size, about.st_mtime
-                            )
-                        )
-        return found
+        return [*_files_in(self.path), *_files_in(self.path / LIVE)]
 
     def _entry(self, files: list[_File]) -> RecordingEntry:
         files.sort(key=lambda file: file.part)
@@ -215,17 +201,17 @@ class RecordingsFolder:
             self._is_written(first.run),
         )
 
-    def _is_written(self, run: str) -> bool:
+    def _is_written(self, run: Path) -> bool:
         is_own = self._lock is not None and run == self._own
         return is_own or self._is_written_elsewhere(run)
 
-    def _is_written_elsewhere(self, run: str) -> bool:
+    def _is_written_elsewhere(self, run: Path) -> bool:
         """Whether another program writes a run. In doubt it does: a deleted one would be lost."""
         if self._lock is not None and run == self._own:
             return False
-        lock = self._lock_of(run)
+        lock = _lock(_lock_path(run))
         try:
-            if not self._lock_path(run).exists():
+            if not _lock_path(run).exists():
                 return False
             lock.acquire(timeout=_LOOK_S, poll_interval=_LOOK_S / 5)
         except (OSError, NotImplementedError):  # a Timeout is an OSError
@@ -236,20 +222,50 @@ class RecordingsFolder:
     def _sweep(self, now_when: float) -> None:
         """Delete what belongs to recordings that are gone: notes, and locks left by a crash."""
         runs = {file.run for file in self._files()}
-        with contextlib.suppress(OSError):
-            for path in self.path.iterdir():
-                run = _run_beside(path.name)
-                if run is None or run in runs or not _OURS.fullmatch(run):
+        for path in (*_beside(self.path), *_beside(self.path / LIVE)):
+            with contextlib.suppress(OSError):
+                run = _run_beside(path)
+                if run is None or run in runs or not _is_name_of_ours(run):
                     continue
                 is_fresh = now_when - _changed_when(path, now_when) < _PATIENCE_S * 60
                 if not is_fresh and not self._is_written(run):
                     _deleted(path)
 
-    def _lock_path(self, run: str) -> Path:
-        return self.path / f"{run}.lock"
 
-    def _lock_of(self, run: str) -> FileLock:
-        return _lock(self._lock_path(run))
+def _lock_path(run: Path) -> Path:
+    return run.with_name(f"{run.name}.lock")
+
+
+def _run_path(path: Path) -> Path:
+    """What the paths of all parts of a run begin with; a tap's recording has one part alone."""
+    if _is_of_tap(path):
+        return path.with_name(path.name.removesuffix(SUFFIX))
+    return path.with_name(run_of(path))
+
+
+def _is_of_tap(path: Path) -> bool:
+    return path.parent.name == LIVE
+
+
+def _files_in(folder: Path) -> list[_File]:
+    """The recordings in a folder, part by part; none where it cannot be read."""
+    found: list[_File] = []
+    with contextlib.suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            name = _PART.fullmatch(entry.name)
+            with contextlib.suppress(OSError):
+                if name is not None and entry.is_file(follow_symlinks=False):
+                    about, path = entry.stat(), Path(entry.path)
+                    part = 1 if _is_of_tap(path) else int(name["part"] or 1)
+                    run = _run_path(path)
+                    found.append(_File(path, run, part, about.st_size, about.st_mtime))
+    return found
+
+
+def _beside(folder: Path) -> list[Path]:
+    with contextlib.suppress(OSError):
+        return list(folder.iterdir())
+    return []
 
 
 def _lock(path: Path) -> FileLock:
@@ -257,19 +273,6 @@ def _lock(path: Path) -> FileLock:
 
     # No soft locks: they outlive their holder. Not by thread: workers come and go.
     return FileLock(path, mode=0o600, thread_local=False, fallback_to_soft=False)
-
-
-def _is_lock(name: str) -> bool:
-    return name.endswith(".lock")
-
-
-def _looked_at(path: Path) -> list[_File]:
-    """A recording as a file; none where it is gone, or none of ours."""
-    with contextlib.suppress(OSError):
-        about = path.lstat()
-        if stat.S_ISREG(about.st_mode):
-            return [_File(path, run_of(path), 1, about.st_size, about.st_mtime)]
-    return []
 
 
 def part_path(path: Path, number: int) -> Path:
@@ -284,14 +287,21 @@ def run_of(path: Path) -> str:
 
 
 def _is_ours(file: _File) -> bool:
-    return _OURS.fullmatch(file.run) is not None
+    return _is_name_of_ours(file.run)
 
 
-def _run_beside(name: str) -> str | None:
+def _is_name_of_ours(run: Path) -> bool:
+    is_of_tap = run.parent.name == LIVE and _OF_TAPS.fullmatch(run.name) is not None
+    return is_of_tap or _OURS.fullmatch(run.name) is not None
+
+
+def _run_beside(path: Path) -> Path | None:
     """The run that a lock or a file of notes belongs to."""
-    if name.endswith(".lock"):
-        return name.removesuffix(".lock")
-    return run_of(Path(name.removesuffix(_BESIDE))) if name.endswith(SUFFIX + _BESIDE) else None
+    if path.name.endswith(".lock"):
+        return path.with_name(path.name.removesuffix(".lock"))
+    if path.name.endswith(SUFFIX + _BESIDE):
+        return _run_path(path.with_name(path.name.removesuffix(_BESIDE)))
+    return None
 
 
 def _started(file: _File) -> float:
@@ -325,7 +335,7 @@ def _changed_when(path: Path, default: float) -> float:
     return default
 
 
-def _age_order(file: _File) -> tuple[float, str, int]:
+def _age_order(file: _File) -> tuple[float, Path, int]:
     return file.changed_when, file.run, file.part
 
 

@@ -306,7 +306,7 @@ class Columns:
         for place, segment in enumerate(self.segments, 1):
             if segment.part > part:
                 break
-            gone = place if segment.part else gone
+            gone = place if segment.part >= 0 else gone
         del self.segments[:gone]
         self._forget_batches(0, self.first)
 

@@ -55,7 +55,7 @@ class Bytes(Protocol):
         """The bytes from `offset` on; fewer, or none, where they are gone or unreadable."""
 
 
-WATCHED_PART: Final = 0
+WATCHED_PART: Final = -1
 """The part of all frames whose bytes stand in the recordings of other programs."""
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 _LIMIT: Final = 400  # characters: wider than any column, cheap to measure
 NEAR_S: Final = 60.0
 """A limit that is nearer than this is told in the list of jobs."""
+_CLIENT: Final = 40
 SILENT_AFTER_S: Final = 2.0
 """A running job without a tick for so long says when the last one came."""
 _GIVEN_UP: Final = frozenset({JobState.CANCELLED, JobState.TIMED_OUT, JobState.LOST})
@@ -217,11 +218,18 @@ def status(job: JobSnapshot) -> str:
         return ", ".join(part for part in (cancelling(job), elapsed(job), ticks(job)) if part)
     else:
         # First how its cancel stands, or that its time runs out.
-        parts = [cancelling(job) or near_limit(job), attempts(job)]
+        parts = [answered_in(job), cancelling(job) or near_limit(job), attempts(job)]
         is_silent = job.silent_s >= SILENT_AFTER_S or job.tick_count == 0
         parts += [last_tick(job)] if is_silent else [rate(job), time_left(job)]
         parts.append(elapsed(job))
     return " · ".join(part for part in parts if part)
+
+
+def answered_in(job: JobSnapshot) -> str:
+    """Where the open question of another client's job is answered; empty for all others."""
+    if job.watched_client is None or job.state is not JobState.NEEDS_YOU:
+        return ""
+    return f"answer in {formatting.one_line(job.watched_client, _CLIENT)}"
 
 
 def near_limit(job: JobSnapshot) -> str:

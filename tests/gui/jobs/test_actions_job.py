@@ -134,6 +134,32 @@ def test_exactly_those_actions_are_enabled_that_can_work(
     assert {key for key in KEYS if not pane.action(key).isEnabled()} == dead
 
 
+def test_nothing_is_sent_for_the_job_of_another_client(
+    pane: JobList, jobs: JobsModel, source: FakeJobs
+) -> None:
+    pane.select(1)
+    own = pane.action("cancel").toolTip()
+    source.put(
+        job(
+            id=1,
+            watched_client="Claude Code",
+            state=JobState.NEEDS_YOU,
+            questions=(9,),
+            task=TaskSnapshot("t", "working", is_ours_to_cancel=True, is_followed=False),
+        )
+    )
+    jobs.apply(ChangeSet(progressed=frozenset({1}), moved=frozenset({1})))
+    sending = ("answer", "cancel", "resume", "pick-up", "automatic", "reconnect", "reissue", "edit")
+    assert [key for key in sending if pane.action(key).isEnabled()] == []
+    why = "Claude Code runs this job; it is only watched here"
+    assert {pane.action(key).toolTip() for key in sending} == {why}
+    assert pane.action("follow").isEnabled()
+    assert pane.action("request").isEnabled()
+    pane.select(2)
+    assert pane.action("cancel").isEnabled()
+    assert pane.action("cancel").toolTip() == own
+
+
 def test_actions_follow_a_job_that_ends(pane: JobList, jobs: JobsModel, source: FakeJobs) -> None:
     pane.select(1)
     source.put(job(id=1, state=JobState.DONE))

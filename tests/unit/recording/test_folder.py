@@ -9,9 +9,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pytest
+from filelock import FileLock
 
 from mcp_progress_monitor.errors import UserError
-from mcp_progress_monitor.recording.folder import RecordingsFolder, part_path, run_of
+from mcp_progress_monitor.recording.folder import LIVE, RecordingsFolder, part_path, run_of
 from mcp_progress_monitor.recording.format import header
 from mcp_progress_monitor.recording.settings import RecordingSettings
 
@@ -284,3 +285,73 @@ class TestDeleting:
         monkeypatch.setattr(type(path), "unlink", refuse)
         with pytest.raises(UserError, match="Permission denied"):
             folder.delete(entry)
+
+
+# Recordings of taps, in a folder within
+
+TAP = "2026-01-01T00-00-00-p7-postgres-15.2"
+
+
+@pytest.fixture
+def live(folder: RecordingsFolder) -> RecordingsFolder:
+    folder.path.mkdir()
+    return RecordingsFolder(folder.path / LIVE)
+
+
+def test_recordings_of_taps_are_listed_with_ours(
+    folder: RecordingsFolder, live: RecordingsFolder
+) -> None:
+    put(folder, NEW)
+    path = live.path / f"{TAP}.mcprec"
+    live.path.mkdir()
+    path.write_bytes(header({"started": "2026-01-01T00:00:00+00:00"}))
+    lock = FileLock(live.path / f"{TAP}.lock")
+    with lock:
+        found = {entry.path.name: entry for entry in folder.entries()}
+        assert set(found) == {f"{TAP}.mcprec", f"{NEW}.mcprec"}
+        assert (found[path.name].paths, found[path.name].is_in_use) == ((path,), True)
+        with pytest.raises(UserError, match="still being written"):
+            folder.delete(found[path.name])
+    (entry,) = (entry for entry in folder.entries() if entry.path == path)
+    assert not entry.is_in_use
+    folder.delete(entry)
+    assert not path.exists()
+
+
+def test_limits_of_age_and_size_hold_for_recordings_of_taps(
+    folder: RecordingsFolder, live: RecordingsFolder
+) -> None:
+    old, held = (put(live, name, age_days=90) for name in (TAP, TAP.replace("p7", "p8")))
+    fresh = put(live, TAP.replace("p7", "p9"), size=600, age_days=1)
+    foreign = put(live, "mine", age_days=90)
+    newest = put(folder, NEW, size=600)
+    with FileLock(held.with_suffix(".lock")):
+        assert folder.prune(RecordingSettings(keep_days=30), NOW) == [old]
+        assert folder.prune(RecordingSettings(keep_bytes=1000), NOW) == [fresh]
+    assert (held.exists(), foreign.exists(), newest.exists()) == (True, True, True)
+
+
+def test_what_is_written_now_is_told_by_its_lock(live: RecordingsFolder) -> None:
+    paths = [put(live, name) for name in (TAP, f"{OLD}-db", f"{NEW}-web")]
+    (live.path / f"{NEW}-web.lock").touch()  # left by a tap that was killed
+    locks = [
+        FileLock(path.with_name(path.name.removesuffix(".mcprec") + ".lock")) for path in paths
+    ]
+    with locks[0], locks[1]:
+        assert live.written() == sorted(paths[:2])
+        assert live.written(known=paths[:1]) == paths[1:2]
+        assert [live.is_written(path) for path in paths] == [True, True, False]
+    assert live.written() == []
+    assert RecordingsFolder(live.path / "none").written() == []
+
+
+def test_locks_that_killed_taps_left_are_swept(
+    folder: RecordingsFolder, live: RecordingsFolder
+) -> None:
+    live.path.mkdir()
+    lock, other = live.path / f"{TAP}.lock", live.path / "mine.lock"
+    for path in (lock, other):
+        path.touch()
+        os.utime(path, (NOW - DAY, NOW - DAY))
+    folder.prune(RecordingSettings(), NOW)
+    assert (lock.exists(), other.exists()) == (False, True)

@@ -12,6 +12,7 @@ from mcp_progress_monitor.gui.jobs.columns import COLUMNS, Column
 from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording.jobs import is_left_at_server
+from mcp_progress_monitor.wording.watched import why_read_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -29,20 +30,32 @@ def is_cancellable(job: JobSnapshot) -> bool:
 
     What a server asked is not ours to cancel: it is answered.
     """
-    if job.sender is Side.SERVER:
+    if job.sender is Side.SERVER or is_watched(job):
         return False
     is_waiting = job.state is JobState.RESUMABLE and job.is_automatic
     is_out_of_reach = job.task is not None and not job.task.is_ours_to_cancel
     return is_waiting or (job.state in _CANCELLABLE and not is_out_of_reach)
 
 
+def is_watched(job: JobSnapshot) -> bool:
+    """Whether another client makes `job`: nothing can be sent for it here."""
+    return job.watched_client is not None
+
+
 def has_broken_stream(job: JobSnapshot) -> bool:
     """Whether the reply to `job` is due on an HTTP stream that broke at least once."""
-    return job.sender is Side.CLIENT and not job.state.is_over and job.stream is not None
+    return (
+        not is_watched(job)
+        and job.sender is Side.CLIENT
+        and not job.state.is_over
+        and job.stream is not None
+    )
 
 
 def is_answerable(job: JobSnapshot) -> bool:
     """Whether `job` waits for an answer of the user, or is itself the question."""
+    if is_watched(job):
+        return False
     is_question = job.sender is Side.SERVER and not job.state.is_over
     return is_question or bool(job.questions) or job.state is JobState.NEEDS_YOU
 
@@ -54,12 +67,19 @@ def is_resumable(job: JobSnapshot) -> bool:
 
 def may_be_picked_up(job: JobSnapshot) -> bool:
     """Whether `job` is such a task, and its server need still know it."""
+    if is_watched(job):
+        return False
     return is_left_at_server(job) and job.task is not None and job.task.ttl_left_s != 0
 
 
 def is_kept(job: JobSnapshot) -> bool:
     """Whether the resume token would be lost with the row of `job`."""
     return job.state is JobState.RESUMABLE or is_left_at_server(job)
+
+
+def is_ours(job: JobSnapshot) -> bool:
+    """Whether the request of `job` can be sent again from here."""
+    return not is_watched(job)
 
 
 def is_removable(job: JobSnapshot) -> bool:
@@ -70,7 +90,8 @@ def is_removable(job: JobSnapshot) -> bool:
 def may_resume_automatically(job: JobSnapshot) -> bool:
     """Whether automatic resuming of `job` can be chosen: it is ours, and not done."""
     is_waiting = job.state is JobState.RESUMABLE and (job.can_resume or job.is_automatic)
-    return job.sender is Side.CLIENT and (is_waiting or not job.state.is_over)
+    is_ours = job.sender is Side.CLIENT and not is_watched(job)
+    return is_ours and (is_waiting or not job.state.is_over)
 
 
 class RowAction(NamedTuple):
@@ -221,6 +242,10 @@ _CHANGING: Final = frozenset(
 """What asks something of a server, or takes a job away."""
 
 
+_SENDING: Final = _CHANGING - {"remove", "forget"}
+"""What cannot be done with the jobs of other clients."""
+
+
 class JobActions(QObject):
     """The actions on jobs; each is enabled while it applies to the selection.
 
@@ -234,11 +259,14 @@ class JobActions(QObject):
         self._icons: dict[QAction, str] = {}
         self._by_key: dict[str, QAction] = {}
         self._never: frozenset[str] = frozenset()
+        self._tips: dict[str, str] = {}
+        self._explained: str | None = None
         for key, words, icon, shortcut, context, tip in _MADE:
             action = QAction(words, view)
             action.setShortcut(QKeySequence(shortcut))
             action.setShortcutContext(context)
-            action.setToolTip(plain_tip(_tip(action, tip)))
+            self._tips[key] = _tip(action, tip)
+            action.setToolTip(plain_tip(self._tips[key]))
             view.addAction(action)
             self._by_key[key] = action
             self._icons[action] = icon
@@ -276,6 +304,8 @@ class JobActions(QObject):
             "reconnect": any(has_broken_stream(job) for job in chosen),
             "pick-up": any(may_be_picked_up(job) for job in chosen),
             "automatic": bool(automatic),
+            "reissue": any(is_ours(job) for job in chosen),
+            "edit": current is not None and is_ours(current),
             "result": current is not None and current.reply_size is not None,
             "token": current is not None and current.token is not None,
             "ticks": current is not None and current.tick_count > 0,
@@ -285,7 +315,19 @@ class JobActions(QObject):
         for key, action in self._by_key.items():
             is_offered = can_work.get(key, current is not None)
             action.setEnabled(is_offered and key not in self._never)
+        self._explain(current)
         self["automatic"].setChecked(bool(automatic) and all(j.is_automatic for j in automatic))
+
+    def _explain(self, current: JobSnapshot | None) -> None:
+        """Tell in the tips of what is disabled that the current job is another client's."""
+        client = None if current is None else current.watched_client
+        if self._never or client == self._explained:
+            return
+        self._explained = client
+        for key in _SENDING:
+            action = self[key]
+            tip = self._tips[key] if client is None else why_read_only(client)
+            action.setToolTip(plain_tip(tip))
 
     @Slot()
     def _recolour(self) -> None:

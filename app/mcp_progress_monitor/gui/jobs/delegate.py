@@ -46,6 +46,7 @@ from mcp_progress_monitor.protocol.facts import Side
 from mcp_progress_monitor.tracker.snapshot import JobSnapshot, JobState
 from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording import streams as stream_texts
+from mcp_progress_monitor.wording.watched import why_read_only
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -272,10 +273,21 @@ class JobCells:
     ) -> None:
         first, second = faces.lines(cell)
         self._write(painter, faces, faces.first, first, job_texts.line(job.server), Tone.TEXT)
+        if job.watched_client is not None:
+            self._paint_client(painter, faces, second, job.watched_client)
+            return
         # Tokens differ at their ends: ours count up there.
         middle = Qt.TextElideMode.ElideMiddle
         token = faces.elided(faces.second, job_texts.token(job), second.width(), middle)
         self._write(painter, faces, faces.second, second, token, Tone.MUTED)
+
+    def _paint_client(self, painter: QPainter, faces: RowFaces, line: QRect, client: str) -> None:
+        """Paint whose job it is, with the eye of all that is only watched."""
+        side = round(line.height() * 0.9)
+        place = QRect(line.left(), line.center().y() - side // 2 + 1, side, side)
+        self._draw_icon(painter, place, "watched", Tone.ACCENT)
+        words = line.adjusted(side + GAP_S, 0, 0, 0)
+        self._write(painter, faces, faces.second, words, job_texts.line(client), Tone.MUTED)
 
     def _paint_progress(
         self, painter: QPainter, faces: RowFaces, cell: QRect, job: JobSnapshot
@@ -360,7 +372,7 @@ def _lasting(column: int, job: JobSnapshot) -> tuple[object, ...] | None:
         looks = (job.state, tone_of(job), job.sender, job.parent is None, job.task is None)
         return column, job.name, job.method, job.summary, looks, len(job.marks), _is_harmless(job)
     if column == Column.SERVER:
-        return column, job.server, job_texts.token(job)
+        return column, job.server, job_texts.token(job), job.watched_client
     return None
 
 
@@ -513,7 +525,8 @@ def _tip(job: JobSnapshot, column: Column) -> str:
         said = filter(None, (stream_texts.note(job), job_texts.message(job)))
         parts = (job_texts.count(job), job_texts.percent(job), "\n".join(said))
     elif column is Column.SERVER:
-        parts = (job_texts.line(job.connection), job_texts.token(job), "")
+        client = "" if job.watched_client is None else why_read_only(job.watched_client)
+        parts = (job_texts.line(job.connection), job_texts.token(job), client)
     elif column is Column.STATUS:
         state = f"{job_texts.state(job)}, {job_texts.amount(job)}".removesuffix(", ")
         parts = (state, job_texts.status(job), _more(job))

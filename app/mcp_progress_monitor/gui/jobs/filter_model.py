@@ -144,7 +144,7 @@ class JobFilter(QSortFilterProxyModel):
         if snapshot is None:
             return ""
         ids = (job_texts.token(snapshot), job_texts.wire(snapshot.request_id))
-        server = (snapshot.server, snapshot.connection)
+        server = (snapshot.server, snapshot.connection, snapshot.watched_client or "")
         names = (snapshot.name, snapshot.method, snapshot.summary, *server)
         return "\n".join((*names, *ids)).casefold()
 

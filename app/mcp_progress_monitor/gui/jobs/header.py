@@ -17,13 +17,14 @@ from PySide6.QtWidgets import (
 )
 
 from mcp_progress_monitor.gui.common.controls import plain_tip
-from mcp_progress_monitor.gui.jobs.actions import CANCEL, PICK_UP, RESUME, offered
+from mcp_progress_monitor.gui.jobs.actions import CANCEL, PICK_UP, RESUME, is_ours, offered
 from mcp_progress_monitor.gui.jobs.delegate import BarPainter
 from mcp_progress_monitor.gui.theme import GAP, GAP_L, GAP_S, Appearance, Tone, state_icon, tone_of
 from mcp_progress_monitor.snapshots.limits import Limit, Limits
 from mcp_progress_monitor.tracker.snapshot import JobState
 from mcp_progress_monitor.wording import jobs as job_texts
 from mcp_progress_monitor.wording import streams as stream_texts
+from mcp_progress_monitor.wording.watched import why_read_only
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QPaintEvent
@@ -186,6 +187,7 @@ class ClockLine(QWidget):
 
 
 _ICON: Final = 22
+_EYE: Final = 16
 _BAR: Final = 14
 _LARGE: Final = 1.25
 _STREAM_TONES: Final = {True: Tone.WARNING, False: Tone.MUTED}
@@ -210,6 +212,9 @@ class JobHeader(QWidget):
         self._name = self._label("Job name", size=_LARGE)
         self._state = self._label("State", size=_LARGE)
         self._ids = self._label("Server, token and ids")
+        self._eye = QLabel(self)
+        self._eye.setAccessibleName("Watched")
+        self._eye.hide()
         self._amount = self._label("Progress", size=_LARGE)
         self._numbers = self._label("Numbers")
         self._message = self._label("Message")
@@ -249,6 +254,10 @@ class JobHeader(QWidget):
         self._put(self._name, job_texts.name(job))
         self._put(self._state, job_texts.full_state(job), tone)
         self._put(self._ids, _ids(job), Tone.MUTED)
+        self._eye.setVisible(job.watched_client is not None)
+        if job.watched_client is not None:
+            self._eye.setPixmap(self._appearance.pixmap("watched", Tone.ACCENT, _EYE, ratio))
+            self._eye.setToolTip(plain_tip(why_read_only(job.watched_client)))
         self._put(self._amount, job_texts.amount(job))
         self._put(self._numbers, _numbers(job), Tone.MUTED)
         is_bad = job.failure is not None and job.state is not JobState.RESUMABLE
@@ -278,6 +287,7 @@ class JobHeader(QWidget):
         self._cancel.setIcon(self._appearance.icon("cancel"))
         self._resume.setIcon(self._appearance.icon("resume"))
         self._pick_up.setIcon(self._appearance.icon("resume"))
+        self._reissue.setVisible(not self._is_read_only and is_ours(job))
         self._reissue.setIcon(self._appearance.icon("again"))
         self._save.setIcon(self._appearance.icon("save"))
 
@@ -334,7 +344,11 @@ class JobHeader(QWidget):
         bar.addWidget(self._amount)
         below = QHBoxLayout()
         below.setSpacing(GAP_L)
-        below.addWidget(self._ids, 1)
+        ids = QHBoxLayout()
+        ids.setSpacing(GAP)
+        ids.addWidget(self._eye)
+        ids.addWidget(self._ids, 1)
+        below.addLayout(ids, 1)
         below.addWidget(self._numbers)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(GAP_L, GAP, GAP_L, GAP)
@@ -396,7 +410,8 @@ def _ids(job: JobSnapshot) -> str:
     request = f"id {job_texts.wire(job.request_id)}" if is_sent else ""
     started = f"started {job_texts.moment(job.started_when)}"
     where = job_texts.line(job.connection if is_sent else job.server)
-    parts = (where, job_texts.line(job.method), named, request, started)
+    client = "" if job.watched_client is None else why_read_only(job.watched_client)
+    parts = (client, where, job_texts.line(job.method), named, request, started)
     return " · ".join(part for part in parts if part)
 
 

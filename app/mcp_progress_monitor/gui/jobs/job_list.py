@@ -32,6 +32,7 @@ from mcp_progress_monitor.gui.jobs.actions import (
     is_answerable,
     is_cancellable,
     is_kept,
+    is_ours,
     is_removable,
     is_resumable,
     may_be_picked_up,
@@ -412,7 +413,7 @@ class JobList(QWidget):
 
     @Slot()
     def _on_reissue(self) -> None:
-        _emit_any(self.reissue_requested, self.selected())
+        _emit_any(self.reissue_requested, self._those(is_ours))
 
     @Slot()
     def _on_edit(self) -> None:

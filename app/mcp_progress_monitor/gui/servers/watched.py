@@ -1,0 +1,383 @@
+"""The servers that other clients run and taps let us watch: rows by client, and their list."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
+
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QEvent,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    QPoint,
+    QRect,
+    QSize,
+    Qt,
+    Signal,
+    Slot,
+)
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence
+from PySide6.QtWidgets import (
+    QAbstractItemView,
+    QListView,
+    QMenu,
+    QStyleOptionViewItem,
+    QToolTip,
+    QVBoxLayout,
+    QWidget,
+)
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.gui.common.controls import SideHeading, plain_tip
+from mcp_progress_monitor.gui.common.side_delegate import SideDelegate
+from mcp_progress_monitor.gui.theme import GAP, Tone
+from mcp_progress_monitor.snapshots.watched import WatchedSnapshot
+from mcp_progress_monitor.wording import watched as watched_texts
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from PySide6.QtGui import QHelpEvent, QPainter
+
+    from mcp_progress_monitor.gui.theme import Appearance
+
+_Index = QModelIndex | QPersistentModelIndex
+
+WATCHED: Final = int(Qt.ItemDataRole.UserRole) + 1
+"""Role of a row's `WatchedSnapshot`; None for the row of a client."""
+
+
+_ROWS_SHOWN: Final = 8
+"""Rows that the list asks for room for."""
+
+
+class WatchedSource(Protocol):
+    """Where watched servers come from; `Engine.watched` fits."""
+
+    def names(self) -> Sequence[str]:
+        """The names of all watched servers."""
+
+    def snapshot(self, name: str) -> WatchedSnapshot:
+        """One of them."""
+
+
+class _Row(NamedTuple):
+    """A client, or one of its servers."""
+
+    client: str
+    server: WatchedSnapshot | None = None
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.client, "" if self.server is None else self.server.name
+
+
+class WatchedModel(QAbstractListModel):
+    """A row for each client, with its servers below; in the order in which they were found."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._source: WatchedSource | None = None
+        self._servers: dict[str, WatchedSnapshot] = {}
+        self._rows: list[_Row] = []
+
+    def set_source(self, source: WatchedSource) -> None:
+        """Show the watched servers of `source` from now on."""
+        self._source = source
+        self._servers.clear()
+        self.apply(frozenset(source.names()))
+
+    @Slot(object)
+    def apply(self, changed: frozenset[str]) -> None:
+        """Show the servers named in `changed` as they are now (`Feed.servers_changed`)."""
+        source = self._source
+        if source is None:
+            return
+        names = source.names()
+        if not changed.intersection((*names, *self._servers)):
+            return
+        self._servers = {
+            name: source.snapshot(name)
+            if name in changed or name not in self._servers
+            else self._servers[name]
+            for name in names
+        }
+        self._show(_grouped(list(self._servers.values())), changed)
+
+    def servers(self) -> list[WatchedSnapshot]:
+        """All watched servers."""
+        return list(self._servers.values())
+
+    def row_of(self, name: str) -> int | None:
+        """The row of a server; None when there is none of that name."""
+        found = (at for at, row in enumerate(self._rows) if row.key[1] == name)
+        return next(found, None)
+
+    def rowCount(self, parent: _Index = QModelIndex()) -> int:
+        """Number of clients and servers."""
+        return 0 if parent.isValid() else len(self._rows)
+
+    def flags(self, index: _Index) -> Qt.ItemFlag:
+        """Clients are headings: only servers can be chosen."""
+        if not index.isValid():
+            return Qt.ItemFlag.NoItemFlags
+        flags = Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemNeverHasChildren
+        is_server = self._rows[index.row()].server is not None
+        return flags | Qt.ItemFlag.ItemIsSelectable if is_server else flags
+
+    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> Any:
+        """The name for display, all of it for screen readers, the snapshot for the delegate."""
+        if not index.isValid():
+            return None
+        client, server = self._rows[index.row()]
+        if role == WATCHED:
+            return server
+        if role == Qt.ItemDataRole.DisplayRole:
+            return formatting.one_line(client if server is None else server.label)
+        if role == Qt.ItemDataRole.AccessibleTextRole:
+            if server is None:
+                return f"Client {formatting.one_line(client)}"
+            return f"{formatting.one_line(server.label)}, {watched_texts.about(server)}"
+        return None
+
+    def _show(self, rows: list[_Row], changed: frozenset[str]) -> None:
+        if [row.key for row in rows] != [row.key for row in self._rows]:
+            self.beginResetModel()
+            self._rows = rows
+            self.endResetModel()
+            return
+        self._rows = rows
+        for at, row in enumerate(rows):
+            if row.key[1] in changed:
+                self.dataChanged.emit(self.index(at), self.index(at))
+
+
+def _grouped(servers: Sequence[WatchedSnapshot]) -> list[_Row]:
+    clients = dict.fromkeys(server.client for server in servers)
+    return [
+        row
+        for client in clients
+        for row in (
+            _Row(client),
+            *(_Row(client, server) for server in servers if server.client == client),
+        )
+    ]
+
+
+class WatchedDelegate(SideDelegate):
+    """A client as a heading; a server with an eye, its name, and a line about it."""
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+        """A line for a client, two for a server."""
+        faces = self.faces(option.font)
+        height = faces.first.height + GAP
+        return QSize(120, height if index.data(WATCHED) is None else height + faces.second.height)
+
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+        """Paint a row."""
+        server, words = index.data(WATCHED), index.data(Qt.ItemDataRole.DisplayRole)
+        painter.save()
+        faces = self.faces(option.font)
+        if not isinstance(server, WatchedSnapshot):
+            area = option.rect.adjusted(GAP + 2, 0, -GAP, 0)
+            self.write(painter, faces.second, area, words, Tone.MUTED)
+            painter.restore()
+            return
+        tone = Tone.GOOD if server.is_live else Tone.MUTED
+        is_trouble = server.is_live and bool(watched_texts.gap_text(server))
+        area = self.begin(painter, option, "watched", Tone.WARNING if is_trouble else tone)
+        heights = (faces.heavy.height, faces.second.height)
+        top = area.top() + (area.height() - sum(heights)) // 2
+        place = QRect(area.left(), top, area.width(), heights[0])
+        ink = Tone.TEXT if server.is_live else Tone.MUTED
+        self.write(painter, faces.heavy, place, words, ink)
+        place = QRect(area.left(), top + heights[0], area.width(), heights[1])
+        tone = Tone.WARNING if is_trouble else Tone.MUTED
+        self.write(painter, faces.second, place, watched_texts.about(server), tone)
+        painter.restore()
+
+    def helpEvent(
+        self,
+        event: QHelpEvent,
+        view: QAbstractItemView,
+        option: QStyleOptionViewItem,
+        index: _Index,
+    ) -> bool:
+        """Show all that is known of the server, as plain text."""
+        server = index.data(WATCHED)
+        if event.type() is not QEvent.Type.ToolTip or not isinstance(server, WatchedSnapshot):
+            return super().helpEvent(event, view, option, index)
+        QToolTip.showText(event.globalPos(), plain_tip(watched_texts.story(server)), view)
+        return True
+
+
+_MADE: Final = (
+    # key, words, icon, shortcut
+    ("traffic", "Show in &Traffic", "log", "Return"),
+    ("stderr", "S&how stderr", "stderr", "Ctrl+Shift+E"),
+    ("call", "&New call…", "new-call", ""),
+    ("recording", "Open &recording", "open", ""),
+    ("copy", "Co&py details", "copy", "Ctrl+C"),
+    ("dismiss", "Re&move ended", "remove", "Del"),
+)
+
+
+class WatchedList(QWidget):
+    """Lists the watched servers; hidden while there are none. Every action is a signal."""
+
+    traffic_requested = Signal(str)
+    """A filter of Traffic that shows a server's messages."""
+    stderr_requested = Signal(str)
+    recording_requested = Signal(object)
+    """The path of a tap's recording, which is to be opened in a window of its own."""
+    grew = Signal()
+    """There is more to list than before: it needs more room."""
+    dismiss_requested = Signal(object)
+    """`tuple[str, ...]`: servers whose session has ended, to be listed no longer."""
+
+    def __init__(
+        self, model: WatchedModel, appearance: Appearance, parent: QWidget | None = None
+    ) -> None:
+        super().__init__(parent)
+        self._model = model
+        self._appearance = appearance
+        self._kept = ""
+        self._row_count = 0
+        self.view = QListView(self)
+        self._heading = SideHeading("Watched", appearance, self)
+        self._menu = QMenu(self)
+        self._menu.setToolTipsVisible(True)
+        self._actions = {made[0]: self._action(*made) for made in _MADE}
+        self._set_up_view()
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.setSpacing(0)
+        layout.addWidget(self._heading)
+        layout.addWidget(self.view, 1)
+        self._heading.set_buddy(self.view)
+        self.setFocusProxy(self.view)
+        self._connect()
+        self._recolour()
+        self._show_if_any()
+
+    def action(self, key: str) -> QAction:
+        """The action of a key; see `_MADE`."""
+        return self._actions[key]
+
+    def current(self) -> WatchedSnapshot | None:
+        """The server that the keyboard acts on."""
+        found = self.view.currentIndex().data(WATCHED)
+        return found if isinstance(found, WatchedSnapshot) else None
+
+    def sizeHint(self) -> QSize:
+        """High enough for its rows, as long as they are few: our own servers are above."""
+        rows = range(min(self._model.rowCount(), _ROWS_SHOWN))
+        height = sum(self.view.sizeHintForRow(row) for row in rows)
+        return QSize(190, self._heading.sizeHint().height() + max(height, 60) + GAP)
+
+    def _action(self, key: str, words: str, _icon: str, shortcut: str) -> QAction:
+        action = QAction(words, self.view)
+        action.setShortcut(QKeySequence(shortcut))
+        action.setShortcutContext(Qt.ShortcutContext.WidgetShortcut)
+        action.setData(key)
+        action.triggered.connect(self._on_triggered)
+        self.view.addAction(action)
+        return action
+
+    def _set_up_view(self) -> None:
+        view = self.view
+        view.setModel(self._model)
+        view.setItemDelegate(WatchedDelegate(self._appearance, view))
+        view.setFrameShape(view.Shape.NoFrame)
+        view.setMouseTracking(True)
+        view.setEditTriggers(view.EditTrigger.NoEditTriggers)
+        view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        view.setVerticalScrollMode(view.ScrollMode.ScrollPerPixel)
+        view.viewport().setAutoFillBackground(False)
+        view.setAccessibleName("Watched servers")
+        view.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+
+    def _connect(self) -> None:
+        self.view.customContextMenuRequested.connect(self._on_menu_requested)
+        self.view.doubleClicked.connect(self._on_double_clicked)
+        self.view.selectionModel().currentChanged.connect(self._enable)
+        self._model.dataChanged.connect(self._enable)
+        self._model.modelAboutToBeReset.connect(self._on_about_to_be_reset)
+        self._model.modelReset.connect(self._on_reset)
+        self._appearance.changed.connect(self._recolour)
+
+    @Slot()
+    def _on_about_to_be_reset(self) -> None:
+        current = self.current()
+        self._kept = "" if current is None else current.name
+
+    @Slot()
+    def _on_reset(self) -> None:
+        row = self._model.row_of(self._kept) if self._kept else None
+        if row is not None:
+            self.view.setCurrentIndex(self._model.index(row))
+        self._show_if_any()
+
+    def _show_if_any(self) -> None:
+        before, self._row_count = self._row_count, self._model.rowCount()
+        self.setVisible(self._row_count > 0)
+        self._enable()
+        if self._row_count > before:
+            self.grew.emit()
+
+    @Slot()
+    def _enable(self) -> None:
+        """Let exactly that be chosen which can work now for the current server."""
+        current = self.current()
+        for action in self._actions.values():
+            action.setEnabled(current is not None)
+        self._actions["call"].setEnabled(False)
+        if current is not None:
+            why = watched_texts.why_no_call(current.client)
+            self._actions["call"].setToolTip(plain_tip(why))
+        self._actions["stderr"].setEnabled(
+            current is not None and current.server.definition.transport == "stdio"
+        )
+        is_any_over = any(not server.is_live for server in self._model.servers())
+        self._actions["dismiss"].setEnabled(is_any_over)
+
+    @Slot()
+    def _recolour(self) -> None:
+        for key, _words, icon, _shortcut in _MADE:
+            self._actions[key].setIcon(self._appearance.icon(icon))
+        self.view.viewport().update()
+
+    @Slot(QPoint)
+    def _on_menu_requested(self, place: QPoint) -> None:
+        self._menu.clear()
+        if isinstance(self.view.indexAt(place).data(WATCHED), WatchedSnapshot):
+            shown = list(self._actions.values())
+            self._menu.addActions(shown[:3])
+            self._menu.addSeparator()
+            self._menu.addActions(shown[3:])
+            self._menu.popup(self.view.viewport().mapToGlobal(place))
+
+    @Slot(QModelIndex)
+    def _on_double_clicked(self, _index: QModelIndex) -> None:
+        self._actions["traffic"].trigger()
+
+    @Slot()
+    def _on_triggered(self) -> None:
+        action, current = self.sender(), self.current()
+        key = action.data() if isinstance(action, QAction) else ""
+        if key == "dismiss":
+            over = (server.name for server in self._model.servers() if not server.is_live)
+            self.dismiss_requested.emit(tuple(over))
+        elif current is None:
+            return
+        elif key == "traffic":
+            name = json.dumps(current.name, ensure_ascii=False)
+            self.traffic_requested.emit(f"server == {name}")
+        elif key == "stderr":
+            self.stderr_requested.emit(current.name)
+        elif key == "recording":
+            self.recording_requested.emit(current.path)
+        elif key == "copy":
+            QGuiApplication.clipboard().setText(watched_texts.story(current))

@@ -1,0 +1,94 @@
+"""A watched server as text: whose it is, whether it runs, how it ended, what is missing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from mcp_progress_monitor import formatting
+from mcp_progress_monitor.snapshots.servers import ServerState
+from mcp_progress_monitor.wording.servers import transport_word
+
+if TYPE_CHECKING:
+    from mcp_progress_monitor.snapshots.watched import TapEnd, WatchedSnapshot
+
+_ENDED_BY: Final = {
+    "server": "the server ended first",
+    "client": "the client ended it",
+    "tap": "the tap was stopped",
+}
+_NAME: Final = 60
+
+
+def why_read_only(client: str) -> str:
+    """Why nothing can be done with a job of another client."""
+    name = formatting.one_line(client, _NAME)
+    return f"{name} runs this job; it is only watched here"
+
+
+def why_no_call(client: str) -> str:
+    """Why no call can be made on a watched server."""
+    return f"{formatting.one_line(client, _NAME)} runs this server; it is only watched here"
+
+
+def end_text(end: TapEnd) -> str:
+    """`Ended: exit code 1, the server ended first`."""
+    how = ""
+    if end.signal:
+        how = f"signal {formatting.one_line(end.signal, _NAME)}"
+    elif end.exit_code is not None:
+        how = f"exit code {end.exit_code}"
+    who = _ENDED_BY.get(end.ended_by, "")
+    parts = ", ".join(part for part in (how, who) if part)
+    return f"Ended: {parts}" if parts else "Ended: the tap stopped without a report"
+
+
+def about(watched: WatchedSnapshot) -> str:
+    """What is known of a watched server in short, the most important first."""
+    server = watched.server
+    if watched.end is not None:
+        facts: tuple[str, ...] = (end_text(watched.end), gap_text(watched))
+    else:
+        is_up = server.state is ServerState.CONNECTED
+        tools = formatting.count(len(server.tools), "tool") if server.tools else ""
+        state = "Live" if is_up else "Live, starting"
+        facts = (state, gap_text(watched), tools, server.revision or "", transport_word(server))
+    return " · ".join(fact for fact in facts if fact)
+
+
+def gap_text(watched: WatchedSnapshot) -> str:
+    """How much passed and was not recorded; empty where nothing is missing."""
+    gaps = watched.gaps
+    if not gaps.messages and not gaps.size:
+        return ""
+    return f"{formatting.count(gaps.messages, 'message')} not recorded"
+
+
+def client_text(watched: WatchedSnapshot) -> str:
+    """The client with its version."""
+    parts = (watched.client, watched.client_version)
+    return " ".join(formatting.one_line(part, _NAME) for part in parts if part)
+
+
+def story(watched: WatchedSnapshot) -> str:
+    """All that is known of a watched server, in lines of plain text."""
+    server, gaps = watched.server, watched.gaps
+    title = formatting.one_line(server.title) if server.server_info else ""
+    state = "live" if watched.end is None else end_text(watched.end)
+    missing = gap_text(watched)
+    if missing:
+        why = f": {formatting.one_line(gaps.why, _NAME)}" if gaps.why else ""
+        missing = f"{missing} ({formatting.size(gaps.size)}){why}"
+    began = watched.began_when
+    pids = f"server pid {server.pid}" if server.pid is not None else ""
+    taps = f"tap pid {watched.pid}" if watched.pid is not None else ""
+    lines = (
+        f"{formatting.one_line(watched.label)}: {state}",
+        f"Run by {client_text(watched)}",
+        formatting.one_line(server.definition.address, 400),
+        " · ".join(part for part in (title, server.revision or "", pids, taps) if part),
+        "" if began is None else f"Since {formatting.date_and_clock(began)[:19]}",
+        "" if watched.end is None else formatting.one_line(watched.end.reason),
+        missing,
+        f"Recording: {formatting.visible(str(watched.path))}",
+    )
+    return "\n".join(line for line in lines if line)

@@ -1,0 +1,74 @@
+"""A watched server in words: whose, whether it runs, how it ended, what is missing."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from mcp_progress_monitor.snapshots.definitions import StdioDefinition
+from mcp_progress_monitor.snapshots.servers import ServerSnapshot, ServerState
+from mcp_progress_monitor.snapshots.watched import Gaps, TapEnd, WatchedSnapshot
+from mcp_progress_monitor.tracker.snapshot import JobState
+from mcp_progress_monitor.wording import jobs as job_texts
+from mcp_progress_monitor.wording.watched import about, end_text, story, why_read_only
+from tests.job_stand_ins import job
+
+SERVER = ServerSnapshot(
+    "db@4242",
+    StdioDefinition(name="db@4242", command="uvx", args=("db", "--token", "s3cret")),
+    state=ServerState.CONNECTED,
+    revision="2025-11-25",
+    server_info={"name": "Database", "version": "1"},
+    pid=77,
+)
+LIVE = WatchedSnapshot(
+    SERVER, "db", "Claude Code", "2.1", 4242, "stdio", Path("/data/x.mcprec"), None
+)
+
+
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        (TapEnd("x", 1, None, "server"), "Ended: exit code 1, the server ended first"),
+        (TapEnd("x", None, "SIGTERM", "client"), "Ended: signal SIGTERM, the client ended it"),
+        (TapEnd("x", 0, None, "tap"), "Ended: exit code 0, the tap was stopped"),
+        (TapEnd("x"), "Ended: the tap stopped without a report"),
+    ],
+)
+def test_how_a_session_ended(end: TapEnd, words: str) -> None:
+    assert end_text(end) == words
+
+
+def test_a_server_in_short() -> None:
+    assert about(LIVE) == "Live · 2025-11-25 · stdio"
+    starting = dataclasses.replace(SERVER, state=ServerState.CONNECTING, revision=None)
+    assert about(dataclasses.replace(LIVE, server=starting)) == "Live, starting · stdio"
+
+
+def test_the_whole_story_names_client_processes_and_gaps_and_no_secret() -> None:
+    told = story(
+        dataclasses.replace(
+            LIVE,
+            end=TapEnd("The client closed it", 0, None, "client"),
+            gaps=Gaps(2, 2048, "the queue was full"),
+        )
+    )
+    assert told.splitlines() == [
+        "db: Ended: exit code 0, the client ended it",
+        "Run by Claude Code 2.1",
+        SERVER.definition.address,
+        "Database · 2025-11-25 · server pid 77 · tap pid 4242",
+        "The client closed it",
+        "2 messages not recorded (2.0 kB): the queue was full",
+        f"Recording: {LIVE.path}",
+    ]
+    assert "s3cret" not in told
+
+
+def test_a_question_of_another_client_is_answered_there() -> None:
+    asked = job(state=JobState.NEEDS_YOU, watched_client="Cursor")
+    assert job_texts.status(asked).startswith("answer in Cursor · ")
+    assert "answer in" not in job_texts.status(job(state=JobState.NEEDS_YOU))
+    assert why_read_only("Cur\nsor").startswith("Cur")
