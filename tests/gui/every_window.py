@@ -17,10 +17,12 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QApplication, QMessageBox, QWidget
 
 from mcp_progress_monitor.catalogue.catalogue import Catalogue
-from mcp_progress_monitor.catalogue.clients import FORMS, VS_CODE, FoundFile
+from mcp_progress_monitor.catalogue.clients import CURSOR, FORMS, VS_CODE, FoundFile
 from mcp_progress_monitor.catalogue.entry import CatalogueEntry
 from mcp_progress_monitor.catalogue.import_preview import preview
 from mcp_progress_monitor.catalogue.reading import read_file
+from mcp_progress_monitor.catalogue.tap_install import ClientServer
+from mcp_progress_monitor.catalogue.taps import Launch, Tap
 from mcp_progress_monitor.engine.engine import Engine
 from mcp_progress_monitor.errors import ErrorDetails
 from mcp_progress_monitor.gui.calls.form import CallDialog
@@ -45,6 +47,7 @@ from mcp_progress_monitor.gui.servers.editor import ServerEditor
 from mcp_progress_monitor.gui.servers.export_dialog import ServerExportDialog
 from mcp_progress_monitor.gui.servers.import_dialog import ImportDialog
 from mcp_progress_monitor.gui.servers.sign_in import SignInBar
+from mcp_progress_monitor.gui.servers.watch_dialog import WatchDialog
 from mcp_progress_monitor.gui.status_bar import StatusBar
 from mcp_progress_monitor.gui.tasks.dialog import TasksDialog
 from mcp_progress_monitor.gui.tasks.model import ListedTask
@@ -189,6 +192,7 @@ class EveryWindow(QObject):
         export = ServerExportDialog([words, "b"], FORMS, appearance)
         export.show_text(words * 100, [words] * 30)
         yield export
+        yield self._watch()
         yield ConsentDialog(words, [self._stdio])
         yield _case("several", ConsentDialog(words, [self._stdio, self._http]))
         yield SavedServerDialog(ErrorDetails(words, words), self._stdio)
@@ -250,6 +254,21 @@ class EveryWindow(QObject):
         dialog.open_file(path)
         config = read_file(path)
         dialog.show_rows(path, preview(config, Catalogue(None)), config.problems, {})
+        return dialog
+
+    def _watch(self) -> WatchDialog:
+        words = self._words
+        path = self._folder / words.replace("/", "_")
+        launch = Launch(words, (words,))
+        servers = [
+            ClientServer(CURSOR, path, words, (words,), launch, project=path),
+            ClientServer(CURSOR, path, words, ("t",), launch, Tap(words, 3)),
+            ClientServer(VS_CODE, path, words, ("s",), why_not=words, is_shared=True),
+        ]
+        dialog = WatchDialog(self.appearance)
+        dialog.show_servers(servers, {}, [ErrorDetails(words, words)], wanted=servers[:1])
+        dialog.show_preview(dialog.request(), [words] * 60)
+        dialog.show_done(words)
         return dialog
 
     def _questions(self) -> FakeQuestions:

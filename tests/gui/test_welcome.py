@@ -56,6 +56,22 @@ def test_programs_that_were_found_are_named_with_their_number(
     assert welcome.imports.description() == "Found 3 files of VS Code, Zed."
 
 
+def test_watching_is_offered_where_a_client_is(appearance: Appearance, qtbot: QtBot) -> None:
+    welcome = Welcome(appearance)
+    qtbot.addWidget(welcome)
+    welcome.show()
+    assert not welcome.watch.isVisible()
+    welcome.offer_to_watch(["Zed"])
+    assert welcome.watch.isVisible()
+    assert welcome.watch.accessibleName() == "Watch the servers of Zed…"
+    welcome.offer_to_watch(["Zed", "Claude Code", "Zed"])
+    assert welcome.watch.accessibleName() == "Watch the servers of Claude Code and others…"
+    with qtbot.waitSignal(welcome.watch_requested):
+        QTest.mouseClick(welcome.watch, Qt.MouseButton.LeftButton)
+    welcome.offer_to_watch([])
+    assert not welcome.watch.isVisible()
+
+
 def test_a_small_window_can_still_be_small(appearance: Appearance, qtbot: QtBot) -> None:
     welcome = Welcome(appearance)
     qtbot.addWidget(welcome)

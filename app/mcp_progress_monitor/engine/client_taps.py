@@ -123,7 +123,7 @@ def apply(change: FileChange) -> AppliedChange:
 
 def claude_code_processes() -> list[int]:
     """The processes of Claude Code that run now; none where the system does not tell."""
-    return sorted(pid for pid, words in _command_lines() if _is_claude_code(words))
+    return sorted(pid for pid, words in command_lines() if _is_claude_code(words))
 
 
 def _is_claude_code(words: Sequence[str]) -> bool:
@@ -135,7 +135,8 @@ def _is_claude_code(words: Sequence[str]) -> bool:
     return names[:1] in [[name] for name in _NAMES] or is_script or names[1:2] == ["claude"]
 
 
-def _command_lines() -> Iterator[tuple[int, list[str]]]:
+def command_lines() -> Iterator[tuple[int, list[str]]]:
+    """All processes with their words, as far as the system tells them."""
     if sys.platform != "linux":
         import psutil
 

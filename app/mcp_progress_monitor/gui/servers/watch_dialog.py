@@ -73,13 +73,13 @@ class WatchDialog(QDialog):
         self.preview = self._made_preview()
         self.about = plain_label(self, _ABOUT)
         self.note = plain_label(self)
-        self._change = QPushButton("&Change files", self)
-        self._change.setAutoDefault(False)
-        self._change.setEnabled(False)
+        self.change = QPushButton("&Change files", self)
+        self.change.setAutoDefault(False)
+        self.change.setEnabled(False)
         self._lay_out()
         self.tree.itemChanged.connect(self._on_ticked)
         self.tree.currentItemChanged.connect(self._on_current_changed)
-        self._change.clicked.connect(self._on_change)
+        self.change.clicked.connect(self._on_change)
         self._say("Looking for clients…", Tone.MUTED)
         fit_to_screen(self, QSize(820, 600))
         order_tabs(self)
@@ -129,12 +129,12 @@ class WatchDialog(QDialog):
         text = "\n".join(map(visible, lines))
         self.preview.setPlainText(elide(text, _SHOWN) if text else _UNCHANGED)
         number = len(request.watch) + len(request.stop)
-        self._change.setEnabled(bool(text))
-        self._change.setText(f"&Change {count(number, 'server')}" if text else "&Change files")
+        self.change.setEnabled(bool(text))
+        self.change.setText(f"&Change {count(number, 'server')}" if text else "&Change files")
 
     def show_refusal(self, problem: ErrorDetails) -> None:
         """Report why nothing can be changed, or was."""
-        self._change.setEnabled(False)
+        self.change.setEnabled(False)
         self._say(problem.as_text(), Tone.BAD)
 
     def show_done(self, text: str) -> None:
@@ -167,8 +167,9 @@ class WatchDialog(QDialog):
                 [server_title(server), one_line(state_text(server, live.get(server.key, ())), 200)]
             )
             item.setToolTip(_STATE, plain_tip(refusal_text(server) if server.why_not else ""))
-            if _can_change(server):
-                item.setFlags(item.flags() | Qt.ItemFlag.ItemIsUserCheckable)
+            if not _can_change(server):
+                item.setFlags(Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
+            else:
                 is_on = server.tap is not None
                 item.setCheckState(
                     _NAME, Qt.CheckState.Checked if is_on else Qt.CheckState.Unchecked
@@ -217,7 +218,7 @@ class WatchDialog(QDialog):
         inner.addWidget(self.about)
         inner.addWidget(body, 1)
         buttons = QDialogButtonBox(self)
-        buttons.addButton(self._change, QDialogButtonBox.ButtonRole.ApplyRole)
+        buttons.addButton(self.change, QDialogButtonBox.ButtonRole.ApplyRole)
         close = buttons.addButton(QDialogButtonBox.StandardButton.Close)
         close.setAutoDefault(False)
         buttons.rejected.connect(self.reject)
@@ -234,7 +235,7 @@ class WatchDialog(QDialog):
         set_text_colour(self.note, self._appearance, tone)
 
     def _ask(self) -> None:
-        self._change.setEnabled(False)
+        self.change.setEnabled(False)
         self.preview_wanted.emit(self.request())
 
     @Slot()
@@ -251,7 +252,7 @@ class WatchDialog(QDialog):
 
     @Slot()
     def _on_change(self) -> None:
-        self._change.setEnabled(False)
+        self.change.setEnabled(False)
         self.change_requested.emit(self._previewed)
 
 
