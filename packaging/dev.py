@@ -143,17 +143,12 @@ def _coverage(environment: Environment, tests: Sequence[str]) -> int:
 
 def _test_parts() -> dict[str, list[str]]:
     """Divide the tests: the paths of each part, by its name, the longest parts first."""
-    # Jobs and recordings in a process of their own: after tests of the console and of questions,
-    # one click and one Return key of theirs have no effect; the cause is not found yet.
-    apart = [f"{_WINDOWS}/{room}" for room in ("jobs", "recordings")]
-    others = [_WINDOWS, *(f"--ignore={room}" for room in apart)]
     not_shared = (f"{_REAL_PROCESSES}/", f"{_WINDOWS}/", f"{_SOURCE}/")
     rest = [each for each in _test_files("tests") if not each.startswith(not_shared)]
     return {
-        f"pytest {_WINDOWS} (1 of 2)": others,
+        **_shares(_WINDOWS, _test_files(_WINDOWS)),
         **_shares(_REAL_PROCESSES, _test_files(_REAL_PROCESSES)),
         **_shares("all other tests", [_SOURCE, *rest]),
-        f"pytest {_WINDOWS} (2 of 2)": apart,
     }
 
 
